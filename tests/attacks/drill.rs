@@ -157,7 +157,7 @@ async fn still_working(keyward: &Keyward, target: &Target) -> Vec<String> {
 /// has a while to go.
 async fn not_revoked(crowd: &Crowd, revoked: &[(Way, String)]) -> Vec<String> {
     let mut wrong = Vec::new();
-    let deadline = Instant::now() + keyward::PATIENCE;
+    let deadline = Instant::now() + keyward::TIMEOUT;
     for (way, id) in revoked {
         let mut answered = crowd.holder(*way).is_revoked(id).await;
         while answered.is_err() && Instant::now() < deadline {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use crate::person::{Answered, PATIENCE};
+use crate::person::{Answered, TIMEOUT};
 use crate::way::Way;
 
 /// What the server's memory may come to, with thousands of connections held.
@@ -32,7 +32,7 @@ impl Figures {
         match answered {
             Ok(latency) => samples.latencies.push(latency),
             Err(failure) => {
-                samples.latencies.push(PATIENCE);
+                samples.latencies.push(TIMEOUT);
                 samples.failures.push(failure);
             }
         }

@@ -9,7 +9,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, Method, Response, StatusCode};
 
 /// How long anybody waits for an answer.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long the slower of the answers took, or what was wrong.
 pub(crate) type Answered = Result<Duration, String>;
@@ -36,7 +36,7 @@ impl Person {
             .local_address(Some(address.into()))
             .pool_max_idle_per_host(0)
             .redirect(Policy::none())
-            .timeout(PATIENCE)
+            .timeout(TIMEOUT)
             .build()
             .expect("a client");
         Self {
@@ -151,7 +151,7 @@ async fn timed(request: reqwest::RequestBuilder) -> Result<(Duration, Response),
     let begin = Instant::now();
     match request.send().await {
         Ok(answer) => Ok((begin.elapsed(), answer)),
-        Err(error) if error.is_timeout() => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+        Err(error) if error.is_timeout() => Err(format!("no answer within {} s", TIMEOUT.as_secs())),
         Err(error) => Err(format!("no answer: {error:?}")),
     }
 }

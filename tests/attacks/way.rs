@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::keyward::{Keyward, keyward};
-use crate::person::{Answered, PATIENCE, Person};
+use crate::person::{Answered, Person, TIMEOUT};
 use crate::target::StolenKey;
 
 /// Who revokes what, and through what.
@@ -163,9 +163,9 @@ impl Crowd {
         let mut command = keyward(self.keyward.storage());
         command.args(revoke).args(["--key", id]);
         command.stdin(Stdio::null()).kill_on_drop(true);
-        let output = match tokio::time::timeout(PATIENCE, command.output()).await {
+        let output = match tokio::time::timeout(TIMEOUT, command.output()).await {
             Ok(output) => output.map_err(|error| error.to_string())?,
-            Err(_) => return Err(format!("not done within {} s", PATIENCE.as_secs())),
+            Err(_) => return Err(format!("not done within {} s", TIMEOUT.as_secs())),
         };
         let said =
             String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
-use crate::keyward::PATIENCE;
+use crate::keyward::TIMEOUT;
 
 /// A browser of one test's own. End it with [`Browser::close`].
 pub(crate) struct Browser {
@@ -51,12 +51,12 @@ impl Browser {
 
     /// The element that a CSS selector names, when it is there and shown.
     pub(crate) async fn element(&self, selector: &str) -> WebElement {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let query = self
                 .driver
                 .query(By::Css(selector))
-                .wait(PATIENCE, Duration::from_millis(50));
+                .wait(TIMEOUT, Duration::from_millis(50));
             match query.and_displayed().first().await {
                 Ok(element) => return element,
                 // Found on a page that was left before it could be looked at: the next one may have it, too.
@@ -79,7 +79,7 @@ impl Browser {
         let query = self
             .driver
             .query(By::XPath(&path))
-            .wait(PATIENCE, Duration::from_millis(50));
+            .wait(TIMEOUT, Duration::from_millis(50));
         match query.and_displayed().first().await {
             Ok(element) => element.click().await.expect("a click"),
             Err(error) => panic!("nothing says '{words}' ({error}):\n{}", self.source().await),
@@ -133,7 +133,7 @@ async fn start_chromedriver() -> (Child, u16) {
             .unwrap_or_else(|error| {
                 panic!("{program} does not start ({error}): `cargo xtask test` installs it")
             });
-        match tokio::time::timeout(PATIENCE, listens(&mut chromedriver)).await {
+        match tokio::time::timeout(TIMEOUT, listens(&mut chromedriver)).await {
             Ok(Ok(())) => return (chromedriver, port),
             Ok(Err(output)) if output.contains("port not available") => said = output,
             Ok(Err(output)) => panic!("{program} ended before it listened:\n{output}"),

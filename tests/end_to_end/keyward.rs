@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use crate::storage::Storage;
 
 /// How long anything that should happen soon may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The first owner's password in every test.
 pub(crate) const OWNER_PASSWORD: &str = "quiet otters read maps";
@@ -60,7 +60,7 @@ impl Keyward {
             .expect("keyward starts");
         let mut lines = BufReader::new(process.stderr.take().expect("standard error")).lines();
         let mut log = String::new();
-        let base_url = tokio::time::timeout(PATIENCE, async {
+        let base_url = tokio::time::timeout(TIMEOUT, async {
             loop {
                 let line = lines.next_line().await.expect("a readable log");
                 let line = line.unwrap_or_else(|| panic!("keyward ended before it listened:\n{log}"));
@@ -140,7 +140,7 @@ impl Keyward {
 
     /// Waits until it has ended; returns its exit code, its log and its storage.
     pub(crate) async fn ended(mut self) -> (Option<i32>, String, Storage) {
-        let status = tokio::time::timeout(PATIENCE, self.process.wait())
+        let status = tokio::time::timeout(TIMEOUT, self.process.wait())
             .await
             .expect("keyward ends");
         let log = self.log.await.expect("a readable log");

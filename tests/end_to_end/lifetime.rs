@@ -5,7 +5,7 @@ use tokio::net::TcpStream;
 
 use crate::api::{Api, text};
 use crate::console::PlainConsole;
-use crate::keyward::{Keyward, PATIENCE};
+use crate::keyward::{Keyward, TIMEOUT};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_and_a_restart_keep_everything() {
@@ -58,7 +58,7 @@ async fn sigterm_lets_a_request_in_flight_finish() {
     until_new_connections_are_refused(&keyward).await;
     stream.write_all(body.as_bytes()).await.expect("the body is sent");
     let mut answer = String::new();
-    tokio::time::timeout(PATIENCE, stream.read_to_string(&mut answer))
+    tokio::time::timeout(TIMEOUT, stream.read_to_string(&mut answer))
         .await
         .expect("an end")
         .expect("an answer");
@@ -75,7 +75,7 @@ async fn until_new_connections_are_refused(keyward: &Keyward) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(PATIENCE, refused)
+    tokio::time::timeout(TIMEOUT, refused)
         .await
         .expect("new connections are refused");
 }

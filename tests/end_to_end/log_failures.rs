@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::keyward::{PATIENCE, keyward};
+use crate::keyward::{TIMEOUT, keyward};
 use crate::storage::Storage;
 
 /// Far more than a pipe (64 KiB) takes, at over 1 KiB a line.
@@ -48,7 +48,7 @@ impl Server {
             base_url: format!("http://{authority}"),
             _storage: storage,
         };
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         while server.get("/healthz").await.is_none() {
             assert!(Instant::now() < deadline, "keyward does not answer");
         }
@@ -57,7 +57,7 @@ impl Server {
 
     async fn get(&self, path: &str) -> Option<StatusCode> {
         let answer = self.client.get(format!("{}{path}", self.base_url)).send();
-        let answer = timeout(PATIENCE, answer).await.expect("an answer in time");
+        let answer = timeout(TIMEOUT, answer).await.expect("an answer in time");
         Some(answer.ok()?.status())
     }
 
@@ -69,7 +69,7 @@ impl Server {
             let (client, path) = (self.client.clone(), path.clone());
             clients.spawn(async move {
                 for _ in 0..requests / 8 {
-                    let answer = timeout(PATIENCE, client.get(&path).send());
+                    let answer = timeout(TIMEOUT, client.get(&path).send());
                     let answer = answer.await.expect("an answer in time").expect("an answer");
                     assert_eq!(answer.status(), StatusCode::NOT_FOUND);
                 }
@@ -86,7 +86,7 @@ impl Server {
         let id = self.process.id().expect("it runs still").to_string();
         let status = Command::new("kill").args(["-TERM", &id]).status().await;
         assert!(status.expect("kill runs").success());
-        let ended = timeout(PATIENCE, self.process.wait()).await.expect("it ends");
+        let ended = timeout(TIMEOUT, self.process.wait()).await.expect("it ends");
         assert_eq!(ended.expect("an exit status").code(), Some(0));
     }
 }
@@ -153,7 +153,7 @@ impl Log {
     /// The next event with this message.
     async fn next(&mut self, message: &str) -> Value {
         loop {
-            let line = timeout(PATIENCE, self.lines.recv()).await;
+            let line = timeout(TIMEOUT, self.lines.recv()).await;
             let line = line.expect("the log goes on").expect("the log has not ended");
             let event: Value = serde_json::from_str(&line).expect("an event");
             let read = event["message"].as_str().expect("a message");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::api::{Api, text};
 use crate::console::PlainConsole;
-use crate::keyward::{Keyward, PATIENCE};
+use crate::keyward::{Keyward, TIMEOUT};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreachable_database_is_503_for_everyone_and_recovers_by_itself() {
@@ -68,7 +68,7 @@ async fn status(keyward: &Keyward, path: &str) -> StatusCode {
 }
 
 async fn until_accepted(api: &Api) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let answer = api.request(Method::GET, "/user").send().await.expect("an answer");
         if answer.status() == StatusCode::OK {

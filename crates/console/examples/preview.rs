@@ -4,7 +4,7 @@
 //!
 //! | sign in as | to see |
 //! |---|---|
-//! | `ada` | keys of every kind, families of keys, two organizations, members and invitations |
+//! | `ada` | keys of every kind, key trees of keys, two organizations, members and invitations |
 //! | `grace` | nobody's first key yet |
 //! | `olga` | a single key |
 //! | `noor` | names from right to left, and the longest there can be |

@@ -1,4 +1,4 @@
-//! What every answer is made of.
+//! Building blocks of responses.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use askama::Template;
 use poem::Response;
 use poem::http::{StatusCode, header};
 
-/// A page, with the line feed at its end that templates lose.
+/// Renders a page, with the final line feed that templates drop.
 pub(crate) fn rendered(template: &impl Template) -> askama::Result<String> {
     let mut page = template.render()?;
     page.push('\n');
@@ -21,7 +21,7 @@ pub(crate) fn html(status: StatusCode, template: &impl Template) -> askama::Resu
         .body(rendered(template)?))
 }
 
-/// Leads on with GET, also after POST (RFC 9110 §15.4.4).
+/// A redirect that is followed with GET, even after POST (RFC 9110 §15.4.4).
 pub(crate) fn redirect(to: impl Display) -> Response {
     Response::builder()
         .status(StatusCode::SEE_OTHER)

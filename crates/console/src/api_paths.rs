@@ -1,5 +1,5 @@
-//! Paths of the HTTP API that pages name. The console imports no other adapter, so it has them once more; whoever serves both
-//! makes sure that they are the same.
+//! Paths of the HTTP API that pages link to. The console does not depend on the API's crate, so it repeats them; a test
+//! in the server compares the two.
 
 /// Whom a key acts as.
 pub const USER: &str = "/api/v1/user";

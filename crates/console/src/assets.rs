@@ -1,4 +1,4 @@
-//! Style, script and icon, each under a name that changes with its content, so that browsers may keep it for ever.
+//! Style, script and icon, each under a name with a content digest, so that browsers may cache it for ever.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;

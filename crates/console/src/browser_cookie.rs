@@ -1,4 +1,4 @@
-//! The cookie by which a browser is remembered in which somebody signed in before.
+//! The cookie of remembered browsers, in which a user signed in before.
 
 use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::remembered_browser::BrowserToken;
@@ -31,7 +31,7 @@ impl BrowserCookie {
         }
     }
 
-    /// What this browser is remembered by, if it is.
+    /// The token in the request's cookie, if there is one.
     pub(crate) fn read(self, headers: &HeaderMap) -> Option<BrowserToken> {
         cookies::sent(headers, self.name).find_map(BrowserToken::parse)
     }

@@ -22,7 +22,7 @@ pub struct Console {
     pub sign_in: SignIn,
     /// Who belongs to which organization.
     pub memberships: Arc<dyn Memberships>,
-    /// Personal keys.
+    /// Use cases of the viewer's own keys.
     pub keys: PersonalKeys,
     /// What people in an organization are called, to tell holders who revoked their keys.
     pub names: Arc<dyn Names>,

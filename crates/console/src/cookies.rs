@@ -1,8 +1,8 @@
-//! Cookies as browsers send and take them (RFC 6265bis).
+//! Parses and sets cookies (RFC 6265bis).
 
 use poem::http::{HeaderMap, HeaderValue, header};
 
-/// What came under a name, in the order in which it was sent.
+/// The values of the cookies with this name, in the order sent.
 ///
 /// Cookies ignore ports, so another program on `localhost` may have set one of the same name.
 pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
@@ -16,7 +16,7 @@ pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Itera
         .map(|(_, value)| value)
 }
 
-/// The header that makes a browser keep a secret, or forget it. It shows itself in no log.
+/// A `Set-Cookie` header, marked sensitive so that it is not logged.
 #[expect(
     clippy::expect_used,
     reason = "names, attributes and hexadecimal digits are always a header value"

@@ -1,4 +1,4 @@
-//! What people see when something is not there, not allowed or not working.
+//! Error pages.
 
 use askama::Template;
 use keyward_domain::organization::Organization;
@@ -18,19 +18,19 @@ struct ErrorTemplate<'a> {
     organizations: Vec<Organization>,
 }
 
-/// A page that says in plain words what a status means, with the request's id and a way on. It needs nothing that could
-/// fail, so that it can also stand in where the application never got to answer.
+/// The page for an error status, with the request id and links to go on. It needs nothing that can fail, so that the
+/// front door can use it too.
 #[must_use]
 pub fn error_page(status: StatusCode, request_id: &str) -> Response {
     ErrorPage::new(status).into_response(request_id)
 }
 
-/// An error page with words of its own.
+/// An error page with its own title and text.
 pub(crate) struct ErrorPage<'a> {
     status: StatusCode,
     title: &'a str,
     text: &'a str,
-    /// Where whoever asked can go instead.
+    /// Links to the visitor's organizations.
     organizations: Vec<Organization>,
 }
 

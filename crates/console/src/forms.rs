@@ -1,4 +1,4 @@
-//! Forms and queries as browsers send them, read strictly.
+//! Strict parsing of forms and queries.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -21,16 +21,16 @@ use crate::reader::{Member, Owner, Reader, User, Visitor};
 use crate::refusal::Refusal;
 use crate::request_source::Source;
 
-/// The most bytes of a form of somebody who is signed in.
+/// The maximum size of a form from a signed-in user.
 const MAX_BYTES: usize = 64 * 1024;
 
-/// The most bytes of a form that are kept before it is known who sends it: whoever signs in, joins or sets up needs no
-/// more, and strangers could fill the memory with more.
+/// The maximum size of a form that is read before authentication: enough for sign-in, joining and setup, and small
+/// enough that strangers cannot fill the memory.
 const MAX_BYTES_OF_STRANGER: usize =
     MAX_BYTES_OF_CHARACTER * (OrganizationName::MAX + DisplayName::MAX + Password::MAX) + 1024;
 
-/// The most bytes of one character of a form. Lengths are counted after Unicode Normalization Form C: a Hangul syllable may
-/// come as three letters of three bytes, and each byte as three (`%E1`).
+/// The maximum number of bytes of a form per character. Lengths are counted after Unicode Normalization Form C: a
+/// Hangul syllable may come as three letters of three bytes, and each byte as three (`%E1`).
 const MAX_BYTES_OF_CHARACTER: usize = 3 * 3 * 3;
 
 // The names of the fields, the token of a link and the username are in the last KiB; and the sign-in form has, beside the
@@ -103,7 +103,7 @@ impl Fields {
         self.optional("confirm") == Some("yes")
     }
 
-    /// What follows the prefix in the names that begin with it: ticked boxes of a list, in no order.
+    /// The suffixes of field names with this prefix, such as ticked boxes of a list, in no order.
     pub(crate) fn named_with(&self, prefix: &str) -> impl Iterator<Item = &str> {
         self.0.keys().filter_map(move |name| name.strip_prefix(prefix))
     }
@@ -160,8 +160,8 @@ fn fields_in(request: &Request, bytes: &[u8]) -> Result<Fields, Refusal> {
     Fields::parse(text)
 }
 
-/// How many bytes of this form may be read. Only a form that is larger than a stranger's makes it necessary to know who
-/// sends it before it is here; who may send it at all is found out afterwards, since it may be long on its way.
+/// The size limit for this form. Only a form larger than a stranger's limit is authenticated before it is read; all
+/// others are authenticated afterwards, because reading may take long.
 async fn most_bytes(request: &Request) -> poem::Result<usize> {
     if announced_bytes(request).is_some_and(|bytes| bytes <= MAX_BYTES_OF_STRANGER)
         || FORMS_OF_STRANGERS.contains(&request.uri().path())

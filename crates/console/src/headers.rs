@@ -1,4 +1,4 @@
-//! What every answer of the console carries, errors and redirects included.
+//! Headers of every console response, including errors and redirects.
 
 use poem::http::{HeaderMap, HeaderValue, header};
 

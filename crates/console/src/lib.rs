@@ -36,7 +36,7 @@ mod request_source;
 mod routes;
 mod same_origin;
 mod session_cookie;
-mod tokenless_address;
+mod token_free_url;
 mod viewer;
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Where to go on after sign-in: a page of this console, never elsewhere (open redirect, CWE-601).
+//! Redirect targets after sign-in: only pages of this console, against open redirects (CWE-601).
 
 use std::fmt;
 

@@ -1,10 +1,10 @@
-//! Why a request gets no page of its own, and the answer it gets instead.
+//! Refused requests and their responses.
 
 mod causes;
 
 use std::sync::Arc;
 
-use keyward_domain::administration::ports::MomentNotSettled;
+use keyward_domain::administration::ports::CutoffTooRecent;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::HashingError;
@@ -14,10 +14,10 @@ use poem::http::{StatusCode, header};
 
 use crate::error_page::{ErrorPage, error_page};
 
-/// Why a request gets no page of its own.
+/// Why a request is refused.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
-    /// There is nothing here, or not for this user, who must not be able to tell.
+    /// The page does not exist, or not for this user; the two cannot be distinguished.
     #[error("not found")]
     NotFound,
     /// The path takes other methods only.
@@ -40,7 +40,7 @@ pub(crate) enum Refusal {
     BadAddress,
     /// Keys are to be revoked by a moment that is hardly over, or still to come.
     #[error("the moment is not settled")]
-    MomentNotSettled,
+    CutoffTooRecent,
     /// The body is no form.
     #[error("the content type is not that of a form")]
     UnsupportedForm,
@@ -64,9 +64,9 @@ pub(crate) enum Refusal {
     Export(#[from] serde_json::Error),
 }
 
-impl From<MomentNotSettled> for Refusal {
-    fn from(MomentNotSettled: MomentNotSettled) -> Self {
-        Self::MomentNotSettled
+impl From<CutoffTooRecent> for Refusal {
+    fn from(CutoffTooRecent: CutoffTooRecent) -> Self {
+        Self::CutoffTooRecent
     }
 }
 
@@ -78,7 +78,7 @@ impl ResponseError for Refusal {
             Self::Instead(_) => StatusCode::SEE_OTHER,
             Self::CrossSite => StatusCode::FORBIDDEN,
             Self::BadForm(_) | Self::BadAddress => StatusCode::BAD_REQUEST,
-            Self::MomentNotSettled => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::CutoffTooRecent => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -119,7 +119,7 @@ impl Refusal {
                     &format!("{problem} Nothing was changed. Go back, load the page anew and fill in the form again."),
                 )
                 .into_response(request_id),
-            Self::MomentNotSettled => ErrorPage::new(status)
+            Self::CutoffTooRecent => ErrorPage::new(status)
                 .saying(
                     "Choose an earlier time",
                     "The time must be at least one minute ago, in UTC, because newer keys may still be being saved. \
@@ -172,7 +172,7 @@ impl Refusal {
     }
 }
 
-/// An outage is not logged for each request: it is left with the answer, for whoever serves the console.
+/// Attaches a storage outage to the response, for the server to log once instead of per request.
 fn leave_outage(error: StorageError, response: &mut Response) {
     if error.is_outage() {
         response.extensions_mut().insert(Arc::new(error));

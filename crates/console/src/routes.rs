@@ -21,7 +21,7 @@ use crate::pages::{
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
 use crate::session_cookie::SessionCookie;
-use crate::tokenless_address::without_token;
+use crate::token_free_url::without_token;
 use crate::{Console, assets, headers, paths, same_origin};
 
 /// The routes, and what they are.

@@ -7,7 +7,7 @@ use poem::http::{HeaderMap, HeaderName, Method, header};
 /// Who asked for the request (W3C Fetch Metadata §2.3); no page can set or remove it.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether a request may change something: it is safe by its method, or comes from a page of this installation.
+/// Whether a request is allowed: its method is safe, or it comes from a page of this installation.
 ///
 /// Browsers say so in `Sec-Fetch-Site`; older ones without it in `Origin`. A request with neither is refused: it is not
 /// from a form. Sign-in and setup are no exceptions, or a stranger could sign somebody in as themselves.

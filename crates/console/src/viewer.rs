@@ -1,4 +1,4 @@
-//! Who asks for a page, decided anew at every request.
+//! The authenticated user of a request, checked at every request.
 
 use keyward_domain::sign_in::session::SignedIn;
 use poem::Request;

@@ -1,4 +1,4 @@
-//! Access: which token is accepted, and whom it acts as.
+//! Authentication of tokens: which are accepted, and the consumer that each acts as.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::token::Token;
 
 pub use crate::credential::{Caller, CallerOrganization, CallingKey, Credential};
 
-/// Finds out who sends a token.
+/// The use case that authenticates a token.
 #[derive(Clone)]
 pub struct Authenticate {
     credentials: Arc<dyn Credentials>,
@@ -24,16 +24,16 @@ pub struct Authenticate {
 /// Why a token was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
-    /// Malformed, unknown, revoked, or its user is gone. Callers must not be able to tell these apart.
+    /// The token is malformed, unknown or revoked, or its user has left. Clients must not be able to distinguish these.
     #[error("the token is not accepted")]
     InvalidToken,
-    /// Nobody can say at the moment.
+    /// The store failed, so it is unknown whether the token is valid.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 impl Authenticate {
-    /// Decides by the given store and clock.
+    /// Creates the use case over a store and a clock.
     #[must_use]
     pub fn new(credentials: Arc<dyn Credentials>, clock: Arc<dyn Clock>) -> Self {
         Self {
@@ -44,27 +44,26 @@ impl Authenticate {
         }
     }
 
-    /// Notes from now on when and from where each key is used. Whoever asks for this also writes it down: see
-    /// [`RecentUses`].
+    /// Records each accepted use in memory. The caller must also write these to the store: see [`RecentUses`].
     #[must_use]
-    pub fn noting_uses_in(self, uses: Arc<RecentUses>) -> Self {
+    pub fn with_recent_uses(self, uses: Arc<RecentUses>) -> Self {
         Self {
             uses: Some(uses),
             ..self
         }
     }
 
-    /// Notes from now on who uses keys that no longer work. Whoever asks for this also reports it: see
-    /// [`RefusedUses`].
+    /// Records uses of dead keys in memory. The caller must also report these: see [`RefusedUses`].
     #[must_use]
-    pub fn noting_refused_uses_in(self, uses: Arc<RefusedUses>) -> Self {
+    pub fn with_refused_uses(self, uses: Arc<RefusedUses>) -> Self {
         Self {
             refused_uses: Some(uses),
             ..self
         }
     }
 
-    /// Who sends this token, from the given address. A text that is no token is refused before storage is asked.
+    /// Authenticates a token that was sent from the given IP address. A malformed token is refused without asking the
+    /// store.
     ///
     /// # Errors
     /// [`AuthenticateError::InvalidToken`] unless the key is valid and its membership is live.
@@ -73,7 +72,7 @@ impl Authenticate {
             .map_err(|_| AuthenticateError::InvalidToken)?
             .digest();
         let credential = self.credentials.find(&digest).await?;
-        // Asked afterwards: an end that came while the store was asked has come.
+        // Read after the query, so that an end that came during the query counts.
         let now = self.clock.now();
         if let Some(refused) = credential.as_ref().filter(|found| !found.is_accepted(now))
             && let Some(uses) = &self.refused_uses

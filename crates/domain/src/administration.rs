@@ -1,11 +1,13 @@
-//! Running an organization: its members, invitations and projects, and its keys as owners see them.
+//! Administration of an organization: members, invitations, projects and, for owners, all keys.
 //!
-//! Only people administer. Every use case takes an [`Authority`], which an owner has in person and which no key ever
-//! yields; and since a role can end between the click and the change, every store checks it again in the transaction.
+//! Keys cannot administer. Every use case takes an [`Authority`], which only a signed-in owner or the command line has.
+//! Because a role can end between the request and the change, every store checks the authority again in the
+//! transaction.
 
 mod audit_export;
 mod audit_follower;
 mod audit_trail;
+mod cutoff_time;
 mod events;
 mod held_key;
 mod invitations;
@@ -18,7 +20,6 @@ mod organizations;
 pub mod ports;
 mod project_overview;
 mod projects;
-mod settled_moment;
 
 pub use crate::authority::Authority;
 pub use audit_export::AuditExport;
@@ -26,6 +27,6 @@ pub use audit_follower::{AuditFollower, FeedStart, FollowedEvents, FollowedLog};
 pub use audit_trail::{AuditPage, AuditTrail};
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;
-pub use organization_keys::{OrganizationKeys, RevocationStopped, RevokedKeys, WhyStopped};
+pub use organization_keys::{OrganizationKeys, RevocationStopped, RevokedKeys, StopReason};
 pub use organizations::Organizations;
 pub use projects::Projects;

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
-use crate::id::{ApiKeyId, ConsumerId, OrganizationId, UserId};
+use crate::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use crate::text::{folded, text_type};
 use crate::token::TokenHint;
 use crate::validity::{End, is_over};
@@ -18,13 +18,13 @@ use crate::words::words;
 
 pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
 
-/// A personal key, without its token: that is shown once and never stored.
+/// A personal API key, without its token, which is shown once and never stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     /// Its public identifier.
     pub id: ApiKeyId,
     /// Whose key it is.
-    pub consumer_id: ConsumerId,
+    pub consumer_id: MembershipId,
     /// What people recognize its token by.
     pub hint: TokenHint,
     /// Its name, given by the holder; not unique.
@@ -33,29 +33,28 @@ pub struct ApiKey {
     pub description: KeyDescription,
     /// How it came to be.
     pub origin: Origin,
-    /// The nearest of the keys that it came from which is kept, once its parent is not (see
-    /// [`retention`](crate::retention)); none if none of them is.
-    pub adopted_by: Option<ApiKeyId>,
+    /// The nearest ancestor that is still stored, set when the parent is purged (see [`retention`](crate::retention));
+    /// `None` if there is none.
+    pub retained_parent_id: Option<ApiKeyId>,
     /// Whether it may create keys, and see and change the other keys of its consumer. It never changes.
     pub can_manage_keys: bool,
     /// When it was created.
     pub created_at: DateTime<Utc>,
     /// Its revocation, which may lie ahead: see [`ApiKey::revoked`].
     pub revocation: Option<Revocation>,
-    /// Its last use, if it was ever used. It may be up to a minute behind.
+    /// Its last use, up to a minute behind; `None` if never used.
     pub last_use: Option<LastUse>,
 }
 
 impl ApiKey {
-    /// The most valid keys that may be in one line, each made by the one before it, directly or through keys that are
-    /// revoked by now.
-    pub const MAX_LINE: u32 = 32;
+    /// The maximum number of valid keys in a chain from a key tree's root to a leaf. Revoked keys between do not count.
+    pub const MAX_TREE_DEPTH: u32 = 32;
 
-    /// A new key, as its holder wants it. Where the holder says nothing of its rights, it has all.
+    /// Creates a key from a draft. The right to manage keys defaults to true.
     #[must_use]
     pub fn new(
         id: ApiKeyId,
-        consumer_id: ConsumerId,
+        consumer_id: MembershipId,
         origin: Origin,
         draft: KeyDraft,
         hint: TokenHint,
@@ -68,7 +67,7 @@ impl ApiKey {
             name: draft.name,
             description: draft.description,
             origin,
-            adopted_by: None,
+            retained_parent_id: None,
             can_manage_keys: draft.can_manage_keys.unwrap_or(true),
             created_at,
             revocation: None,
@@ -76,7 +75,7 @@ impl ApiKey {
         }
     }
 
-    /// What it is at a moment: valid until revoked. Whether it gives access also depends on its consumer: see
+    /// The key's state at a given time. Access also requires a live membership: see
     /// [`Credential::is_accepted`](crate::access::Credential::is_accepted).
     #[must_use]
     pub fn state(&self, now: DateTime<Utc>) -> KeyState {
@@ -96,7 +95,7 @@ impl ApiKey {
         !is_over(self.end(), now)
     }
 
-    /// Its revocation, if that has come by this moment.
+    /// The revocation, if it is in effect at this time.
     #[must_use]
     pub fn revoked(&self, now: DateTime<Utc>) -> Option<&Revocation> {
         self.revocation
@@ -122,12 +121,12 @@ impl ApiKey {
     /// The parent in the key tree: the key that created this one or, if that was purged, the nearest ancestor that is
     /// still stored.
     #[must_use]
-    pub fn next_above(&self) -> Option<ApiKeyId> {
-        self.adopted_by.or_else(|| self.parent())
+    pub fn effective_parent(&self) -> Option<ApiKeyId> {
+        self.retained_parent_id.or_else(|| self.parent())
     }
 
-    /// From when on the key gives nobody access: when somebody revoked it; else when the first of these comes that has
-    /// an end, itself and the membership that it acts as.
+    /// Since when the key gives no access: its revocation or, if it was not revoked, the earlier of its own end and the
+    /// end of its membership.
     #[must_use]
     pub fn dead_since(&self, membership: Option<End>) -> Option<DateTime<Utc>> {
         let membership = membership.map(End::at);
@@ -138,7 +137,7 @@ impl ApiKey {
         }
     }
 
-    /// What a search compares with its term: name, description and the last four characters, folded.
+    /// The folded text that searches match: name, description and the token's last four characters.
     #[must_use]
     pub fn search_text(&self) -> String {
         folded(&format!(
@@ -149,12 +148,12 @@ impl ApiKey {
         ))
     }
 
-    /// What people may change, as texts: what a [version](Self::version) stands for.
+    /// The editable fields, which determine the [version](Self::version).
     fn changeable(&self) -> [&str; 2] {
         [self.name.as_str(), self.description.as_str()]
     }
 
-    /// Applies an edit; says whether anything changed, which is if the [version](Self::version) did.
+    /// Applies an edit; returns whether it changed the [version](Self::version).
     pub fn apply(&mut self, edit: &KeyEdit) -> bool {
         let before = self.version();
         if let Some(name) = &edit.name {
@@ -168,7 +167,7 @@ impl ApiKey {
 }
 
 impl Act {
-    /// The event that tells of a new key, and whether it may manage keys.
+    /// The event of a new key, which records whether it may manage keys.
     #[must_use]
     pub fn creation_of_key(&self, key: &ApiKey) -> AuditEvent {
         let action = if key.can_manage_keys {
@@ -204,19 +203,19 @@ impl Default for KeyDescription {
     }
 }
 
-/// What a holder says about the key they want.
+/// The holder's input for a new key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDraft {
     /// As its holder calls it; names need not be unique.
     pub name: KeyName,
     /// What it is for.
     pub description: KeyDescription,
-    /// Whether it may manage keys; if absent, as the organization has chosen for new keys.
+    /// Whether it may manage keys; `None` for the organization's default.
     pub can_manage_keys: Option<bool>,
 }
 
 impl KeyDraft {
-    /// A key of which nothing is said but its name.
+    /// A draft with a name only.
     #[must_use]
     pub fn named(name: KeyName) -> Self {
         Self {
@@ -227,7 +226,7 @@ impl KeyDraft {
     }
 }
 
-/// What to change on a key. What is absent stays.
+/// An edit of a key. Absent fields do not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KeyEdit {
     /// The new name.
@@ -236,21 +235,21 @@ pub struct KeyEdit {
     pub description: Option<KeyDescription>,
 }
 
-/// The two ways a key can come to be.
+/// How a key was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// A person created it, signed in to the console. A consumer's first key can come from nowhere else.
+    /// By a signed-in user in the console, where every consumer's first key is created.
     Console(UserId),
-    /// An existing valid key of the same consumer created it through the API: its parent.
+    /// By a valid key of the same consumer through the API: the parent.
     Key(ApiKeyId),
 }
 
-/// What a key is, computed from the facts about it.
+/// The state of a key, computed from its revocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyState {
-    /// It authenticates, as long as its consumer's membership is live.
+    /// The key authenticates while its consumer's membership is live.
     Valid,
-    /// It never authenticates again.
+    /// The key never authenticates again.
     Revoked {
         /// When it was revoked first.
         at: DateTime<Utc>,
@@ -279,7 +278,7 @@ pub struct KeyUse {
     pub last: LastUse,
 }
 
-/// The revocation of a key. Once it has come, later ones change nothing.
+/// The revocation of a key. Once in effect, it is final.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revocation {
     /// When it comes, or came.
@@ -288,30 +287,30 @@ pub struct Revocation {
     pub by: Actor,
     /// The cause, of which there are a few; free words are in the note.
     pub reason: RevocationReason,
-    /// What whoever did it said to the holder.
+    /// A note to the holder.
     pub note: Option<RevocationNote>,
 }
 
 text_type! {
-    /// What an owner says when revoking somebody's key: one line of 1 to 200 code points.
+    /// A note to the holder of a revoked key: one line of 1 to 200 code points.
     RevocationNote, max 200, OneLine
 }
 
 words! {
     /// Why a key was revoked.
     RevocationReason {
-        /// Its holder no longer wanted it.
+        /// Revoked by its holder.
         Holder = "holder",
-        /// An owner of the organization ended it.
+        /// Revoked by an owner of the organization.
         Owner = "owner",
-        /// Its token was found where it should not be.
+        /// Its token leaked.
         Leak = "leak",
-        /// An administrator of the installation ended it.
+        /// Revoked by an administrator of the installation.
         Administrator = "administrator",
     }
 }
 
-/// What happens to the keys that were created from a revoked one.
+/// What happens to the descendants of a revoked key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DescendantKeys {
     /// They stay valid.

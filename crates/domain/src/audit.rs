@@ -1,4 +1,4 @@
-//! The audit trail: who did what to what, when, from where, with which outcome. It holds no secrets.
+//! Audit events: who did what to what, when, from where, with which outcome. They contain no secrets.
 
 pub(crate) mod feed;
 pub(crate) mod filter;
@@ -17,7 +17,7 @@ use crate::words::words;
 
 pub use crate::words::NewerWord;
 
-/// One thing that happened. It is written in the transaction of the change it tells of, and never changes.
+/// An audit event. It is written in the transaction of the change that it records, and is never updated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEvent {
     /// Rises with the time of the act (UUID version 7).
@@ -48,11 +48,11 @@ pub enum Actor {
     User(UserId),
     /// A key, through the API.
     ApiKey(ApiKeyId),
-    /// Whoever runs the command line on the server.
+    /// An administrator on the command line.
     Administrator,
     /// Keyward itself: a server, or `keyward clean-up`. It removes expired records, and records planned ends that have come.
     System,
-    /// Somebody who has not proved who they are: a refused sign-in, or the first-run setup.
+    /// Somebody who is not authenticated: a refused sign-in, or the first-run setup.
     Anonymous,
 }
 
@@ -97,7 +97,7 @@ impl Actor {
         }
     }
 
-    /// The actor as something that has a name and that others may act on; nothing for who is not recorded by name.
+    /// The actor as a subject; `None` for actors without an identifier.
     #[must_use]
     pub const fn as_subject(self) -> Option<Subject> {
         match self {
@@ -141,7 +141,7 @@ impl Subject {
         }
     }
 
-    /// The same as somebody who acts; nothing for what others act on only.
+    /// The subject as an actor; `None` for kinds that cannot act.
     #[must_use]
     pub const fn as_actor(self) -> Option<Actor> {
         match self {
@@ -267,7 +267,7 @@ pub struct RequestSource {
     pub request_id: Option<String>,
 }
 
-/// Somebody acts, at one moment, from one place: what the events of one act have in common.
+/// What the events of one act have in common: time, actor, organization and source.
 #[derive(Clone)]
 pub struct Act {
     /// When it began, in UTC, to the millisecond.
@@ -282,7 +282,7 @@ pub struct Act {
 }
 
 impl Act {
-    /// An act outside of all organizations. Use cases make it; whoever calls a port that takes one does, too.
+    /// Creates an act in no organization. Use cases create acts; so do direct callers of ports.
     #[must_use]
     pub fn new(ids: &Arc<IdGenerator>, at: DateTime<Utc>, actor: Actor, source: RequestSource) -> Self {
         Self {
@@ -313,17 +313,19 @@ impl Act {
         }
     }
 
-    /// The act in no organization, and in each of these: what concerns a user is told in the log of the installation and in
-    /// those of the organizations that they belong to, by an event each.
-    pub(crate) fn in_logs_of(&self, organizations: impl IntoIterator<Item = OrganizationId>) -> Vec<Self> {
+    /// The act in the installation's log and in those of these organizations: an event about a user is written to each.
+    pub(crate) fn for_organizations(
+        &self,
+        organizations: impl IntoIterator<Item = OrganizationId>,
+    ) -> Vec<Self> {
         let within = organizations
             .into_iter()
             .map(|organization| self.clone().within(organization));
         std::iter::once(self.clone()).chain(within).collect()
     }
 
-    /// The event that tells of a change. One act makes one for each thing it changes, and a store asks for them when
-    /// it knows what those are (see [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)).
+    /// Creates the event of a change. An act has one event for each subject it changes; stores create them when they
+    /// know the subjects (see [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)).
     #[must_use]
     pub fn event(&self, action: Action, subject: Subject) -> AuditEvent {
         AuditEvent {
@@ -339,7 +341,7 @@ impl Act {
         }
     }
 
-    /// The event that tells of a change in which something else was involved, too.
+    /// Creates the event of a change that involves a second subject.
     #[must_use]
     pub fn event_with(&self, action: Action, subject: Subject, object: Subject) -> AuditEvent {
         AuditEvent {
@@ -348,7 +350,7 @@ impl Act {
         }
     }
 
-    /// The event that tells of an attempt that was refused.
+    /// Creates the event of a refused attempt.
     #[must_use]
     pub fn refusal(&self, action: Action, subject: Subject) -> AuditEvent {
         AuditEvent {

@@ -1,4 +1,4 @@
-//! Who may run an organization.
+//! The right to run an organization.
 
 use crate::audit::{Act, Actor, RequestSource};
 use crate::id::OrganizationId;
@@ -13,7 +13,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Whoever runs the command line on the server may run every organization.
+    /// The command line has authority over every organization.
     #[must_use]
     pub const fn of_administrator(organization_id: OrganizationId) -> Self {
         Self {

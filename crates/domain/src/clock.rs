@@ -1,4 +1,4 @@
-//! Time as an argument.
+//! The clock port.
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 

@@ -1,4 +1,4 @@
-//! What storage knows about one token, and whom an accepted one acts as.
+//! Credentials as stored, and authenticated callers.
 
 use chrono::{DateTime, Utc};
 
@@ -8,8 +8,8 @@ use crate::id::{ApiKeyId, OrganizationId};
 use crate::organization::{OrganizationName, Slug};
 use crate::validity::{End, is_over};
 
-/// Everything that decides about one token, as storage knew it at one moment. It proves nothing by itself: only
-/// [`Authenticate`](crate::access::Authenticate) makes a [`Caller`] of it.
+/// Everything that decides about a token, read from one snapshot. Only [`Authenticate`](crate::access::Authenticate)
+/// converts it to a [`Caller`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
     /// The key whose digest was looked for.
@@ -31,7 +31,7 @@ impl Credential {
         !is_over(self.key_end, now) && !is_over(self.membership_end, now)
     }
 
-    /// Who sends the token, if it is accepted at this moment.
+    /// The caller, if the credential is accepted at this time.
     pub(crate) fn into_caller(self, now: DateTime<Utc>) -> Option<Caller> {
         self.is_accepted(now).then_some(Caller {
             accepted_at: now,
@@ -61,7 +61,7 @@ pub struct Caller {
     organization: CallerOrganization,
 }
 
-/// What every answer may say about the key of its request.
+/// The facts about the calling key that any response may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallingKey {
     /// The key's identifier.
@@ -72,19 +72,19 @@ pub struct CallingKey {
     pub can_manage_keys: bool,
 }
 
-/// What every answer may say about the organization of its caller.
+/// The facts about the caller's organization that any response may contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallerOrganization {
     /// The organization's identifier.
     pub id: OrganizationId,
-    /// Its place in addresses.
+    /// Its name in URLs.
     pub slug: Slug,
     /// What people call it.
     pub name: OrganizationName,
 }
 
 impl Caller {
-    /// When the key was accepted: what its request is told holds at that moment.
+    /// When the key was accepted; the response is evaluated at this time.
     #[must_use]
     pub const fn accepted_at(&self) -> DateTime<Utc> {
         self.accepted_at

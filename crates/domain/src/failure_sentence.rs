@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-/// What went wrong, and because of what, for the log: one in JSON would tell the outermost error only. An error that names
-/// its cause in its own words is not made to repeat it.
+/// Joins an error and its sources for the log, which otherwise shows only the outermost error. A source that the
+/// error's own message contains is not repeated.
 #[must_use]
 pub fn sentence(error: &dyn Error) -> String {
     let mut sentence = error.to_string();

@@ -2,7 +2,7 @@
 
 use crate::api_key::Origin;
 use crate::audit::{Act, Actor, RequestSource};
-use crate::id::{ApiKeyId, ConsumerId, OrganizationId, UserId};
+use crate::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use crate::sources::Sources;
 use crate::user::Username;
 
@@ -10,19 +10,19 @@ use crate::user::Username;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Consumer {
     /// The membership's identifier.
-    pub id: ConsumerId,
+    pub id: MembershipId,
     /// The account behind the membership.
     pub user_id: UserId,
     /// The member's username.
     pub username: Username,
 }
 
-/// A consumer that acts on its own keys.
+/// A consumer that acts on its own keys, and how it acts.
 ///
-/// There are two ways to become one, so a key has exactly two possible origins: a person signed in to the console
+/// There are two ways to create one, so a key has exactly two possible origins: a person signed in to the console
 /// ([`Member::as_holder`](crate::membership::Member::as_holder)), or a valid key
-/// ([`Caller::as_holder`](crate::access::Caller::as_holder)). Nobody holds another consumer's keys, and who acts through a
-/// key that may not manage keys holds that key only.
+/// ([`Caller::as_holder`](crate::access::Caller::as_holder)). A holder never reaches another consumer's keys; through a
+/// key that may not manage keys, it reaches only that key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub(crate) consumer: Consumer,
@@ -34,14 +34,14 @@ pub struct Holder {
 /// Which of a consumer's keys a holder may see and change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyReach {
-    /// All of them, and the holder may create others.
+    /// All keys of the consumer; the holder may create more.
     All,
-    /// This one, through which the holder acts. Others are as unknown to the holder as keys that do not exist.
+    /// Only the key through which the holder acts. Other keys are treated as if they did not exist.
     Only(ApiKeyId),
 }
 
 impl KeyReach {
-    /// What whoever acts through this key reaches.
+    /// The reach of a holder that acts through this key.
     #[must_use]
     pub const fn of_key(id: ApiKeyId, can_manage_keys: bool) -> Self {
         if can_manage_keys {
@@ -51,7 +51,7 @@ impl KeyReach {
         }
     }
 
-    /// Whether this key is among them.
+    /// Whether this key is within reach.
     #[must_use]
     pub fn includes(self, id: ApiKeyId) -> bool {
         match self {

@@ -75,9 +75,6 @@ identifiers! {
     SessionId
 }
 
-/// Identifies a consumer, the identity a key acts as, which is exactly one membership.
-pub type ConsumerId = MembershipId;
-
 /// Only the hyphenated form that identifiers are shown in, in either case: other spellings of a UUID name nothing here.
 fn canonical_uuid(text: &str) -> Result<Uuid, InvalidId> {
     const HYPHENATED: usize = 36;

@@ -11,15 +11,15 @@ use crate::secret::secret_type;
 use crate::text::text_type;
 
 secret_type! {
-    /// The secret in an invitation's link. Whoever has it may join, once; it is shown once.
+    /// The secret in an invitation's link, with which one person may join. Shown once.
     InvitationToken,
     /// What is stored of an [`InvitationToken`].
     InvitationDigest
 }
 
-/// A place in an organization that waits for somebody.
+/// An invitation to an organization.
 ///
-/// Whoever opens its link first gets it, before it expires and unless an owner takes it back.
+/// It can be accepted once, until it expires or an owner revokes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invitation {
     /// Rises with the time of creation (UUID version 7).
@@ -34,23 +34,23 @@ pub struct Invitation {
     pub invited_by: Actor,
     /// From then on it can be accepted, until it expires.
     pub created_at: DateTime<Utc>,
-    /// From when on the link does not work any more.
+    /// When it expires.
     pub expires_at: DateTime<Utc>,
-    /// What became of it, if anything did.
+    /// Its end; `None` while pending.
     pub end: Option<InvitationEnd>,
 }
 
-/// How an invitation ended. It never begins again.
+/// How an invitation ended; final.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InvitationEnd {
-    /// Somebody joined with it.
+    /// A user joined with it.
     Accepted {
         /// When that was, in UTC.
         at: DateTime<Utc>,
         /// As which member.
         membership_id: MembershipId,
     },
-    /// An owner took it back.
+    /// An owner revoked it.
     Revoked {
         /// When that was, in UTC.
         at: DateTime<Utc>,
@@ -61,7 +61,7 @@ impl Invitation {
     /// How long an invitation can be accepted.
     pub const LIFETIME: TimeDelta = TimeDelta::days(7);
 
-    /// Whether its link works: before `expires_at`, and not at it.
+    /// Whether it can be accepted: it has not ended, and `now` is before `expires_at`.
     #[must_use]
     pub fn is_open(&self, now: DateTime<Utc>) -> bool {
         self.end.is_none() && now < self.expires_at
@@ -78,22 +78,23 @@ impl Invitation {
     ///
     /// A membership that has not ended by `now` excludes nobody.
     #[must_use]
-    pub fn precedes_end_of(&self, stay: &Membership, now: DateTime<Utc>) -> bool {
-        self.organization_id == stay.organization_id
-            && !stay.is_live(now)
-            && stay.end.is_some_and(|end| self.created_at <= end.at())
+    pub fn was_created_before_end(&self, membership: &Membership, now: DateTime<Utc>) -> bool {
+        self.organization_id == membership.organization_id
+            && !membership.is_live(now)
+            && membership.end.is_some_and(|end| self.created_at <= end.at())
     }
 
     /// When the invitation ended or, if it has not ended, when it expires.
     #[must_use]
-    pub const fn over_since(&self) -> DateTime<Utc> {
+    pub const fn ended_or_expires_at(&self) -> DateTime<Utc> {
         match self.end {
             Some(InvitationEnd::Accepted { at, .. } | InvitationEnd::Revoked { at }) => at,
             None => self.expires_at,
         }
     }
 
-    /// Whether a membership may begin with it: at that moment it is open, and it is for that organization and role.
+    /// Whether a membership may begin with it: it is open when the membership begins, and for the same organization and
+    /// role.
     #[must_use]
     pub fn is_for(&self, membership: &Membership) -> bool {
         self.is_open(membership.joined_at)

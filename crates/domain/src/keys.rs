@@ -1,4 +1,4 @@
-//! What a holder can do with their keys: issue, list, read, edit, revoke.
+//! Use cases of a holder's own keys: issue, list, read, edit, revoke.
 
 mod edit;
 mod issue;

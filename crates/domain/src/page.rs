@@ -12,14 +12,14 @@ pub struct InvalidPageSize;
 impl PageSize {
     /// The most items on one page that somebody asks for.
     pub const MAX: u16 = 100;
-    /// What a page holds if nobody says otherwise.
+    /// The default page size.
     pub const DEFAULT: Self = Self(50);
-    /// A page for whoever reads all of a long list. What comes with every page is not asked as often then.
+    /// The page size for reading a whole list, with fewer queries.
     pub const EXPORT: Self = Self(1_000);
 
-    /// What people see at a glance, beside what they came for.
+    /// A page size for short summaries.
     pub const FEW: Self = Self(5);
-    /// A page for whoever only asks what is first.
+    /// A page size for reading only the first item.
     pub const ONE: Self = Self(1);
 
     /// Checks a page size.
@@ -66,7 +66,7 @@ pub struct Page<T, Id> {
 }
 
 impl<T, Id> Page<T, Id> {
-    /// Makes a page from one item more than was asked for: its presence says that there is a next page.
+    /// Creates a page from up to one more item than the page size; the extra item means that there is a next page.
     #[must_use]
     pub fn from_one_more(mut items: Vec<T>, size: PageSize, id: impl Fn(&T) -> Id) -> Self {
         let more = items.len() > size.items();

@@ -59,7 +59,7 @@ impl PlannedEnds {
         if !self.store.has_due(now).await? {
             return Ok(0);
         }
-        if let Some(doubt) = self.clock.look_at_clock(now, false).await? {
+        if let Some(doubt) = self.clock.check_clock(now, false).await? {
             return Err(RecordEndsError::Clock(doubt));
         }
         let act = || self.sources.act_at(now, Actor::System, RequestSource::default());

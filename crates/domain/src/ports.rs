@@ -1,4 +1,4 @@
-//! What a store must promise. Each method is one atomic fact: it takes everything that commits together.
+//! The storage ports. Each method is one atomic operation that takes everything that commits together.
 //!
 //! The words MUST and MUST NOT are contracts; the conformance suite in `testing` checks them on every
 //! implementation.
@@ -12,7 +12,7 @@ mod memberships;
 mod reachable_projects;
 mod storage_error;
 
-// What the ports take and give, each beside what it describes.
+// Types of the ports, defined beside what they describe.
 pub use crate::api_key::filter::{KeyFilter, StatusFilter, search_term};
 pub use crate::api_key::limits::{KeyLimit, KeyLimits};
 pub use crate::api_key::new_api_key::NewApiKey;

@@ -1,4 +1,4 @@
-//! Randomness as an argument.
+//! The randomness port.
 
 /// A source of unpredictable bytes.
 pub trait Random: Send + Sync {

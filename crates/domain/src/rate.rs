@@ -14,7 +14,7 @@ pub struct Rate {
 
 /// The maximum clock difference between servers. A stored time further ahead was written by a wrong clock, or under
 /// another rate, and would block requests for as long as that error.
-const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
+const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 impl Rate {
     /// Allows a burst, and one more after each interval.
@@ -72,7 +72,7 @@ impl Rate {
         let latest = now + self.interval * (self.burst - 1);
         Room {
             latest,
-            beyond: latest + self.interval + CLOCKS_APART,
+            beyond: latest + self.interval + MAX_CLOCK_SKEW,
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Recent uses: what accepted requests tell of their keys, kept in memory until somebody writes it down.
+//! Recent uses of keys, kept in memory until they are written to the store.
 //!
-//! A request only notes; it waits for no storage. Whoever serves takes what is due every few seconds, writes it with
-//! [`LastUses`](crate::ports::LastUses), and puts back what could not be written.
+//! A request only records its use in memory. The server takes the due uses every few seconds, writes them with
+//! [`LastUses`](crate::ports::LastUses), and puts back those that could not be written.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,7 +17,7 @@ use crate::ports::KeyUse;
 ///
 /// It holds one entry for each key and at most as many as its capacity. When it is full, the use of a key that it does
 /// not hold is passed over, and counted: to make room by forgetting another key would lose that key's use instead, or
-/// let it be written twice a minute. Entries whose use is written leave after [`RecentUses::REST`], and make room.
+/// let it be written twice a minute. Entries whose use is written leave after [`RecentUses::WRITE_INTERVAL`], and make room.
 #[derive(Debug)]
 pub struct RecentUses {
     capacity: usize,
@@ -39,7 +39,7 @@ struct Noted {
 
 impl RecentUses {
     /// The minimum time between two writes of the same key's last use.
-    pub const REST: TimeDelta = TimeDelta::minutes(1);
+    pub const WRITE_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
     /// Holds the uses of at most that many keys: some 100 bytes for each.
     #[must_use]
@@ -73,8 +73,8 @@ impl RecentUses {
         let mut state = self.state();
         state
             .keys
-            .retain(|_, noted| noted.unwritten.is_some() || noted.rests(now));
-        state.take(now, |noted| !noted.rests(now))
+            .retain(|_, noted| noted.unwritten.is_some() || noted.was_written_recently(now));
+        state.take(now, |noted| !noted.was_written_recently(now))
     }
 
     /// Takes all uses, also of keys that rest: the process is about to end.
@@ -103,14 +103,14 @@ impl RecentUses {
         unwritten.count()
     }
 
-    /// How many uses were passed over for want of room since this was last asked.
+    /// The number of uses dropped for lack of capacity since the last call.
     #[must_use]
-    pub fn take_passed_over(&self) -> u64 {
+    pub fn take_dropped(&self) -> u64 {
         std::mem::take(&mut self.state().passed_over)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing in a critical section panics half-way through a change.
+        // Critical sections do not panic, so the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -135,9 +135,9 @@ impl Noted {
     }
 
     /// Whether it was written so recently that it must not be written again. A clock that was set back ends the rest.
-    fn rests(&self, now: DateTime<Utc>) -> bool {
+    fn was_written_recently(&self, now: DateTime<Utc>) -> bool {
         self.written_at
-            .is_some_and(|written_at| written_at <= now && now - written_at < RecentUses::REST)
+            .is_some_and(|written_at| written_at <= now && now - written_at < RecentUses::WRITE_INTERVAL)
     }
 }
 
@@ -188,8 +188,11 @@ mod tests {
             at: now + TimeDelta::milliseconds(59 * 999),
             from: from(7),
         };
-        assert_eq!(uses.take_due(now + RecentUses::REST - seconds(1)), []);
-        assert_eq!(uses.take_due(now + RecentUses::REST), [KeyUse { key, last }]);
+        assert_eq!(uses.take_due(now + RecentUses::WRITE_INTERVAL - seconds(1)), []);
+        assert_eq!(
+            uses.take_due(now + RecentUses::WRITE_INTERVAL),
+            [KeyUse { key, last }]
+        );
     }
 
     #[test]
@@ -262,7 +265,7 @@ mod tests {
             keys
         };
         assert_eq!(kept(&uses, now), [first, second]);
-        assert_eq!((uses.take_passed_over(), uses.take_passed_over()), (2, 0));
+        assert_eq!((uses.take_dropped(), uses.take_dropped()), (2, 0));
 
         // Keys that rest keep their places, lest they be written again within the minute.
         uses.note(third, last);
@@ -270,7 +273,7 @@ mod tests {
         assert_eq!(kept(&uses, now + seconds(60)), []);
         uses.note(third, last);
         assert_eq!(kept(&uses, now + seconds(60)), [third]);
-        assert_eq!(uses.take_passed_over(), 1);
+        assert_eq!(uses.take_dropped(), 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Refused uses: requests with keys that no longer work, kept in memory until the audit log tells of them.
+//! Refused uses: requests with dead keys, kept in memory until they are written to the audit log.
 //!
 //! A request only notes; it waits for no storage. Whoever serves calls [`RefusedUseReports::write`] every few seconds. Each
 //! key is reported once an hour, by all servers together. Whoever holds many dead keys cannot fill the log with them: of
@@ -168,7 +168,7 @@ impl RefusedUses {
     }
 
     /// One of those that were taken needs no more writing.
-    pub(crate) fn is_written(&self) {
+    pub(crate) fn mark_written(&self) {
         self.state().being_written -= 1;
     }
 
@@ -181,7 +181,7 @@ impl RefusedUses {
     }
 
     /// The key needs no report until then: it has one, by this process or another.
-    pub(crate) fn is_reported(&self, key: ApiKeyId, until: DateTime<Utc>) {
+    pub(crate) fn mark_reported(&self, key: ApiKeyId, until: DateTime<Utc>) {
         let mut state = self.state();
         // Without it, the database says so again.
         if state.reported.len() < self.capacity {
@@ -190,7 +190,7 @@ impl RefusedUses {
     }
 
     /// No more uses of the organization's keys are reported one by one until then, such as this one.
-    pub(crate) fn has_more(&self, used: RefusedUse, until: DateTime<Utc>) {
+    pub(crate) fn mark_full(&self, used: RefusedUse, until: DateTime<Utc>) {
         let mut state = self.state();
         let organization = state.organizations.entry(used.organization).or_default();
         organization.full_until = Some(until);
@@ -198,7 +198,7 @@ impl RefusedUses {
     }
 
     /// That there are more needs no report until then.
-    pub(crate) fn has_reported_more(&self, id: OrganizationId, until: DateTime<Utc>) {
+    pub(crate) fn mark_more_reported(&self, id: OrganizationId, until: DateTime<Utc>) {
         let mut state = self.state();
         state.organizations.entry(id).or_default().more_reported_until = Some(until);
     }
@@ -212,14 +212,14 @@ impl RefusedUses {
         state.waiting.len() + more.count() + state.being_written
     }
 
-    /// How many uses were passed over for want of room since this was last asked.
+    /// The number of uses dropped for lack of capacity since the last call.
     #[must_use]
-    pub fn take_passed_over(&self) -> u64 {
+    pub fn take_dropped(&self) -> u64 {
         std::mem::take(&mut self.state().passed_over)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing in a critical section panics half-way through a change.
+        // Critical sections do not panic, so the state is consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

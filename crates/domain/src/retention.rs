@@ -19,12 +19,12 @@ use crate::words::words;
 
 pub use clock_check::{ClockDoubt, ClockWitnesses};
 pub use periods::{InvalidRetentionPeriod, RetentionPeriods};
-pub use ports::RemoveOutlivedError;
+pub use ports::RetentionError;
 use ports::RetentionStore;
 
 words! {
     /// The classes of records that are purged after their retention period.
-    Outlived {
+    RetentionClass {
         /// Keys that were revoked, or whose membership has ended.
         DeadKeys = "dead keys",
         /// Invitations that were accepted or revoked, or have expired.
@@ -50,10 +50,10 @@ pub struct Retention {
 
 impl Retention {
     /// The maximum number of records per batch: few enough that no request has to wait for it.
-    pub const PORTION: u32 = 500;
+    pub const BATCH_SIZE: u32 = 500;
 
     /// How long an empty throttle bucket is kept, in case the clocks of replicas differ.
-    const CLOCKS_DIFFER: TimeDelta = TimeDelta::hours(1);
+    const CLOCK_SKEW_ALLOWANCE: TimeDelta = TimeDelta::hours(1);
 
     /// The use case over these ports.
     #[must_use]
@@ -68,26 +68,22 @@ impl Retention {
     /// Starts a run: checks the clock, and uses this time as the present for the whole run.
     ///
     /// # Errors
-    /// See [`RemoveOutlivedError`]: nothing is purged while the clock is in doubt.
-    pub async fn begin(&self) -> Result<RetentionRun, RemoveOutlivedError> {
+    /// See [`RetentionError`]: nothing is purged while the clock is in doubt.
+    pub async fn begin(&self) -> Result<RetentionRun, RetentionError> {
         self.begin_by(self.sources.now(), false).await
     }
 
     /// Starts a run after an administrator has confirmed the clock, which is trusted from then on.
     ///
     /// # Errors
-    /// See [`RemoveOutlivedError`]: nothing is purged while two clocks differ.
-    pub async fn begin_by_confirmed_clock(&self) -> Result<RetentionRun, RemoveOutlivedError> {
+    /// See [`RetentionError`]: nothing is purged while two clocks differ.
+    pub async fn begin_by_confirmed_clock(&self) -> Result<RetentionRun, RetentionError> {
         self.begin_by(self.sources.now(), true).await
     }
 
-    async fn begin_by(
-        &self,
-        now: DateTime<Utc>,
-        is_confirmed: bool,
-    ) -> Result<RetentionRun, RemoveOutlivedError> {
-        match self.store.look_at_clock(now, is_confirmed).await? {
-            Some(doubt) => Err(RemoveOutlivedError::Clock(doubt)),
+    async fn begin_by(&self, now: DateTime<Utc>, is_confirmed: bool) -> Result<RetentionRun, RetentionError> {
+        match self.store.check_clock(now, is_confirmed).await? {
+            Some(doubt) => Err(RetentionError::Clock(doubt)),
             None => Ok(RetentionRun {
                 retention: self.clone(),
                 now,
@@ -107,22 +103,22 @@ pub struct RetentionRun {
 impl RetentionRun {
     /// The cut-off time: records that ended before it are purged. `None` for a class that is kept for ever.
     #[must_use]
-    pub fn goes_before(&self, kind: Outlived) -> Option<DateTime<Utc>> {
+    pub fn cutoff(&self, kind: RetentionClass) -> Option<DateTime<Utc>> {
         let periods = &self.retention.periods;
         let period = match kind {
-            Outlived::DeadKeys => Some(periods.dead_keys()),
-            Outlived::EndedInvitations => Some(periods.ended_invitations()),
-            Outlived::ExpiredSessions => Some(periods.expired_sessions()),
-            Outlived::EmptyThrottleBuckets => Some(Retention::CLOCKS_DIFFER),
-            Outlived::AuditEvents => periods.audit_events(),
+            RetentionClass::DeadKeys => Some(periods.dead_keys()),
+            RetentionClass::EndedInvitations => Some(periods.ended_invitations()),
+            RetentionClass::ExpiredSessions => Some(periods.expired_sessions()),
+            RetentionClass::EmptyThrottleBuckets => Some(Retention::CLOCK_SKEW_ALLOWANCE),
+            RetentionClass::AuditEvents => periods.audit_events(),
         };
         let before = self.now.checked_sub_signed(period?)?;
         Some(match kind {
-            Outlived::AuditEvents => start_of_day(before),
-            Outlived::DeadKeys
-            | Outlived::EndedInvitations
-            | Outlived::ExpiredSessions
-            | Outlived::EmptyThrottleBuckets => before,
+            RetentionClass::AuditEvents => start_of_day(before),
+            RetentionClass::DeadKeys
+            | RetentionClass::EndedInvitations
+            | RetentionClass::ExpiredSessions
+            | RetentionClass::EmptyThrottleBuckets => before,
         })
     }
 
@@ -130,18 +126,20 @@ impl RetentionRun {
     /// purging them.
     ///
     /// # Errors
-    /// See [`RemoveOutlivedError`].
-    pub async fn remove_some(&mut self, kind: Outlived, at_most: u32) -> Result<u32, RemoveOutlivedError> {
-        let Some(before) = self.goes_before(kind) else {
+    /// See [`RetentionError`].
+    pub async fn remove_batch(&mut self, kind: RetentionClass, at_most: u32) -> Result<u32, RetentionError> {
+        let Some(before) = self.cutoff(kind) else {
             return Ok(0);
         };
         let store = &self.retention.store;
         let removed = match kind {
-            Outlived::DeadKeys => store.remove_dead_keys(before, at_most).await?,
-            Outlived::EndedInvitations => store.remove_ended_invitations(before, at_most).await?,
-            Outlived::ExpiredSessions => store.remove_expired_sessions(before, at_most).await?,
-            Outlived::EmptyThrottleBuckets => store.remove_empty_throttle_buckets(before, at_most).await?,
-            Outlived::AuditEvents => {
+            RetentionClass::DeadKeys => store.remove_dead_keys(before, at_most).await?,
+            RetentionClass::EndedInvitations => store.remove_ended_invitations(before, at_most).await?,
+            RetentionClass::ExpiredSessions => store.remove_expired_sessions(before, at_most).await?,
+            RetentionClass::EmptyThrottleBuckets => {
+                store.remove_empty_throttle_buckets(before, at_most).await?
+            }
+            RetentionClass::AuditEvents => {
                 let event = (!self.event_is_written).then(|| self.event());
                 let removed = store.remove_audit_events(before, at_most, event).await?;
                 self.event_is_written |= removed > 0;

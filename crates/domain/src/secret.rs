@@ -1,4 +1,4 @@
-//! Random secrets that people carry in links and cookies.
+//! Random secrets in links and cookies.
 
 /// Declares a secret of 32 random bytes, shown as 64 hexadecimal digits, and the SHA-256 digest that is stored in its
 /// place.
@@ -19,7 +19,7 @@ macro_rules! secret_type {
                 Self(hex::encode(&*bytes))
             }
 
-            /// Reads a secret that somebody sent; nothing if it cannot be one.
+            /// Parses a secret; `None` if malformed.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);

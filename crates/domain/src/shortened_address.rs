@@ -1,16 +1,15 @@
-//! Client addresses as somebody other than their user may see them.
+//! Shortened IP addresses, for people other than the user.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The network that an address is in: IPv4 by /24, IPv6 by /48. It tells an owner roughly where a member's key is used,
-/// and not where the member is.
+/// The network of an IP address: /24 for IPv4, /48 for IPv6. It tells an owner roughly where a member's key is used,
+/// without revealing the member's exact address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShortenedAddress(IpAddr);
 
 impl ShortenedAddress {
-    /// The address without what would tell it from its neighbours. An IPv4 address in IPv6's clothes (RFC 4291
-    /// §2.5.5.2) is one of IPv4.
+    /// Truncates the address. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) counts as IPv4.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {

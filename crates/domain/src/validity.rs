@@ -1,4 +1,4 @@
-//! Until when a key or a membership is valid: the one place that says it.
+//! Validity of keys and memberships: the only place that defines it.
 //!
 //! Either has at most one end. Validity is a question about a moment. A change asks about the moment of its act. Use cases
 //! that read take the moment from their caller, who passes the same one to all that makes up one answer: filter, rows,
@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 /// The end of a key or of a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
-    /// It was planned, and comes at this moment: what has it is valid before, and not at it. From that moment on it is
-    /// [due](Self::is_due), until a store records that it has come.
+    /// Planned for this time: valid before, and no longer at it. From that moment on it is [due](Self::is_due), until a
+    /// store records that it has come.
     Planned(DateTime<Utc>),
     /// It has come: somebody ended it there and then, or a planned end was recorded as come. It is over for good, also by a
     /// clock that is behind the one that timed the end.
@@ -52,7 +52,7 @@ impl End {
     }
 }
 
-/// Whether what has this end, or none, is over at this moment.
+/// Whether a key or membership with this end, if any, is over at this time.
 #[must_use]
 pub fn is_over(end: Option<End>, now: DateTime<Utc>) -> bool {
     end.is_some_and(|end| end.has_come(now))

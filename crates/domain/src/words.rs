@@ -1,9 +1,9 @@
-//! Enums whose variants have one word each, for storage, the API and people.
+//! Enums with a text form for storage, the API and people.
 
 use std::fmt;
 
-/// A word that a newer version of Keyward has written, and that means nothing to this one: it is shown, sought and exported as
-/// it is. 1 to 64 small letters, underscores and dots.
+/// A value written by a newer version of Keyward, which this version shows, searches and exports unchanged: 1 to 64
+/// lower-case letters, underscores and dots.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NewerWord {
     letters: [u8; Self::MAX],

@@ -109,7 +109,7 @@ mod tests {
     }
 
     fn code(code: Code) -> Value {
-        code.facts().word.into()
+        code.definition().word.into()
     }
 
     #[test]

@@ -14,7 +14,7 @@ use poem_openapi::{ApiResponse, Object};
 
 pub(crate) use answer::ProblemAnswers;
 pub use answer::{problem_response, unavailable_response};
-pub(crate) use code::{Code, Facts};
+pub(crate) use code::{Code, ProblemType};
 pub(crate) use page::problem_page;
 
 use crate::base_url::BaseUrl;
@@ -25,7 +25,7 @@ pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// An error to be sent to the client.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {detail}", .code.facts().word)]
+#[error("{}: {detail}", .code.definition().word)]
 pub(crate) struct Problem {
     code: Code,
     detail: String,
@@ -136,13 +136,13 @@ impl Problem {
     }
 
     pub(crate) fn document(&self, request_id: &str, base_url: &BaseUrl) -> ProblemDocument {
-        let facts = self.code.facts();
+        let definition = self.code.definition();
         ProblemDocument {
-            kind: base_url.link(paths::problem(facts.word)),
-            title: facts.title.to_owned(),
-            status: i32::from(facts.status.as_u16()),
+            kind: base_url.link(paths::problem(definition.word)),
+            title: definition.title.to_owned(),
+            status: i32::from(definition.status.as_u16()),
             detail: self.detail.clone(),
-            code: facts.word.to_owned(),
+            code: definition.word.to_owned(),
             request_id: request_id.to_owned(),
             errors: (!self.errors.is_empty()).then(|| self.errors.clone()),
         }
@@ -156,7 +156,7 @@ impl Problem {
 
 impl From<Code> for Problem {
     fn from(code: Code) -> Self {
-        Self::with_detail(code, code.facts().meaning)
+        Self::with_detail(code, code.definition().meaning)
     }
 }
 
@@ -176,7 +176,7 @@ impl From<StorageError> for Problem {
 
 impl ResponseError for Problem {
     fn status(&self) -> StatusCode {
-        self.code.facts().status
+        self.code.definition().status
     }
 }
 
@@ -185,8 +185,8 @@ impl ApiResponse for Problem {
     fn meta() -> MetaResponses {
         MetaResponses {
             responses: vec![MetaResponse {
-                description: Code::Internal.facts().meaning,
-                status: Some(Code::Internal.facts().status.as_u16()),
+                description: Code::Internal.definition().meaning,
+                status: Some(Code::Internal.definition().status.as_u16()),
                 status_range: None,
                 content: vec![MetaMediaType {
                     content_type: MEDIA_TYPE,

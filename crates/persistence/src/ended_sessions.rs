@@ -5,8 +5,8 @@ use keyward_domain::sign_in::session::Session;
 
 /// How many of a user's `sessions`, oldest first, end when another one starts.
 pub(crate) fn ended_by_one_more(sessions: i64) -> i64 {
-    let too_many = sessions - (Session::MOST as i64 - 1);
-    too_many.clamp(0, Session::MOST_ENDED_AT_ONCE as i64)
+    let too_many = sessions - (Session::MAX_PER_USER as i64 - 1);
+    too_many.clamp(0, Session::MAX_ENDED_AT_ONCE as i64)
 }
 
 /// One event for each ended session that was live.

@@ -16,7 +16,7 @@ static SQLITE: EmbeddedMigrations = embed_migrations!("migrations/sqlite");
 pub(crate) struct KnownMigrations {
     compiled_in: &'static EmbeddedMigrations,
     #[cfg(feature = "testing")]
-    to_come: Option<PathBuf>,
+    future_migrations: Option<PathBuf>,
 }
 
 impl KnownMigrations {
@@ -25,7 +25,7 @@ impl KnownMigrations {
         Self {
             compiled_in: &POSTGRES,
             #[cfg(feature = "testing")]
-            to_come: to_come("postgres"),
+            future_migrations: future_migrations("postgres"),
         }
     }
 
@@ -34,16 +34,16 @@ impl KnownMigrations {
         Self {
             compiled_in: &SQLITE,
             #[cfg(feature = "testing")]
-            to_come: to_come("sqlite"),
+            future_migrations: future_migrations("sqlite"),
         }
     }
 
     /// Adds the migrations in a folder.
     #[cfg(feature = "testing")]
     #[must_use]
-    pub(crate) fn and_to_come(self, folder: &Path) -> Self {
+    pub(crate) fn with_future(self, folder: &Path) -> Self {
         Self {
-            to_come: Some(folder.to_owned()),
+            future_migrations: Some(folder.to_owned()),
             ..self
         }
     }
@@ -70,7 +70,7 @@ impl<DB: Backend> MigrationSource<DB> for KnownMigrations {
         )]
         let mut migrations = self.compiled_in.migrations()?;
         #[cfg(feature = "testing")]
-        if let Some(folder) = &self.to_come {
+        if let Some(folder) = &self.future_migrations {
             migrations.extend(diesel_migrations::FileBasedMigrations::from_path(folder)?.migrations()?);
         }
         Ok(migrations)
@@ -80,7 +80,7 @@ impl<DB: Backend> MigrationSource<DB> for KnownMigrations {
 /// The folder with a future version's migrations, which upgrade tests set by a variable. Released binaries are built
 /// without it.
 #[cfg(feature = "testing")]
-fn to_come(database: &str) -> Option<PathBuf> {
+fn future_migrations(database: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("KEYWARD_TEST_MIGRATIONS_TO_COME")?;
     Some(PathBuf::from(folder).join(database))
 }

@@ -31,11 +31,11 @@ mod errors;
 #[path = "sql/events.rs"]
 mod events;
 mod import;
+mod key_tree;
 mod language;
 mod last_uses;
 mod leaving;
-mod line;
-mod lineage;
+mod liveness;
 mod migrations;
 mod organization_keys;
 mod pooler;

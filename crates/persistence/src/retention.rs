@@ -8,21 +8,21 @@ use uuid::Uuid;
 use crate::limit::at_most;
 
 /// The maximum number of children that one batch gives a new parent. Few consumers have that many keys in all.
-const MOST_ADOPTIONS: usize = 2_000;
+const MAX_REPARENTED_KEYS: usize = 2_000;
 
 /// A key and its effective parent, if any.
-pub(crate) type Below = (Uuid, Option<Uuid>);
+pub(crate) type KeyAndParent = (Uuid, Option<Uuid>);
 
 /// A key of a consumer.
 pub(crate) struct KeyOf {
     pub(crate) consumer: Uuid,
-    pub(crate) below: Below,
+    pub(crate) below: KeyAndParent,
 }
 
 /// Keeps only the first half of the dead keys if they have more children than one batch may move; returns whether it
 /// did. A single key is purged however many children it has.
-pub(crate) fn halve_if_too_many(dead: &mut Vec<Below>, next_below: &[(Uuid, Uuid)]) -> bool {
-    let are_too_many = next_below.len() > MOST_ADOPTIONS && dead.len() > 1;
+pub(crate) fn halve_batch(dead: &mut Vec<KeyAndParent>, children: &[(Uuid, Uuid)]) -> bool {
+    let are_too_many = children.len() > MAX_REPARENTED_KEYS && dead.len() > 1;
     if are_too_many {
         dead.truncate(dead.len() / 2);
     }
@@ -38,17 +38,17 @@ pub(crate) fn left_without_keys(former_members: Vec<Uuid>, last: Option<Uuid>) -
 
 /// The result of one transaction of the purge of dead keys.
 #[derive(Default)]
-pub(crate) struct Portion {
+pub(crate) struct PurgedBatch {
     pub(crate) removed: u32,
     /// It only recorded former members without keys; other members may still have dead keys.
-    pub(crate) is_to_go_on: bool,
+    pub(crate) must_continue: bool,
 }
 
 /// Tasks that one server at a time performs. The value is the key of a PostgreSQL advisory lock; SQLite has a single
 /// writer anyway.
 #[derive(Clone, Copy)]
 #[repr(i64)]
-pub(crate) enum Turn {
+pub(crate) enum AdvisoryLock {
     /// ASCII: `keys go`.
     DeadKeys = 0x006b_6579_7320_676f,
     /// ASCII: `logs go`.
@@ -60,19 +60,19 @@ pub(crate) enum Turn {
 }
 
 /// The limit for the query of children. For several keys, it only needs to show that there are too many.
-pub(crate) fn most_next_below(dead: &[Below]) -> i64 {
+pub(crate) fn max_children(dead: &[KeyAndParent]) -> i64 {
     match dead.len() {
         0 | 1 => i64::MAX,
-        _ => at_most(MOST_ADOPTIONS + 1),
+        _ => at_most(MAX_REPARENTED_KEYS + 1),
     }
 }
 
 /// For each child of a purged key, its nearest ancestor that is not purged now, if any. That ancestor may have been
 /// purged before.
-pub(crate) fn adoptions(removed: &[Below], next_below: &[(Uuid, Uuid)]) -> Vec<Below> {
+pub(crate) fn new_parents(removed: &[KeyAndParent], children: &[(Uuid, Uuid)]) -> Vec<KeyAndParent> {
     let removed: HashMap<Uuid, Option<Uuid>> = removed.iter().copied().collect();
-    let adoption = |&(key, next_above): &(Uuid, Uuid)| {
-        let mut above = Some(next_above);
+    let new_parent = |&(key, effective_parent): &(Uuid, Uuid)| {
+        let mut above = Some(effective_parent);
         // Bounded, because rows edited by hand may form a cycle.
         for _ in 0..=removed.len() {
             match above.and_then(|above| removed.get(&above)) {
@@ -82,7 +82,7 @@ pub(crate) fn adoptions(removed: &[Below], next_below: &[(Uuid, Uuid)]) -> Vec<B
         }
         (key, None)
     };
-    next_below.iter().map(adoption).collect()
+    children.iter().map(new_parent).collect()
 }
 
 /// The smallest UUIDv7 of the millisecond of this time; `None` before 1970.
@@ -97,12 +97,12 @@ pub(crate) fn least_id_at(moment: DateTime<Utc>) -> Option<Uuid> {
 
 /// After an import, the newest imported event is used as the last trusted time: that the import runs now does not
 /// confirm this machine's clock. Used on both databases.
-pub(crate) const LAST_LOOK_OF_IMPORT: &str = "
+pub(crate) const RESET_RETENTION_CLOCK: &str = "
     UPDATE retention_clock SET believed_at = newest.occurred_at
     FROM (SELECT occurred_at FROM audit_events ORDER BY id DESC LIMIT 1) AS newest";
 
 /// Converts a row count, which is at most the requested `u32`.
-pub(crate) fn counted(rows: usize) -> u32 {
+pub(crate) fn to_u32(rows: usize) -> u32 {
     u32::try_from(rows).unwrap_or(u32::MAX)
 }
 
@@ -122,9 +122,9 @@ mod tests {
             (key(4), Some(key(3))),
             (key(9), None),
         ];
-        let next_below = [(key(5), key(4)), (key(6), key(2)), (key(10), key(9))];
+        let children = [(key(5), key(4)), (key(6), key(2)), (key(10), key(9))];
         assert_eq!(
-            adoptions(&removed, &next_below),
+            new_parents(&removed, &children),
             [(key(5), Some(key(1))), (key(6), Some(key(1))), (key(10), None)]
         );
     }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn nobody_in_a_circle_adopts() {
         let removed = [(key(1), Some(key(2))), (key(2), Some(key(1)))];
-        assert_eq!(adoptions(&removed, &[(key(3), key(1))]), [(key(3), None)]);
+        assert_eq!(new_parents(&removed, &[(key(3), key(1))]), [(key(3), None)]);
     }
 
     #[test]

@@ -80,6 +80,6 @@ impl<I: Display> StoredRow<I> {
 }
 
 /// The result of a COUNT subquery, which diesel types as nullable although it never is null.
-pub(crate) fn counted(count: Option<i64>) -> u32 {
+pub(crate) fn count_or_zero(count: Option<i64>) -> u32 {
     u32::try_from(count.unwrap_or(0)).unwrap_or(u32::MAX)
 }

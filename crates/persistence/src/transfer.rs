@@ -32,7 +32,7 @@ pub use rows::{RowReceiver, RowSender};
 pub use tables::Counts;
 
 pub(crate) use error::cannot_read;
-pub(crate) use rows::{Arrival, BATCH, Batch};
+pub(crate) use rows::{BATCH, Batch, ImportItem};
 pub(crate) use tables::{Row, TABLES, with_tables};
 
 use format::FirstLine;
@@ -67,14 +67,14 @@ pub async fn export(from: &dyn Transfer, output: impl Write + Send + 'static) ->
     let (sender, rows) = rows::from_database();
     let writing = spawn_blocking(move || Unfinished::write(output, &first_line, rows));
     let read = from.send_rows(sender).await;
-    let unfinished = writing.await.map_err(broke_off)?;
+    let unfinished = writing.await.map_err(stream_aborted)?;
     // The write error first: when writing fails, reading stops because of it.
     let unfinished = unfinished.map_err(ExportError::Unwritable)?;
     read?;
     let finishing = spawn_blocking(move || unfinished.finish());
     finishing
         .await
-        .map_err(broke_off)?
+        .map_err(stream_aborted)?
         .map_err(ExportError::Unwritable)
 }
 
@@ -95,6 +95,6 @@ pub async fn import(
     to.receive_rows(rows).await
 }
 
-fn broke_off(error: JoinError) -> StorageError {
+fn stream_aborted(error: JoinError) -> StorageError {
     StorageError::Defect(error.into())
 }

@@ -1,4 +1,4 @@
-//! Writes what requests left in memory, beside them and until the server ends.
+//! Background writers: write records that requests left in memory, until the server ends.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,19 +10,19 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tracing::{debug, info, warn};
 
-/// How often what is due is written, and how soon it is tried again when the storage failed.
-pub(crate) const EVERY: Duration = Duration::from_secs(5);
+/// The interval between writes, also after a failure.
+pub(crate) const WRITE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long the process stays for what is left to write when it ends.
-pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(5);
+/// How long shutdown waits for the remaining records.
+pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Writes one kind of records.
 pub(crate) trait BackgroundWriter: Send + Sync + 'static {
     /// What it writes, as log lines name it: a plural.
     const RECORDS: &'static str;
 
-    /// Writes what is due, and returns how many records that were. What an unavailable storage does not take MUST be due
-    /// again.
+    /// Writes the due records and returns their number. Records that an unavailable store did not accept MUST become
+    /// due again.
     fn write(&self) -> impl Future<Output = Result<usize, StorageError>> + Send;
 
     /// Writes all that is left when the server ends.
@@ -30,7 +30,7 @@ pub(crate) trait BackgroundWriter: Send + Sync + 'static {
         self.write()
     }
 
-    /// How many records are not known to be written: those that wait, and those that are being written.
+    /// The number of records not yet confirmed as written.
     fn unwritten(&self) -> usize;
 }
 
@@ -59,7 +59,7 @@ async fn run<W: BackgroundWriter>(
     writer: Arc<W>,
     mut ended: oneshot::Receiver<()>,
 ) -> Result<usize, StorageError> {
-    let mut ticks = interval(EVERY);
+    let mut ticks = interval(WRITE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut is_failing = false;
     loop {
@@ -74,7 +74,7 @@ async fn run<W: BackgroundWriter>(
     writer.write_last().await
 }
 
-/// One line when it begins to fail, and one when it works again. Returns whether it fails.
+/// Logs the begin and the end of a series of failures. Returns whether it fails now.
 fn report<W: BackgroundWriter>(written: &Result<usize, StorageError>, was_failing: bool) -> bool {
     let records = W::RECORDS;
     match written {
@@ -92,12 +92,12 @@ fn report<W: BackgroundWriter>(written: &Result<usize, StorageError>, was_failin
 }
 
 impl RunningWriter {
-    /// Writes what is left, and ends. One line says how many records are lost, if any are: how many that is, is returned.
+    /// Writes the remaining records and stops. Logs and returns the number of lost records.
     pub(crate) async fn finish(self) -> usize {
         let records = self.records;
         // If the writer is gone already, the task says why.
         let _ = self.end.send(());
-        let cause = match timeout(LAST_PATIENCE, self.task).await {
+        let cause = match timeout(SHUTDOWN_TIMEOUT, self.task).await {
             Ok(Ok(Ok(_))) => None,
             Ok(Ok(Err(error))) => Some(sentence(&error)),
             Ok(Err(error)) => Some(error.to_string()),

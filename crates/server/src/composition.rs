@@ -147,11 +147,11 @@ impl Composition {
     /// Who sends a token.
     pub(crate) fn authenticate(&self) -> Authenticate {
         Authenticate::new(self.store.clone(), Arc::new(self.sources.clone()))
-            .noting_uses_in(Arc::clone(&self.recent_uses))
-            .noting_refused_uses_in(Arc::clone(&self.refused_uses))
+            .with_recent_uses(Arc::clone(&self.recent_uses))
+            .with_refused_uses(Arc::clone(&self.refused_uses))
     }
 
-    /// Personal keys.
+    /// The use cases of a holder's own keys.
     pub(crate) fn keys(&self, limits: KeyLimits) -> PersonalKeys {
         PersonalKeys::new(self.store.clone(), self.sources.clone(), limits)
     }
@@ -190,7 +190,7 @@ impl Composition {
         SeenSessionWriter::new(Arc::clone(&self.seen_sessions), self.store.clone())
     }
 
-    /// What removes what is kept no longer.
+    /// The purge of expired records.
     pub(crate) fn retention(&self, periods: RetentionPeriods) -> Retention {
         Retention::new(self.store.clone(), self.sources.clone(), periods)
     }
@@ -205,12 +205,12 @@ impl Composition {
         OrganizationKeys::new(self.store.clone(), self.sources.clone())
     }
 
-    /// What happened.
+    /// The use cases that read the audit log.
     pub(crate) fn audit_trail(&self) -> AuditTrail {
         AuditTrail::new(self.store.clone(), self.store.clone(), self.sources.clone())
     }
 
-    /// What happened, in the order of commits.
+    /// Follows the audit log in commit order.
     pub(crate) fn audit_follower(
         &self,
         log: FollowedLog,
@@ -239,7 +239,7 @@ impl Composition {
         Organizations::new(self.store.clone(), self.sources.clone())
     }
 
-    /// Members.
+    /// The use cases of members.
     pub(crate) fn members(&self) -> Members {
         Members::new(self.store.clone(), self.sources.clone())
     }
@@ -258,12 +258,12 @@ impl Composition {
         Joining::new(ports, self.sources.clone())
     }
 
-    /// Projects.
+    /// The use cases of projects.
     pub(crate) fn projects(&self) -> Projects {
         Projects::new(self.store.clone(), self.sources.clone())
     }
 
-    /// Signing in.
+    /// The use cases of sign-in.
     pub(crate) fn sign_in(&self) -> SignIn {
         let ports = SignInPorts {
             accounts: self.store.clone(),

@@ -37,14 +37,14 @@ pub(crate) fn from_variable_or_default(variable: impl Fn(&str) -> Option<OsStrin
     from_variable(variable).unwrap_or_else(|| DEFAULT.into())
 }
 
-/// The right to serve a data directory. It ends with this value, or with the process, however that ends. Commands need
-/// none, but for `keyward import`: they may act on the database while it is served.
-pub(crate) struct ServingRight {
+/// A lock that allows one process to serve a data directory. Released when this is dropped or the process ends. Of the
+/// commands, only `keyward import` needs it; the others may run while the database is served.
+pub(crate) struct DataDirectoryLock {
     _lock: File,
 }
 
-impl ServingRight {
-    /// Takes it, if nobody has it.
+impl DataDirectoryLock {
+    /// Acquires the lock, if no other process holds it.
     pub(crate) fn take(data_directory: &Path) -> Result<Self, DataDirectoryError> {
         let file = data_directory.join(LOCK_FILE);
         let cannot_lock = |source| DataDirectoryError::Lock {

@@ -37,11 +37,11 @@ struct Variables {
     file: &'static str,
 }
 
-const OF_SERVICE: Variables = Variables {
+const SERVICE_VARIABLES: Variables = Variables {
     url: VARIABLE,
     file: FILE_VARIABLE,
 };
-const OF_MIGRATIONS: Variables = Variables {
+const MIGRATION_VARIABLES: Variables = Variables {
     url: MIGRATION_VARIABLE,
     file: MIGRATION_FILE_VARIABLE,
 };
@@ -86,7 +86,7 @@ pub(crate) fn resolve(
             Ok(Some(url.clone()))
         };
     }
-    from_variables(OF_SERVICE, variable)
+    from_variables(SERVICE_VARIABLES, variable)
 }
 
 /// The URL by which the database is brought up to date, if it is another one. There is no flag for it: a command line
@@ -94,7 +94,7 @@ pub(crate) fn resolve(
 pub(crate) fn of_migrations(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Option<Secret>, DatabaseUrlError> {
-    from_variables(OF_MIGRATIONS, variable)
+    from_variables(MIGRATION_VARIABLES, variable)
 }
 
 /// The files that hold a URL.

@@ -1,4 +1,4 @@
-//! `/healthz` and `/readyz`, for whoever watches over the process.
+//! The health checks `/healthz` and `/readyz`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,22 +16,22 @@ use tracing::{info, warn};
 use crate::store::StorageProbe;
 use crate::trial_changes::Changes;
 
-/// How long the storage may take to answer before it counts as away.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The timeout after which the storage counts as unavailable.
+const STORAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long an answer of the storage is repeated, so that asking often costs it nothing: anybody may ask.
-const FRESH_FOR: Duration = Duration::from_secs(1);
+/// How long a result is cached, because anybody may request `/readyz` often.
+const CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// How long after a change that worked changes count as possible, if none was refused. A trial is made every few seconds.
-const CHANGES_WORK_FOR: Duration = Duration::from_secs(15);
+/// How long changes count as possible after a successful trial change, if none was refused since.
+const WRITE_SUCCESS_TTL: Duration = Duration::from_secs(15);
 
-/// What keeps a server from taking requests.
+/// Why a server is not ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotReady {
     /// It is about to end.
-    Leaving,
+    ShuttingDown,
     /// Its storage does not answer.
-    Away,
+    StorageUnavailable,
     /// Its storage lacks migrations, or has those of a version that this one cannot work with.
     Schema,
     /// Its storage answers, and takes no changes.
@@ -79,11 +79,11 @@ impl Health {
     /// Whether the server wants requests and can answer them.
     pub(crate) async fn readiness(&self) -> Result<(), NotReady> {
         if !self.readiness.is_ready() {
-            return Err(NotReady::Leaving);
+            return Err(NotReady::ShuttingDown);
         }
-        // In a task of its own: who hangs up while the storage is asked does not make the next one ask again.
+        // In its own task, so that a client that disconnects does not cancel the shared check.
         let reads = tokio::spawn(Arc::clone(&self.reads).obstacle()).await;
-        match reads.unwrap_or(Some(NotReady::Away)) {
+        match reads.unwrap_or(Some(NotReady::StorageUnavailable)) {
             Some(obstacle) => Err(obstacle),
             None => self.changes_work().await,
         }
@@ -93,11 +93,11 @@ impl Health {
     async fn changes_work(&self) -> Result<(), NotReady> {
         let mut changes = self.changes.clone();
         let tried = changes.wait_for(|changes| *changes != Changes::Untried);
-        let Ok(Ok(changes)) = timeout(PATIENCE, tried).await else {
+        let Ok(Ok(changes)) = timeout(STORAGE_TIMEOUT, tried).await else {
             return Err(NotReady::Changes);
         };
         match *changes {
-            Changes::Worked(at) if at.elapsed() < CHANGES_WORK_FOR => Ok(()),
+            Changes::Worked(at) if at.elapsed() < WRITE_SUCCESS_TTL => Ok(()),
             Changes::DiskFull => Err(NotReady::DiskFull),
             Changes::Untried | Changes::Refused | Changes::Worked(_) => Err(NotReady::Changes),
         }
@@ -105,11 +105,11 @@ impl Health {
 }
 
 impl Reads {
-    /// Asks the storage, at most once in a while; who comes meanwhile waits for the same answer.
+    /// Checks the storage, unless a recent result is cached; concurrent calls share one check.
     async fn obstacle(self: Arc<Self>) -> Option<NotReady> {
         let mut last = self.last_probe.lock().await;
         if let Some(probe) = *last
-            && probe.at.elapsed() < FRESH_FOR
+            && probe.at.elapsed() < CACHE_TTL
         {
             return probe.obstacle;
         }
@@ -129,14 +129,17 @@ impl Reads {
 
     /// What is in the way, and the words for the log.
     async fn probe(&self) -> Option<(NotReady, String)> {
-        match timeout(PATIENCE, self.storage.is_ready()).await {
+        match timeout(STORAGE_TIMEOUT, self.storage.is_ready()).await {
             Ok(Ok(true)) => None,
             Ok(Ok(false)) => Some((
                 NotReady::Schema,
                 "the tables of the database do not fit this version".to_owned(),
             )),
-            Ok(Err(error)) => Some((NotReady::Away, sentence(&error))),
-            Err(_) => Some((NotReady::Away, "the storage does not answer".to_owned())),
+            Ok(Err(error)) => Some((NotReady::StorageUnavailable, sentence(&error))),
+            Err(_) => Some((
+                NotReady::StorageUnavailable,
+                "the storage does not answer".to_owned(),
+            )),
         }
     }
 }
@@ -154,8 +157,8 @@ pub(crate) fn ready_response() -> Response {
 /// The server wants no requests: a problem (RFC 9457), as everywhere, and none that leaves an outcome unknown.
 pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url: &BaseUrl) -> Response {
     let detail = match obstacle {
-        NotReady::Leaving => "The server is about to end.",
-        NotReady::Away => "The database does not answer.",
+        NotReady::ShuttingDown => "The server is about to end.",
+        NotReady::StorageUnavailable => "The database does not answer.",
         NotReady::Schema => "The tables of the database do not fit this version.",
         NotReady::Changes => "The database takes no changes. Keys are verified as before.",
         NotReady::DiskFull => {
@@ -242,10 +245,10 @@ mod tests {
         let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_away.store(true, Ordering::Relaxed);
-        tokio::time::advance(FRESH_FOR).await;
-        assert_eq!(health.readiness().await, Err(NotReady::Away));
+        tokio::time::advance(CACHE_TTL).await;
+        assert_eq!(health.readiness().await, Err(NotReady::StorageUnavailable));
         storage.is_away.store(false, Ordering::Relaxed);
-        tokio::time::advance(FRESH_FOR).await;
+        tokio::time::advance(CACHE_TTL).await;
         assert_eq!(health.readiness().await, Ok(()));
     }
 
@@ -267,12 +270,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn clients_that_hang_up_do_not_ask_the_storage_each() {
         let storage = Storage {
-            answers_after: FRESH_FOR / 2,
+            answers_after: CACHE_TTL / 2,
             ..Storage::default()
         };
         let (health, _trials) = health(&storage);
         for _ in 0..10 {
-            let hung_up = timeout(FRESH_FOR / 100, health.readiness()).await;
+            let hung_up = timeout(CACHE_TTL / 100, health.readiness()).await;
             assert!(hung_up.is_err());
         }
         assert_eq!(storage.asked.load(Ordering::Relaxed), 1);
@@ -310,9 +313,9 @@ mod tests {
         let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_busy.store(true, Ordering::Relaxed);
-        sleep(CHANGES_WORK_FOR - FRESH_FOR).await;
+        sleep(WRITE_SUCCESS_TTL - CACHE_TTL).await;
         assert_eq!(health.readiness().await, Ok(()));
-        sleep(FRESH_FOR).await;
+        sleep(CACHE_TTL).await;
         assert_eq!(health.readiness().await, Err(NotReady::Changes));
     }
 }

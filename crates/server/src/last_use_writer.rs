@@ -31,14 +31,14 @@ impl LastUseWriter {
         }
     }
 
-    /// Writes in portions until nothing is left, or the storage fails: then the rest waits for the next time.
+    /// Writes in batches until nothing is left or the storage fails; the rest is then written next time.
     async fn record(&self, uses: &[KeyUse]) -> Result<usize, StorageError> {
         let mut left = uses;
         let mut written = Ok(uses.len());
         while !left.is_empty() {
             self.being_written.store(left.len(), Ordering::Relaxed);
-            let (portion, rest) = left.split_at(left.len().min(AT_ONCE));
-            if let Err(error) = self.store.record(portion.to_vec()).await {
+            let (batch, rest) = left.split_at(left.len().min(AT_ONCE));
+            if let Err(error) = self.store.record(batch.to_vec()).await {
                 self.uses.put_back(left);
                 written = Err(error);
                 break;
@@ -46,7 +46,7 @@ impl LastUseWriter {
             left = rest;
         }
         self.being_written.store(0, Ordering::Relaxed);
-        let passed_over = self.uses.take_passed_over();
+        let passed_over = self.uses.take_dropped();
         if passed_over > 0 {
             warn!(
                 passed_over,
@@ -88,7 +88,7 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
-    use crate::background_writer::{EVERY, RunningWriter, start};
+    use crate::background_writer::{RunningWriter, WRITE_INTERVAL, start};
     use crate::random::OsRandom;
 
     /// What was written, and whether writing fails.
@@ -180,7 +180,7 @@ mod tests {
 
         scene.book.is_down.store(false, Ordering::SeqCst);
         let last = scene.note(busy);
-        sleep(EVERY).await;
+        sleep(WRITE_INTERVAL).await;
         assert_eq!((scene.kept(idle), scene.kept(busy)), (Some(first), Some(last)));
         writer.finish().await;
     }
@@ -197,7 +197,7 @@ mod tests {
         sleep(Duration::from_secs(1)).await;
         assert_eq!(*scene.book.attempts.lock().unwrap(), [1_000]);
         scene.book.is_down.store(false, Ordering::SeqCst);
-        sleep(EVERY).await;
+        sleep(WRITE_INTERVAL).await;
         assert_eq!(*scene.book.attempts.lock().unwrap(), [1_000, 1_000, 1_000, 500]);
         assert!(keys.iter().all(|key| scene.kept(*key).is_some()));
         writer.finish().await;

@@ -1,4 +1,4 @@
-//! What the process says about itself, on standard error: text for people, JSON lines for machines.
+//! The log on standard error: text for people, JSON lines for machines.
 //!
 //! Answers of commands, and the setup link above all, never come this way: they are for whoever typed the command, and
 //! logs are shipped.

@@ -64,7 +64,7 @@ use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand};
 use tracing::warn;
 
 /// How long threads that still hash a password may take to end. Nothing waits for what they find.
-const LAST_THREADS: Duration = Duration::from_secs(1);
+const THREAD_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {
     let command_line = match CommandLine::read(std::env::args_os()) {
@@ -144,6 +144,6 @@ fn wait_for(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fa
         .build()
         .map_err(Failure::Process)?;
     let result = runtime.block_on(command);
-    runtime.shutdown_timeout(LAST_THREADS);
+    runtime.shutdown_timeout(THREAD_SHUTDOWN_TIMEOUT);
     result
 }

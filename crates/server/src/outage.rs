@@ -1,5 +1,5 @@
-//! The log of an outage of the storage: a line when it begins, and one when it ends, with how many requests failed between
-//! them. A line for each request would fill the log.
+//! Logs storage outages: one line at the begin and one at the end, with the number of failed requests, instead of one
+//! line per request.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
-/// How often the storage is asked whether it is back.
+/// The interval between checks whether the storage is available again.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
 type Probe = dyn Fn() -> Pin<Box<dyn Future<Output = bool> + Send>> + Send + Sync;
@@ -39,7 +39,7 @@ impl Outages {
         }
     }
 
-    /// A request was answered 503 because of this, or without what it needed besides.
+    /// Records a request that failed because of the storage.
     pub(crate) fn request_failed(&self, cause: &StorageError) {
         let mut current = self.current();
         if let Some(outage) = &mut *current {

@@ -1,6 +1,6 @@
-//! What commands answer to whoever typed them.
+//! Output of commands.
 //!
-//! Answers go to standard output, so that scripts can use them; what people are told besides goes to standard error.
+//! Results go to standard output, for scripts; messages to people go to standard error.
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -11,8 +11,8 @@ use std::process::ExitCode;
 pub(crate) struct OutputError(#[from] io::Error);
 
 impl OutputError {
-    /// Whether nobody reads any more.
-    pub(crate) fn is_for_want_of_a_reader(&self) -> bool {
+    /// Whether the reader has closed the pipe.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
         self.0.kind() == io::ErrorKind::BrokenPipe
     }
 }
@@ -35,7 +35,7 @@ pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
     }
 }
 
-/// Tells a person something beside the answer. Nothing depends on it.
+/// Prints a message to standard error; errors are ignored.
 pub(crate) fn tell(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "{sentence}");
 }

@@ -18,17 +18,17 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 pub(crate) use argon2id::is_affordable;
-use argon2id::{NOBODYS_HASH, SALT_BYTES, WorkingMemory};
+use argon2id::{DUMMY_HASH, SALT_BYTES, WorkingMemory};
 
-/// How long a password waits for its turn: well below the deadline of a request.
-const LONGEST_WAIT: Duration = Duration::from_secs(3);
+/// How long a password waits for a permit: well below a request's deadline.
+const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// How many passwords of one queue are worked on or next in turn: enough that its turn is never idle, and few before anybody
-/// else's.
-const MOST_OF_ONE_QUEUE: usize = 2;
+/// The maximum number of a queue's passwords that are hashed or next in line: enough to keep a permit busy, and few
+/// enough not to delay other queues.
+const MAX_PER_QUEUE: usize = 2;
 
 /// The most hashes at once, each in 19 MiB. Four of them sign more than a hundred people in each second.
-const MOST_AT_ONCE: usize = 4;
+const MAX_CONCURRENT: usize = 4;
 
 /// Hashes passwords by argon2id, a few at a time, on threads that may block.
 pub(crate) struct Argon2idHasher {
@@ -39,11 +39,11 @@ pub(crate) struct Argon2idHasher {
     longest_wait: Duration,
 }
 
-/// The working memories that are not in use: never more of them than turns.
+/// Unused working memories, never more than permits.
 type Memories = Arc<Mutex<Vec<WorkingMemory>>>;
 
-/// The right to work, until it is dropped.
-struct Turn {
+/// The permit to compute one hash, held until it is dropped.
+struct HashingPermit {
     _of_queue: Option<OwnedSemaphorePermit>,
     _of_all: OwnedSemaphorePermit,
 }
@@ -52,7 +52,7 @@ impl Argon2idHasher {
     /// At most half of the processor's cores hash at once, so that a flood of sign-ins leaves the other half to the API.
     pub(crate) fn new(random: Arc<dyn Random>) -> Self {
         let cores = available_parallelism().map_or(1, NonZero::get);
-        Self::with(random, cores.div_ceil(2).min(MOST_AT_ONCE), LONGEST_WAIT)
+        Self::with(random, cores.div_ceil(2).min(MAX_CONCURRENT), MAX_WAIT)
     }
 
     fn with(random: Arc<dyn Random>, at_once: usize, longest_wait: Duration) -> Self {
@@ -65,9 +65,9 @@ impl Argon2idHasher {
         }
     }
 
-    /// Runs slow work when its turn comes. The turn lasts until the work has ended, even if the caller stops waiting:
-    /// its memory is in use until then.
-    async fn in_turn<T, E>(
+    /// Runs a hash under a permit. The permit is held until the work has ended, even if the caller stops waiting,
+    /// because its memory is in use until then.
+    async fn with_permit<T, E>(
         &self,
         queue: Option<HashingQueue>,
         work: impl FnOnce(&mut WorkingMemory) -> Result<T, E> + Send + 'static,
@@ -76,7 +76,7 @@ impl Argon2idHasher {
         T: Send + 'static,
         E: Error + Send + Sync + 'static,
     {
-        let turn = self.turn(queue).await?;
+        let turn = self.acquire_permit(queue).await?;
         let memories = Arc::clone(&self.memories);
         task::spawn_blocking(move || {
             let free = || memories.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,9 +91,9 @@ impl Argon2idHasher {
         .map_err(failed)
     }
 
-    async fn turn(&self, queue: Option<HashingQueue>) -> Result<Turn, HashingError> {
+    async fn acquire_permit(&self, queue: Option<HashingQueue>) -> Result<HashingPermit, HashingError> {
         let turn = async {
-            Ok(Turn {
+            Ok(HashingPermit {
                 _of_queue: match queue {
                     Some(queue) => Some(self.places_in(queue).acquire_owned().await?),
                     None => None,
@@ -114,7 +114,7 @@ impl Argon2idHasher {
             return places;
         }
         queues.retain(|_, places| places.strong_count() > 0);
-        let places = Arc::new(Semaphore::new(MOST_OF_ONE_QUEUE));
+        let places = Arc::new(Semaphore::new(MAX_PER_QUEUE));
         queues.insert(queue, Arc::downgrade(&places));
         places
     }
@@ -135,7 +135,7 @@ impl PasswordHasher for Argon2idHasher {
         let mut salt = [0_u8; SALT_BYTES];
         self.random.fill(&mut salt);
         let phc_string = self
-            .in_turn(None, move |memory| argon2id::hash(&password, salt, memory))
+            .with_permit(None, move |memory| argon2id::hash(&password, salt, memory))
             .await?;
         Ok(PasswordHash::from_phc_string(phc_string))
     }
@@ -148,14 +148,14 @@ impl PasswordHasher for Argon2idHasher {
     ) -> Result<bool, HashingError> {
         let password = copied(password);
         let phc_string = hash.as_str().to_owned();
-        self.in_turn(Some(queue), move |memory| {
+        self.with_permit(Some(queue), move |memory| {
             argon2id::verify(&password, &phc_string, memory)
         })
         .await
     }
 
-    async fn verify_nothing(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError> {
-        let nobodys = PasswordHash::from_phc_string(NOBODYS_HASH.to_owned());
+    async fn verify_dummy(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError> {
+        let nobodys = PasswordHash::from_phc_string(DUMMY_HASH.to_owned());
         self.verify(password, &nobodys, queue).await.map(drop)
     }
 }
@@ -209,34 +209,42 @@ mod tests {
     #[tokio::test]
     async fn who_waits_too_long_for_a_turn_is_told_that_it_is_busy() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 1, Duration::from_millis(10));
-        let turn = hasher.turn(None).await.unwrap();
+        let turn = hasher.acquire_permit(None).await.unwrap();
         let password = Password::attempt("any password");
         assert!(matches!(hasher.hash(&password).await, Err(HashingError::Busy)));
         assert!(matches!(
-            hasher.verify_nothing(&password, QUEUE).await,
+            hasher.verify_dummy(&password, QUEUE).await,
             Err(HashingError::Busy)
         ));
         drop(turn);
         let hasher = Argon2idHasher {
-            longest_wait: LONGEST_WAIT,
+            longest_wait: MAX_WAIT,
             ..hasher
         };
-        hasher.verify_nothing(&password, QUEUE).await.unwrap();
+        hasher.verify_dummy(&password, QUEUE).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_queue_leaves_turns_to_others() {
-        let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, LONGEST_WAIT);
-        let first = hasher.turn(Some(QUEUE)).await.unwrap();
-        let _second = hasher.turn(Some(QUEUE)).await.unwrap();
-        assert!(matches!(hasher.turn(Some(QUEUE)).await, Err(HashingError::Busy)));
+        let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT);
+        let first = hasher.acquire_permit(Some(QUEUE)).await.unwrap();
+        let _second = hasher.acquire_permit(Some(QUEUE)).await.unwrap();
+        assert!(matches!(
+            hasher.acquire_permit(Some(QUEUE)).await,
+            Err(HashingError::Busy)
+        ));
 
         let other = HashingQueue::of([2; 32]);
-        drop(hasher.turn(Some(other)).await.unwrap());
+        drop(hasher.acquire_permit(Some(other)).await.unwrap());
         drop(first);
-        hasher.turn(Some(QUEUE)).await.unwrap();
+        hasher.acquire_permit(Some(QUEUE)).await.unwrap();
         assert_eq!(hasher.queues.lock().unwrap().len(), 2, "of both, one is in use");
-        drop(hasher.turn(Some(HashingQueue::of([3; 32]))).await.unwrap());
+        drop(
+            hasher
+                .acquire_permit(Some(HashingQueue::of([3; 32])))
+                .await
+                .unwrap(),
+        );
         assert_eq!(
             hasher.queues.lock().unwrap().len(),
             2,
@@ -254,7 +262,7 @@ mod tests {
             let queue = HashingQueue::of([number; 32]);
             attempts.spawn(async move {
                 let password = Password::attempt("any password");
-                hasher.verify_nothing(&password, queue).await
+                hasher.verify_dummy(&password, queue).await
             });
         }
         while let Some(attempt) = attempts.join_next().await {

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
-use crate::removal::doubt_about_clock;
+use crate::removal::describe_clock_doubt;
 
 /// How long to rest between two runs: with the run itself, an end is told within a minute of its moment.
 const REST: Duration = Duration::from_secs(30);
@@ -22,7 +22,7 @@ const REST: Duration = Duration::from_secs(30);
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 
 /// How long the process stays for a batch when it ends. One that is cut off records nothing.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Records planned ends, run after run.
 pub(crate) struct PlannedEndJob {
@@ -87,7 +87,7 @@ impl PlannedEndJob {
                 return;
             }
             // What it says of the time differs each time.
-            Err(RecordEndsError::Clock(doubt)) => ("clock".to_owned(), doubt_about_clock(&doubt)),
+            Err(RecordEndsError::Clock(doubt)) => ("clock".to_owned(), describe_clock_doubt(&doubt)),
             Err(error @ RecordEndsError::Storage(_)) => ("storage".to_owned(), sentence(&error)),
         };
         if self.failing.as_ref() != Some(&cause) {
@@ -112,7 +112,7 @@ impl RunningPlannedEndJob {
     /// Ends after the batch that is being recorded.
     pub(crate) async fn finish(self) {
         drop(self.end);
-        match timeout(LAST_PATIENCE, self.task).await {
+        match timeout(SHUTDOWN_TIMEOUT, self.task).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => warn!(%error, "the job that records planned ends had ended before"),
             Err(_) => warn!("the job that records planned ends was cut off"),

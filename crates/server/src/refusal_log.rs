@@ -1,18 +1,18 @@
-//! Tells of refused sign-ins beside the answers, which must not show by their time what is told.
+//! Records refused sign-ins in the background, so that response times do not reveal what is recorded.
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
+use keyward_domain::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 use tracing::warn;
 
 use crate::background_writer::BackgroundWriter;
 
 /// A few MiB.
-const MOST: usize = 10_000;
+const CAPACITY: usize = 10_000;
 
 /// Refusals that wait to be written.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(crate) struct RefusalQueue {
 
 #[derive(Default)]
 struct Waiting {
-    refusals: VecDeque<Refusal>,
+    refusals: VecDeque<RefusedAttempt>,
     within: HashMap<ThrottleBucket, i32>,
     being_written: usize,
     passed_over: usize,
@@ -30,7 +30,7 @@ struct Waiting {
 
 impl Waiting {
     /// Adds one, unless so many wait within one of its limits that it would not be written.
-    fn put(&mut self, refusal: Refusal) {
+    fn put(&mut self, refusal: RefusedAttempt) {
         let is_reached = |limit: &ThrottleBucket| {
             self.within
                 .get(limit)
@@ -39,7 +39,7 @@ impl Waiting {
         if refusal.limits().iter().any(is_reached) {
             return;
         }
-        if self.refusals.len() >= MOST {
+        if self.refusals.len() >= CAPACITY {
             self.passed_over += 1;
             return;
         }
@@ -47,7 +47,7 @@ impl Waiting {
         self.refusals.push_back(refusal);
     }
 
-    fn put_back(&mut self, refusal: Refusal) {
+    fn put_back(&mut self, refusal: RefusedAttempt) {
         self.being_written = 0;
         self.count(&refusal);
         self.refusals.push_front(refusal);
@@ -58,13 +58,13 @@ impl Waiting {
         self.passed_over += 1;
     }
 
-    fn count(&mut self, refusal: &Refusal) {
+    fn count(&mut self, refusal: &RefusedAttempt) {
         for limit in refusal.limits() {
             *self.within.entry(*limit).or_default() += 1;
         }
     }
 
-    fn take(&mut self) -> Option<Refusal> {
+    fn take(&mut self) -> Option<RefusedAttempt> {
         self.being_written = 0;
         let refusal = self.refusals.pop_front()?;
         self.being_written = 1;
@@ -86,13 +86,13 @@ impl RefusalQueue {
     }
 
     /// The next one, which is the writer's from now on.
-    fn take(&self) -> Option<Refusal> {
+    fn take(&self) -> Option<RefusedAttempt> {
         self.waiting().take()
     }
 }
 
 impl RefusalNotes for RefusalQueue {
-    fn note(&self, refusal: Refusal) {
+    fn note(&self, refusal: RefusedAttempt) {
         self.waiting().put(refusal);
     }
 }
@@ -161,7 +161,7 @@ mod tests {
     use tokio::time::{Instant, sleep};
 
     use super::*;
-    use crate::background_writer::{EVERY, LAST_PATIENCE, RunningWriter, start};
+    use crate::background_writer::{RunningWriter, SHUTDOWN_TIMEOUT, WRITE_INTERVAL, start};
     use crate::clock::SystemClock;
     use crate::random::OsRandom;
 
@@ -240,7 +240,8 @@ mod tests {
                 Actor::Anonymous,
                 RequestSource::default(),
             );
-            self.queue.note(Refusal::new(act, Action::SignIn, user, limit));
+            self.queue
+                .note(RefusedAttempt::new(act, Action::SignIn, user, limit));
         }
 
         fn written(&self) -> usize {
@@ -268,11 +269,11 @@ mod tests {
             scene.refuse(None);
             scene.refuse(Some(scene.ids.next()));
         }
-        assert_eq!(scene.queue.waiting().refusals.len(), MOST, "it is bounded");
+        assert_eq!(scene.queue.waiting().refusals.len(), CAPACITY, "it is bounded");
         let passed_over = scene.queue.waiting().passed_over;
         let begun = Instant::now();
-        assert_eq!(log.finish().await, MOST + passed_over);
-        assert!(begun.elapsed() <= LAST_PATIENCE + Duration::from_millis(1));
+        assert_eq!(log.finish().await, CAPACITY + passed_over);
+        assert!(begun.elapsed() <= SHUTDOWN_TIMEOUT + Duration::from_millis(1));
     }
 
     #[tokio::test(start_paused = true)]
@@ -301,11 +302,11 @@ mod tests {
         scene.book.is_down.store(true, Ordering::SeqCst);
         let log = scene.start();
         scene.refuse(None);
-        sleep(3 * EVERY).await;
+        sleep(3 * WRITE_INTERVAL).await;
         assert_eq!(scene.written(), 0);
 
         scene.book.is_down.store(false, Ordering::SeqCst);
-        sleep(EVERY).await;
+        sleep(WRITE_INTERVAL).await;
         assert_eq!(scene.written(), 1);
         log.finish().await;
     }

@@ -25,7 +25,7 @@ impl BackgroundWriter for RefusedUseWriter {
 
     async fn write(&self) -> Result<usize, StorageError> {
         let written = self.reports.write().await;
-        let passed_over = self.uses.take_passed_over();
+        let passed_over = self.uses.take_dropped();
         if passed_over > 0 {
             warn!(
                 passed_over,

@@ -1,6 +1,6 @@
-//! Removes what is kept no longer, beside the requests.
+//! The background job that purges expired records.
 //!
-//! Any number of servers on one database do so at once.
+//! Any number of servers on one database may run it at once.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -9,37 +9,37 @@ use std::time::Duration;
 use chrono::{DateTime, SecondsFormat, Utc};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::{Outlived, RemoveOutlivedError, Retention};
+use keyward_domain::retention::{Retention, RetentionClass, RetentionError};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tracing::{info, warn};
 
 use crate::program;
-use crate::removal::{Removal, doubt_about_clock};
+use crate::removal::{Removal, describe_clock_doubt};
 
-/// How long to rest between two runs. The shortest period is counted in days.
-const REST: Duration = Duration::from_secs(60 * 60);
+/// The interval between two runs. The shortest retention period is a day.
+const RUN_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
-/// How long to rest after a run in which something failed.
-const REST_AFTER_FAILURE: Duration = Duration::from_secs(60);
+/// The interval after a run in which something failed.
+const RETRY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long the process stays for a portion when it ends. One that is cut off removes nothing.
-const LAST_PATIENCE: Duration = Duration::from_secs(5);
+/// How long shutdown waits for the current batch. An interrupted batch is rolled back.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Removes everything whose time is over, run after run.
+/// Purges expired records, in regular runs.
 pub(crate) struct RetentionJob {
     retention: Retention,
-    /// What the last run could not remove.
-    failing: HashSet<Outlived>,
-    /// The last run could not even look at the clock.
+    /// The classes that the last run could not purge.
+    failing: HashSet<RetentionClass>,
+    /// The last run could not check the clock.
     cannot_begin: bool,
     has_told_who_may: bool,
 }
 
 /// A job at work.
 pub(crate) struct RunningRetentionJob {
-    /// Dropped to ask for the end.
+    /// Dropping this stops the job.
     end: watch::Sender<()>,
     task: JoinHandle<()>,
 }
@@ -63,9 +63,9 @@ impl RetentionJob {
         let task = tokio::spawn(async move {
             while self.run(&mut ended).await.is_continue() {
                 let rest_for = if self.failing.is_empty() && !self.cannot_begin {
-                    REST
+                    RUN_INTERVAL
                 } else {
-                    REST_AFTER_FAILURE
+                    RETRY_INTERVAL
                 };
                 if rest(rest_for, &mut ended).await.is_break() {
                     break;
@@ -80,14 +80,14 @@ impl RetentionJob {
         let mut run = match self.retention.begin().await {
             Ok(run) => run,
             Err(error) => {
-                self.tell_why_it_cannot_begin(&error);
+                self.log_start_failure(&error);
                 return ControlFlow::Continue(());
             }
         };
         self.cannot_begin = false;
         let mut failures = Vec::new();
-        for kind in Outlived::ALL {
-            let before = run.goes_before(*kind);
+        for kind in RetentionClass::ALL {
+            let before = run.cutoff(*kind);
             let mut removal = Removal::of(*kind, &mut run);
             let outcome = remove_all(&mut removal, end).await;
             let removed = removal.removed();
@@ -101,10 +101,10 @@ impl RetentionJob {
             }
             match outcome {
                 Ok(is_asked_to_end) => is_asked_to_end?,
-                Err(RemoveOutlivedError::NotAllowed) => self.tell_who_may(),
-                Err(RemoveOutlivedError::Storage(error)) => failures.push((*kind, error)),
+                Err(RetentionError::NotAllowed) => self.log_not_allowed(),
+                Err(RetentionError::Storage(error)) => failures.push((*kind, error)),
                 // Cannot happen: the clock was looked at before.
-                Err(RemoveOutlivedError::Clock(_)) => {}
+                Err(RetentionError::Clock(_)) => {}
             }
         }
         self.report(&failures);
@@ -112,18 +112,18 @@ impl RetentionJob {
     }
 
     /// A doubt about the clock every hour, until somebody has seen it; a database that is away once.
-    fn tell_why_it_cannot_begin(&mut self, error: &RemoveOutlivedError) {
+    fn log_start_failure(&mut self, error: &RetentionError) {
         match error {
-            RemoveOutlivedError::Clock(doubt) => {
+            RetentionError::Clock(doubt) => {
                 // The database answers; what else fails is not known.
                 self.cannot_begin = false;
                 self.failing.clear();
                 warn!(
-                    cause = doubt_about_clock(doubt),
+                    cause = describe_clock_doubt(doubt),
                     "retention paused: the clock may be wrong"
                 );
             }
-            RemoveOutlivedError::Storage(_) | RemoveOutlivedError::NotAllowed => {
+            RetentionError::Storage(_) | RetentionError::NotAllowed => {
                 if !self.cannot_begin {
                     warn!(cause = sentence(error), "retention failed; retrying every minute");
                 }
@@ -133,7 +133,7 @@ impl RetentionJob {
     }
 
     /// Once: what is to be done about it is for a person to do.
-    fn tell_who_may(&mut self) {
+    fn log_not_allowed(&mut self) {
         if !self.has_told_who_may {
             warn!(
                 "old audit events cannot be removed, because this server's database role can only add events: run `{} clean-up` \
@@ -146,7 +146,7 @@ impl RetentionJob {
     }
 
     /// One line when something begins to fail, and one when everything works again.
-    fn report(&mut self, failures: &[(Outlived, StorageError)]) {
+    fn report(&mut self, failures: &[(RetentionClass, StorageError)]) {
         let mut new = failures.iter().filter(|(kind, _)| !self.failing.contains(kind));
         match new.next() {
             Some((kind, error)) => warn!(
@@ -168,22 +168,19 @@ fn in_words(moment: DateTime<Utc>) -> String {
     moment.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// Removes portion after portion, until none is left or it is asked to end. Only the rests are cut short, never a portion.
-async fn remove_all(
-    removal: &mut Removal<'_>,
-    end: &mut End,
-) -> Result<ControlFlow<()>, RemoveOutlivedError> {
+/// Purges batches until none is left or the job is stopped. Stopping interrupts pauses, never a batch.
+async fn remove_all(removal: &mut Removal<'_>, end: &mut End) -> Result<ControlFlow<()>, RetentionError> {
     let mut pause = Some(Duration::ZERO);
     while let Some(time) = pause {
         if rest(time, end).await.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        pause = removal.next_portion().await?;
+        pause = removal.next_batch().await?;
     }
     Ok(ControlFlow::Continue(()))
 }
 
-/// Lets this much time pass, unless the job is asked to end before.
+/// Sleeps, unless the job is stopped before.
 async fn rest(time: Duration, end: &mut End) -> ControlFlow<()> {
     match timeout(time, end.changed()).await {
         Ok(_) => ControlFlow::Break(()),
@@ -192,10 +189,10 @@ async fn rest(time: Duration, end: &mut End) -> ControlFlow<()> {
 }
 
 impl RunningRetentionJob {
-    /// Ends after the portion that is being removed.
+    /// Stops after the current batch.
     pub(crate) async fn finish(self) {
         drop(self.end);
-        match timeout(LAST_PATIENCE, self.task).await {
+        match timeout(SHUTDOWN_TIMEOUT, self.task).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => warn!(%error, "retention job ended early"),
             Err(_) => warn!("retention job cut off at shutdown"),

@@ -1,4 +1,4 @@
-//! Which interface answers which path.
+//! Routing of paths to interfaces.
 
 use std::sync::Arc;
 
@@ -61,7 +61,7 @@ impl Endpoint for Routes {
             },
             Interface::Health(_) => Ok(method_not_allowed(request_id(&request), &self.base_url)),
             Interface::HttpApi => self.noting_outage(self.http_api.call(request).await),
-            // A program that mistook the path is told so in its own words, and is not led to the sign-in page.
+            // A program with a wrong path gets a problem in JSON instead of the sign-in page.
             Interface::Console if wants_json(request.headers()) => Ok(problem_response(
                 StatusCode::NOT_FOUND,
                 request_id(&request),

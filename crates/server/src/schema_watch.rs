@@ -1,4 +1,4 @@
-//! Notices, beside the requests, when a newer version migrates the database under this server.
+//! Detects in the background that another version has migrated the database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,8 +11,8 @@ use tracing::warn;
 use crate::storage::warn_of_newer_tables;
 use crate::store::SchemaProbe;
 
-/// How long it may take until a server notices.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(60);
+/// The interval between checks.
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// A watch that ends with this value.
 pub(crate) struct SchemaWatch(JoinHandle<()>);
@@ -22,7 +22,7 @@ impl SchemaWatch {
     /// started, it said then.
     pub(crate) fn start(storage: Arc<dyn SchemaProbe>) -> Self {
         Self(tokio::spawn(async move {
-            let mut looks = interval(BETWEEN_LOOKS);
+            let mut looks = interval(CHECK_INTERVAL);
             looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             let mut last: Option<SchemaState> = None;
             loop {
@@ -99,7 +99,7 @@ mod tests {
     impl Tables {
         async fn become_for_long(&self, state: Option<SchemaState>) {
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
-            sleep(BETWEEN_LOOKS * 3).await;
+            sleep(CHECK_INTERVAL * 3).await;
         }
     }
 

@@ -1,4 +1,4 @@
-//! Texts that must not be seen.
+//! Secret texts.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
-/// A text that is wiped from memory after use and shows itself to nobody by accident.
+/// A text that is wiped from memory when dropped, and whose `Debug` output is redacted.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Secret(Zeroizing<String>);
 

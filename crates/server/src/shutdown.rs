@@ -1,4 +1,4 @@
-//! When the process is asked to end.
+//! Shutdown signals.
 
 use std::io;
 use std::process;

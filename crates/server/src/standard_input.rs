@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 use crate::secret::Secret;
 
 /// Far more than any password or token has.
-const MOST_BYTES: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// Why standard input is of no use.
 #[derive(Debug, thiserror::Error)]
@@ -20,7 +20,7 @@ pub(crate) enum StandardInputError {
     Empty,
     #[error("standard input holds more than one line")]
     SeveralLines,
-    #[error("standard input is longer than {MOST_BYTES} bytes")]
+    #[error("standard input is longer than {MAX_BYTES} bytes")]
     TooLong,
     #[error("standard input is not valid UTF-8")]
     NotText,
@@ -30,20 +30,20 @@ pub(crate) enum StandardInputError {
 
 /// The only line of a file or pipe, without its end.
 pub(crate) fn only_line(input: impl Read) -> Result<Secret, StandardInputError> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 1));
-    input.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 1));
+    input.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     line(&bytes)
 }
 
 /// The next line of a terminal, whose input has no end.
 pub(crate) fn next_line(input: impl BufRead) -> Result<Secret, StandardInputError> {
-    let mut bytes = Zeroizing::new(Vec::with_capacity(MOST_BYTES as usize + 1));
-    input.take(MOST_BYTES + 1).read_until(b'\n', &mut bytes)?;
+    let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 1));
+    input.take(MAX_BYTES + 1).read_until(b'\n', &mut bytes)?;
     line(&bytes)
 }
 
 fn line(bytes: &[u8]) -> Result<Secret, StandardInputError> {
-    if bytes.len() as u64 > MOST_BYTES {
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(StandardInputError::TooLong);
     }
     let text = str::from_utf8(bytes).map_err(|_| StandardInputError::NotText)?;

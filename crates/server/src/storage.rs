@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
 use self::version_policy::{OtherVersion, Tables, refuse_other_versions};
-use crate::data_directory::{self, DataDirectoryError, ServingRight};
+use crate::data_directory::{self, DataDirectoryError, DataDirectoryLock};
 use crate::database_url::{self, DatabaseUrlError};
 use crate::exposure;
 use crate::options::DatabaseOptions;
@@ -25,11 +25,11 @@ use crate::store::Store;
 
 pub(crate) use self::version_policy::warn_of_newer_tables;
 
-/// How long a database that does not answer is waited for: the two may have been started together.
-const PATIENCE: Duration = Duration::from_secs(5);
-const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(250);
+/// How long to wait for the database at start, because the two may have been started together.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Why there is no database to work with.
+/// Why the database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
     #[error(transparent)]
@@ -40,7 +40,7 @@ pub(crate) enum OpenError {
     DataDirectory(#[from] DataDirectoryError),
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    #[error("gave up after {} seconds", PATIENCE.as_secs())]
+    #[error("gave up after {} seconds", CONNECT_TIMEOUT.as_secs())]
     Unavailable(#[source] postgres::MigrateError),
     #[error(transparent)]
     Migrate(postgres::MigrateError),
@@ -158,19 +158,19 @@ pub(crate) async fn open_to_follow(options: &DatabaseOptions) -> Result<Arc<dyn 
 }
 
 async fn open_if_there(database: Database, tables: Tables) -> Result<Arc<dyn Store>, OpenError> {
-    open_patiently(database, tables, Some(PATIENCE)).await
+    open_patiently(database, tables, Some(CONNECT_TIMEOUT)).await
 }
 
 async fn open_patiently(
     database: Database,
     tables: Tables,
-    patience: Option<Duration>,
+    time_budget: Option<Duration>,
 ) -> Result<Arc<dyn Store>, OpenError> {
     if let Some(directory) = database.new_in() {
         return Err(OpenError::NoDatabase { directory });
     }
     let opened = Opened::of(database)?;
-    let state = opened.look_patiently(patience).await?;
+    let state = opened.look_patiently(time_budget).await?;
     if state == SchemaState::Empty {
         return Err(OpenError::NotSetUp);
     }
@@ -193,14 +193,14 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
 /// to be had: nobody may serve it meanwhile.
 pub(crate) async fn open_to_import(
     options: &DatabaseOptions,
-) -> Result<(Arc<dyn Store>, Option<ServingRight>), OpenError> {
+) -> Result<(Arc<dyn Store>, Option<DataDirectoryLock>), OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
     let opened = Opened::of(database)?;
-    let serving_right = opened.serving_right()?;
+    let data_directory_lock = opened.data_directory_lock()?;
     opened.make_if_empty(Tables::Own).await?;
     tell_what_was_made(new_in.as_deref());
-    Ok((opened.into_store(), serving_right))
+    Ok((opened.into_store(), data_directory_lock))
 }
 
 /// Brings the database that the options name up to date, and says what was done. On a file that is out of date, nobody may
@@ -209,8 +209,8 @@ pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenE
     let database = configured(options)?;
     let new_in = database.new_in();
     let opened = Opened::of(database)?;
-    let _serving_right = match opened.look().await? {
-        SchemaState::Outdated { .. } => opened.serving_right()?,
+    let _data_directory_lock = match opened.inspect_schema().await? {
+        SchemaState::Outdated { .. } => opened.data_directory_lock()?,
         SchemaState::NewerCompatible { newest } => {
             warn_of_newer_tables(&newest);
             None
@@ -258,29 +258,31 @@ impl Opened {
     }
 
     /// Taken before anything is migrated under a server.
-    fn serving_right(&self) -> Result<Option<ServingRight>, OpenError> {
+    fn data_directory_lock(&self) -> Result<Option<DataDirectoryLock>, OpenError> {
         match self {
             Self::Postgres { .. } => Ok(None),
-            Self::Sqlite { data_directory, .. } => Ok(Some(ServingRight::take(data_directory)?)),
+            Self::Sqlite { data_directory, .. } => Ok(Some(DataDirectoryLock::take(data_directory)?)),
         }
     }
 
-    async fn look(&self) -> Result<SchemaState, OpenError> {
-        self.look_patiently(Some(PATIENCE)).await
+    async fn inspect_schema(&self) -> Result<SchemaState, OpenError> {
+        self.look_patiently(Some(CONNECT_TIMEOUT)).await
     }
 
-    async fn look_patiently(&self, patience: Option<Duration>) -> Result<SchemaState, OpenError> {
+    async fn look_patiently(&self, time_budget: Option<Duration>) -> Result<SchemaState, OpenError> {
         match self {
-            Self::Postgres { store, .. } if patience.is_none() => {
-                once_it_answers(patience, async || look_unless_all_refuse(store).await).await
+            Self::Postgres { store, .. } if time_budget.is_none() => {
+                once_it_answers(time_budget, async || look_unless_all_refuse(store).await).await
             }
-            Self::Postgres { store, .. } => once_it_answers(patience, async || store.look().await).await,
-            Self::Sqlite { store, .. } => Ok(store.look().await?),
+            Self::Postgres { store, .. } => {
+                once_it_answers(time_budget, async || store.inspect_schema().await).await
+            }
+            Self::Sqlite { store, .. } => Ok(store.inspect_schema().await?),
         }
     }
 
     async fn make_if_empty(&self, tables: Tables) -> Result<(), OpenError> {
-        match self.look().await? {
+        match self.inspect_schema().await? {
             SchemaState::Empty => self.migrate().await.map(drop),
             state => Ok(refuse_other_versions(state, tables)?),
         }
@@ -292,10 +294,12 @@ impl Opened {
         match self {
             Self::Postgres { store, owner } => {
                 let by_owner = match owner {
-                    Some(owner) => once_it_answers(Some(PATIENCE), async || owner.migrate().await).await?,
+                    Some(owner) => {
+                        once_it_answers(Some(CONNECT_TIMEOUT), async || owner.migrate().await).await?
+                    }
                     None => Migrated::Nothing,
                 };
-                let migrated = once_it_answers(Some(PATIENCE), async || store.migrate().await).await?;
+                let migrated = once_it_answers(Some(CONNECT_TIMEOUT), async || store.migrate().await).await?;
                 Ok(if migrated == Migrated::Nothing {
                     by_owner
                 } else {
@@ -324,12 +328,12 @@ fn tell_what_was_made(new_in: Option<&Path>) {
 /// The database, up to date, and the right to serve it where there is one to be had. The log says what was migrated.
 pub(crate) async fn open_to_serve(
     database: Database,
-) -> Result<(Arc<dyn Store>, Option<ServingRight>), OpenError> {
+) -> Result<(Arc<dyn Store>, Option<DataDirectoryLock>), OpenError> {
     let opened = Opened::of(database)?;
-    let serving_right = opened.serving_right()?;
+    let data_directory_lock = opened.data_directory_lock()?;
     match opened.migrate().await? {
         Migrated::Nothing => {
-            if let SchemaState::NewerCompatible { newest } = opened.look().await? {
+            if let SchemaState::NewerCompatible { newest } = opened.inspect_schema().await? {
                 warn_of_newer_tables(&newest);
             }
         }
@@ -347,7 +351,7 @@ pub(crate) async fn open_to_serve(
             exposure::warn_of_open_data_directory(data_directory, &file);
         }
     }
-    Ok((opened.into_store(), serving_right))
+    Ok((opened.into_store(), data_directory_lock))
 }
 
 /// Some errors are told apart by their words, which only a superuser can set the language of.
@@ -384,7 +388,7 @@ async fn warn_of_excessive_rights(store: &PostgresStore) {
 
 /// For those who wait without end: of several servers one may refuse while the one that would let in is away.
 async fn look_unless_all_refuse(store: &PostgresStore) -> Result<SchemaState, postgres::MigrateError> {
-    match store.look().await {
+    match store.inspect_schema().await {
         Err(postgres::MigrateError::Refused(refusal)) => Err(match store.refusal().await {
             Some(refusal) => refusal.into(),
             None => postgres::MigrateError::Unavailable(Box::new(refusal)),
@@ -393,13 +397,14 @@ async fn look_unless_all_refuse(store: &PostgresStore) -> Result<SchemaState, po
     }
 }
 
-/// Asks a server that may have been started together with this process, until it answers or patience is at its end.
+/// Retries until the database server answers or the timeout is over: it may have been started together with this
+/// process.
 async fn once_it_answers<T>(
-    patience: Option<Duration>,
+    time_budget: Option<Duration>,
     ask: impl AsyncFn() -> Result<T, postgres::MigrateError>,
 ) -> Result<T, OpenError> {
     let begun = Instant::now();
-    let is_over = || patience.is_some_and(|patience| begun.elapsed() >= patience);
+    let is_over = || time_budget.is_some_and(|time_budget| begun.elapsed() >= time_budget);
     let mut has_waited = false;
     loop {
         match ask().await {
@@ -408,14 +413,14 @@ async fn once_it_answers<T>(
                 return Err(OpenError::Unavailable(error));
             }
             Err(error @ postgres::MigrateError::Unavailable(_)) => {
-                match patience {
+                match time_budget {
                     _ if has_waited => {}
                     // It says itself soon what came of it.
                     Some(_) => info!(cause = sentence(&error), "waiting for the database"),
                     None => warn!(cause = sentence(&error), "waiting for the database"),
                 }
                 has_waited = true;
-                sleep(BETWEEN_ATTEMPTS).await;
+                sleep(RETRY_INTERVAL).await;
             }
             Err(error) => return Err(OpenError::Migrate(error)),
         }

@@ -13,15 +13,15 @@ use tracing::{info, warn};
 use crate::store::StorageProbe;
 
 /// How long to rest after a change that worked.
-const EVERY: Duration = Duration::from_secs(5);
+const TRIAL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long to rest after one that failed, so that its end is noticed soon.
-const AGAIN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What is known about changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Changes {
-    /// Nothing yet.
+    /// No trial has finished yet.
     Untried,
     /// One worked at this moment, and none was refused since.
     Worked(Instant),
@@ -73,7 +73,11 @@ impl TrialChanges {
             Some(TrialFailure::Slow(_)) => {}
         }
         self.report(failure.as_ref());
-        if failure.is_some() { AGAIN } else { EVERY }
+        if failure.is_some() {
+            RETRY_INTERVAL
+        } else {
+            TRIAL_INTERVAL
+        }
     }
 
     /// One line when changes begin to fail, and one when they work again.

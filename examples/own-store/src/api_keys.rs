@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::holder::KeyReach;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
@@ -19,7 +19,7 @@ use keyward_domain::validity::End;
 use crate::audit_log;
 use crate::directory::{chosen_for_new_keys, organization_of};
 use crate::key_table::{
-    KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_line,
+    KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_chain,
 };
 use crate::store::{FileStore, failed};
 use crate::tables::{KEYS_BY_DIGEST, USED_FORMS};
@@ -52,7 +52,7 @@ impl ApiKeys for FileStore {
             if valid >= limits.valid.0 {
                 return Err(AddKeyError::LimitReached(limits.valid));
             }
-            if valid_in_line(&keys, consumer, new.key.parent(), act.at)? >= ApiKey::MAX_LINE {
+            if valid_in_chain(&keys, consumer, new.key.parent(), act.at)? >= ApiKey::MAX_TREE_DEPTH {
                 return Err(AddKeyError::TreeTooDeep);
             }
             let mut by_digest = transaction.open_table(KEYS_BY_DIGEST).map_err(failed)?;
@@ -72,12 +72,12 @@ impl ApiKeys for FileStore {
         .await
     }
 
-    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+    async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
         self.read(move |transaction| find(&transaction.open_table(KEYS).map_err(failed)?, consumer, id))
             .await
     }
 
-    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+    async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let ids: BTreeSet<ApiKeyId> = ids.iter().copied().collect();
         self.read(move |transaction| {
             let keys = transaction.open_table(KEYS).map_err(failed)?;
@@ -89,7 +89,7 @@ impl ApiKeys for FileStore {
 
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
         now: DateTime<Utc>,
@@ -107,7 +107,7 @@ impl ApiKeys for FileStore {
 
     async fn valid_descendants(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
@@ -122,7 +122,7 @@ impl ApiKeys for FileStore {
 
     async fn edit(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
@@ -155,7 +155,7 @@ impl ApiKeys for FileStore {
 
     async fn revoke(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         reason: RevocationReason,
         descendant_keys: DescendantKeys,

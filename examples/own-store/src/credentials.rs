@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
 use keyward_domain::holder::Consumer;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::{Credentials, StorageError};
 use keyward_domain::token::TokenDigest;
 
@@ -22,7 +22,7 @@ impl Credentials for FileStore {
                 return Ok(None);
             };
             let (consumer, key) = path.value();
-            let consumer = ConsumerId::from_uuid(consumer);
+            let consumer = MembershipId::from_uuid(consumer);
             let keys = transaction.open_table(KEYS).map_err(failed)?;
             let key = key_table::find(&keys, consumer, ApiKeyId::from_uuid(key))?
                 .ok_or_else(|| StorageError::Defect("a digest stands for no key".into()))?;

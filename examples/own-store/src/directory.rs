@@ -1,7 +1,7 @@
 //! The team's own people, and the organizations that they work for. How they sign in is nothing to Keyward.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::id::{ConsumerId, MembershipId, OrganizationId, UserId};
+use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
@@ -115,7 +115,7 @@ pub(crate) fn organization(
 /// What the consumer's organization has chosen for new keys, in the transaction that adds one.
 pub(crate) fn chosen_for_new_keys(
     transaction: &WriteTransaction,
-    consumer: ConsumerId,
+    consumer: MembershipId,
 ) -> Result<bool, StorageError> {
     let organization = organization_of(transaction, consumer)?.as_uuid();
     let organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
@@ -128,7 +128,7 @@ pub(crate) fn chosen_for_new_keys(
 
 pub(crate) fn organization_of(
     transaction: &WriteTransaction,
-    consumer: ConsumerId,
+    consumer: MembershipId,
 ) -> Result<OrganizationId, StorageError> {
     let memberships = transaction.open_table(MEMBERSHIPS).map_err(failed)?;
     let membership = memberships.get(consumer.as_uuid()).map_err(failed)?;

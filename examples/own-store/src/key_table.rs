@@ -6,7 +6,7 @@ use keyward_domain::api_key::{
 };
 use keyward_domain::audit::Actor;
 use keyward_domain::holder::KeyReach;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::token::TokenHint;
@@ -43,7 +43,7 @@ impl<T: ReadableTable<Path, KeyRow<'static>>> Keys for T {}
 /// One key of the consumer.
 pub(crate) fn find(
     keys: &impl Keys,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
 ) -> Result<Option<ApiKey>, StorageError> {
     match keys.get((consumer.as_uuid(), id.as_uuid())).map_err(failed)? {
@@ -55,7 +55,7 @@ pub(crate) fn find(
 /// The consumer's keys, newest first; only older ones than `after`, if that is given.
 pub(crate) fn newest_first(
     keys: &impl Keys,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     after: Option<ApiKeyId>,
 ) -> Result<impl Iterator<Item = Result<ApiKey, StorageError>>, StorageError> {
     let owner = consumer.as_uuid();
@@ -72,26 +72,26 @@ pub(crate) fn newest_first(
 /// All keys that were created from this one, directly or not, in whatever state, newest first.
 pub(crate) fn descendants(
     keys: &impl Keys,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
 ) -> Result<Vec<ApiKey>, StorageError> {
     let mut all = newest_first(keys, consumer, None)?.collect::<Result<Vec<_>, _>>()?;
-    let mut family = vec![id];
+    let mut key_tree = vec![id];
     let mut met = 0;
-    while let Some(&parent) = family.get(met) {
+    while let Some(&parent) = key_tree.get(met) {
         let children = all.iter().filter(|key| key.parent() == Some(parent));
-        family.extend(children.map(|key| key.id));
+        key_tree.extend(children.map(|key| key.id));
         met += 1;
     }
-    all.retain(|key| key.id != id && family.contains(&key.id));
+    all.retain(|key| key.id != id && key_tree.contains(&key.id));
     Ok(all)
 }
 
 /// How many keys are valid of this one and all that it came from. A store of many keys would not go through those that
 /// are revoked: they may be any number.
-pub(crate) fn valid_in_line(
+pub(crate) fn valid_in_chain(
     keys: &impl Keys,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     last: Option<ApiKeyId>,
     now: DateTime<Utc>,
 ) -> Result<u32, StorageError> {
@@ -111,7 +111,7 @@ pub(crate) fn valid_in_line(
 pub(crate) fn holder_reach(
     transaction: &WriteTransaction,
     keys: &impl Keys,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     acting_key: Option<ApiKeyId>,
     now: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, StorageError> {
@@ -140,7 +140,7 @@ pub(crate) fn holder_reach(
 /// Counts a change of the consumer's keys. What is written here goes if the change is refused later.
 pub(crate) fn count_change(
     transaction: &WriteTransaction,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     changes: Rate,
     at: DateTime<Utc>,
 ) -> Result<Result<(), Throttled>, StorageError> {
@@ -192,7 +192,7 @@ pub(crate) fn put(
     Ok(())
 }
 
-fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<ApiKey, StorageError> {
+fn read(consumer_id: MembershipId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<ApiKey, StorageError> {
     let (hint, name, description, can_manage_keys, origin, created_at, revocation) = stored;
     let row = Row {
         table: "api_keys",
@@ -222,7 +222,7 @@ fn read(consumer_id: ConsumerId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<Api
         description: row.valid("description", KeyDescription::from_storage(description))?,
         origin: row.known("origin", origin)?,
         // Nothing is removed here: the port for it is for those who want it, too.
-        adopted_by: None,
+        retained_parent_id: None,
         can_manage_keys,
         created_at: row.moment("created_at", created_at)?,
         revocation: revocation.transpose()?,

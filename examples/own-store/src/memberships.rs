@@ -29,7 +29,7 @@ impl Memberships for FileStore {
             let live = directory::live_memberships(transaction, user, now)?;
             let mut here = live
                 .into_iter()
-                .filter(|stay| stay.organization_id == organization);
+                .filter(|membership| membership.organization_id == organization);
             let Some(membership) = here.next() else {
                 return Ok(None);
             };

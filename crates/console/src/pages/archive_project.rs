@@ -1,5 +1,5 @@
-//! Archiving a project, deliberately, and restoring it. The script shows this page's form in a dialog on the project's
-//! page.
+//! The confirmation page for archiving a project, and restoring it. The script shows its form in a dialog on the
+//! project's page.
 
 use askama::Template;
 use keyward_domain::administration::ports::ProjectOverview;

@@ -2,10 +2,10 @@
 
 mod day;
 pub(crate) mod export;
-mod meant;
+mod resolution;
 mod search;
 mod sentence;
-mod words_in_addresses;
+mod url_values;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -25,7 +25,7 @@ use crate::paths;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 use search::{Search, SearchForm};
-use sentence::{Label, Party, Sentence};
+use sentence::{Label, Participant, Sentence};
 
 #[derive(Template)]
 #[template(path = "audit_log.html")]
@@ -134,14 +134,14 @@ impl Rows<'_> {
         }
     }
 
-    fn actor(&self, actor: Actor) -> Party {
+    fn actor(&self, actor: Actor) -> Participant {
         let page = actor.as_subject().and_then(|subject| self.page_of(subject));
         let events = self.search.of_actor(actor).address(self.list);
-        Party::actor(actor, Some(self.found)).leading_to(page, events)
+        Participant::actor(actor, Some(self.found)).leading_to(page, events)
     }
 
-    fn subject(&self, subject: Subject) -> Party {
-        let party = Party::subject(subject, Some(self.found));
+    fn subject(&self, subject: Subject) -> Participant {
+        let party = Participant::subject(subject, Some(self.found));
         if subject == Subject::Installation {
             return party;
         }
@@ -173,7 +173,7 @@ impl Rows<'_> {
 
 impl Row {
     /// Everybody and everything in it, each once.
-    fn parties(&self) -> Vec<&Party> {
+    fn participants(&self) -> Vec<&Participant> {
         let Sentence {
             actor,
             subject,

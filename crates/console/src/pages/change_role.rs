@@ -1,7 +1,7 @@
-//! Giving a member another role, deliberately: what it means is told before.
+//! The confirmation page for changing a member's role, with its consequences.
 
 use askama::Template;
-use keyward_domain::administration::ports::{ChangeRoleError, KeyHolder};
+use keyward_domain::administration::ports::{ChangeRoleError, HolderProfile};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
 use poem::http::StatusCode;
@@ -11,8 +11,8 @@ use crate::answer::{html, redirect};
 use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
 use crate::pages::member::{identify, last_owner_stays};
+use crate::pages::membership_end_preview::open_invitations;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::what_stops::open_invitations;
 use crate::path_id::PathId;
 use crate::paths;
 use crate::reader::Owner;
@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 #[template(path = "change_role.html")]
 struct ChangeRolePage {
     settings: Settings,
-    member: KeyHolder,
+    member: HolderProfile,
     is_viewer: bool,
     /// What they are to be.
     role: Role,
@@ -82,7 +82,12 @@ pub(crate) async fn submit(
     }
 }
 
-async fn page(owner: &Owner, member: KeyHolder, role: Role, status: StatusCode) -> Result<Response, Refusal> {
+async fn page(
+    owner: &Owner,
+    member: HolderProfile,
+    role: Role,
+    status: StatusCode,
+) -> Result<Response, Refusal> {
     let page = ChangeRolePage {
         settings: Settings::new(owner, Section::Members),
         is_viewer: member.membership.id == owner.member.membership.id,

@@ -1,5 +1,5 @@
-//! The form that renames a key, or describes it anew. It carries the version of the key that it began with, so that nobody
-//! overwrites a change that they have not seen.
+//! The form that edits a key's name and description. It carries the key's version, so that it does not overwrite a
+//! later change.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -13,7 +13,7 @@ use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Sent};
 use crate::pages::filters;
-use crate::pages::key_words::KeyWordsForm;
+use crate::pages::key_text::KeyTextForm;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
 use crate::path_id::PathId;
@@ -26,14 +26,14 @@ use crate::refusal::Refusal;
 struct EditApiKeyPage {
     settings: Settings,
     key: ApiKey,
-    /// A revoked key stays as it was: there is no form then.
+    /// Set for a revoked key, which cannot be edited: the page then has no form.
     revoked: Option<DateTime<Utc>>,
-    /// The version of the key that whoever fills in the form has seen.
+    /// The version of the key that the form was opened with.
     version: KeyVersion,
-    /// What is said of the key now, if somebody else changed it since the form was opened, or the same person in another tab.
-    changed: Option<KeyWordsForm>,
-    words: KeyWordsForm,
-    /// How long to wait, if the holder and their keys changed keys too often.
+    /// The key's current text, if it was changed after the form was opened.
+    changed: Option<KeyTextForm>,
+    words: KeyTextForm,
+    /// How long to wait, if the rate limit for changing keys is exceeded.
     too_often: Option<Wait>,
     has_errors: bool,
 }
@@ -60,7 +60,7 @@ pub(crate) async fn submit(
         .map_err(|InvalidKeyVersion| Refusal::BadForm("A hidden field of the form is invalid."))?;
     let mut page = EditApiKeyPage {
         version,
-        words: KeyWordsForm::filled_in(&form)?,
+        words: KeyTextForm::filled_in(&form)?,
         ..EditApiKeyPage::new(&member, keys.read(&holder, id).await?, member.now)
     };
     if page.revoked.is_some() {
@@ -77,10 +77,10 @@ pub(crate) async fn submit(
             page.too_often = Some(throttled.into());
             return too_many(&page, throttled);
         }
-        // Just now.
+        // The key was changed or revoked concurrently.
         Err(EditKeyError::Revoked | EditKeyError::PreconditionFailed) => {
             let key = keys.read(&holder, id).await?;
-            // The end that was in the way may have come after the form.
+            // The key may have been revoked after the form was read, so the time is read again.
             let now = member.console.now();
             let is_saved = key.is_valid(now) && !key.clone().apply(&edit);
             // Else the same form was sent twice, or somebody else wanted the same.
@@ -102,14 +102,15 @@ impl EditApiKeyPage {
             revoked: key.revoked(now).map(|revocation| revocation.end.at()),
             version: key.version(),
             changed: None,
-            words: KeyWordsForm::of(&key),
+            words: KeyTextForm::of(&key),
             too_often: None,
             has_errors: false,
             key,
         }
     }
 
-    /// The key as it is now, with what was typed before it was known: sent again, the form overwrites what it now shows.
+    /// Combines the current key with the submitted text. Submitting the page again overwrites the version that it
+    /// shows.
     fn instead_of(self, typed: Self) -> Self {
         Self {
             changed: Some(self.words),

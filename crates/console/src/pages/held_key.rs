@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
-use keyward_domain::administration::ports::{HeldKey, KeyHolder};
+use keyward_domain::administration::ports::{HeldKey, HolderProfile};
 use keyward_domain::api_key::{Revocation, RevocationReason};
 use keyward_domain::audit::{Actor, Subject};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 
-use crate::pages::key_standing::{Standing, keys_of};
+use crate::pages::organization_key_tab::{OrganizationKeyTab, keys_of};
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
@@ -28,16 +28,16 @@ pub(super) async fn names_beside(
 }
 
 /// Whether they are no member any more, so that their keys give no access.
-pub(super) fn has_left(holder: &KeyHolder, now: &DateTime<Utc>) -> bool {
+pub(super) fn has_left(holder: &HolderProfile, now: &DateTime<Utc>) -> bool {
     !holder.membership.is_live(*now)
 }
 
 /// All their keys: those that work, or those that they left behind.
-pub(super) fn keys_beside(holder: &KeyHolder, organization: &Slug, now: &DateTime<Utc>) -> String {
+pub(super) fn keys_beside(holder: &HolderProfile, organization: &Slug, now: &DateTime<Utc>) -> String {
     let standing = if has_left(holder, now) {
-        Standing::WithoutAccess
+        OrganizationKeyTab::WithoutAccess
     } else {
-        Standing::Valid
+        OrganizationKeyTab::Valid
     };
     keys_of(organization, holder.membership.id, standing)
 }

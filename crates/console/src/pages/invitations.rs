@@ -1,4 +1,4 @@
-//! Members → Invitations: the places that wait for somebody, and taking them back.
+//! Members → Invitations: the list of pending invitations.
 
 use std::collections::HashMap;
 
@@ -58,7 +58,7 @@ impl InvitationsPage {
         invitation.is_open(self.now)
     }
 
-    /// The name of the owner who made it, or what else did.
+    /// The inviter's name, or "an administrator on the server".
     fn inviter(&self, invitation: &Invitation) -> &str {
         let inviter = invitation.invited_by.as_subject();
         let name = inviter.and_then(|inviter| self.inviters.get(&inviter));

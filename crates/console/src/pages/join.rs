@@ -1,4 +1,4 @@
-//! `/join`: taking the place that an invitation offers, from its one-time link.
+//! `/join`: accepting an invitation, by its one-time link.
 
 use askama::Template;
 use keyward_domain::audit::RequestSource;
@@ -28,29 +28,29 @@ use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
 use crate::session_cookie::SessionCookie;
 
-/// The invitation, for somebody who is not signed in.
+/// The invitation page for visitors who are not signed in.
 #[derive(Template)]
 #[template(path = "join.html")]
 struct JoinPage<'a> {
     offer: &'a Offer,
-    /// Leads to sign-in and back here.
+    /// The URL of the sign-in page, which leads back here.
     sign_in: String,
     fields: NewcomerFields,
-    /// They wanted to join as somebody who is not signed in any more.
+    /// The visitor submitted the form for signed-in users after their session had ended.
     was_signed_out: bool,
 }
 
-/// The invitation, for somebody who is signed in.
+/// The invitation page for signed-in users.
 #[derive(Template)]
 #[template(path = "join_signed_in.html")]
 struct JoinSignedInPage<'a> {
     offer: &'a Offer,
     user: &'a User,
-    /// Whom the page offered to join as that was sent, if it was somebody else.
+    /// The user for whom the submitted page was rendered, if that is not the current one.
     stale: Option<&'a str>,
 }
 
-/// The link is for somebody who is not a member yet.
+/// The page for a user who is already a member.
 #[derive(Template)]
 #[template(path = "join_as_member.html")]
 struct AlreadyMemberPage<'a> {
@@ -58,7 +58,7 @@ struct AlreadyMemberPage<'a> {
     user: &'a User,
 }
 
-/// The link cannot be used. Why is told to nobody.
+/// The page for an unusable link, which does not say why.
 #[derive(Template)]
 #[template(path = "join_link_dead.html")]
 struct LinkDead<'a> {
@@ -71,7 +71,7 @@ struct Offer {
     token: InvitationToken,
     invitation: Invitation,
     organization: Organization,
-    /// What they are called; the command line is called nothing.
+    /// The inviter's name; `None` for the command line.
     inviter: Option<String>,
 }
 
@@ -101,7 +101,7 @@ pub(crate) async fn show(
     }
 }
 
-/// The page for somebody who is signed in; anew, if it was sent as the page of another user.
+/// The page for a signed-in user; shown again if the form was rendered for another user.
 async fn offer_to_user(
     visit: &Visit,
     offer: &Offer,
@@ -144,7 +144,7 @@ pub(crate) async fn submit(
     };
     match (joins_as, viewer) {
         ("user", Some(viewer)) => {
-            // In another tab, the browser may have become somebody else's since.
+            // Another user may have signed in in another tab since the page was rendered.
             let username = form.required("username")?;
             if username == viewer.user.username.as_str() {
                 join_as_user(&visitor, &offer, viewer, source).await
@@ -251,8 +251,8 @@ fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
     response
 }
 
-/// One answer for links that are used, taken back, expired, older than the end of the visitor's membership, damaged or made
-/// up.
+/// The same response for all unusable links: used, revoked, expired, malformed, unknown, or older than the end of the
+/// visitor's membership.
 fn dead_link(viewer: Option<&SignedIn>) -> Result<Response, Refusal> {
     let page = LinkDead {
         user: viewer.map(|viewer| &viewer.user),
@@ -261,7 +261,7 @@ fn dead_link(viewer: Option<&SignedIn>) -> Result<Response, Refusal> {
 }
 
 impl Offer {
-    /// The invitation for whoever would join with their account, or for somebody new.
+    /// Finds an open invitation that the user, or a new user, can accept.
     async fn find(
         visit: &Visit,
         token: InvitationToken,

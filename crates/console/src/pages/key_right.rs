@@ -1,12 +1,12 @@
-//! Whether a key may manage keys, as forms ask for it.
+//! The form field for the right to manage keys.
 
 use crate::forms::Fields;
 use crate::refusal::Refusal;
 
-/// The field of forms that asks for it.
+/// The name of the field.
 const FIELD: &str = "manage_keys";
 
-/// What a form says; nothing if it does not ask.
+/// The choice in a form; `None` if the form does not have the field.
 pub(super) fn chosen_in(form: &Fields) -> Result<Option<bool>, Refusal> {
     match form.optional(FIELD) {
         None => Ok(None),

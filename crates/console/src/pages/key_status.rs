@@ -29,7 +29,7 @@ pub(super) const fn title(status: StatusFilter) -> &'static str {
     }
 }
 
-/// How the table's caption calls them.
+/// The words for the table's caption.
 pub(super) const fn called(status: StatusFilter) -> Items {
     let (one, several) = match status {
         StatusFilter::Valid => ("valid key", "valid keys"),

@@ -1,4 +1,4 @@
-//! Leaving an organization, deliberately: what stops is told before.
+//! The confirmation page for leaving an organization, with a preview of what stops working.
 
 use askama::Template;
 use futures_util::future::join;
@@ -10,8 +10,8 @@ use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Sent};
 use crate::pages::filters;
+use crate::pages::membership_end_preview::{MembershipEndPreview, if_counted};
 use crate::pages::settings::{Section, Settings};
-use crate::pages::what_stops::{WhatStops, if_counted};
 use crate::paths;
 use crate::reader::Member;
 use crate::refusal::Refusal;
@@ -20,11 +20,11 @@ use crate::refusal::Refusal;
 #[template(path = "leave.html")]
 struct LeavePage {
     settings: Settings,
-    stops: WhatStops,
+    stops: MembershipEndPreview,
     confirmation_missing: bool,
     /// Nobody else runs the organization, so the viewer cannot leave.
     is_last_owner: bool,
-    /// They tried to.
+    /// The viewer just tried to leave and was refused.
     was_refused: bool,
 }
 
@@ -53,13 +53,13 @@ pub(crate) async fn submit(
 
 async fn page(member: &Member, status: StatusCode) -> Result<Response, Refusal> {
     let is_last_owner = member.console.members.is_last_owner(&member.member.membership);
-    let (is_last_owner, stops) = join(is_last_owner, WhatStops::on_leaving(member)).await;
+    let (is_last_owner, stops) = join(is_last_owner, MembershipEndPreview::on_leaving(member)).await;
     let was_refused = status == StatusCode::CONFLICT;
     let page = LeavePage {
         settings: Settings::new(member, Section::General),
         stops,
         confirmation_missing: status == StatusCode::UNPROCESSABLE_ENTITY,
-        // Who is will be told when they try to leave.
+        // If this is unknown now, the attempt to leave will be refused with the reason.
         is_last_owner: was_refused || if_counted(is_last_owner).unwrap_or(false),
         was_refused,
     };

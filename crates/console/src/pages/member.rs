@@ -1,7 +1,7 @@
 //! One member, as owners see them: role, and the way to removal.
 
 use askama::Template;
-use keyward_domain::administration::ports::{KeyHolder, MemberOverview};
+use keyward_domain::administration::ports::{HolderProfile, MemberOverview};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
@@ -11,9 +11,9 @@ use poem::{FromRequest, Request, RequestBody, Response, handler};
 
 use crate::answer::{html, redirect};
 use crate::pages::filters;
-use crate::pages::key_standing::{Standing, keys_of};
 use crate::pages::list::ListedStatus;
 use crate::pages::notice::Notice;
+use crate::pages::organization_key_tab::{OrganizationKeyTab, keys_of};
 use crate::pages::settings::{Section, Settings};
 use crate::paths;
 use crate::reader::Owner;
@@ -133,7 +133,7 @@ pub(super) async fn last_owner_stays(owner: &Owner, id: MembershipId) -> Result<
 }
 
 /// Who a live member of the organization is. Others do not exist here.
-pub(super) async fn identify(owner: &Owner, id: MembershipId) -> Result<KeyHolder, Refusal> {
+pub(super) async fn identify(owner: &Owner, id: MembershipId) -> Result<HolderProfile, Refusal> {
     let member = owner
         .console
         .members
@@ -149,7 +149,7 @@ impl MemberPage {
             settings: Settings::new(owner, Section::Members),
             notice: Notice::for_owner(owner).await?,
             is_viewer: id == owner.member.membership.id,
-            keys: keys_of(owner.slug(), id, Standing::Valid),
+            keys: keys_of(owner.slug(), id, OrganizationKeyTab::Valid),
             is_last_owner: owner.console.members.is_last_owner(&member.membership).await?,
             was_refused: false,
             member,
@@ -168,7 +168,7 @@ fn events_of(settings: &Settings, username: &Username) -> String {
 /// The keys that a former member left behind.
 fn keys_left_by(settings: &Settings, username: &Username) -> String {
     let fields = [
-        ("status", Some(Standing::WithoutAccess.as_str())),
+        ("status", Some(OrganizationKeyTab::WithoutAccess.as_str())),
         ("search", Some(username.as_str())),
     ];
     paths::with_query(paths::OrganizationKeys(&settings.slug), fields)

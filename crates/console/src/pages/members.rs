@@ -1,4 +1,4 @@
-//! Organization Settings → Members: who belongs, as owners see it.
+//! Organization Settings → Members: the list of members, for owners.
 
 use askama::Template;
 use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
@@ -28,14 +28,14 @@ struct MembersPage {
     found: Page<MemberOverview, MembershipId>,
 }
 
-/// How the table's caption calls them.
+/// The words for the table's caption.
 pub(super) const MEMBERS: Items = Items {
     one: "member",
     several: "members",
     later: "more",
 };
 
-/// What can be seen about who belongs and who may.
+/// The tabs of members and invitations.
 pub(super) fn tabs(organization: &Slug, current: &str) -> Vec<SectionLink> {
     [
         ("Members", paths::Members(organization).to_string()),

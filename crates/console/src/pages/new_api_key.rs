@@ -10,7 +10,7 @@ use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Sent};
 use crate::pages::key_right;
-use crate::pages::key_words::KeyWordsForm;
+use crate::pages::key_text::KeyTextForm;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
 use crate::paths;
@@ -23,12 +23,12 @@ use keyward_domain::public_url::PublicUrl;
 struct NewApiKeyPage {
     settings: Settings,
     nonce: FormNonce,
-    words: KeyWordsForm,
-    /// What is chosen; at first, what the organization has chosen for new keys.
+    words: KeyTextForm,
+    /// The chosen right; initially the organization's default for new keys.
     can_manage_keys: bool,
     /// The holder has as many valid keys as they may.
     limit_reached: Option<KeyLimit>,
-    /// How long to wait, if the holder and their keys changed keys too often.
+    /// How long to wait, if the rate limit for changing keys is exceeded.
     too_often: Option<Wait>,
     has_errors: bool,
 }
@@ -57,7 +57,7 @@ pub(crate) async fn submit(
     }: MemberForm,
 ) -> Result<Response, Refusal> {
     let mut page = NewApiKeyPage {
-        words: KeyWordsForm::filled_in(&form)?,
+        words: KeyTextForm::filled_in(&form)?,
         has_errors: true,
         ..NewApiKeyPage::new(&member, form.nonce()?)
     };
@@ -101,7 +101,7 @@ impl NewApiKeyPage {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
             nonce,
-            words: KeyWordsForm::default(),
+            words: KeyTextForm::default(),
             can_manage_keys: member.member.organization.new_keys_manage_keys,
             limit_reached: None,
             too_often: None,

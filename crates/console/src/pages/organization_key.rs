@@ -1,10 +1,10 @@
-//! A member's key and its family, for owners: the keys it came from and those that came from it.
+//! A member's key and its key tree, for owners: the keys it came from and those that came from it.
 
 use std::collections::HashMap;
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use keyward_domain::administration::ports::{HeldKey, KeyFamily};
+use keyward_domain::administration::ports::{HeldKey, KeyTree};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::ApiKeyId;
 use poem::{Response, handler};
@@ -21,9 +21,9 @@ use crate::refusal::Refusal;
 struct OrganizationKeyPage<'a> {
     settings: Settings,
     key: &'a HeldKey,
-    /// The family as nested lists, one after the other.
+    /// The key tree as nested lists, one after the other.
     tree: Vec<Node<'a>>,
-    /// Not all of the family is shown.
+    /// Not all of the key tree is shown.
     has_more: bool,
     names: HashMap<Subject, String>,
     now: DateTime<Utc>,
@@ -35,7 +35,7 @@ struct Node<'a> {
     /// It is the one that the page is about.
     is_asked_for: bool,
     /// The key that made it is not kept any more.
-    is_adopted: bool,
+    has_retained_parent: bool,
     /// A list of its children follows.
     has_children: bool,
     /// So many lists end after it.
@@ -44,11 +44,11 @@ struct Node<'a> {
 
 #[handler]
 pub(crate) async fn show(owner: Owner, PathId(id): PathId<ApiKeyId>) -> Result<Response, Refusal> {
-    let family = owner
+    let key_tree = owner
         .console
         .organization_keys
-        .family(&owner.authority, id, owner.now);
-    let KeyFamily { keys, has_more } = family.await?;
+        .key_tree(&owner.authority, id, owner.now);
+    let KeyTree { keys, has_more } = key_tree.await?;
     let key = keys.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
     owner.page(&OrganizationKeyPage {
         settings: Settings::new(&owner, Section::ApiKeys),
@@ -60,13 +60,13 @@ pub(crate) async fn show(owner: Owner, PathId(id): PathId<ApiKeyId>) -> Result<R
     })
 }
 
-/// The family from the top down; keys come by rising identifier, so each after the one that it is below.
-fn tree(family: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
-    let known: HashMap<ApiKeyId, &HeldKey> = family.iter().map(|key| (key.id, key)).collect();
+/// The key tree from the top down; keys come by rising identifier, so each after the one that it is below.
+fn tree(key_tree: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
+    let known: HashMap<ApiKeyId, &HeldKey> = key_tree.iter().map(|key| (key.id, key)).collect();
     let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
     let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
-    for key in family.iter().rev() {
-        match key.next_above.filter(|above| known.contains_key(above)) {
+    for key in key_tree.iter().rev() {
+        match key.effective_parent.filter(|above| known.contains_key(above)) {
             Some(above) => children.entry(above).or_default().push(key),
             None => waiting.push((key, 0)),
         }
@@ -77,7 +77,7 @@ fn tree(family: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
         let node = Node {
             key,
             is_asked_for: key.id == asked_for,
-            is_adopted: key.next_above != key.parent(),
+            has_retained_parent: key.effective_parent != key.parent(),
             has_children: !below.is_empty(),
             ends: 0,
         };

@@ -6,7 +6,7 @@ use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
 use keyward_domain::audit::Subject;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StatusFilter;
 use poem::{Response, handler};
@@ -15,15 +15,15 @@ use crate::flash::Message;
 use crate::forms::{Fields, Query};
 use crate::pages::filters;
 use crate::pages::held_key::names_beside;
-use crate::pages::key_standing::Standing;
 use crate::pages::list::{Items, List};
 use crate::pages::notice::Notice;
+use crate::pages::organization_key_tab::OrganizationKeyTab;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::paths;
 use crate::reader::{Member, Owner};
 use crate::refusal::Refusal;
 
-/// For how many days keys may have been unused, to choose from.
+/// The choices for the filter of unused keys, in days.
 const UNUSED_DAYS: [u16; 4] = [30, 90, 180, 365];
 
 #[derive(Template)]
@@ -41,7 +41,7 @@ struct OrganizationKeysPage {
     /// The only person whose keys are shown: one of their keys.
     holder: Option<HeldKey>,
     list: List<ApiKeyId>,
-    standing: Standing,
+    standing: OrganizationKeyTab,
     found: Page<HeldKey, ApiKeyId>,
     names: HashMap<Subject, String>,
     now: DateTime<Utc>,
@@ -70,9 +70,9 @@ pub(super) fn views(member: &Member, shows_all: bool) -> Vec<SectionLink> {
 /// What the address asks for.
 pub(super) struct Asked {
     pub(super) list: List<ApiKeyId>,
-    standing: Standing,
+    standing: OrganizationKeyTab,
     unused: Option<u16>,
-    holder: Option<ConsumerId>,
+    holder: Option<MembershipId>,
 }
 
 impl Asked {

@@ -122,7 +122,7 @@ const fn title(status: ProjectStatus) -> &'static str {
     }
 }
 
-/// How the table's caption calls them.
+/// The words for the table's caption.
 const fn called(status: ProjectStatus) -> Items {
     let (one, several) = match status {
         ProjectStatus::Active => ("active project", "active projects"),

@@ -1,8 +1,8 @@
-//! Removing a member, deliberately: what stops is told before.
+//! The confirmation page for removing a member, with a preview of what stops working.
 
 use askama::Template;
 use futures_util::future::join;
-use keyward_domain::administration::ports::{EndMembershipError, KeyHolder};
+use keyward_domain::administration::ports::{EndMembershipError, HolderProfile};
 use keyward_domain::id::MembershipId;
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -12,8 +12,8 @@ use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
 use crate::pages::filters;
 use crate::pages::member::identify;
+use crate::pages::membership_end_preview::{MembershipEndPreview, if_counted};
 use crate::pages::settings::{Section, Settings};
-use crate::pages::what_stops::{WhatStops, if_counted};
 use crate::path_id::PathId;
 use crate::paths;
 use crate::reader::Owner;
@@ -23,8 +23,8 @@ use crate::refusal::Refusal;
 #[template(path = "remove_member.html")]
 struct RemoveMemberPage {
     settings: Settings,
-    member: KeyHolder,
-    stops: WhatStops,
+    member: HolderProfile,
+    stops: MembershipEndPreview,
     /// How many invitations others have made whose links go on working, if they could be counted: nobody knows who has
     /// them.
     open_invitations: Option<u64>,
@@ -67,7 +67,7 @@ pub(crate) async fn submit(
 
 async fn page(owner: &Owner, id: MembershipId, status: StatusCode) -> Result<Response, Refusal> {
     let (console, member) = (&owner.console, identify(owner, id).await?);
-    let stops = WhatStops::on_removal(owner, &member);
+    let stops = MembershipEndPreview::on_removal(owner, &member);
     let invitations = console
         .invitations
         .count_open_by_others(&owner.authority, member.user.id, owner.now);

@@ -1,4 +1,4 @@
-//! Revoking a key, deliberately. The script shows this page's form in a dialog on the list.
+//! The confirmation page for revoking a key. The script shows its form in a dialog on the list.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -13,8 +13,8 @@ use crate::flash::Message;
 use crate::forms::{Fields, MemberForm, Query, Sent};
 use crate::pages::filters;
 use crate::pages::list::List;
+use crate::pages::membership_end_preview::if_counted;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::what_stops::if_counted;
 use crate::path_id::PathId;
 use crate::paths;
 use crate::reader::Member;
@@ -64,8 +64,7 @@ pub(crate) async fn submit(
         };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     }
-    // Whatever it is called by now: whoever has stolen one key, and renames the others all the time, must not keep people from
-    // revoking them.
+    // No precondition: a thief who keeps renaming keys must not prevent their revocation.
     let any = KeyPrecondition::AnyVersion;
     let keys = &member.console.keys;
     let revoked = keys

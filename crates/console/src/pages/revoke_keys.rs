@@ -1,13 +1,15 @@
-//! Revoking members' keys, deliberately: some, all of a person, or all that were created before a moment. The page says
-//! what will stop, and why is said to those whose keys they are.
+//! The confirmation page for revoking members' keys: selected ones, all of a member, or all created before a given
+//! time. It previews what stops working, and asks for a note to the holders.
 
 use askama::Template;
 use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
-use keyward_domain::administration::ports::{AtStake, KeySelection, MomentNotSettled, RevokeKeysError};
-use keyward_domain::administration::{RevocationStopped, RevokedKeys, WhyStopped};
+use keyward_domain::administration::ports::{
+    CutoffTooRecent, KeySelection, RevocationPreview, RevokeKeysError,
+};
+use keyward_domain::administration::{RevocationStopped, RevokedKeys, StopReason};
 use keyward_domain::api_key::RevocationNote;
 use keyward_domain::failure_sentence::sentence;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -17,42 +19,42 @@ use crate::flash::{Flash, Message};
 use crate::forms::{Fields, OwnerForm, Query, Sent};
 use crate::pages::field::Field;
 use crate::pages::filters;
-use crate::pages::key_standing::Standing;
 use crate::pages::list::List;
+use crate::pages::membership_end_preview::if_counted;
 use crate::pages::moment::YEARS;
+use crate::pages::organization_key_tab::OrganizationKeyTab;
 use crate::pages::organization_keys::Asked;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::what_stops::if_counted;
 use crate::paths;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
-/// What the name of a box for a key begins with; its identifier follows. (No form sends a name twice.)
+/// The prefix of the checkbox names, followed by the key's identifier. (Forms never repeat a name.)
 const KEY: &str = "key-";
 
-/// For how long one answer goes on revoking. With a portion more and the count of what is left, each of which may take two
+/// For how long one answer goes on revoking. With a batch more and the count of what is left, each of which may take two
 /// seconds, it comes before the front door's ten seconds are over.
-const PATIENCE: TimeDelta = TimeDelta::seconds(5);
+const TIME_BUDGET: TimeDelta = TimeDelta::seconds(5);
 
 #[derive(Template)]
 #[template(path = "revoke_keys.html")]
 struct RevokeKeysPage {
     settings: Settings,
-    /// Repeats the selection in the form, as name and value.
+    /// The selection as hidden fields (name and value).
     selected: Vec<(String, String)>,
     kind: Kind,
-    /// What it ends, if that could be counted: nobody is kept from revoking by a count.
-    ends: Option<AtStake>,
+    /// The preview, if counting succeeded; a failed count does not prevent the revocation.
+    ends: Option<RevocationPreview>,
     now: DateTime<Utc>,
     /// What was chosen before the form came back.
     revoke_descendants: bool,
     note: Field,
     confirmation_missing: bool,
-    /// What came of it so far, if there was no time for all of it.
+    /// The progress of a revocation that exceeded its time budget.
     progress: Option<Progress>,
 }
 
-/// How far a revocation came.
+/// The progress of a revocation.
 struct Progress {
     revoked: u32,
     /// If they could be counted.
@@ -66,10 +68,10 @@ enum Kind {
     IssuedBefore(DateTime<Utc>),
 }
 
-/// What was selected, as the address or the form says it.
+/// The selection in the URL or the form.
 enum Selected {
     Keys(Vec<ApiKeyId>),
-    OfHolder(ConsumerId),
+    OfHolder(MembershipId),
     IssuedBefore(DateTime<Utc>),
 }
 
@@ -109,7 +111,7 @@ pub(crate) async fn submit(
     };
     let selection = selected.selection(&owner.console, descendants)?;
     let keys = &owner.console.organization_keys;
-    let revocation = keys.revoke(&owner.authority, selection, Some(note), source, Some(PATIENCE));
+    let revocation = keys.revoke(&owner.authority, selection, Some(note), source, Some(TIME_BUDGET));
     let revoked = match revocation.await {
         Ok(revoked) => return after_revocation(&owner, &revoked),
         Err(stopped) => some_of(stopped)?,
@@ -143,17 +145,17 @@ fn after_revocation(owner: &Owner, revoked: &RevokedKeys) -> Result<Response, Re
         None => Message::NothingToRevoke.into(),
     };
     let path = paths::OrganizationKeys(owner.slug());
-    let list = List::<ApiKeyId>::read(path, &Fields::default())?.among(&Standing::All);
+    let list = List::<ApiKeyId>::read(path, &Fields::default())?.among(&OrganizationKeyTab::All);
     Ok(owner.lead_on(list.first(), flash))
 }
 
-/// What was revoked, if it was any, before there was no more time or patience with the store. All of it is known: an
+/// What was revoked, if it was any, before there was no more time or time budget with the store. All of it is known: an
 /// outcome that is not says so itself.
 fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<RevokedKeys, Refusal> {
     match why {
-        WhyStopped::TimeIsUp => Ok(revoked),
-        WhyStopped::Refused(RevokeKeysError::NotAllowed) => Err(Refusal::NotFound),
-        WhyStopped::Refused(RevokeKeysError::Storage(error @ StorageError::Unavailable(_)))
+        StopReason::TimeBudgetExceeded => Ok(revoked),
+        StopReason::Refused(RevokeKeysError::NotAllowed) => Err(Refusal::NotFound),
+        StopReason::Refused(RevokeKeysError::Storage(error @ StorageError::Unavailable(_)))
             if revoked.count > 0 =>
         {
             tracing::warn!(
@@ -163,7 +165,7 @@ fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<Revo
             );
             Ok(revoked)
         }
-        WhyStopped::Refused(RevokeKeysError::Storage(error)) => Err(error.into()),
+        StopReason::Refused(RevokeKeysError::Storage(error)) => Err(error.into()),
     }
 }
 
@@ -190,7 +192,7 @@ impl Selected {
         &self,
         console: &crate::Console,
         descendants: DescendantKeys,
-    ) -> Result<KeySelection, MomentNotSettled> {
+    ) -> Result<KeySelection, CutoffTooRecent> {
         match self {
             Self::Keys(ids) => Ok(KeySelection::Keys {
                 ids: ids.clone(),
@@ -237,12 +239,14 @@ fn moment(text: &str) -> Option<DateTime<Utc>> {
 async fn page(owner: &Owner, selected: &Selected) -> Result<RevokeKeysPage, Refusal> {
     let selection = selected.selection(&owner.console, DescendantKeys::Revoke)?;
     let keys = &owner.console.organization_keys;
-    let at_stake = keys.at_stake(&owner.authority, selection, owner.now).await;
+    let revocation_preview = keys
+        .revocation_preview(&owner.authority, selection, owner.now)
+        .await;
     Ok(RevokeKeysPage {
         settings: Settings::new(owner, Section::ApiKeys),
         selected: selected.fields(),
         kind: selected.kind(),
-        ends: if_counted(at_stake),
+        ends: if_counted(revocation_preview),
         now: owner.now,
         revoke_descendants: false,
         note: Field::default(),

@@ -1,5 +1,5 @@
-//! Taking an invitation back, deliberately: its link cannot be made anew. The script shows this page's form in a dialog on
-//! the list.
+//! The confirmation page for revoking an invitation, whose link cannot be restored. The script shows its form in a
+//! dialog on the list.
 
 use askama::Template;
 use keyward_domain::administration::ports::RevokeInvitationError;

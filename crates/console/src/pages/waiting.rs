@@ -1,4 +1,4 @@
-//! How long somebody has to wait who did something too often.
+//! Pages for exceeded rate limits.
 
 use std::fmt;
 

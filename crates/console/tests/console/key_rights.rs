@@ -160,14 +160,14 @@ async fn every_page_about_a_key_tells_whether_it_may_manage_keys() {
         }
         let page = browser.get(&format!("{LIST}/all/{id}")).await;
         assert!(page.text().contains(&format!("Rights{says}")), "{}", page.text());
-        let family = page.body.split_once("<ul class=\"family\">").unwrap().1;
+        let key_tree = page.body.split_once("<ul class=\"family\">").unwrap().1;
         for key in [issued, other] {
             let words = if key.key.can_manage_keys {
                 "· can manage keys"
             } else {
                 "· cannot manage keys"
             };
-            let (_, node) = family
+            let (_, node) = key_tree
                 .split_once(&format!("<bdi>{}</bdi>", key.key.name))
                 .unwrap();
             assert!(node.split_once("</div>").unwrap().0.contains(words));

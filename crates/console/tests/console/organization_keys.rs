@@ -1,6 +1,6 @@
 //! All keys of an organization, for its owners.
 
-mod families;
+mod key_trees;
 mod lists;
 mod revoking;
 
@@ -39,7 +39,7 @@ impl Scene {
         Self::of(Running::new().await).await
     }
 
-    /// Of which the store takes three seconds for a portion of two keys, and fails in the portions so numbered.
+    /// Of which the store takes three seconds for a batch of two keys, and fails in the batches so numbered.
     async fn with_slow_revocations(failing: &'static [u32]) -> Self {
         let installation = TestInstallation::new();
         let slow = slow_revocations(&installation, failing);
@@ -123,8 +123,10 @@ fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) ->
     slow.expect_find()
         .returning(move |organization, id| answer(OrganizationKeyStore::find(&of, organization, id)));
     let of = store.clone();
-    slow.expect_at_stake()
-        .returning(move |organization, selection, now| answer(of.at_stake(organization, selection, now)));
+    slow.expect_revocation_preview()
+        .returning(move |organization, selection, now| {
+            answer(of.revocation_preview(organization, selection, now))
+        });
     let (of, clock, portions) = (store.clone(), Arc::clone(&make.clock), AtomicU32::new(0));
     slow.expect_revoke()
         .returning(move |organization, selection, at_most, reason, note, act| {
@@ -137,7 +139,7 @@ fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) ->
             answer(revoking)
         });
     let keys = OrganizationKeys::new(Arc::new(slow), make.sources.clone());
-    keys.in_portions_of(NonZeroU32::new(2).unwrap())
+    keys.with_batch_size(NonZeroU32::new(2).unwrap())
 }
 
 fn selecting(keys: &[&IssuedKey]) -> String {

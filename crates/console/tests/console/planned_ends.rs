@@ -97,9 +97,9 @@ async fn a_key_can_be_edited_and_revoked_until_its_planned_end() {
         let lists_child = preview.shows(scene.planned.hint.as_str());
         assert_eq!(lists_child, !has_come, "{}", preview.text());
         let selected = format!("{ALL}/revoke?key-{}=on", scene.planned.id);
-        let at_stake = scene.owner.get(&selected).await;
-        let is_at_stake = at_stake.shows(scene.planned.hint.as_str());
-        assert_eq!(is_at_stake, !has_come, "{}", at_stake.text());
+        let revocation_preview = scene.owner.get(&selected).await;
+        let is_at_stake = revocation_preview.shows(scene.planned.hint.as_str());
+        assert_eq!(is_at_stake, !has_come, "{}", revocation_preview.text());
     }
 }
 

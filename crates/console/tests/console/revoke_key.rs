@@ -15,7 +15,7 @@ async fn works(running: &Running, issued: &IssuedKey) -> bool {
 }
 
 /// A key, one made from it, and one made from that.
-async fn family(running: &Running, member: &Member) -> [IssuedKey; 3] {
+async fn key_tree(running: &Running, member: &Member) -> [IssuedKey; 3] {
     let installation = &running.installation;
     let parent = installation.issue(&member.as_holder(), "Parent").await;
     let holder = installation.caller(&parent).await.as_holder();
@@ -25,16 +25,16 @@ async fn family(running: &Running, member: &Member) -> [IssuedKey; 3] {
     [parent, child, grandchild]
 }
 
-async fn ada_with_family() -> (Running, Browser, [IssuedKey; 3]) {
+async fn ada_with_key_tree() -> (Running, Browser, [IssuedKey; 3]) {
     let (running, ada) = Running::with_ada().await;
-    let family = family(&running, &ada).await;
+    let key_tree = key_tree(&running, &ada).await;
     let browser = running.signed_in("ada").await;
-    (running, browser, family)
+    (running, browser, key_tree)
 }
 
 #[tokio::test]
 async fn the_page_names_the_key_what_stops_and_the_valid_keys_made_from_it() {
-    let (_running, browser, [parent, child, grandchild]) = ada_with_family().await;
+    let (_running, browser, [parent, child, grandchild]) = ada_with_key_tree().await;
     let page = browser.get(&revoke_path(&parent.key)).await;
     assert_eq!(page.status, 200);
     let text = page.text();
@@ -48,7 +48,7 @@ async fn the_page_names_the_key_what_stops_and_the_valid_keys_made_from_it() {
 
 #[tokio::test]
 async fn revoking_ends_the_key_and_leaves_those_made_from_it_alone_unless_asked() {
-    let (running, browser, [parent, child, grandchild]) = ada_with_family().await;
+    let (running, browser, [parent, child, grandchild]) = ada_with_key_tree().await;
     let answer = browser
         .post(&revoke_path(&parent.key), &[("confirm", "yes")])
         .await;
@@ -69,22 +69,22 @@ async fn revoking_ends_the_key_and_leaves_those_made_from_it_alone_unless_asked(
 
 #[tokio::test]
 async fn revoking_takes_those_made_from_it_along_if_asked() {
-    let (running, browser, family) = ada_with_family().await;
+    let (running, browser, key_tree) = ada_with_key_tree().await;
     let fields = [("descendants", "revoke"), ("confirm", "yes")];
-    let answer = browser.post(&revoke_path(&family[0].key), &fields).await;
+    let answer = browser.post(&revoke_path(&key_tree[0].key), &fields).await;
     let list = browser.follow(&answer).await;
     assert!(
         list.text()
             .contains("Parent was revoked, and 2 keys created with it.")
     );
-    for issued in &family {
+    for issued in &key_tree {
         assert!(!works(&running, issued).await, "{}", issued.key.name);
     }
 }
 
 #[tokio::test]
 async fn keys_made_from_a_revoked_key_can_still_be_revoked_together() {
-    let (running, browser, [parent, child, grandchild]) = ada_with_family().await;
+    let (running, browser, [parent, child, grandchild]) = ada_with_key_tree().await;
     let path = revoke_path(&parent.key);
     browser.post(&path, &[("confirm", "yes")]).await;
     let page = browser.get(&path).await;
@@ -96,18 +96,18 @@ async fn keys_made_from_a_revoked_key_can_still_be_revoked_together() {
 
 #[tokio::test]
 async fn without_the_tick_nothing_is_revoked_and_the_choice_is_kept() {
-    let (running, browser, family) = ada_with_family().await;
+    let (running, browser, key_tree) = ada_with_key_tree().await;
     let page = browser
-        .post(&revoke_path(&family[0].key), &[("descendants", "revoke")])
+        .post(&revoke_path(&key_tree[0].key), &[("descendants", "revoke")])
         .await;
     assert_eq!(page.status, 422);
     assert!(page.shows("Check the box to revoke.") && page.shows("value=\"revoke\" checked"));
-    assert!(works(&running, &family[0]).await);
+    assert!(works(&running, &key_tree[0]).await);
 }
 
 #[tokio::test]
 async fn revoking_twice_is_no_mistake_and_leaves_one_event() {
-    let (running, browser, [_, _, leaf]) = ada_with_family().await;
+    let (running, browser, [_, _, leaf]) = ada_with_key_tree().await;
     let path = revoke_path(&leaf.key);
     browser.post(&path, &[("confirm", "yes")]).await;
     let events = running.installation.store.events().len();
@@ -161,7 +161,7 @@ async fn another_members_key_is_as_unknown_as_one_that_never_was_and_stays_untou
 
 #[tokio::test]
 async fn revoking_leads_back_to_the_list_as_it_was() {
-    let (_, browser, [parent, ..]) = ada_with_family().await;
+    let (_, browser, [parent, ..]) = ada_with_key_tree().await;
     let query = "status=all&search=parent";
     let list = browser.get(&format!("{LIST}?{query}")).await;
     let path = format!("{}?{query}", revoke_path(&parent.key));

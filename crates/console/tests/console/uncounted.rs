@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use keyward_console::Console;
-use keyward_domain::administration::ports::{KeyHolder, MockMemberStore, MockOrganizationKeyStore};
+use keyward_domain::administration::ports::{HolderProfile, MockMemberStore, MockOrganizationKeyStore};
 use keyward_domain::administration::{Members, OrganizationKeys};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -29,7 +29,7 @@ async fn nothing_can_be_counted() -> (Running, Member) {
     let acme = installation.organization("Acme");
     installation.member(&acme, "ada", Role::Owner);
     let grace = installation.member(&acme, "grace", Role::Member);
-    let holder = KeyHolder {
+    let holder = HolderProfile {
         user: grace.user.clone(),
         membership: grace.membership.clone(),
     };
@@ -117,12 +117,13 @@ async fn owner_revokes_keys_while_what_stops_cannot_be_counted() {
     let id: ApiKeyId = TestInstallation::new().builder.ids.next();
     let running = keys_can_only_be_revoked(|console, installation, _| {
         let mut keys = MockOrganizationKeyStore::new();
-        keys.expect_at_stake().returning(|_, _, _| Err(too_slow()));
+        keys.expect_revocation_preview()
+            .returning(|_, _, _| Err(too_slow()));
         keys.expect_revoke()
             .once()
             .returning(move |_, _, _, _, _, _| Ok(vec![id]));
         let keys = OrganizationKeys::new(Arc::new(keys), installation.builder.sources.clone());
-        console.organization_keys = keys.in_portions_of(NonZeroU32::new(2).unwrap());
+        console.organization_keys = keys.with_batch_size(NonZeroU32::new(2).unwrap());
     })
     .await;
     let browser = running.signed_in("ada").await;

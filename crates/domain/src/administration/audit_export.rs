@@ -1,4 +1,4 @@
-//! The audit log as a whole, piece by piece.
+//! Export of the audit log, page by page.
 
 use crate::administration::{AuditPage, AuditTrail, Authority};
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
@@ -6,10 +6,10 @@ use crate::id::OrganizationId;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditPosition, StorageError};
 
-/// All events that pass a filter, latest first. It holds no more than one page of them at a time.
+/// An export of all events that pass a filter, latest first. Holds at most one page in memory.
 ///
-/// That they were exported is an event itself. It is written between the reading of the first page and its return, so
-/// that nothing is exported without the event, and no export has its own event in it.
+/// The export writes an audit event after reading the first page and before returning it, so that nothing is exported
+/// without the event, and an export does not contain its own event.
 pub struct AuditExport {
     trail: AuditTrail,
     organization: Option<OrganizationId>,
@@ -25,8 +25,7 @@ enum NextPage {
 }
 
 impl AuditTrail {
-    /// All events of the organization that pass the filter, to be read piece by piece. That they were exported is an event
-    /// itself.
+    /// Exports the organization's events that pass the filter, which writes an audit event.
     #[must_use]
     pub fn export(&self, authority: &Authority, filter: AuditFilter, source: RequestSource) -> AuditExport {
         let organization = authority.organization_id();
@@ -34,7 +33,7 @@ impl AuditTrail {
         AuditExport::new(self.clone(), act, Subject::Organization(organization), filter)
     }
 
-    /// Likewise those of no organization, such as sign-ins: for whoever runs the server, and nobody else.
+    /// Exports the events of no organization, such as sign-ins; for administrators only.
     #[must_use]
     pub fn export_of_installation(&self, filter: AuditFilter) -> AuditExport {
         let act = self.sources.act(Actor::Administrator, RequestSource::default());
@@ -53,9 +52,9 @@ impl AuditExport {
         }
     }
 
-    /// The next events, or nothing after the last. What is written meanwhile is mostly newer than what was read, and then
-    /// not among them. But an event's moment is taken before it is committed, and the clocks of servers differ: one that
-    /// is older than where the export stands will be among them.
+    /// The next page, or `None` after the last. Events written during the export are usually newer than its position
+    /// and not included. But an event's time is taken before its commit, and servers' clocks differ, so an event older
+    /// than the position is included.
     ///
     /// # Errors
     /// Only if the store fails; the export stays where it was.

@@ -1,9 +1,9 @@
-//! The audit log as it grows, for programs that pass it on: every event once, in the order of commits.
+//! Follows the audit log in commit order, each event once, for programs that ship it elsewhere.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::administration::audit_trail::told_of;
+use crate::administration::audit_trail::subjects_of;
 use crate::administration::{AuditTrail, Authority};
 use crate::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::id::OrganizationId;
@@ -11,45 +11,44 @@ use crate::page::PageSize;
 use crate::ports::{AuditFeed, AuditFilter, FeedPage, FeedPosition, ReadFeedError, StorageError};
 use crate::user::Username;
 
-/// Whose events are followed. Only whoever runs the server follows any.
+/// The log to follow. Only administrators can follow logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FollowedLog(Which);
+pub struct FollowedLog(LogScope);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum LogScope {
     Installation,
     Organization(OrganizationId),
     All,
 }
 
-/// Where following begins.
+/// The position at which following starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedStart {
-    /// With the first event that is kept.
+    /// At the oldest stored event.
     Beginning,
-    /// With what is committed from now on.
+    /// At the end: only events committed from now on.
     End,
-    /// With what came after this.
+    /// After this position.
     After(FeedPosition),
 }
 
-/// Events that were read on, and what people call those who are in them.
+/// A batch of followed events, and the names of their subjects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FollowedEvents {
-    /// The events in the order of commits, each with where to go on after it.
+    /// The events in commit order, each with its position.
     pub events: Vec<(FeedPosition, AuditEvent)>,
-    /// The names of what the events tell of, as they are now. What is gone has none.
+    /// The current names of the events' subjects; absent for removed ones.
     pub names: HashMap<Subject, String>,
     /// The usernames of the people among these.
     pub usernames: HashMap<Subject, Username>,
-    /// Whether there may be more to read at once.
+    /// Whether more events may be available now.
     pub has_more: bool,
-    /// Whether events were removed for their age before they were read here, if that was not said before.
+    /// Whether retention removed events before they were read here; reported once.
     pub were_some_removed: bool,
 }
 
-/// The audit log, followed from where it is told to begin. What was read is an event itself, written before the first
-/// events are returned.
+/// Follows the audit log from a start position. Writes an audit event of its own before it returns the first events.
 pub struct AuditFollower {
     feed: Arc<dyn AuditFeed>,
     trail: AuditTrail,
@@ -58,7 +57,7 @@ pub struct AuditFollower {
     start: Option<FeedStart>,
     after: Option<FeedPosition>,
     until: Until,
-    /// The highest number of a removed event of which it was said; nothing before the first events, if it begins with them.
+    /// The highest number of a removed event that was reported; `None` before the first read from the beginning.
     removed_through: Option<u64>,
     is_recorded: bool,
 }
@@ -75,29 +74,29 @@ enum Until {
 }
 
 impl FollowedLog {
-    /// What happened in no organization.
-    pub const INSTALLATION: Self = Self(Which::Installation);
+    /// The events of the installation.
+    pub const INSTALLATION: Self = Self(LogScope::Installation);
 
-    /// What happened in no organization and in every organization.
-    pub const ALL: Self = Self(Which::All);
+    /// The events of the installation and of all organizations.
+    pub const ALL: Self = Self(LogScope::All);
 
-    /// What happened in an organization.
+    /// The events of an organization.
     #[must_use]
     pub const fn of_organization(authority: &Authority) -> Self {
-        Self(Which::Organization(authority.organization_id()))
+        Self(LogScope::Organization(authority.organization_id()))
     }
 
     fn has(self, event: &AuditEvent) -> bool {
         match self.0 {
-            Which::Installation => event.organization_id.is_none(),
-            Which::Organization(organization) => event.organization_id == Some(organization),
-            Which::All => true,
+            LogScope::Installation => event.organization_id.is_none(),
+            LogScope::Organization(organization) => event.organization_id == Some(organization),
+            LogScope::All => true,
         }
     }
 }
 
 impl AuditFollower {
-    /// Follows a log from there on, for ever: events that the filter accepts.
+    /// Follows a log without end, from a position, for events that pass the filter.
     #[must_use]
     pub fn new(
         feed: Arc<dyn AuditFeed>,
@@ -119,7 +118,7 @@ impl AuditFollower {
         }
     }
 
-    /// Reads no further than the log reaches at the first reading.
+    /// Stops at the end that the log has at the first read.
     #[must_use]
     pub fn to_the_end(self) -> Self {
         Self {
@@ -128,7 +127,8 @@ impl AuditFollower {
         }
     }
 
-    /// Reads on. It may return no events and yet [more](FollowedEvents::has_more): those that it read are then for others.
+    /// Reads the next events. It may return none although [more](FollowedEvents::has_more) are available, if those that
+    /// it read belong to other logs.
     ///
     /// # Errors
     /// See [`ReadFeedError`]. The follower stays where it was, and may be asked again.
@@ -181,17 +181,19 @@ impl AuditFollower {
         Ok(())
     }
 
-    /// Another one at each attempt: one whose outcome is unknown may be in the log already.
+    /// A new event for each attempt, because one with an unknown outcome may have been written.
     fn event(&self) -> AuditEvent {
         let act = self
             .trail
             .sources
             .act(Actor::Administrator, RequestSource::default());
         match self.log.0 {
-            Which::Organization(organization) => act
+            LogScope::Organization(organization) => act
                 .within(organization)
                 .event(Action::ExportAuditLog, Subject::Organization(organization)),
-            Which::Installation | Which::All => act.event(Action::ExportAuditLog, Subject::Installation),
+            LogScope::Installation | LogScope::All => {
+                act.event(Action::ExportAuditLog, Subject::Installation)
+            }
         }
     }
 
@@ -210,7 +212,7 @@ impl AuditFollower {
         page.entries.into_iter().filter(is_wanted).collect()
     }
 
-    /// Names belong to an organization, and each is asked for its own.
+    /// Names are queried per organization.
     async fn names_in(
         &self,
         events: &[(FeedPosition, AuditEvent)],
@@ -219,7 +221,7 @@ impl AuditFollower {
         for (_, event) in events {
             let own = event.organization_id.map(Subject::Organization);
             let subjects = subjects.entry(event.organization_id).or_default();
-            subjects.extend(told_of(event).chain(own));
+            subjects.extend(subjects_of(event).chain(own));
         }
         let (mut names, mut usernames) = (HashMap::new(), HashMap::new());
         for (organization, subjects) in subjects {

@@ -1,4 +1,4 @@
-//! The audit trail of an organization, for its owners; and that of the installation, for whoever runs the server.
+//! Reading audit events: of an organization, for its owners, and of the installation, for administrators.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,13 +15,12 @@ use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::sources::Sources;
 use crate::user::Username;
 
-/// How far back holders are shown that their keys were used which no longer work.
+/// For how long holders see uses of their dead keys.
 const REFUSED_USES_OF_THE_LAST: TimeDelta = TimeDelta::days(7);
 /// In how many steps of the store they are searched for at most: a page waits for them.
 const STEPS_FOR_REFUSED_USES: usize = 4;
 
-/// What an owner can learn about what happened in their organization; and whoever runs the server, about what happened in
-/// none.
+/// The use cases that read audit events.
 #[derive(Clone)]
 pub struct AuditTrail {
     audit_log: Arc<dyn AuditLog>,
@@ -29,14 +28,14 @@ pub struct AuditTrail {
     pub(super) sources: Sources,
 }
 
-/// Events, and what people call those who are in them.
+/// A page of events, and the names of their subjects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditPage {
     /// The events, latest first.
     pub events: Page<AuditEvent, AuditPosition>,
-    /// The names of what the events and the filter tell of, as they are now. What is gone has none.
+    /// The current names of subjects in the events and the filter; absent for removed ones.
     pub names: HashMap<Subject, String>,
-    /// The usernames of the people among these: names tell nobody apart.
+    /// The usernames of the users among these, since display names are not unique.
     pub usernames: HashMap<Subject, Username>,
 }
 
@@ -104,7 +103,7 @@ impl AuditTrail {
         self.audit_log.record(event).await
     }
 
-    /// Whom the owner means by a username, or by the identifier of a user or a key, also of one that is gone.
+    /// Finds an actor by username, or by the identifier of a user or key, even if it was removed.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -119,12 +118,12 @@ impl AuditTrail {
         {
             return Ok(Some(Actor::User(user)));
         }
-        // A username may look like an identifier, so this comes second.
+        // Tried second, because a username may look like an identifier.
         let found = self.find_subject(authority, typed).await?;
         Ok(found.and_then(Subject::as_actor))
     }
 
-    /// What the owner means by an identifier, whatever it identifies, and even if that is gone.
+    /// Finds a subject of any kind by its identifier, even if it was removed.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -158,8 +157,8 @@ impl AuditTrail {
         events: Page<AuditEvent, AuditPosition>,
     ) -> Result<AuditPage, StorageError> {
         let asked_for = [filter.actor.and_then(Actor::as_subject), filter.subject];
-        let told_of = events.items.iter().flat_map(told_of);
-        let subjects = told_of.chain(asked_for.into_iter().flatten()).collect();
+        let subjects_of = events.items.iter().flat_map(subjects_of);
+        let subjects = subjects_of.chain(asked_for.into_iter().flatten()).collect();
         let (names, usernames) = self.names_of(organization, subjects).await?;
         Ok(AuditPage {
             events,
@@ -186,7 +185,7 @@ impl AuditTrail {
         }
     }
 
-    /// Nobody but users is in what happens in no organization.
+    /// Events of the installation have only users as subjects.
     async fn names_of_users(
         &self,
         subjects: &[Subject],
@@ -211,8 +210,8 @@ impl AuditTrail {
     }
 }
 
-/// Who and what is in an event.
-pub(super) fn told_of(event: &AuditEvent) -> impl Iterator<Item = Subject> {
+/// The actor, subject and object of an event.
+pub(super) fn subjects_of(event: &AuditEvent) -> impl Iterator<Item = Subject> {
     [event.actor.as_subject(), Some(event.subject), event.object]
         .into_iter()
         .flatten()

@@ -1,4 +1,4 @@
-//! The events of changes of which the store alone knows what they are, or what else they end.
+//! Audit events that only the store can complete, because it knows what else a change ends.
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};

@@ -1,4 +1,4 @@
-//! Keys as owners see them.
+//! Keys as shown to owners.
 
 use chrono::{DateTime, Utc};
 
@@ -10,7 +10,7 @@ use crate::token::TokenHint;
 use crate::user::User;
 use crate::validity::is_over;
 
-/// A key, as far as owners may see it, and whose it is.
+/// A key as owners may see it, with its user and membership.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldKey {
     /// Rises with the time of creation (UUID version 7).
@@ -23,8 +23,8 @@ pub struct HeldKey {
     pub description: KeyDescription,
     /// How it came to be.
     pub origin: Origin,
-    /// The nearest key above it that is stored: see [`ApiKey::next_above`].
-    pub next_above: Option<ApiKeyId>,
+    /// The nearest key above it that is stored: see [`ApiKey::effective_parent`].
+    pub effective_parent: Option<ApiKeyId>,
     /// Whether it may create, edit and revoke keys: see [`ApiKey::can_manage_keys`].
     pub can_manage_keys: bool,
     /// When it was created.
@@ -34,10 +34,10 @@ pub struct HeldKey {
     /// Its last use, if it was ever used.
     pub last_use: Option<HeldKeyUse>,
     /// Whose it is.
-    pub holder: KeyHolder,
+    pub holder: HolderProfile,
 }
 
-/// The last use of a key, as far as owners may see it.
+/// The last use of a key as owners may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeldKeyUse {
     /// In UTC; the use of a key is written at most once a minute.
@@ -48,7 +48,7 @@ pub struct HeldKeyUse {
 
 /// Whose key it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeyHolder {
+pub struct HolderProfile {
     /// Who holds it, also after they left the organization.
     pub user: User,
     /// The membership, which may have ended.
@@ -56,11 +56,11 @@ pub struct KeyHolder {
 }
 
 impl HeldKey {
-    /// Leaves out what owners may not see.
+    /// Omits what owners may not see, and shortens the IP address.
     #[must_use]
-    pub fn new(key: ApiKey, holder: KeyHolder) -> Self {
+    pub fn new(key: ApiKey, holder: HolderProfile) -> Self {
         Self {
-            next_above: key.next_above(),
+            effective_parent: key.effective_parent(),
             can_manage_keys: key.can_manage_keys,
             id: key.id,
             hint: key.hint,
@@ -103,26 +103,26 @@ impl HeldKey {
 
 /// How much of a key tree is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FamilySize {
+pub struct KeyTreeSize {
     /// The most ancestors of the key that was asked for; fewer than the keys.
     pub ancestors: u16,
     /// The most keys in all.
     pub keys: u16,
 }
 
-impl FamilySize {
-    /// What a person can still look at.
+impl KeyTreeSize {
+    /// A size that fits on a page.
     pub const DEFAULT: Self = Self {
         ancestors: 100,
         keys: 500,
     };
 }
 
-/// A key among those that it came from and that came from these.
+/// A key with its ancestors and their descendants.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeyFamily {
+pub struct KeyTree {
     /// By rising identifier.
     pub keys: Vec<HeldKey>,
-    /// Others are left out.
+    /// Whether keys were left out because of the size.
     pub has_more: bool,
 }

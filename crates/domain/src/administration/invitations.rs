@@ -1,4 +1,4 @@
-//! Inviting: how an owner offers somebody a place. Taking it is [`Joining`](crate::sign_in::Joining).
+//! Invitations, for owners. Accepting them is [`Joining`](crate::sign_in::Joining).
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::sources::Sources;
 
-/// What an owner says about the place they offer.
+/// The owner's input for a new invitation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationDraft {
     /// For whom it is, in the words of who invites; not an account.
@@ -26,16 +26,16 @@ pub struct InvitationDraft {
     pub role: Role,
 }
 
-/// A new invitation and, this once, the secret of its link.
+/// A new invitation with the secret of its link, which is shown once.
 #[derive(Debug)]
 pub struct IssuedInvitation {
     /// As it is stored, without its token.
     pub invitation: Invitation,
-    /// The secret, which nobody can show again.
+    /// The secret, which is not stored.
     pub token: InvitationToken,
 }
 
-/// What an owner can do with invitations.
+/// The use cases of invitations, for owners.
 #[derive(Clone)]
 pub struct Invitations {
     invitations: Arc<dyn InvitationStore>,
@@ -55,7 +55,7 @@ impl Invitations {
         FormNonce::generate(&self.sources)
     }
 
-    /// Offers a place for [`Invitation::LIFETIME`].
+    /// Creates an invitation, valid for [`Invitation::LIFETIME`].
     ///
     /// # Errors
     /// See [`AddInvitationError`]; then there is no invitation, but for [`AddInvitationError::AlreadyCreated`].
@@ -88,7 +88,7 @@ impl Invitations {
         Ok(IssuedInvitation { invitation, token })
     }
 
-    /// A page of the invitations that have not ended, newest first; those that have expired among them.
+    /// A page of the invitations that were neither accepted nor revoked, newest first, including expired ones.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -100,7 +100,7 @@ impl Invitations {
         self.invitations.pending(authority.organization_id(), page).await
     }
 
-    /// How many open invitations a user has made: those that are taken back when they are no owner any more.
+    /// Counts the open invitations of a user, which are revoked when the user is no longer an owner.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -113,7 +113,7 @@ impl Invitations {
         self.invitations.count_open(organization, inviter, now).await
     }
 
-    /// How many open invitations of the organization others than a user have made: those that outlive their membership.
+    /// Counts the organization's open invitations by others, which stay open when the user's membership ends.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -129,7 +129,7 @@ impl Invitations {
             .await
     }
 
-    /// Takes an invitation back. One that was taken back before stays so.
+    /// Revokes an invitation. Idempotent.
     ///
     /// # Errors
     /// See [`RevokeInvitationError`]; then nothing was changed.

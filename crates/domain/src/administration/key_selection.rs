@@ -1,9 +1,9 @@
-//! Which keys owners revoke together, and what that ends.
+//! The keys that an owner revokes together, and the preview of the revocation.
 
+use crate::administration::cutoff_time::CutoffTime;
 use crate::administration::held_key::HeldKey;
-use crate::administration::settled_moment::SettledMoment;
 use crate::api_key::DescendantKeys;
-use crate::id::{ApiKeyId, ConsumerId};
+use crate::id::{ApiKeyId, MembershipId};
 
 /// Which keys to revoke.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,23 +16,23 @@ pub enum KeySelection {
         descendants: DescendantKeys,
     },
     /// All of one consumer.
-    OfConsumer(ConsumerId),
+    OfConsumer(MembershipId),
     /// All that were created before this moment. It MUST be settled: a store cannot see keys that are on their way.
-    IssuedBefore(SettledMoment),
+    IssuedBefore(CutoffTime),
 }
 
-/// What a revocation would end.
+/// What a revocation would revoke.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AtStake {
+pub struct RevocationPreview {
     /// Of the keys that were selected.
-    pub selected: KeysAtStake,
+    pub selected: PreviewedKeys,
     /// Of the other keys, those that came from these; nothing unless the selection means them, too.
-    pub descendants: KeysAtStake,
+    pub descendants: PreviewedKeys,
 }
 
-/// Some of what a revocation would end.
+/// A part of the keys that a revocation would revoke.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct KeysAtStake {
+pub struct PreviewedKeys {
     /// How many valid keys.
     pub keys: u32,
     /// How many of them give no access any more, because their holders have left.
@@ -43,7 +43,7 @@ pub struct KeysAtStake {
     pub first: Vec<HeldKey>,
 }
 
-impl KeysAtStake {
+impl PreviewedKeys {
     /// The most keys that are shown.
     pub const SHOWN: usize = 20;
 }

@@ -1,4 +1,4 @@
-//! Members: who belongs, as what, and how they leave.
+//! Members: roles, removal and leaving.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use chrono::{DateTime, Utc};
 
 use crate::administration::Authority;
 use crate::administration::ports::{
-    ChangeRoleError, EndMembershipError, HeldKey, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
-    MemberStore, WhichMember,
+    ChangeRoleError, EndMembershipError, HeldKey, HolderProfile, LeavingPreview, MemberFilter,
+    MemberOverview, MemberStore, WhichMember,
 };
 use crate::api_key::ApiKey;
 use crate::audit::{Actor, RequestSource};
@@ -18,7 +18,7 @@ use crate::ports::StorageError;
 use crate::sources::Sources;
 use crate::user::Username;
 
-/// What an owner can do with members, and a member with their own membership.
+/// The use cases of members: for owners, and for members leaving.
 #[derive(Clone)]
 pub struct Members {
     members: Arc<dyn MemberStore>,
@@ -70,7 +70,7 @@ impl Members {
         authority: &Authority,
         id: MembershipId,
         now: DateTime<Utc>,
-    ) -> Result<Option<KeyHolder>, StorageError> {
+    ) -> Result<Option<HolderProfile>, StorageError> {
         let organization = authority.organization_id();
         self.members
             .identify(organization, WhichMember::Id(id), now)
@@ -86,7 +86,7 @@ impl Members {
         authority: &Authority,
         username: &Username,
         now: DateTime<Utc>,
-    ) -> Result<Option<KeyHolder>, StorageError> {
+    ) -> Result<Option<HolderProfile>, StorageError> {
         let member = WhichMember::Username(username.clone());
         let organization = authority.organization_id();
         self.members.identify(organization, member, now).await
@@ -109,14 +109,15 @@ impl Members {
         }
     }
 
-    /// Which keys of a live member stop working when an owner removes them, and how many of these were used after a moment.
+    /// Previews the removal of a live member: the keys that stop working, and how many of them were used after a given
+    /// time.
     ///
     /// # Errors
     /// Only if the store fails.
     pub async fn removal_preview(
         &self,
         authority: &Authority,
-        holder: &KeyHolder,
+        holder: &HolderProfile,
         used_after: DateTime<Utc>,
         now: DateTime<Utc>,
     ) -> Result<LeavingPreview<HeldKey>, StorageError> {
@@ -135,7 +136,7 @@ impl Members {
         })
     }
 
-    /// Which of their own keys stop working when a member leaves, and how many of these were used after a moment.
+    /// Previews leaving: the member's keys that stop working, and how many of them were used after a given time.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -151,8 +152,8 @@ impl Members {
             .await
     }
 
-    /// Makes a member an owner, or an owner a plain member, whose open invitations are then taken back. Who is that
-    /// already stays so.
+    /// Changes a member's role. An owner who becomes a member loses their open invitations. Does nothing if the member
+    /// has the role already.
     ///
     /// # Errors
     /// See [`ChangeRoleError`]; then nothing was changed.
@@ -169,8 +170,8 @@ impl Members {
             .await
     }
 
-    /// Ends somebody's membership and with it, when this returns, all access by that consumer's keys, for good, and
-    /// takes their open invitations back.
+    /// Ends a membership for good and revokes the user's open invitations. When this returns, the consumer's keys no
+    /// longer give access.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then nothing was changed.
@@ -184,8 +185,8 @@ impl Members {
         self.members.end(authority.organization_id(), id, act).await
     }
 
-    /// The member leaves, and with them all access by their keys of this organization, for good. Their
-    /// open invitations are taken back.
+    /// Ends the member's own membership for good and revokes their open invitations. Their keys of this organization no
+    /// longer give access.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then they stay a member.

@@ -1,30 +1,30 @@
-//! Which keys of their organization owners look for.
+//! The filter of an organization's key list, for owners.
 
 use chrono::{DateTime, Utc};
 
-use crate::administration::held_key::KeyHolder;
+use crate::administration::held_key::HolderProfile;
 use crate::api_key::ApiKey;
 use crate::api_key::filter::{StatusFilter, search_term};
-use crate::id::ConsumerId;
+use crate::id::MembershipId;
 use crate::membership::Membership;
 
-/// Which keys of an organization a list shows. What is absent does not matter.
+/// A filter of an organization's keys. Absent parts match all keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OrganizationKeyFilter {
     /// Keys of which state.
     pub status: StatusFilter,
     /// Only this consumer's.
-    pub consumer: Option<ConsumerId>,
-    /// Whose membership is how.
-    pub holders: HolderFilter,
+    pub consumer: Option<MembershipId>,
+    /// The membership state of the keys' holders.
+    pub holders: HolderStatusFilter,
     /// Only valid keys that were created before this moment and not used since.
     pub unused_since: Option<DateTime<Utc>>,
     term: Option<String>,
 }
 
-/// Whose keys a list shows. Those of former members give no access, whatever their state.
+/// A filter by the holder's membership. Keys of former members give no access, whatever their state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum HolderFilter {
+pub enum HolderStatusFilter {
     /// Keys of members and of former members.
     #[default]
     Anybody,
@@ -34,7 +34,7 @@ pub enum HolderFilter {
     FormerMembers,
 }
 
-impl HolderFilter {
+impl HolderStatusFilter {
     /// Whether keys of this membership pass at this moment.
     #[must_use]
     pub fn accepts(self, membership: &Membership, now: DateTime<Utc>) -> bool {
@@ -60,22 +60,22 @@ impl OrganizationKeyFilter {
         }
     }
 
-    /// Of these, only the keys of one consumer.
+    /// Restricts the filter to the keys of one consumer.
     #[must_use]
-    pub fn of_consumer(self, consumer: ConsumerId) -> Self {
+    pub fn of_consumer(self, consumer: MembershipId) -> Self {
         Self {
             consumer: Some(consumer),
             ..self
         }
     }
 
-    /// Of these, only the keys of those whose membership is so.
+    /// Restricts the filter by the holder's membership.
     #[must_use]
-    pub fn held_by(self, holders: HolderFilter) -> Self {
+    pub fn held_by(self, holders: HolderStatusFilter) -> Self {
         Self { holders, ..self }
     }
 
-    /// Of these, only valid keys that were created before this moment and not used since.
+    /// Restricts the filter to valid keys created before this time and not used since.
     #[must_use]
     pub fn unused_since(self, moment: DateTime<Utc>) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl OrganizationKeyFilter {
 
     /// Whether a key of this holder passes at this moment.
     #[must_use]
-    pub fn accepts(&self, key: &ApiKey, holder: &KeyHolder, now: DateTime<Utc>) -> bool {
+    pub fn accepts(&self, key: &ApiKey, holder: &HolderProfile, now: DateTime<Utc>) -> bool {
         let has_status = self.status.accepts(key, now);
         let is_consumers = self.consumer.is_none_or(|consumer| key.consumer_id == consumer);
         let is_unused = self.unused_since.is_none_or(|since| {

@@ -1,4 +1,4 @@
-//! An organization's keys, as its owners see them: whose they are and where they come from, never a token.
+//! An organization's keys, for its owners. Tokens are never shown.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::administration::Authority;
 use crate::administration::ports::{
-    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, MomentNotSettled, OrganizationKeyFilter,
-    OrganizationKeyStore, RevokeKeysError, SettledMoment,
+    CutoffTime, CutoffTooRecent, HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
+    OrganizationKeyStore, RevocationPreview, RevokeKeysError,
 };
 use crate::api_key::{RevocationNote, RevocationReason};
 use crate::audit::{Actor, RequestSource};
@@ -17,17 +17,17 @@ use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::sources::Sources;
 
-/// What an owner can do with the keys of all members.
+/// The use cases of all members' keys, for owners.
 #[derive(Clone)]
 pub struct OrganizationKeys {
     keys: Arc<dyn OrganizationKeyStore>,
     sources: Sources,
-    portion: NonZeroU32,
+    batch_size: NonZeroU32,
 }
 
 impl OrganizationKeys {
     /// The maximum number of keys revoked in one transaction: few enough that no request has to wait for it.
-    pub const PORTION: NonZeroU32 = NonZeroU32::new(2_000).unwrap();
+    pub const BATCH_SIZE: NonZeroU32 = NonZeroU32::new(2_000).unwrap();
 
     /// The use cases over a store.
     #[must_use]
@@ -35,14 +35,14 @@ impl OrganizationKeys {
         Self {
             keys,
             sources,
-            portion: Self::PORTION,
+            batch_size: Self::BATCH_SIZE,
         }
     }
 
-    /// Sets a batch size other than [`OrganizationKeys::PORTION`].
+    /// Sets a batch size other than [`OrganizationKeys::BATCH_SIZE`].
     #[must_use]
-    pub fn in_portions_of(self, portion: NonZeroU32) -> Self {
-        Self { portion, ..self }
+    pub fn with_batch_size(self, batch_size: NonZeroU32) -> Self {
+        Self { batch_size, ..self }
     }
 
     /// A page of the keys of all consumers of the organization, newest first.
@@ -69,7 +69,7 @@ impl OrganizationKeys {
         self.keys.find(authority.organization_id(), id).await
     }
 
-    /// Those of these keys that are the organization's, in whatever state and order, each once.
+    /// The keys with these identifiers that belong to the organization, in any state and order, without duplicates.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -81,41 +81,42 @@ impl OrganizationKeys {
         self.keys.find_many(authority.organization_id(), ids).await
     }
 
-    /// A key with its ancestors and what came from these, oldest first, as far as people can look at so many; nothing for
-    /// an unknown key.
+    /// A key's tree, oldest first, limited to what fits on a page; empty for an unknown key.
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn family(
+    pub async fn key_tree(
         &self,
         authority: &Authority,
         id: ApiKeyId,
         now: DateTime<Utc>,
-    ) -> Result<KeyFamily, StorageError> {
-        let size = FamilySize::DEFAULT;
-        self.keys.family(authority.organization_id(), id, size, now).await
+    ) -> Result<KeyTree, StorageError> {
+        let size = KeyTreeSize::DEFAULT;
+        self.keys
+            .key_tree(authority.organization_id(), id, size, now)
+            .await
     }
 
     /// What a revocation of the selection would end at this moment.
     ///
     /// # Errors
     /// Only if the store fails.
-    pub async fn at_stake(
+    pub async fn revocation_preview(
         &self,
         authority: &Authority,
         selection: KeySelection,
         now: DateTime<Utc>,
-    ) -> Result<AtStake, StorageError> {
+    ) -> Result<RevocationPreview, StorageError> {
         let organization = authority.organization_id();
-        self.keys.at_stake(organization, selection, now).await
+        self.keys.revocation_preview(organization, selection, now).await
     }
 
     /// All keys that were created before a moment.
     ///
     /// # Errors
     /// The moment is less than a minute ago.
-    pub fn issued_before(&self, moment: DateTime<Utc>) -> Result<KeySelection, MomentNotSettled> {
-        SettledMoment::new(moment, self.sources.now()).map(KeySelection::IssuedBefore)
+    pub fn issued_before(&self, moment: DateTime<Utc>) -> Result<KeySelection, CutoffTooRecent> {
+        CutoffTime::new(moment, self.sources.now()).map(KeySelection::IssuedBefore)
     }
 
     /// Revokes keys for good, with a note to their holders, batch by batch, until none is left or the time budget is
@@ -129,7 +130,7 @@ impl OrganizationKeys {
         selection: KeySelection,
         note: Option<RevocationNote>,
         source: RequestSource,
-        patience: Option<TimeDelta>,
+        time_budget: Option<TimeDelta>,
     ) -> Result<RevokedKeys, RevocationStopped> {
         let reason = match authority.as_actor() {
             Actor::Administrator => RevocationReason::Administrator,
@@ -141,28 +142,28 @@ impl OrganizationKeys {
             let act = authority.act(&self.sources, source.clone());
             let (organization, selection, note) =
                 (authority.organization_id(), selection.clone(), note.clone());
-            let portion = self
+            let batch = self
                 .keys
-                .revoke(organization, selection, self.portion, reason, note, act)
+                .revoke(organization, selection, self.batch_size, reason, note, act)
                 .await;
-            let portion = match portion {
-                Ok(portion) => portion,
+            let batch = match batch {
+                Ok(batch) => batch,
                 Err(error) => return Err(revoked.stopped(error.into())),
             };
-            let keys = u32::try_from(portion.len()).unwrap_or(u32::MAX);
-            revoked.first = revoked.first.or(portion.first().copied());
+            let keys = u32::try_from(batch.len()).unwrap_or(u32::MAX);
+            revoked.first = revoked.first.or(batch.first().copied());
             revoked.count = revoked.count.saturating_add(keys);
-            if keys < self.portion.get() {
+            if keys < self.batch_size.get() {
                 return Ok(revoked);
             }
-            if patience.is_some_and(|patience| self.sources.now() - begun >= patience) {
-                return Err(revoked.stopped(WhyStopped::TimeIsUp));
+            if time_budget.is_some_and(|time_budget| self.sources.now() - begun >= time_budget) {
+                return Err(revoked.stopped(StopReason::TimeBudgetExceeded));
             }
         }
     }
 }
 
-/// What a revocation of many keys has revoked.
+/// The result of revoking many keys.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RevokedKeys {
     /// One of them.
@@ -172,12 +173,12 @@ pub struct RevokedKeys {
 }
 
 impl RevokedKeys {
-    const fn stopped(self, why: WhyStopped) -> RevocationStopped {
+    const fn stopped(self, why: StopReason) -> RevocationStopped {
         RevocationStopped { revoked: self, why }
     }
 }
 
-/// A revocation that ended before it was known that none of the keys is left.
+/// A revocation that stopped before all selected keys were revoked.
 #[derive(Debug, thiserror::Error)]
 #[error("{} keys were revoked before it stopped", .revoked.count)]
 pub struct RevocationStopped {
@@ -185,15 +186,15 @@ pub struct RevocationStopped {
     pub revoked: RevokedKeys,
     /// Why it went no further.
     #[source]
-    pub why: WhyStopped,
+    pub why: StopReason,
 }
 
 /// Why a revocation went no further.
 #[derive(Debug, thiserror::Error)]
-pub enum WhyStopped {
+pub enum StopReason {
     /// The time budget is used up.
     #[error("the time for it was up")]
-    TimeIsUp,
+    TimeBudgetExceeded,
     /// The next batch was refused or failed.
     #[error(transparent)]
     Refused(#[from] RevokeKeysError),

@@ -1,4 +1,4 @@
-//! What an organization has chosen for itself.
+//! Settings of an organization.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::administration::ports::{ChangeOrganizationError, OrganizationStore};
 use crate::audit::RequestSource;
 use crate::sources::Sources;
 
-/// What an owner can choose for the organization.
+/// The use cases of an organization's settings, for owners.
 #[derive(Clone)]
 pub struct Organizations {
     organizations: Arc<dyn OrganizationStore>,
@@ -24,8 +24,7 @@ impl Organizations {
         }
     }
 
-    /// Chooses whether keys created from now on may manage keys unless something else is asked for. Keys that exist stay
-    /// as they are.
+    /// Sets whether new keys may manage keys by default. Existing keys do not change.
     ///
     /// # Errors
     /// See [`ChangeOrganizationError`]; then nothing was changed.

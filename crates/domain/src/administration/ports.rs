@@ -1,4 +1,4 @@
-//! What a store must promise for running an organization. As in [`crate::ports`], each method is one atomic fact.
+//! The storage ports of administration. As in [`crate::ports`], each method is one atomic operation.
 //!
 //! Every method takes the organization that it may touch, and MUST treat what belongs to another one exactly like what
 //! does not exist.
@@ -19,15 +19,15 @@ mod organization_keys;
 mod organizations;
 mod projects;
 
-// What the ports take and give, each beside what it describes.
-pub use crate::administration::held_key::{FamilySize, HeldKey, HeldKeyUse, KeyFamily, KeyHolder};
-pub use crate::administration::key_selection::{AtStake, KeySelection, KeysAtStake};
+// Types of the ports, defined beside what they describe.
+pub use crate::administration::cutoff_time::{CutoffTime, CutoffTooRecent};
+pub use crate::administration::held_key::{HeldKey, HeldKeyUse, HolderProfile, KeyTree, KeyTreeSize};
+pub use crate::administration::key_selection::{KeySelection, PreviewedKeys, RevocationPreview};
 pub use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
-pub use crate::administration::organization_key_filter::{HolderFilter, OrganizationKeyFilter};
+pub use crate::administration::organization_key_filter::{HolderStatusFilter, OrganizationKeyFilter};
 pub use crate::administration::project_overview::{
     ProjectFilter, ProjectMember, ProjectOverview, ProjectStatus,
 };
-pub use crate::administration::settled_moment::{MomentNotSettled, SettledMoment};
 pub use crate::invitation::NewInvitation;
 
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};

@@ -1,4 +1,4 @@
-//! Projects: creating, renaming and archiving them, and who works on them.
+//! Projects and their members.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::ports::StorageError;
 use crate::project::{Project, ProjectName};
 use crate::sources::Sources;
 
-/// What an owner can do with projects.
+/// The use cases of projects, for owners.
 #[derive(Clone)]
 pub struct Projects {
     projects: Arc<dyn ProjectStore>,
@@ -132,7 +132,7 @@ impl Projects {
             .await
     }
 
-    /// A page of the members of a project, who joined the organization last first.
+    /// A page of a project's members, latest joined the organization first.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -147,7 +147,7 @@ impl Projects {
         self.projects.members(organization, id, page, now).await
     }
 
-    /// Those of these members of the organization that are in a project.
+    /// The members among these who are in a project.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -162,7 +162,7 @@ impl Projects {
         self.projects.members_among(organization, id, members, now).await
     }
 
-    /// Adds a member of the organization to a project. Who is in it already stays.
+    /// Adds a member of the organization to a project. Idempotent.
     ///
     /// # Errors
     /// See [`ChangeProjectMembersError`]; then nothing was changed.
@@ -179,7 +179,7 @@ impl Projects {
             .await
     }
 
-    /// Takes a member out of a project. Who is not in it stays out.
+    /// Removes a member from a project. Idempotent.
     ///
     /// # Errors
     /// See [`ChangeProjectMembersError`]; then nothing was changed.

@@ -1,4 +1,4 @@
-//! Versions of a key, so that nobody overwrites a change that they have not seen.
+//! Versions of a key, for optimistic concurrency control.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use sha2::{Digest, Sha256};
 
 use super::ApiKey;
 
-/// What people may change of a key, in short: it is another after each edit that changes something, and the same again
-/// where an edit was undone. What happens to a key by itself, such as its last use, does not count.
+/// A digest of a key's editable fields: it changes with every effective edit, and returns to the old value when an edit
+/// is undone. Other changes, such as the last use, do not affect it.
 ///
 /// 128 bits of SHA-256. Versions are only ever compared with those of the same key, whose holder alone could search for two
 /// texts with one version.
@@ -54,7 +54,7 @@ impl ApiKey {
     #[must_use]
     pub fn version(&self) -> KeyVersion {
         let mut hash = Sha256::new();
-        // A length first, so that no text can move from one field to the next unnoticed.
+        // Each text is preceded by its length, so that moving text between fields changes the digest.
         for text in self.changeable() {
             hash.update((text.len() as u64).to_be_bytes());
             hash.update(text);
@@ -65,17 +65,17 @@ impl ApiKey {
     }
 }
 
-/// Of which version a key must be, so that a change may happen to it.
+/// A precondition on the version of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPrecondition {
-    /// Whichever it is.
+    /// Any version.
     AnyVersion,
-    /// One of these; none at all if there are none.
+    /// One of these versions; an empty list is never met.
     OneOf(Vec<KeyVersion>),
 }
 
 impl KeyPrecondition {
-    /// Whether a change may happen to the key as it is.
+    /// Whether the key meets the precondition.
     #[must_use]
     pub fn is_met_by(&self, key: &ApiKey) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Renaming a key, and describing it anew.
+//! Editing a key.
 
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition};
 use crate::audit::{Action, RequestSource, Subject};
@@ -8,8 +8,8 @@ use crate::keys::PersonalKeys;
 use crate::ports::EditKeyError;
 
 impl PersonalKeys {
-    /// Edits one of the holder's keys and returns it as it is then. An edit that changes nothing leaves no trace, but
-    /// counts as a change.
+    /// Edits one of the holder's keys and returns the result. An edit that changes nothing writes no event, but counts
+    /// for the rate limit.
     ///
     /// # Errors
     /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who they

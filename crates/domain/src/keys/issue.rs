@@ -8,18 +8,18 @@ use crate::keys::PersonalKeys;
 use crate::ports::{AddKeyError, NewApiKey};
 use crate::token::Token;
 
-/// A new key and, this once, its token.
+/// A new key with its token, which is shown once.
 #[derive(Debug)]
 pub struct IssuedKey {
     /// As it is stored, without its token.
     pub key: ApiKey,
-    /// The token, which nobody can show again.
+    /// The token, which is not stored.
     pub token: Token,
 }
 
 impl PersonalKeys {
-    /// Issues a key to the holder. Its origin is how the holder acts: in person, or through a key that becomes its
-    /// parent. A key that may not manage keys issues none.
+    /// Issues a key to the holder. Its origin is how the holder acts: in the console, or through a key, which becomes
+    /// the parent. A key that may not manage keys cannot issue keys.
     ///
     /// # Errors
     /// See [`AddKeyError`]; then no key exists, but for [`AddKeyError::AlreadyCreated`].

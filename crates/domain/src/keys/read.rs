@@ -35,7 +35,7 @@ impl PersonalKeys {
             .ok_or(ReadKeyError::NotFound)
     }
 
-    /// Those of these keys that the holder reaches, in whatever state and order, each once.
+    /// The keys with these identifiers within the holder's reach, in any state and order, without duplicates.
     ///
     /// # Errors
     /// Only if the store fails.
@@ -81,7 +81,7 @@ impl PersonalKeys {
                 let consumer = holder.consumer().id;
                 self.keys.valid_descendants(consumer, id, now).await
             }
-            // Nothing came from a key that may not manage keys.
+            // A key that may not manage keys has no descendants.
             KeyReach::Only(_) => Ok(Vec::new()),
         }
     }

@@ -25,7 +25,7 @@ impl PersonalKeys {
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let descendants = match holder.reach() {
             KeyReach::All => descendants,
-            // Nothing came from a key that may not manage keys.
+            // A key that may not manage keys has no descendants.
             KeyReach::Only(key) if key == id => DescendantKeys::Keep,
             KeyReach::Only(_) => return Err(RevokeKeyError::NotFound),
         };

@@ -8,7 +8,7 @@ use crate::api_key::limits::{KeyLimit, KeyLimits};
 use crate::api_key::new_api_key::NewApiKey;
 use crate::api_key::{ApiKey, DescendantKeys, KeyEdit, KeyPrecondition, RevocationReason};
 use crate::audit::{Act, AuditEvent};
-use crate::id::{ApiKeyId, ConsumerId};
+use crate::id::{ApiKeyId, MembershipId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::rate::{Rate, Throttled};
@@ -58,7 +58,7 @@ pub trait ApiKeys: Send + Sync {
     ///    more to find out;
     /// 3. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
     /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`] with that limit;
-    /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_LINE`] are valid; else
+    /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_TREE_DEPTH`] are valid; else
     ///    [`AddKeyError::TreeTooDeep`].
     ///
     /// It MUST NOT take the longer the more of them are revoked: a key that makes its successor and revokes itself may
@@ -66,15 +66,15 @@ pub trait ApiKeys: Send + Sync {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError>;
 
     /// One key of the consumer, in whatever state.
-    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError>;
+    async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError>;
 
     /// Those of these keys that are the consumer's, in whatever state and order, each once.
-    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError>;
+    async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError>;
 
     /// A page of the consumer's keys that pass the filter at this moment, by falling identifier.
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
         now: DateTime<Utc>,
@@ -84,7 +84,7 @@ pub trait ApiKeys: Send + Sync {
     /// by then; by falling identifier. Nothing for a key that does not exist.
     async fn valid_descendants(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError>;
@@ -102,7 +102,7 @@ pub trait ApiKeys: Send + Sync {
     /// MUST NOT write the event if the edit changes nothing. Two concurrent edits MUST NOT undo each other's fields.
     async fn edit(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
@@ -129,7 +129,7 @@ pub trait ApiKeys: Send + Sync {
     /// for any of these keys, and no key can be added with one of them as its parent.
     async fn revoke(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
@@ -159,7 +159,7 @@ pub enum AddKeyError {
     /// As many valid keys as a line may have are above it already.
     #[error(
         "at most {} valid keys may come from one another: create the key with one that was made earlier, or in the console",
-        ApiKey::MAX_LINE
+        ApiKey::MAX_TREE_DEPTH
     )]
     TreeTooDeep,
     /// The store failed.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::id::{ConsumerId, ProjectId};
+use crate::id::{MembershipId, ProjectId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::Project;
@@ -16,7 +16,7 @@ pub trait ReachableProjects: Send + Sync {
     /// A page of the projects that the consumer reaches, by falling identifier.
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         page: PageRequest<ProjectId>,
         now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError>;
@@ -24,11 +24,11 @@ pub trait ReachableProjects: Send + Sync {
     /// One project. A project that the consumer does not reach MUST look like one that does not exist.
     async fn find(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ProjectId,
         now: DateTime<Utc>,
     ) -> Result<Option<Project>, StorageError>;
 
     /// How many projects the consumer reaches.
-    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError>;
+    async fn count(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<u64, StorageError>;
 }

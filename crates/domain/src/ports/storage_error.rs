@@ -1,16 +1,16 @@
-//! What can go wrong in any store.
+//! Errors of any store.
 
 use std::error::Error;
 
-/// A store could not do what it was asked.
+/// Why a store failed.
 ///
-/// The sources are for logs. What is shown to people says only which of these it was.
+/// The sources are for logs; users are shown only the variant.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     /// The store does not answer in time, or is full, or read-only. Nothing was changed; asking again later may help.
     #[error("storage is not available")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
-    /// The connection broke, or time ran out, while a change was under way: it may or may not have happened.
+    /// The connection broke or timed out during a change, which may or may not have been committed.
     #[error("storage did not say whether the change was made")]
     OutcomeUnknown(#[source] Box<dyn Error + Send + Sync>),
     /// A row breaks a rule of the domain.
@@ -31,7 +31,7 @@ pub enum StorageError {
 }
 
 impl StorageError {
-    /// Whether the store was away, or was lost on the way: nothing is wrong with what it was asked, or with what it holds.
+    /// Whether the store was unavailable or the connection was lost, as opposed to a defect or corrupt data.
     #[must_use]
     pub const fn is_outage(&self) -> bool {
         match self {

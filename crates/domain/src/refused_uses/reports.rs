@@ -47,7 +47,7 @@ impl RefusedUseReports {
                 }
             }
             uses.pop();
-            self.uses.is_written();
+            self.uses.mark_written();
         }
         // After the others: of which organizations there are more is known by then.
         let mut more = self.uses.take_more();
@@ -60,7 +60,7 @@ impl RefusedUseReports {
                 }
             }
             more.pop();
-            self.uses.is_written();
+            self.uses.mark_written();
         }
         Ok(written)
     }
@@ -83,12 +83,12 @@ impl RefusedUseReports {
         match full {
             None => self
                 .uses
-                .is_reported(used.key, used.at + EventLimit::ONCE_AN_HOUR),
+                .mark_reported(used.key, used.at + EventLimit::ONCE_AN_HOUR),
             Some(full) if full.bucket == of_key => {
                 self.uses
-                    .is_reported(used.key, used.at + full.throttled.retry_after);
+                    .mark_reported(used.key, used.at + full.throttled.retry_after);
             }
-            Some(full) => self.uses.has_more(used, used.at + full.throttled.retry_after),
+            Some(full) => self.uses.mark_full(used, used.at + full.throttled.retry_after),
         }
         Ok(full.is_none())
     }
@@ -99,7 +99,7 @@ impl RefusedUseReports {
         let event = self.act(used).refusal(Action::UseApiKey, subject);
         let full = self.audit_log.record_within(limits, vec![event], used.at).await?;
         let rest = full.map_or(EventLimit::ONCE_AN_HOUR, |full| full.throttled.retry_after);
-        self.uses.has_reported_more(used.organization, used.at + rest);
+        self.uses.mark_more_reported(used.organization, used.at + rest);
         Ok(full.is_none())
     }
 

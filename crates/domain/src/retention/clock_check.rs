@@ -8,11 +8,11 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// The maximum difference between this process's clock and the database server's.
-const MOST_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
+const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
 
 /// The maximum difference from the last check. Servers check once an hour; a week allows for an installation that is
 /// switched off during a holiday.
-const NO_LEAP: TimeDelta = TimeDelta::days(7);
+const MAX_CLOCK_JUMP: TimeDelta = TimeDelta::days(7);
 
 /// Times to compare this process's clock with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub enum ClockDoubt {
     },
     /// The clock is far from the time of the last check.
     #[error("the clock says {ours}, and the last time it was looked at it said {last}")]
-    Leapt {
+    Jumped {
         /// What the clock says.
         ours: DateTime<Utc>,
         /// What it said when it was believed the last time.
@@ -54,15 +54,15 @@ impl ClockWitnesses {
     ///
     /// # Errors
     /// Why the clock is not trusted. A confirmation does not help if two clocks differ.
-    pub fn look(self, now: DateTime<Utc>, is_confirmed: bool) -> Result<(), ClockDoubt> {
+    pub fn check(self, now: DateTime<Utc>, is_confirmed: bool) -> Result<(), ClockDoubt> {
         if let Some(database) = self.database
-            && (now - database).abs() > MOST_DIFFERENCE
+            && (now - database).abs() > MAX_CLOCK_DIFFERENCE
         {
             return Err(ClockDoubt::Differs { ours: now, database });
         }
         let last = self.believed_at;
-        if (now - last).abs() > NO_LEAP && !is_confirmed {
-            return Err(ClockDoubt::Leapt { ours: now, last });
+        if (now - last).abs() > MAX_CLOCK_JUMP && !is_confirmed {
+            return Err(ClockDoubt::Jumped { ours: now, last });
         }
         Ok(())
     }
@@ -87,7 +87,7 @@ mod tests {
     fn looks(mut witnesses: ClockWitnesses, moments: &[&str]) -> Vec<bool> {
         let look = |moment: &&str| {
             let now = at(moment);
-            let is_believed = witnesses.look(now, false).is_ok();
+            let is_believed = witnesses.check(now, false).is_ok();
             if is_believed {
                 witnesses.believed_at = now;
             }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_clock_that_leapt_is_believed_when_somebody_says_so() {
         let leapt = at("2027-02-05T00:00:00Z");
-        assert_eq!(believed_at("2026-01-01T00:00:00Z").look(leapt, true), Ok(()));
+        assert_eq!(believed_at("2026-01-01T00:00:00Z").check(leapt, true), Ok(()));
     }
 
     #[test]
@@ -149,11 +149,11 @@ mod tests {
             ..believed_at("2026-01-01T00:00:00Z")
         };
         for right in ["2026-01-01T00:05:00Z", "2025-12-31T23:55:00Z"] {
-            assert_eq!(witnesses.look(at(right), false), Ok(()));
+            assert_eq!(witnesses.check(at(right), false), Ok(()));
         }
         for wrong in ["2026-01-01T00:05:01Z", "2025-12-31T23:54:59Z"] {
             for is_confirmed in [false, true] {
-                let doubt = witnesses.look(at(wrong), is_confirmed);
+                let doubt = witnesses.check(at(wrong), is_confirmed);
                 assert!(matches!(doubt, Err(ClockDoubt::Differs { .. })), "{doubt:?}");
             }
         }

@@ -28,25 +28,25 @@ impl Default for RetentionPeriods {
 impl RetentionPeriods {
     /// The minimum for dead keys and ended invitations. It is longer than a session lives, because each record also
     /// prevents that the form which created it is submitted twice.
-    pub const SHORTEST_FOR_WHAT_FORMS_MAKE: TimeDelta = TimeDelta::days(15);
+    pub const MIN_FORM_RECORD_RETENTION: TimeDelta = TimeDelta::days(15);
     /// The minimum for audit events.
-    pub const SHORTEST_FOR_AUDIT_EVENTS: TimeDelta = TimeDelta::days(30);
+    pub const MIN_AUDIT_EVENT_RETENTION: TimeDelta = TimeDelta::days(30);
 
     /// Sets the period for dead keys.
     ///
     /// # Errors
-    /// It is less than [`RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE`].
+    /// It is less than [`RetentionPeriods::MIN_FORM_RECORD_RETENTION`].
     pub fn with_dead_keys(self, period: TimeDelta) -> Result<Self, InvalidRetentionPeriod> {
-        let dead_keys = at_least(Self::SHORTEST_FOR_WHAT_FORMS_MAKE, period)?;
+        let dead_keys = at_least(Self::MIN_FORM_RECORD_RETENTION, period)?;
         Ok(Self { dead_keys, ..self })
     }
 
     /// Sets the period for ended invitations.
     ///
     /// # Errors
-    /// It is less than [`RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE`].
+    /// It is less than [`RetentionPeriods::MIN_FORM_RECORD_RETENTION`].
     pub fn with_ended_invitations(self, period: TimeDelta) -> Result<Self, InvalidRetentionPeriod> {
-        let ended_invitations = at_least(Self::SHORTEST_FOR_WHAT_FORMS_MAKE, period)?;
+        let ended_invitations = at_least(Self::MIN_FORM_RECORD_RETENTION, period)?;
         Ok(Self {
             ended_invitations,
             ..self
@@ -68,9 +68,9 @@ impl RetentionPeriods {
     /// Sets a period for audit events, which are otherwise kept for ever.
     ///
     /// # Errors
-    /// It is less than [`RetentionPeriods::SHORTEST_FOR_AUDIT_EVENTS`].
+    /// It is less than [`RetentionPeriods::MIN_AUDIT_EVENT_RETENTION`].
     pub fn with_audit_events(self, period: TimeDelta) -> Result<Self, InvalidRetentionPeriod> {
-        let audit_events = Some(at_least(Self::SHORTEST_FOR_AUDIT_EVENTS, period)?);
+        let audit_events = Some(at_least(Self::MIN_AUDIT_EVENT_RETENTION, period)?);
         Ok(Self { audit_events, ..self })
     }
 
@@ -116,6 +116,6 @@ pub struct InvalidRetentionPeriod {
 }
 
 const _: () = assert!(
-    RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE.num_seconds() > Session::ABSOLUTE.num_seconds(),
+    RetentionPeriods::MIN_FORM_RECORD_RETENTION.num_seconds() > Session::ABSOLUTE_TIMEOUT.num_seconds(),
     "whoever sends a form again has had to sign in again since what it made ended"
 );

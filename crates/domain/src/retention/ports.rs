@@ -16,10 +16,10 @@ use crate::ports::StorageError;
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
     /// Looks at a clock that says it is `now`, before anything is removed by it: MUST ask
-    /// [`ClockWitnesses::look`](super::ClockWitnesses::look) with all witnesses that it has and, if the clock is believed,
+    /// [`ClockWitnesses::check`](super::ClockWitnesses::check) with all witnesses that it has and, if the clock is believed,
     /// keep that moment, in one transaction. Why the clock is not believed, if it is not. A person said that it is right if
     /// it `is_confirmed`.
-    async fn look_at_clock(
+    async fn check_clock(
         &self,
         now: DateTime<Utc>,
         is_confirmed: bool,
@@ -29,12 +29,12 @@ pub trait RetentionStore: Send + Sync {
     /// before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
     ///
     /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their
-    /// [`ApiKey::adopted_by`](crate::api_key::ApiKey::adopted_by) to their nearest ancestor that is still stored. MUST
+    /// [`ApiKey::retained_parent_id`](crate::api_key::ApiKey::retained_parent_id) to their nearest ancestor that is still stored. MUST
     /// NOT change anything else. Before that, a store may record, in separate transactions, which former members have
     /// no keys left.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
 
-    /// Removes invitations that were [over](crate::invitation::Invitation::over_since) before this moment.
+    /// Removes invitations that were [over](crate::invitation::Invitation::ended_or_expires_at) before this moment.
     async fn remove_ended_invitations(
         &self,
         ended_before: DateTime<Utc>,
@@ -56,23 +56,23 @@ pub trait RetentionStore: Send + Sync {
     ) -> Result<u32, StorageError>;
 
     /// Removes audit events that happened before this moment, oldest identifiers first, of all organizations and of
-    /// none. A process that may only add events is refused with [`RemoveOutlivedError::NotAllowed`].
+    /// none. A process that may only add events is refused with [`RetentionError::NotAllowed`].
     ///
     /// If it removes any, it MUST write the given event, if one is given, in the same transaction; else it MUST NOT. It is
     /// the only way to remove events, and there MUST be none to change them. A store with a clock of its own MUST keep
     /// events that are younger than
-    /// [`SHORTEST_FOR_AUDIT_EVENTS`](super::RetentionPeriods::SHORTEST_FOR_AUDIT_EVENTS) by it.
+    /// [`MIN_AUDIT_EVENT_RETENTION`](super::RetentionPeriods::MIN_AUDIT_EVENT_RETENTION) by it.
     async fn remove_audit_events(
         &self,
         before: DateTime<Utc>,
         at_most: u32,
         event: Option<AuditEvent>,
-    ) -> Result<u32, RemoveOutlivedError>;
+    ) -> Result<u32, RetentionError>;
 }
 
 /// Why nothing was purged.
 #[derive(Debug, thiserror::Error)]
-pub enum RemoveOutlivedError {
+pub enum RetentionError {
     /// The process's database role may only add audit events.
     #[error("the database lets its user only add audit events, and remove none")]
     NotAllowed,

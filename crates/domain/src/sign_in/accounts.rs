@@ -1,4 +1,4 @@
-//! Accounts, as the command line manages them.
+//! Account management on the command line.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::membership::{Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::{Memberships, StorageError};
-use crate::sign_in::newcomer::{Names, Newcomer};
+use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, NewAccount, NewOrganization};
 use crate::sources::Sources;
@@ -148,7 +148,7 @@ impl Accounts {
         let organization = organization.ok_or(CreateAccountError::OrganizationUnknown)?;
         let password_hash = self.hasher.hash(&draft.password).await?;
         let act = self.act().within(organization.id);
-        let names = Names {
+        let names = NewcomerNames {
             username: draft.username,
             display_name: draft.display_name,
         };

@@ -1,4 +1,4 @@
-//! Joining an organization with an invitation, as somebody new or with an account that exists.
+//! Joining an organization with an invitation, with a new or an existing account.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
 use crate::sign_in::account::Account;
-use crate::sign_in::newcomer::{Names, Newcomer};
+use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitation, OpenInvitations, SignInThrottle,
@@ -83,7 +83,7 @@ impl Joining {
         choices: NewcomerChoices,
         source: RequestSource,
     ) -> Result<Member, AcceptAsNewcomerError> {
-        // All of it before the password is hashed, which is dear; the store decides again when it counts.
+        // Checked before the expensive password hash; the store checks again in the transaction.
         let open = self.invitation(token, None, self.sources.now()).await?;
         let OpenInvitation {
             invitation,
@@ -97,7 +97,7 @@ impl Joining {
         if let Some(full) = self
             .ports
             .throttle
-            .take(buckets.clone(), self.sources.now())
+            .count_attempt(buckets.clone(), self.sources.now())
             .await?
         {
             return Err(full.throttled.into());
@@ -108,7 +108,7 @@ impl Joining {
         self.ports.throttle.give_back(buckets).await?;
         let password_hash = self.ports.hasher.hash(&choices.password).await?;
         let now = self.sources.now();
-        let names = Names {
+        let names = NewcomerNames {
             username: choices.username,
             display_name: choices.display_name,
         };

@@ -9,7 +9,7 @@ use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
 
 /// How people call a new user.
-pub(super) struct Names {
+pub(super) struct NewcomerNames {
     pub(super) username: Username,
     pub(super) display_name: DisplayName,
 }
@@ -24,7 +24,7 @@ impl Newcomer {
     pub(super) fn new(
         sources: &Sources,
         at: DateTime<Utc>,
-        names: Names,
+        names: NewcomerNames,
         organization_id: OrganizationId,
         role: Role,
     ) -> Self {

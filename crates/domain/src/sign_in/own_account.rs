@@ -9,7 +9,7 @@ use crate::ports::{AuditFilter, AuditLog, StorageError};
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, SignInThrottle};
-use crate::sign_in::refusals::{Refusal, RefusalNotes};
+use crate::sign_in::refusals::{RefusalNotes, RefusedAttempt};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SignedIn};
 use crate::sign_in::throttle::{EventLimit, ThrottleBucket};
@@ -161,7 +161,7 @@ impl OwnAccount {
         let user = signed_in.user.id;
         let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let bucket = ThrottleBucket::password_change(user);
-        if let Some(full) = self.ports.throttle.take(vec![bucket], act.at).await? {
+        if let Some(full) = self.ports.throttle.count_attempt(vec![bucket], act.at).await? {
             let limit = EventLimit::UncheckedCurrentPasswords(user);
             self.note_refusal(act, Action::LimitAttempts, user, limit);
             return Err(full.throttled.into());
@@ -195,7 +195,7 @@ impl OwnAccount {
     }
 
     fn note_refusal(&self, act: Act, action: Action, user: UserId, limit: EventLimit) {
-        let refusal = Refusal::new(act, action, Some(user), limit);
+        let refusal = RefusedAttempt::new(act, action, Some(user), limit);
         self.ports.refusals.note(refusal);
     }
 }

@@ -178,9 +178,9 @@ pub trait PasswordHasher: Send + Sync {
         queue: HashingQueue,
     ) -> Result<bool, HashingError>;
 
-    /// Works as long as [`verify`](PasswordHasher::verify) does, for a user who does not exist, so that the time of an
-    /// answer does not tell who exists.
-    async fn verify_nothing(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError>;
+    /// Takes as long as [`verify`](PasswordHasher::verify), for a user who does not exist, so that the response time
+    /// does not reveal who exists.
+    async fn verify_dummy(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError>;
 }
 
 #[cfg(test)]

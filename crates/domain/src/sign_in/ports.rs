@@ -1,5 +1,5 @@
-//! What a store must promise for signing in. As in [`crate::ports`], each method is one atomic fact: the change and
-//! its audit events commit together or not at all, even if the caller stops waiting.
+//! The storage ports of sign-in. As in [`crate::ports`], each method is one atomic operation: the change and its audit
+//! events commit together or not at all, even if the caller stops waiting.
 //!
 //! Each operation has one error, which a use case and the port below it share: a store refuses only with what its
 //! method names, or fails.
@@ -22,7 +22,7 @@ use crate::sign_in::setup_link::SetupDigest;
 use crate::sign_in::throttle::ThrottleBucket;
 use crate::user::Username;
 
-// What the ports take and give, each beside what it describes.
+// Types of the ports, defined beside what they describe.
 pub use crate::invitation::OpenInvitation;
 pub use crate::sign_in::account::{FirstOwner, NewAccount, NewOrganization, PasswordChange};
 pub use crate::sign_in::session::NewSession;
@@ -135,8 +135,8 @@ pub trait SessionStore: Send + Sync {
     /// Starts a session and ends the one it replaces, if any, whosever that is. If it [was live](Session::is_live) at the
     /// moment of [`NewSession::act`], MUST write [`Act::end_of_replaced`].
     ///
-    /// Besides it, those of the user's sessions MUST stay that started last, [`Session::MOST`] with it, however many start
-    /// at once, and MUST end the others, of more than [`Session::MOST_ENDED_AT_ONCE`] only so many that started first; for
+    /// Besides it, those of the user's sessions MUST stay that started last, [`Session::MAX_PER_USER`] with it, however many start
+    /// at once, and MUST end the others, of more than [`Session::MAX_ENDED_AT_ONCE`] only so many that started first; for
     /// each that it ends and that was live, MUST write an event of [`Action::EndSession`].
     ///
     /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
@@ -189,10 +189,10 @@ pub enum SignInError {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SignInThrottle: Send + Sync {
-    /// Takes one attempt from each of the buckets, as [`ThrottleBucket::take`] says, in their order; or, if one of them is
+    /// Takes one attempt from each of the buckets, as [`ThrottleBucket::count_attempt`] says, in their order; or, if one of them is
     /// full, from none, and returns the first that is. Of concurrent attempts MUST NOT let more pass than one after the
     /// other would.
-    async fn take(
+    async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,

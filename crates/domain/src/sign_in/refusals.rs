@@ -1,8 +1,7 @@
-//! How refused attempts at passwords are told: to whoever runs the installation, and to the owners of the organizations
-//! that the user belongs to.
+//! Audit events of refused password attempts, in the logs of the installation and of the user's organizations.
 //!
-//! They are told beside the answer, which does not wait for it: whether an event is written, in how many logs, or none
-//! because its limit is reached, would tell by its time who exists.
+//! They are written in the background, because the time to write events, which depends on the number of logs and on
+//! limits, would reveal who exists.
 //!
 //! Strangers bring these events about, so they are bounded. For one user, 20 wrong passwords at once and then one an hour are
 //! told, and one attempt an hour that was not even checked: at most 68 events on the first day and 48 on each one after it,
@@ -20,16 +19,16 @@ use crate::ports::{Memberships, StorageError};
 use crate::sign_in::ports::LimitedAuditLog;
 use crate::sign_in::throttle::{EventLimit, ThrottleBucket};
 
-/// An attempt that was refused.
+/// A refused password attempt.
 #[derive(Debug, Clone)]
-pub struct Refusal {
+pub struct RefusedAttempt {
     act: Act,
     action: Action,
     user: Option<UserId>,
     limits: Vec<ThrottleBucket>,
 }
 
-impl Refusal {
+impl RefusedAttempt {
     /// An attempt at the password of the user, if there is one.
     #[must_use]
     pub fn new(act: Act, action: Action, user: Option<UserId>, limit: EventLimit) -> Self {
@@ -48,12 +47,12 @@ impl Refusal {
     }
 }
 
-/// Where refusals are left, to be told soon.
+/// A queue of refused attempts to be recorded.
 pub trait RefusalNotes: Send + Sync {
     /// Leaves one, without waiting for anything. MUST see to it that [`RefusalWriter::write`] gets it, unless so many were
-    /// left of late that it would be beyond its [limits](Refusal::limits). One that may have been written is not written
+    /// left of late that it would be beyond its [limits](RefusedAttempt::limits). One that may have been written is not written
     /// again.
-    fn note(&self, refusal: Refusal);
+    fn note(&self, refusal: RefusedAttempt);
 }
 
 /// Writes refusals into the audit logs that they concern.
@@ -73,12 +72,12 @@ impl RefusalWriter {
         }
     }
 
-    /// Tells of a refusal, unless its limit is reached.
+    /// Records a refused attempt, unless its limit is reached.
     ///
     /// # Errors
     /// The store failed; then it is not told.
-    pub async fn write(&self, refusal: Refusal) -> Result<(), StorageError> {
-        let Refusal {
+    pub async fn write(&self, refusal: RefusedAttempt) -> Result<(), StorageError> {
+        let RefusedAttempt {
             act,
             action,
             user,
@@ -90,7 +89,7 @@ impl RefusalWriter {
         };
         let tried = user.map_or(Subject::Installation, Subject::User);
         let events: Vec<AuditEvent> = act
-            .in_logs_of(organizations)
+            .for_organizations(organizations)
             .iter()
             .map(|act| act.refusal(action, tried))
             .collect();

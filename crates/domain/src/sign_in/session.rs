@@ -27,7 +27,7 @@ pub struct Session {
     pub user_id: UserId,
     /// When they signed in.
     pub started_at: DateTime<Utc>,
-    /// When they were last seen, to [`Session::SEEN_EVERY`].
+    /// When they were last seen, to [`Session::LAST_SEEN_INTERVAL`].
     pub last_seen_at: DateTime<Utc>,
     /// From which address they signed in, if that is known.
     pub started_from: Option<IpAddr>,
@@ -37,24 +37,25 @@ pub struct Session {
 
 impl Session {
     /// How long a session lives without being used.
-    pub const IDLE: TimeDelta = TimeDelta::hours(12);
+    pub const IDLE_TIMEOUT: TimeDelta = TimeDelta::hours(12);
     /// How long a session lives in all.
-    pub const ABSOLUTE: TimeDelta = TimeDelta::days(14);
+    pub const ABSOLUTE_TIMEOUT: TimeDelta = TimeDelta::days(14);
     /// The most sessions that a user has at a time.
-    pub const MOST: usize = 100;
-    /// The most sessions that end because another starts, so that it starts in time however many there are.
-    pub const MOST_ENDED_AT_ONCE: usize = 500;
-    /// How often use is written down: often enough for [`Session::IDLE`], too rarely to weigh on any page.
-    pub const SEEN_EVERY: TimeDelta = TimeDelta::minutes(1);
+    pub const MAX_PER_USER: usize = 100;
+    /// The maximum number of sessions ended by one sign-in, so that a sign-in is fast however many there are.
+    pub const MAX_ENDED_AT_ONCE: usize = 500;
+    /// How often the last use is stored: often enough for [`Session::IDLE_TIMEOUT`], rarely enough not to slow down
+    /// pages.
+    pub const LAST_SEEN_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
-    /// Whether the session still lets its user in.
+    /// Whether the session is still valid.
     #[must_use]
     pub fn is_live(&self, now: DateTime<Utc>) -> bool {
-        now < self.last_seen_at + Self::IDLE && now < self.started_at + Self::ABSOLUTE
+        now < self.last_seen_at + Self::IDLE_TIMEOUT && now < self.started_at + Self::ABSOLUTE_TIMEOUT
     }
 
-    pub(super) fn is_due_to_be_seen(&self, now: DateTime<Utc>) -> bool {
-        now >= self.last_seen_at + Self::SEEN_EVERY
+    pub(super) fn needs_last_seen_update(&self, now: DateTime<Utc>) -> bool {
+        now >= self.last_seen_at + Self::LAST_SEEN_INTERVAL
     }
 }
 
@@ -128,8 +129,8 @@ mod tests {
     fn use_is_written_down_once_a_minute() {
         let session = session();
         let due = session.last_seen_at + TimeDelta::minutes(1);
-        assert!(!session.is_due_to_be_seen(due - MILLISECOND));
-        assert!(session.is_due_to_be_seen(due));
+        assert!(!session.needs_last_seen_update(due - MILLISECOND));
+        assert!(session.needs_last_seen_update(due));
     }
 
     #[test]

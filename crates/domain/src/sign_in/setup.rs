@@ -8,7 +8,7 @@ use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
-use crate::sign_in::newcomer::{Names, Newcomer};
+use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetupProof};
 use crate::sources::Sources;
@@ -95,7 +95,7 @@ impl Setup {
         choices: SetupChoices,
         source: RequestSource,
     ) -> Result<Organization, CompleteSetupError> {
-        // Hashing is dear, so a dead link is told apart first; the store decides again when it counts.
+        // Checked before the expensive password hash; the store checks again in the transaction.
         if !self.link_works(link).await? {
             let complete = self.is_complete().await?;
             return Err(if complete {
@@ -133,7 +133,7 @@ impl Setup {
         let password_hash = self.hasher.hash(&choices.password).await?;
         let organization = self.organization(choices.organization, act.at);
         let act = act.within(organization.id);
-        let names = Names {
+        let names = NewcomerNames {
             username: choices.username,
             display_name: choices.display_name,
         };

@@ -13,7 +13,7 @@ use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHas
 use crate::sign_in::ports::{
     AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, SignInThrottle,
 };
-use crate::sign_in::refusals::{Refusal, RefusalNotes, organizations_of};
+use crate::sign_in::refusals::{RefusalNotes, RefusedAttempt, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::seen_sessions::SeenSessions;
 use crate::sign_in::session::{Session, SessionToken, SignedIn};
@@ -149,10 +149,10 @@ impl SignIn {
             // Only who knows the password gets here, so this tells nobody else that the user exists. The attempt stays
             // counted: however often it is repeated, it is soon refused before the password is checked.
             let bucket = ThrottleBucket::sign_ins_of(account.user.id);
-            if let Some(full) = self.throttle.take(vec![bucket], now).await? {
+            if let Some(full) = self.throttle.count_attempt(vec![bucket], now).await? {
                 let limit = EventLimit::UncheckedAttempts(account.user.id);
                 self.refusals
-                    .note(Refusal::new(refusal, Action::LimitAttempts, user, limit));
+                    .note(RefusedAttempt::new(refusal, Action::LimitAttempts, user, limit));
                 return Err(full.throttled.into());
             }
             self.throttle.give_back(counted.buckets).await?;
@@ -162,10 +162,10 @@ impl SignIn {
                 Err(error) => return Err(error),
             }
         }
-        // What was typed is not written down: people type passwords into the wrong field.
+        // The typed username is not recorded, because people type passwords into the wrong field.
         let limit = user.map_or(EventLimit::Nobody, EventLimit::WrongPasswords);
         self.refusals
-            .note(Refusal::new(refusal, Action::SignIn, user, limit));
+            .note(RefusedAttempt::new(refusal, Action::SignIn, user, limit));
         Err(SignInError::WrongCredentials)
     }
 
@@ -176,7 +176,7 @@ impl SignIn {
         queue: HashingQueue,
     ) -> Result<bool, HashingError> {
         let Some(account) = account else {
-            self.hasher.verify_nothing(password, queue).await?;
+            self.hasher.verify_dummy(password, queue).await?;
             return Ok(false);
         };
         self.hasher.verify(password, &account.password_hash, queue).await
@@ -199,7 +199,9 @@ impl SignIn {
             Some(browser) => ThrottleBucket::of_remembered(counted, browser),
             None => ThrottleBucket::of_attempt(counted, address),
         };
-        let Some(FullBucket { bucket, throttled }) = self.throttle.take(buckets.clone(), now).await? else {
+        let Some(FullBucket { bucket, throttled }) =
+            self.throttle.count_attempt(buckets.clone(), now).await?
+        else {
             return Ok(CountedAttempt { buckets, queue });
         };
         let act = self.sources.act_at(now, Actor::Anonymous, attempt.source.clone());
@@ -212,7 +214,7 @@ impl SignIn {
             (user, limit)
         };
         self.refusals
-            .note(Refusal::new(act, Action::LimitAttempts, user, limit));
+            .note(RefusedAttempt::new(act, Action::LimitAttempts, user, limit));
         Err(throttled.into())
     }
 
@@ -242,7 +244,7 @@ impl SignIn {
         let act = self.sources.act_at(now, Actor::User(user_id), source);
         let organizations = organizations_of(&*self.memberships, user_id, now).await?;
         let subject = Subject::Session(session.id);
-        let logs = act.in_logs_of(organizations);
+        let logs = act.for_organizations(organizations);
         let events = logs
             .iter()
             .map(|act| act.event(Action::SignIn, subject))
@@ -272,10 +274,10 @@ impl SignIn {
         Ok(found.filter(|found| found.session.is_live(now)))
     }
 
-    /// Notes that a user was seen, if that is [due](Session::SEEN_EVERY). It is written beside the request.
+    /// Notes that a user was seen, if that is [due](Session::LAST_SEEN_INTERVAL). It is written beside the request.
     pub fn note_seen(&self, signed_in: &SignedIn) {
         let now = self.sources.now();
-        if signed_in.session.is_due_to_be_seen(now) {
+        if signed_in.session.needs_last_seen_update(now) {
             self.seen.note(signed_in.session.id, now);
         }
     }

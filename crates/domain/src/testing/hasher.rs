@@ -31,7 +31,7 @@ impl PasswordHasher for PlainHasher {
         Ok(*hash == Self::hash_of(password))
     }
 
-    async fn verify_nothing(&self, _password: &Password, _queue: HashingQueue) -> Result<(), HashingError> {
+    async fn verify_dummy(&self, _password: &Password, _queue: HashingQueue) -> Result<(), HashingError> {
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
 use super::error::TextError;
 
 /// The most combining marks in a row. Words have up to five, in pointed Hebrew; more are drawn over other lines.
-pub(super) const MOST_MARKS: usize = 6;
+pub(super) const MAX_MARKS: usize = 6;
 
 /// Checks a normalized text; an empty one passes.
 ///
@@ -34,8 +34,8 @@ pub(super) fn check(text: &str) -> Result<(), TextError> {
             c if is_ignorable(c) => marks,
             _ => 0,
         };
-        if marks > MOST_MARKS {
-            return Err(TextError::TooManyMarks { max: MOST_MARKS });
+        if marks > MAX_MARKS {
+            return Err(TextError::TooManyMarks { max: MAX_MARKS });
         }
         is_visible = is_visible || can_be_seen(c);
     }
@@ -235,7 +235,7 @@ fn as_ascii(tag: char) -> Option<char> {
 
 #[cfg(test)]
 mod tests {
-    use super::{MOST_MARKS, check, is_ignorable};
+    use super::{MAX_MARKS, check, is_ignorable};
     use crate::text::TextError;
 
     #[test]
@@ -332,10 +332,10 @@ mod tests {
     #[test]
     fn marks_in_a_row_are_bounded() {
         let marked = |marks| format!("a{}b", "\u{302}".repeat(marks));
-        assert_eq!(check(&marked(MOST_MARKS)), Ok(()));
+        assert_eq!(check(&marked(MAX_MARKS)), Ok(()));
         assert_eq!(
-            check(&marked(MOST_MARKS + 1)),
-            Err(TextError::TooManyMarks { max: MOST_MARKS })
+            check(&marked(MAX_MARKS + 1)),
+            Err(TextError::TooManyMarks { max: MAX_MARKS })
         );
         assert_eq!(check(&"a\u{302}".repeat(50)), Ok(()));
     }

@@ -142,7 +142,7 @@ async fn an_accepted_request_is_noted_and_a_refused_one_is_not() {
     let ada = installation.member(&acme, "ada", Role::Member).as_holder();
     let issued = installation.issue(&ada, "ci").await;
     let uses = Arc::new(RecentUses::new(10));
-    let authenticate = installation.authenticate().noting_uses_in(Arc::clone(&uses));
+    let authenticate = installation.authenticate().with_recent_uses(Arc::clone(&uses));
     let from = Some([203, 0, 113, 7].into());
     let accepted = authenticate.caller(issued.token.expose(), from).await;
     accepted.expect("an accepted token");

@@ -32,7 +32,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Actor;
-use keyward_domain::id::{ApiKeyId, AuditEventId, ConsumerId, OrganizationId, ProjectId};
+use keyward_domain::id::{ApiKeyId, AuditEventId, MembershipId, OrganizationId, ProjectId};
 use keyward_domain::invitation::Invitation;
 use keyward_domain::project::Project;
 use keyward_domain::testing::MemoryStore;
@@ -49,11 +49,11 @@ pub(crate) struct BrokenStore {
     fault: Fault,
     sound: MemoryStore,
     restricted: Mutex<HashSet<ApiKeyId>>,
-    consumers: Mutex<HashMap<ApiKeyId, ConsumerId>>,
+    consumers: Mutex<HashMap<ApiKeyId, MembershipId>>,
     digests: Mutex<HashMap<ApiKeyId, TokenDigest>>,
     credentials: Mutex<Vec<(TokenDigest, Credential)>>,
     buckets: Mutex<HashMap<[u8; 32], DateTime<Utc>>>,
-    changes: Mutex<HashMap<ConsumerId, DateTime<Utc>>>,
+    changes: Mutex<HashMap<MembershipId, DateTime<Utc>>>,
     /// Who really did what the sound store was told that an administrator did.
     authors: Mutex<HashMap<AuditEventId, Actor>>,
     revokers: Mutex<HashMap<ApiKeyId, Actor>>,

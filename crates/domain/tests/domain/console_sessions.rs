@@ -16,14 +16,14 @@ async fn a_session_ends_after_12_idle_hours() {
     let (installation, _) = installation_with_ada();
     let token = sign_in(&installation).await;
     let clock = &installation.builder.clock;
-    clock.advance(Session::IDLE - TimeDelta::milliseconds(1));
+    clock.advance(Session::IDLE_TIMEOUT - TimeDelta::milliseconds(1));
     assert!(is_signed_in(&installation, &token).await);
-    clock.advance(Session::IDLE - TimeDelta::milliseconds(1));
+    clock.advance(Session::IDLE_TIMEOUT - TimeDelta::milliseconds(1));
     assert!(
         is_signed_in(&installation, &token).await,
         "use begins the 12 hours anew"
     );
-    clock.advance(Session::IDLE);
+    clock.advance(Session::IDLE_TIMEOUT);
     assert!(!is_signed_in(&installation, &token).await);
 }
 
@@ -32,7 +32,7 @@ async fn a_session_ends_after_14_days_of_use() {
     let (installation, _) = installation_with_ada();
     let token = sign_in(&installation).await;
     let clock = &installation.builder.clock;
-    let end = clock.now() + Session::ABSOLUTE;
+    let end = clock.now() + Session::ABSOLUTE_TIMEOUT;
     while clock.now() + TimeDelta::hours(6) < end {
         clock.advance(TimeDelta::hours(6));
         assert!(is_signed_in(&installation, &token).await);

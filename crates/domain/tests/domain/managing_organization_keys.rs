@@ -6,11 +6,11 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use keyward_domain::administration::ports::{
-    KeySelection, MockOrganizationKeyStore, MomentNotSettled, OrganizationKeyFilter, OrganizationKeyStore,
+    CutoffTooRecent, KeySelection, MockOrganizationKeyStore, OrganizationKeyFilter, OrganizationKeyStore,
     RevokeKeysError,
 };
 use keyward_domain::administration::{
-    Authority, OrganizationKeys, RevocationStopped, RevokedKeys, WhyStopped,
+    Authority, OrganizationKeys, RevocationStopped, RevokedKeys, StopReason,
 };
 use keyward_domain::api_key::{Revocation, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Actor, RequestSource};
@@ -138,11 +138,11 @@ fn in_twos(
         scene.installation.store.clone(),
         Arc::clone(&scene.installation.builder.clock),
     );
-    let portions = std::sync::atomic::AtomicU32::new(0);
+    let batches = std::sync::atomic::AtomicU32::new(0);
     let mut slow = MockOrganizationKeyStore::new();
     slow.expect_revoke()
         .returning(move |organization, selection, at_most, reason, note, act| {
-            let number = portions.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let number = batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             if let Some(error) = portion_fails(number) {
                 return Err(error);
             }
@@ -152,7 +152,7 @@ fn in_twos(
             futures_util::FutureExt::now_or_never(revoking).expect("memory does not wait")
         });
     let sources = scene.installation.builder.sources.clone();
-    OrganizationKeys::new(Arc::new(slow), sources).in_portions_of(NonZeroU32::new(2).expect("two"))
+    OrganizationKeys::new(Arc::new(slow), sources).with_batch_size(NonZeroU32::new(2).expect("two"))
 }
 
 impl Scene {
@@ -173,7 +173,7 @@ impl Scene {
         &self,
         keys: &OrganizationKeys,
         selection: &KeySelection,
-        patience: Option<TimeDelta>,
+        time_budget: Option<TimeDelta>,
     ) -> Result<u32, RevocationStopped> {
         let authority = self
             .ada
@@ -181,7 +181,7 @@ impl Scene {
             .expect("an owner");
         let source = RequestSource::default();
         let revoked = keys
-            .revoke(&authority, selection.clone(), None, source, patience)
+            .revoke(&authority, selection.clone(), None, source, time_budget)
             .await;
         revoked.map(|revoked| revoked.count)
     }
@@ -201,29 +201,32 @@ async fn many_keys_are_revoked_until_none_is_left() {
 async fn when_the_time_is_up_it_is_said_how_many_were_revoked_and_the_next_one_goes_on() {
     let (scene, selection) = Scene::with_five().await;
     let keys = in_twos(&scene, |_| None);
-    let patience = Some(TimeDelta::seconds(4));
-    let stopped = scene.revoke_in_twos(&keys, &selection, patience).await;
+    let time_budget = Some(TimeDelta::seconds(4));
+    let stopped = scene.revoke_in_twos(&keys, &selection, time_budget).await;
     let stopped = stopped.expect_err("two portions take six seconds");
     assert_eq!(
         (stopped.revoked.count, stopped.revoked.first),
         (4, Some(scene.his.key.id))
     );
-    assert!(matches!(stopped.why, WhyStopped::TimeIsUp), "{stopped:?}");
-    let rest = scene.revoke_in_twos(&keys, &selection, patience).await;
+    assert!(
+        matches!(stopped.why, StopReason::TimeBudgetExceeded),
+        "{stopped:?}"
+    );
+    let rest = scene.revoke_in_twos(&keys, &selection, time_budget).await;
     assert_eq!(rest.expect("the rest is revoked"), 1);
 }
 
 #[tokio::test]
 async fn what_was_revoked_before_a_failure_is_counted() {
     let (scene, selection) = Scene::with_five().await;
-    let keys = in_twos(&scene, |portion| {
-        (portion == 1).then(|| StorageError::Unavailable("it is restarted".into()).into())
+    let keys = in_twos(&scene, |batch| {
+        (batch == 1).then(|| StorageError::Unavailable("it is restarted".into()).into())
     });
     let stopped = scene.revoke_in_twos(&keys, &selection, None).await;
     let stopped = stopped.expect_err("the second portion fails");
     assert_eq!(stopped.revoked.count, 2);
     assert!(
-        matches!(stopped.why, WhyStopped::Refused(RevokeKeysError::Storage(_))),
+        matches!(stopped.why, StopReason::Refused(RevokeKeysError::Storage(_))),
         "{stopped:?}"
     );
     let rest = scene.revoke_in_twos(&keys, &selection, None).await;
@@ -237,6 +240,6 @@ async fn keys_are_selected_by_a_moment_that_is_a_minute_ago() {
     let now = scene.installation.builder.clock.now();
     assert!(keys.issued_before(now - TimeDelta::minutes(1)).is_ok());
     for too_late in [now - TimeDelta::seconds(59), now, now + TimeDelta::days(1)] {
-        assert_eq!(keys.issued_before(too_late), Err(MomentNotSettled));
+        assert_eq!(keys.issued_before(too_late), Err(CutoffTooRecent));
     }
 }

@@ -9,7 +9,7 @@ async fn a_column_of_a_key_that_is_misread_is_caught() {
         (Column::KeyDescription, key),
         (Column::KeyOrigin, key),
         (
-            Column::KeyAdoptedBy,
+            Column::KeyRetainedParent,
             "a_removed_key_still_tells_its_children_who_made_them",
         ),
         (Column::KeyCreatedAt, key),

@@ -16,7 +16,7 @@ const NEW: &str = "seven slow brown foxes";
 async fn a_user_sees_the_sessions_that_let_them_in_latest_first() {
     let (installation, _) = installation_with_ada();
     sign_in(&installation).await;
-    installation.builder.clock.advance(Session::IDLE);
+    installation.builder.clock.advance(Session::IDLE_TIMEOUT);
     let first = session(&installation, &sign_in(&installation).await).await;
     let second = session(&installation, &sign_in(&installation).await).await;
 

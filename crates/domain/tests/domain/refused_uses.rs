@@ -36,9 +36,7 @@ impl Server {
         let uses = Arc::new(RefusedUses::new(capacity));
         let store = Arc::new(installation.store.clone());
         Self {
-            authenticate: installation
-                .authenticate()
-                .noting_refused_uses_in(Arc::clone(&uses)),
+            authenticate: installation.authenticate().with_refused_uses(Arc::clone(&uses)),
             reports: RefusedUseReports::new(Arc::clone(&uses), store, installation.builder.sources.clone()),
             uses,
         }
@@ -232,10 +230,7 @@ async fn no_more_keys_wait_than_there_is_room_for() {
     for used in keys.iter().chain(&keys) {
         server.uses.note(*used);
     }
-    assert_eq!(
-        (server.uses.take_passed_over(), server.uses.take_passed_over()),
-        (10, 0)
-    );
+    assert_eq!((server.uses.take_dropped(), server.uses.take_dropped()), (10, 0));
     assert_eq!(server.write().await, 10);
 }
 

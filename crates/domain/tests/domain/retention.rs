@@ -8,16 +8,16 @@ use keyward_domain::clock::Clock;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::ports::MockRetentionStore;
 use keyward_domain::retention::{
-    ClockDoubt, InvalidRetentionPeriod, Outlived, RemoveOutlivedError, Retention, RetentionPeriods,
+    ClockDoubt, InvalidRetentionPeriod, Retention, RetentionClass, RetentionError, RetentionPeriods,
     RetentionRun,
 };
 use keyward_domain::testing::Builder;
 
-const PORTION: u32 = Retention::PORTION;
+const BATCH_SIZE: u32 = Retention::BATCH_SIZE;
 
 /// A run of a retention whose clock is believed.
 async fn run(mut store: MockRetentionStore, periods: RetentionPeriods) -> RetentionRun {
-    store.expect_look_at_clock().returning(|_, _| Ok(None));
+    store.expect_check_clock().returning(|_, _| Ok(None));
     match retention(store, periods).0.begin().await {
         Ok(run) => run,
         Err(error) => unreachable!("the mock believes the clock: {error}"),
@@ -44,10 +44,15 @@ async fn dead_keys_stay_90_days_unless_told_otherwise() {
         let mut store = MockRetentionStore::new();
         store
             .expect_remove_dead_keys()
-            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
+            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == BATCH_SIZE)
             .return_once(|_, _| Ok(7));
         let mut run = run(store, periods).await;
-        assert_eq!(run.remove_some(Outlived::DeadKeys, PORTION).await.unwrap(), 7);
+        assert_eq!(
+            run.remove_batch(RetentionClass::DeadKeys, BATCH_SIZE)
+                .await
+                .unwrap(),
+            7
+        );
     }
 }
 
@@ -60,11 +65,11 @@ async fn ended_invitations_stay_30_days_unless_told_otherwise() {
         let mut store = MockRetentionStore::new();
         store
             .expect_remove_ended_invitations()
-            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
+            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == BATCH_SIZE)
             .return_once(|_, _| Ok(7));
         let mut run = run(store, periods).await;
         assert_eq!(
-            run.remove_some(Outlived::EndedInvitations, PORTION)
+            run.remove_batch(RetentionClass::EndedInvitations, BATCH_SIZE)
                 .await
                 .unwrap(),
             7
@@ -81,11 +86,13 @@ async fn expired_sessions_stay_a_day_unless_told_otherwise() {
         let mut store = MockRetentionStore::new();
         store
             .expect_remove_expired_sessions()
-            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == PORTION)
+            .withf(move |before, at_most| *before == now() - TimeDelta::days(days) && *at_most == BATCH_SIZE)
             .return_once(|_, _| Ok(7));
         let mut run = run(store, periods).await;
         assert_eq!(
-            run.remove_some(Outlived::ExpiredSessions, PORTION).await.unwrap(),
+            run.remove_batch(RetentionClass::ExpiredSessions, BATCH_SIZE)
+                .await
+                .unwrap(),
             7
         );
     }
@@ -96,11 +103,11 @@ async fn empty_throttle_buckets_stay_as_long_as_clocks_may_differ() {
     let mut store = MockRetentionStore::new();
     store
         .expect_remove_empty_throttle_buckets()
-        .withf(|before, at_most| *before == now() - TimeDelta::hours(1) && *at_most == PORTION)
+        .withf(|before, at_most| *before == now() - TimeDelta::hours(1) && *at_most == BATCH_SIZE)
         .return_once(|_, _| Ok(7));
     let mut run = run(store, RetentionPeriods::default()).await;
     assert_eq!(
-        run.remove_some(Outlived::EmptyThrottleBuckets, PORTION)
+        run.remove_batch(RetentionClass::EmptyThrottleBuckets, BATCH_SIZE)
             .await
             .unwrap(),
         7
@@ -111,7 +118,12 @@ async fn empty_throttle_buckets_stay_as_long_as_clocks_may_differ() {
 async fn audit_events_stay_for_ever_unless_told_otherwise() {
     // A call of the store would be one too many.
     let mut run = run(MockRetentionStore::new(), RetentionPeriods::default()).await;
-    assert_eq!(run.remove_some(Outlived::AuditEvents, PORTION).await.unwrap(), 0);
+    assert_eq!(
+        run.remove_batch(RetentionClass::AuditEvents, BATCH_SIZE)
+            .await
+            .unwrap(),
+        0
+    );
 }
 
 #[tokio::test]
@@ -124,7 +136,7 @@ async fn audit_events_go_by_whole_days_and_with_an_event() {
             let day = (now() - TimeDelta::days(400)).date_naive();
             let event = event.as_ref().unwrap();
             *before == day.and_time(midnight).and_utc()
-                && *at_most == PORTION
+                && *at_most == BATCH_SIZE
                 && event.action == Action::RemoveAuditEvents
                 && event.subject == Subject::Installation
                 && event.actor == Actor::System
@@ -136,7 +148,12 @@ async fn audit_events_go_by_whole_days_and_with_an_event() {
         .with_audit_events(TimeDelta::days(400))
         .unwrap();
     let mut run = run(store, periods).await;
-    assert_eq!(run.remove_some(Outlived::AuditEvents, PORTION).await.unwrap(), 7);
+    assert_eq!(
+        run.remove_batch(RetentionClass::AuditEvents, BATCH_SIZE)
+            .await
+            .unwrap(),
+        7
+    );
 }
 
 #[tokio::test]
@@ -144,7 +161,7 @@ async fn who_may_not_remove_events_is_told_so() {
     let mut store = MockRetentionStore::new();
     store
         .expect_remove_audit_events()
-        .return_once(|_, _, _| Err(RemoveOutlivedError::NotAllowed));
+        .return_once(|_, _, _| Err(RetentionError::NotAllowed));
     store
         .expect_remove_dead_keys()
         .return_once(|_, _| Err(StorageError::Unavailable("away".into())));
@@ -153,12 +170,12 @@ async fn who_may_not_remove_events_is_told_so() {
         .unwrap();
     let mut run = run(store, periods).await;
     assert!(matches!(
-        run.remove_some(Outlived::AuditEvents, PORTION).await,
-        Err(RemoveOutlivedError::NotAllowed)
+        run.remove_batch(RetentionClass::AuditEvents, BATCH_SIZE).await,
+        Err(RetentionError::NotAllowed)
     ));
     assert!(matches!(
-        run.remove_some(Outlived::DeadKeys, PORTION).await,
-        Err(RemoveOutlivedError::Storage(StorageError::Unavailable(_)))
+        run.remove_batch(RetentionClass::DeadKeys, BATCH_SIZE).await,
+        Err(RetentionError::Storage(StorageError::Unavailable(_)))
     ));
 }
 
@@ -168,7 +185,12 @@ async fn a_period_that_began_before_time_keeps_everything() {
         .with_dead_keys(TimeDelta::MAX)
         .unwrap();
     let mut run = run(MockRetentionStore::new(), periods).await;
-    assert_eq!(run.remove_some(Outlived::DeadKeys, PORTION).await.unwrap(), 0);
+    assert_eq!(
+        run.remove_batch(RetentionClass::DeadKeys, BATCH_SIZE)
+            .await
+            .unwrap(),
+        0
+    );
 }
 
 #[test]
@@ -198,19 +220,19 @@ async fn nothing_is_removed_while_the_clock_is_in_doubt() {
         database: now() - TimeDelta::days(400),
     };
     store
-        .expect_look_at_clock()
+        .expect_check_clock()
         .withf(|moment, is_confirmed| *moment == now() && !is_confirmed)
         .return_once(move |_, _| Ok(Some(doubt)));
     let (retention, _) = retention(store, RetentionPeriods::default());
     let refused = retention.begin().await;
-    assert!(matches!(refused, Err(RemoveOutlivedError::Clock(told)) if told == doubt));
+    assert!(matches!(refused, Err(RetentionError::Clock(told)) if told == doubt));
 }
 
 #[tokio::test]
 async fn the_store_learns_that_somebody_confirmed_the_clock() {
     let mut store = MockRetentionStore::new();
     store
-        .expect_look_at_clock()
+        .expect_check_clock()
         .withf(|moment, is_confirmed| *moment == now() && *is_confirmed)
         .return_once(|_, _| Ok(None));
     let (retention, _) = retention(store, RetentionPeriods::default());
@@ -238,7 +260,7 @@ async fn a_run_of_many_portions_writes_one_event_with_the_first_that_removes_any
         .unwrap();
     let mut run = run(store, periods).await;
     for _ in 0..4 {
-        let _ = run.remove_some(Outlived::AuditEvents, PORTION).await;
+        let _ = run.remove_batch(RetentionClass::AuditEvents, BATCH_SIZE).await;
     }
     let [Some(first), Some(second), Some(third), None] = with_event.lock().unwrap()[..] else {
         panic!("the first three have one, the last none");

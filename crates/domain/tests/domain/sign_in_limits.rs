@@ -7,7 +7,7 @@ use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, NewPassword};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
-use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
+use keyward_domain::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
 use keyward_domain::sign_in::remembered_browser::BrowserToken;
 use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError, SignInPorts};
@@ -202,10 +202,10 @@ async fn changes_of_a_password_have_a_bound() {
 
 /// Keeps refusals to itself.
 #[derive(Default)]
-struct Unwritten(Mutex<Vec<Refusal>>);
+struct Unwritten(Mutex<Vec<RefusedAttempt>>);
 
 impl RefusalNotes for Unwritten {
-    fn note(&self, refusal: Refusal) {
+    fn note(&self, refusal: RefusedAttempt) {
         self.0.lock().expect("no panic").push(refusal);
     }
 }

@@ -9,12 +9,12 @@ const SCHEMAS: &str = "#/components/schemas/";
 /// Applies all rewrites. Other defects of poem-openapi do not occur: bodies use Keyward's own payload types with a
 /// plain media type, and no reference is `nullable`.
 pub(super) fn normalise(document: &mut Value) {
-    say_the_version(document);
-    say_who_may_have_more_members(document);
-    let_optional_fields_be_null(document);
+    set_openapi_version(document);
+    set_additional_properties(document);
+    mark_optional_fields_nullable(document);
     everywhere(document, &mut |object| {
         reduce_to_single_all_of(object);
-        make_limits_integers(object);
+        write_limits_as_integers(object);
         spell_header_names(object);
         unwrap_lines(object);
     });
@@ -37,13 +37,13 @@ fn everywhere(value: &mut Value, rewrite: &mut impl FnMut(&mut Map<String, Value
 }
 
 /// Replaces poem-openapi's 3.0.0.
-fn say_the_version(document: &mut Value) {
+fn set_openapi_version(document: &mut Value) {
     document["openapi"] = json!("3.0.3");
 }
 
 /// Request bodies refuse unknown members. Responses may gain members, and some generated clients accept these only if
 /// the schema says so.
-fn say_who_may_have_more_members(document: &mut Value) {
+fn set_additional_properties(document: &mut Value) {
     let mut bodies = BTreeSet::new();
     everywhere(document, &mut |object| {
         let content = object.get("requestBody").and_then(|body| body.get("content"));
@@ -67,7 +67,7 @@ fn say_who_may_have_more_members(document: &mut Value) {
 
 /// In a request, null means that a field is absent or, in a change, removed. Fields that cannot be removed cannot be
 /// null.
-fn let_optional_fields_be_null(document: &mut Value) {
+fn mark_optional_fields_nullable(document: &mut Value) {
     const NEVER_NULL: [(&str, &str); 1] = [("UpdateApiKeyRequest", "name")];
     let schemas = document.pointer_mut("/components/schemas");
     for (name, schema) in schemas.and_then(Value::as_object_mut).into_iter().flatten() {
@@ -104,7 +104,7 @@ fn is_reference(schema: &Value) -> bool {
 }
 
 /// `1.0` where an integer is meant.
-fn make_limits_integers(object: &mut Map<String, Value>) {
+fn write_limits_as_integers(object: &mut Map<String, Value>) {
     if object.get("type").and_then(Value::as_str) != Some("integer") {
         return;
     }

@@ -77,13 +77,13 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
 }
 
 fn status(code: Code) -> String {
-    code.facts().status.as_str().to_owned()
+    code.definition().status.as_str().to_owned()
 }
 
 /// The name of a shared response, such as `BadRequest` or `CreateApiKeyConflict`. Some generators create a type from
 /// it, so it must not change when codes are added. Conflicts are named per operation, all others by status.
 fn name_of(codes: &[Code], operation_id: &str) -> String {
-    let status = codes[0].facts().status;
+    let status = codes[0].definition().status;
     let reason: String = status.canonical_reason().unwrap_or_default().split(' ').collect();
     let mut letters = operation_id.chars();
     match letters.next().filter(|_| status == StatusCode::CONFLICT) {
@@ -96,16 +96,16 @@ fn name_of(codes: &[Code], operation_id: &str) -> String {
 fn response(codes: &[Code], base_url: &BaseUrl) -> Value {
     let lines: Vec<String> = codes
         .iter()
-        .map(|code| format!("`{}`: {}", code.facts().word, code.facts().meaning))
+        .map(|code| format!("`{}`: {}", code.definition().word, code.definition().meaning))
         .collect();
     let examples: Map<String, Value> = codes
         .iter()
         .map(|code| {
             let example = json!({
-                "summary": code.facts().title,
+                "summary": code.definition().title,
                 "value": example(*code).to_json(EXAMPLE_REQUEST_ID, base_url),
             });
-            (code.facts().word.to_owned(), example)
+            (code.definition().word.to_owned(), example)
         })
         .collect();
     let mut response = json!({"description": lines.join("\n\n")});

@@ -109,7 +109,7 @@ impl Problem {
     fn log(&self) {
         let Some(source) = &self.source else { return };
         tracing::error!(
-            code = self.code.facts().word,
+            code = self.code.definition().word,
             error = sentence(&**source),
             "request failed"
         );
@@ -117,7 +117,7 @@ impl Problem {
 
     fn into_answer(self, request_id: &str, base_url: &BaseUrl) -> Response {
         let mut answer = Response::builder()
-            .status(self.code.facts().status)
+            .status(self.code.definition().status)
             .content_type(MEDIA_TYPE)
             .header(header::CACHE_CONTROL, "no-store")
             .body(format!("{}\n", self.to_json(request_id, base_url)));

@@ -28,7 +28,7 @@ pub(crate) enum Code {
 }
 
 /// The definition of a code.
-pub(crate) struct Facts {
+pub(crate) struct ProblemType {
     /// The code as text.
     pub(crate) word: &'static str,
     pub(crate) status: StatusCode,
@@ -64,7 +64,7 @@ impl Code {
     ];
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.facts().word == word)
+        Self::ALL.into_iter().find(|code| code.definition().word == word)
     }
 
     /// The code for an error of which only the status is known.
@@ -83,9 +83,9 @@ impl Code {
         }
     }
 
-    pub(crate) const fn facts(self) -> Facts {
+    pub(crate) const fn definition(self) -> ProblemType {
         match self {
-            Self::MalformedRequest => Facts {
+            Self::MalformedRequest => ProblemType {
                 word: "malformed_request",
                 status: StatusCode::BAD_REQUEST,
                 title: "Malformed request",
@@ -93,7 +93,7 @@ impl Code {
                 advice: "Send one JSON object in UTF-8, without repeated members, and nothing after it. \
                          Every request needs exactly one Host header.",
             },
-            Self::MalformedQuery => Facts {
+            Self::MalformedQuery => ProblemType {
                 word: "malformed_query",
                 status: StatusCode::BAD_REQUEST,
                 title: "Malformed query",
@@ -101,7 +101,7 @@ impl Code {
                 advice: "Compare the query parameters with the operation in /openapi.json. A cursor goes with the \
                          list that returned it: send it back unchanged, and leave the filters out or as they were.",
             },
-            Self::CredentialsMissing => Facts {
+            Self::CredentialsMissing => ProblemType {
                 word: "credentials_missing",
                 status: StatusCode::UNAUTHORIZED,
                 title: "Credentials missing",
@@ -111,7 +111,7 @@ impl Code {
                          $KEYWARD_API_KEY\"`. The first key is created in the console, under Organization Settings, API Keys. A key anywhere else than in this \
                          header is ignored, and so are cookies.",
             },
-            Self::InvalidToken => Facts {
+            Self::InvalidToken => ProblemType {
                 word: "invalid_token",
                 status: StatusCode::UNAUTHORIZED,
                 title: "API key not accepted",
@@ -120,7 +120,7 @@ impl Code {
                 advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
                          create a new key in the console. Sending the same request again will not help.",
             },
-            Self::KeyMayNotManageKeys => Facts {
+            Self::KeyMayNotManageKeys => ProblemType {
                 word: "key_may_not_manage_keys",
                 status: StatusCode::FORBIDDEN,
                 title: "Key may not manage keys",
@@ -128,7 +128,7 @@ impl Code {
                 advice: "Create the key in the console, or with a key that may manage keys: one whose \
                          `canManageKeys` is `true`. What a key may do never changes.",
             },
-            Self::NotFound => Facts {
+            Self::NotFound => ProblemType {
                 word: "not_found",
                 status: StatusCode::NOT_FOUND,
                 title: "Not found",
@@ -137,28 +137,28 @@ impl Code {
                          reaches only itself, others the keys of their own consumer; and all reach the projects that \
                          their user is a member of and that are not archived.",
             },
-            Self::MethodNotAllowed => Facts {
+            Self::MethodNotAllowed => ProblemType {
                 word: "method_not_allowed",
                 status: StatusCode::METHOD_NOT_ALLOWED,
                 title: "Method not allowed",
                 meaning: "This address does not support the method of the request.",
                 advice: "Use one of the methods that the header `Allow` of the answer lists.",
             },
-            Self::RequestTimeout => Facts {
+            Self::RequestTimeout => ProblemType {
                 word: "request_timeout",
                 status: StatusCode::REQUEST_TIMEOUT,
                 title: "Request too slow",
                 meaning: "The body of the request did not arrive in time. Nothing was changed.",
                 advice: "Send the request again.",
             },
-            Self::KeyLimitReached => Facts {
+            Self::KeyLimitReached => ProblemType {
                 word: "key_limit_reached",
                 status: StatusCode::CONFLICT,
                 title: "Key limit reached",
                 meaning: "The consumer has as many valid keys as it may.",
                 advice: "Revoke a key that is not needed any more, then create the new one.",
             },
-            Self::KeyTreeTooDeep => Facts {
+            Self::KeyTreeTooDeep => ProblemType {
                 word: "key_tree_too_deep",
                 status: StatusCode::CONFLICT,
                 title: "Key tree too deep",
@@ -166,21 +166,21 @@ impl Code {
                 advice: "Create the key with one that was created earlier, or in the console. Revoked keys do not count: \
                          a key may create its successor and then revoke itself as often as it likes.",
             },
-            Self::KeyRevoked => Facts {
+            Self::KeyRevoked => ProblemType {
                 word: "key_revoked",
                 status: StatusCode::CONFLICT,
                 title: "Key revoked",
                 meaning: "The key is revoked. A revoked key stays as it was.",
                 advice: "Change a valid key, or create a new one.",
             },
-            Self::AlreadyCreated => Facts {
+            Self::AlreadyCreated => ProblemType {
                 word: "already_created",
                 status: StatusCode::CONFLICT,
                 title: "Already created",
                 meaning: "The same request has created its key before. The token is not shown again.",
                 advice: "Look for the key in the list. If its token is lost, revoke it and create another.",
             },
-            Self::PreconditionFailed => Facts {
+            Self::PreconditionFailed => ProblemType {
                 word: "precondition_failed",
                 status: StatusCode::PRECONDITION_FAILED,
                 title: "Precondition failed",
@@ -189,21 +189,21 @@ impl Code {
                 advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
                          with the `ETag` of that answer. A weak tag (`W/\"…\"`) never matches. The header is optional.",
             },
-            Self::BodyTooLarge => Facts {
+            Self::BodyTooLarge => ProblemType {
                 word: "body_too_large",
                 status: StatusCode::PAYLOAD_TOO_LARGE,
                 title: "Body too large",
                 meaning: "The body of a request may have at most 64 KiB.",
                 advice: "Send less.",
             },
-            Self::UnsupportedMediaType => Facts {
+            Self::UnsupportedMediaType => ProblemType {
                 word: "unsupported_media_type",
                 status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 title: "Unsupported media type",
                 meaning: "The body of a request must be JSON, with the header `Content-Type: application/json`.",
                 advice: "Send that header, once; with curl: `-H \"Content-Type: application/json\"`.",
             },
-            Self::InvalidFields => Facts {
+            Self::InvalidFields => ProblemType {
                 word: "invalid_fields",
                 status: StatusCode::UNPROCESSABLE_ENTITY,
                 title: "Invalid fields",
@@ -211,7 +211,7 @@ impl Code {
                 advice: "Correct every field that the member `errors` of the answer lists. Each `pointer` is a JSON \
                          Pointer (RFC 6901) into the body.",
             },
-            Self::RateLimited => Facts {
+            Self::RateLimited => ProblemType {
                 word: "rate_limited",
                 status: StatusCode::TOO_MANY_REQUESTS,
                 title: "Too many changes",
@@ -220,21 +220,21 @@ impl Code {
                          and all their keys in an organization create and edit counts together, in the API and the \
                          console. Reading and revoking keys is not limited.",
             },
-            Self::Internal => Facts {
+            Self::Internal => ProblemType {
                 word: "internal",
                 status: StatusCode::INTERNAL_SERVER_ERROR,
                 title: "Internal error",
                 meaning: "Keyward failed to answer. This is a defect, not a mistake in the request.",
                 advice: "Tell the people who run Keyward, with the `requestId` of the answer: its log says more.",
             },
-            Self::Unavailable => Facts {
+            Self::Unavailable => ProblemType {
                 word: "unavailable",
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 title: "Temporarily unavailable",
                 meaning: "Keyward cannot reach its storage at the moment. Nothing was changed.",
                 advice: "Send the request again after the seconds that the header `Retry-After` says.",
             },
-            Self::OutcomeUnknown => Facts {
+            Self::OutcomeUnknown => ProblemType {
                 word: "outcome_unknown",
                 status: StatusCode::SERVICE_UNAVAILABLE,
                 title: "Outcome unknown",
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn every_code_is_found_by_its_word() {
         for code in Code::ALL {
-            assert_eq!(Code::from_word(code.facts().word), Some(code));
+            assert_eq!(Code::from_word(code.definition().word), Some(code));
         }
     }
 }

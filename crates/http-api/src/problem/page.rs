@@ -5,7 +5,7 @@ use poem::http::{StatusCode, header};
 use poem::web::Path;
 use poem::{Response, handler};
 
-use super::{Code, Facts};
+use super::{Code, ProblemType};
 use crate::assets;
 
 /// The pages load only a style sheet; no script.
@@ -17,18 +17,20 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'self'; img
 #[template(path = "problem.html")]
 struct ProblemPage {
     title: &'static str,
-    facts: Option<Facts>,
-    problems: Vec<Facts>,
+    definition: Option<ProblemType>,
+    problems: Vec<ProblemType>,
     style: String,
 }
 
 impl ProblemPage {
     fn of(code: Option<Code>) -> Self {
-        let facts = code.map(Code::facts);
+        let definition = code.map(Code::definition);
         Self {
-            title: facts.as_ref().map_or("Unknown error code", |facts| facts.title),
-            facts,
-            problems: Code::ALL.into_iter().map(Code::facts).collect(),
+            title: definition
+                .as_ref()
+                .map_or("Unknown error code", |definition| definition.title),
+            definition,
+            problems: Code::ALL.into_iter().map(Code::definition).collect(),
             style: assets::style(),
         }
     }

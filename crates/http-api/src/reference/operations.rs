@@ -65,8 +65,8 @@ pub(super) fn groups(document: &Value) -> Vec<Group> {
             name: text(tag, "name").to_owned(),
             description_html: paragraphs(text(tag, "description")),
             operations: operations(document)
-                .filter(|(_, _, facts)| elements(facts, "tags").any(|name| *name == tag["name"]))
-                .map(|(path, method, facts)| operation(document, path, method, facts))
+                .filter(|(_, _, definition)| elements(definition, "tags").any(|name| *name == tag["name"]))
+                .map(|(path, method, definition)| operation(document, path, method, definition))
                 .collect(),
         })
         .collect()
@@ -75,13 +75,13 @@ pub(super) fn groups(document: &Value) -> Vec<Group> {
 fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
     members(document, "paths").flat_map(|(path, operations)| {
         let operations = operations.as_object().into_iter().flatten();
-        operations.map(move |(method, facts)| (path.as_str(), method.as_str(), facts))
+        operations.map(move |(method, definition)| (path.as_str(), method.as_str(), definition))
     })
 }
 
-fn operation(document: &Value, path: &str, method: &str, facts: &Value) -> Operation {
+fn operation(document: &Value, path: &str, method: &str, definition: &Value) -> Operation {
     let method = method.to_uppercase();
-    let body = facts.get("requestBody").map(|body| {
+    let body = definition.get("requestBody").map(|body| {
         let shape = schema(document, body_schema(body));
         Body {
             fields: fields(shape),
@@ -89,14 +89,14 @@ fn operation(document: &Value, path: &str, method: &str, facts: &Value) -> Opera
         }
     });
     Operation {
-        id: text(facts, "operationId").to_owned(),
-        summary: text(facts, "summary").to_owned(),
-        description_html: paragraphs(text(facts, "description")),
-        parameters: elements(facts, "parameters")
-            .map(|facts| parameter(document, facts))
+        id: text(definition, "operationId").to_owned(),
+        summary: text(definition, "summary").to_owned(),
+        description_html: paragraphs(text(definition, "description")),
+        parameters: elements(definition, "parameters")
+            .map(|definition| parameter(document, definition))
             .collect(),
-        successes: successes(document, facts),
-        problems: problems(document, facts),
+        successes: successes(document, definition),
+        problems: problems(document, definition),
         curl: curl(&method, path, body.as_ref()),
         path: path.to_owned(),
         method,
@@ -124,8 +124,8 @@ fn body_schema(holder: &Value) -> &str {
         .map_or("", referred)
 }
 
-fn successes(document: &Value, facts: &Value) -> Vec<Success> {
-    members(facts, "responses")
+fn successes(document: &Value, definition: &Value) -> Vec<Success> {
+    members(definition, "responses")
         .filter(|(status, _)| status.starts_with('2'))
         .map(|(status, answer)| Success {
             status: with_reason(status),
@@ -140,8 +140,8 @@ fn successes(document: &Value, facts: &Value) -> Vec<Success> {
         .collect()
 }
 
-fn problems(document: &Value, facts: &Value) -> Vec<PossibleProblem> {
-    members(facts, "responses")
+fn problems(document: &Value, definition: &Value) -> Vec<PossibleProblem> {
+    members(definition, "responses")
         .filter_map(|(status, answer)| Some((status, resolved(document, answer).pointer(PROBLEM_CONTENT)?)))
         .flat_map(|(status, content)| {
             members(content, "examples").map(move |(code, example)| PossibleProblem {

@@ -8,7 +8,7 @@ use super::operations::{Group, groups};
 use super::schemas::{Schema, schemas};
 use crate::assets;
 use crate::document::document;
-use crate::problem::{Code, Facts};
+use crate::problem::{Code, ProblemType};
 use crate::prose::{html, paragraphs};
 
 /// The whole page. Fields that end in `_html` are HTML.
@@ -21,7 +21,7 @@ pub(super) struct Page {
     key_html: String,
     groups: Vec<Group>,
     schemas: Vec<Schema>,
-    problems: Vec<Facts>,
+    problems: Vec<ProblemType>,
     style: String,
     script: String,
 }
@@ -45,7 +45,7 @@ impl Page {
             )),
             groups: groups(document),
             schemas: schemas(document),
-            problems: Code::ALL.into_iter().map(Code::facts).collect(),
+            problems: Code::ALL.into_iter().map(Code::definition).collect(),
             style: assets::style(),
             script: assets::script(),
         }

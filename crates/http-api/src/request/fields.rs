@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::problem::{FieldError, Problem};
 
 /// The maximum number of errors in a response; a body may have thousands of unknown fields.
-const MOST_ERRORS: usize = 50;
+const MAX_ERRORS: usize = 50;
 
 /// The fields of a body that are not parsed yet, and the errors found so far.
 pub(crate) struct Fields {
@@ -76,7 +76,7 @@ impl Fields {
             pointer: pointer(name),
             detail: "is not a field of this request".to_owned(),
         });
-        self.errors.extend(unknown.take(MOST_ERRORS));
+        self.errors.extend(unknown.take(MAX_ERRORS));
         match read {
             Some(read) if self.errors.is_empty() => Ok(read),
             Some(_) | None => Err(Problem::invalid_fields(self.errors)),

@@ -15,7 +15,7 @@ use crate::json;
 use crate::problem::{Code, FieldError, Problem};
 
 /// The maximum size of a body, also of a chunked one.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// A request body type, and how to parse it.
 pub(crate) trait ReadFields: Type {
@@ -64,7 +64,7 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
         }
         let bytes = body
             .take()?
-            .into_bytes_limit(MOST_BYTES)
+            .into_bytes_limit(MAX_BYTES)
             .await
             .map_err(unreadable)?;
         let value = strict_json::parse(&bytes).map_err(|error| {

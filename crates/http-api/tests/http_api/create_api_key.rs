@@ -102,7 +102,7 @@ async fn the_key_limit_is_a_conflict() {
 async fn the_end_of_a_line_of_keys_creates_none() {
     let scene = Scene::new().await;
     let mut tokens = vec![scene.ada.token.clone()];
-    for number in 2..=ApiKey::MAX_LINE {
+    for number in 2..=ApiKey::MAX_TREE_DEPTH {
         let calling = tokens.last().unwrap();
         let key = scene.create(calling, &format!("key {number}")).await;
         tokens.push(key["key"].as_str().unwrap().to_owned());

@@ -96,20 +96,24 @@ fn every_operation_says_whom_it_serves_and_what_it_answers() {
     let every = ["400", "401", "413", "500", "503"];
     let with_body = ["408", "415", "422"];
     for operation in operations() {
-        let (id, facts) = (operation.id(), operation.facts);
-        assert_eq!(facts["security"], serde_json::json!([{"bearer": []}]), "{id}");
-        assert!(
-            facts["summary"].is_string() && facts["description"].is_string(),
+        let (id, definition) = (operation.id(), operation.definition);
+        assert_eq!(
+            definition["security"],
+            serde_json::json!([{"bearer": []}]),
             "{id}"
         );
-        assert_eq!(facts["tags"].as_array().unwrap().len(), 1, "{id}");
-        let responses = facts["responses"].as_object().unwrap();
+        assert!(
+            definition["summary"].is_string() && definition["description"].is_string(),
+            "{id}"
+        );
+        assert_eq!(definition["tags"].as_array().unwrap().len(), 1, "{id}");
+        let responses = definition["responses"].as_object().unwrap();
         let has = |status: &&str| responses.contains_key(*status);
         assert!(every.iter().all(has), "{id}");
         assert!(
             with_body
                 .iter()
-                .all(|status| has(status) == facts.get("requestBody").is_some()),
+                .all(|status| has(status) == definition.get("requestBody").is_some()),
             "{id}"
         );
         assert_eq!(has(&"404"), operation.template.contains("{id}"), "{id}");
@@ -134,12 +138,12 @@ fn every_operation_says_whom_it_serves_and_what_it_answers() {
 #[test]
 fn every_body_has_an_example_that_fits_its_schema() {
     for operation in operations() {
-        let bodies = operation.facts["responses"]
+        let bodies = operation.definition["responses"]
             .as_object()
             .unwrap()
             .values()
             .map(resolved);
-        let contents = bodies.chain(operation.facts.get("requestBody"));
+        let contents = bodies.chain(operation.definition.get("requestBody"));
         for content in contents.filter_map(|body| body.get("content")) {
             for media_type in content.as_object().unwrap().values() {
                 let schema = &media_type["schema"];
@@ -171,7 +175,7 @@ fn every_field_and_parameter_is_described() {
     }
     for operation in operations() {
         for parameter in operation
-            .facts
+            .definition
             .get("parameters")
             .and_then(Value::as_array)
             .into_iter()
@@ -194,7 +198,7 @@ fn what_a_cursor_carries_has_no_default() {
         .into_iter()
         .find(|operation| operation.id() == "listApiKeys")
         .unwrap();
-    for parameter in list.facts["parameters"].as_array().unwrap() {
+    for parameter in list.definition["parameters"].as_array().unwrap() {
         let has_default = resolved(&parameter["schema"]).get("default").is_some();
         assert_eq!(has_default, parameter["name"] == "limit", "{parameter}");
     }
@@ -207,7 +211,7 @@ fn answers_may_gain_members_and_requests_may_not() {
         .iter()
         .filter_map(|operation| {
             let body = operation
-                .facts
+                .definition
                 .pointer("/requestBody/content/application~1json/schema/$ref")?;
             body.as_str()?.rsplit('/').next()
         })
@@ -281,7 +285,11 @@ async fn examples_of_parameters_are_accepted_together_and_revoke_nothing() {
         let mut query = Vec::new();
         let mut headers = Vec::new();
         let mut path = operation.template.to_owned();
-        for parameter in operation.facts["parameters"].as_array().into_iter().flatten() {
+        for parameter in operation.definition["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+        {
             let name = parameter["name"].as_str().unwrap();
             let example = &parameter["example"];
             conforms(example, &parameter["schema"], operation.id());
@@ -321,7 +329,7 @@ async fn every_documented_field_of_a_body_is_accepted() {
     let scene = Scene::new().await;
     for operation in operations() {
         let Some(body) = operation
-            .facts
+            .definition
             .pointer("/requestBody/content/application~1json/schema")
         else {
             continue;

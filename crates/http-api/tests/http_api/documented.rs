@@ -15,12 +15,12 @@ pub(crate) static DOCUMENT: LazyLock<Value> =
 pub(crate) struct Operation {
     pub(crate) method: Method,
     pub(crate) template: &'static str,
-    pub(crate) facts: &'static Value,
+    pub(crate) definition: &'static Value,
 }
 
 impl Operation {
     pub(crate) fn id(&self) -> &'static str {
-        self.facts["operationId"].as_str().unwrap()
+        self.definition["operationId"].as_str().unwrap()
     }
 
     /// Its path, with something that can be there in the place of parameters.
@@ -36,7 +36,7 @@ impl Operation {
     /// The example of its request body, if it has one.
     pub(crate) fn example_body(&self) -> Option<&'static Value> {
         let schema = self
-            .facts
+            .definition
             .pointer("/requestBody/content/application~1json/schema")?;
         Some(resolved(schema).get("example").expect("an example of the body"))
     }
@@ -46,10 +46,10 @@ pub(crate) fn operations() -> Vec<Operation> {
     let paths = DOCUMENT["paths"].as_object().unwrap();
     let each = paths.iter().flat_map(|(template, operations)| {
         let operations = operations.as_object().unwrap().iter();
-        operations.map(move |(method, facts)| Operation {
+        operations.map(move |(method, definition)| Operation {
             method: method.to_uppercase().parse().unwrap(),
             template,
-            facts,
+            definition,
         })
     });
     each.collect()
@@ -63,7 +63,7 @@ pub(crate) fn check(method: &Method, path: &str, answer: &Answer) {
         return;
     };
     let (id, status) = (operation.id(), answer.status.to_string());
-    let response = operation.facts["responses"]
+    let response = operation.definition["responses"]
         .get(&status)
         .unwrap_or_else(|| panic!("{id} does not document status {status}: {}", answer.body));
     let response = resolved(response);

@@ -22,7 +22,7 @@ async fn noting() -> Noting {
     let uses = Arc::new(RecentUses::new(100));
     let authenticate = scene.installation.authenticate();
     let api = Api::start(HttpApi {
-        authenticate: authenticate.noting_uses_in(Arc::clone(&uses)),
+        authenticate: authenticate.with_recent_uses(Arc::clone(&uses)),
         keys: scene.installation.keys(),
         projects: Arc::new(scene.installation.store.clone()),
         base_url: BaseUrl::default(),

@@ -13,7 +13,7 @@ async fn every_problem_leads_to_a_page_that_explains_it() {
     let scene = Scene::new().await;
     let mut types = vec!["/problems/method_not_allowed", "/problems/already_created"];
     for operation in operations() {
-        for response in operation.facts["responses"].as_object().unwrap().values() {
+        for response in operation.definition["responses"].as_object().unwrap().values() {
             let response = resolved(response);
             let examples = response.pointer("/content/application~1problem+json/examples");
             for example in examples

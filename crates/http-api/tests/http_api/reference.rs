@@ -37,7 +37,10 @@ async fn everybody_can_read_all_of_the_document() {
         for expected in [&format!("<article class=\"card operation\" id=\"{id}\""), &form] {
             assert!(answer.body.contains(expected), "{expected}");
         }
-        let parameters = operation.facts["parameters"].as_array().into_iter().flatten();
+        let parameters = operation.definition["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten();
         for name in parameters.map(|parameter| parameter["name"].as_str().unwrap()) {
             assert!(
                 answer.body.contains(&format!("id=\"{id}-{name}\"")),

@@ -24,7 +24,10 @@ where
             Ok(connected) => return Ok(connected),
             Err(error) => {
                 // Of equally specific errors, the first is kept.
-                if told.as_ref().is_none_or(|told| says(&error) > says(told)) {
+                if told
+                    .as_ref()
+                    .is_none_or(|told| specificity(&error) > specificity(told))
+                {
                     told = Some(error);
                 }
             }
@@ -38,7 +41,7 @@ where
 
 /// How specific a connection error is, in ascending order.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Says {
+enum Specificity {
     /// No server answered.
     Nothing,
     /// A server answered with a temporary error.
@@ -47,13 +50,13 @@ enum Says {
     Refusal,
 }
 
-fn says(error: &Error) -> Says {
+fn specificity(error: &Error) -> Specificity {
     if ConnectionRefused::from_error(error).is_some() {
-        Says::Refusal
+        Specificity::Refusal
     } else if error.as_db_error().is_some() {
-        Says::Answer
+        Specificity::Answer
     } else {
-        Says::Nothing
+        Specificity::Nothing
     }
 }
 

@@ -17,12 +17,12 @@ use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
 use super::errors::{commit_error, is_read_only, storage_error};
-use super::line::Line;
+use super::liveness::Liveness;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
 use crate::progress::{Progress, settled};
-use crate::{looked, task};
+use crate::{precheck, task};
 
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -55,7 +55,12 @@ impl PostgresStore {
     /// Like [`Self::change_that_begins`], but first runs a check that takes no lock and may already know the answer. A
     /// check that fails or is late decides nothing; its time counts towards the change's deadline. The change is made
     /// even if the caller stops waiting during the check.
-    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, _claim: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change_after_precheck<T, E, L, W>(
+        &self,
+        precheck: L,
+        _claim: Claim,
+        work: W,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
@@ -65,8 +70,8 @@ impl PostgresStore {
         let begun = Instant::now();
         let store = self.clone();
         let changing = task::spawn(async move {
-            let look_by = begun + looked::patience(store.timeouts.answer);
-            match timeout_at(look_by, store.read(look)).await {
+            let precheck_deadline = begun + precheck::time_budget(store.timeouts.answer);
+            match timeout_at(precheck_deadline, store.read(precheck)).await {
                 Ok(Ok(Some(answer))) => answer,
                 Ok(Ok(None) | Err(_)) | Err(_) => store.change_begun(begun, work).await,
             }
@@ -137,18 +142,18 @@ where
 {
     let (answer_by, give_up) = (begun + store.timeouts.answer, begun + store.timeouts.outcome);
     let mut connection = InTransaction::on(store.connection().await?);
-    let line = Line::of(connection.get());
+    let liveness = Liveness::of(connection.get());
     let finished = {
         let mut transacting = pin!(transact(&mut connection, &progress, work));
         let step = store.timeouts.step;
-        match line
+        match liveness
             .wait_for(transacting.as_mut(), step, answer_by, give_up)
             .await
         {
             Some(finished) => Ok(finished),
             None => {
                 // If this connection is dead, other idle ones are likely dead too.
-                store.discard_as_dead_as(&line);
+                store.discard_silent(&liveness);
                 timeout_at(give_up, transacting).await
             }
         }

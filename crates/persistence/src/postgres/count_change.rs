@@ -5,7 +5,7 @@ use diesel::QueryResult;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods};
 use diesel::sql_types::{Nullable, Timestamptz};
 use diesel_async::RunQueryDsl;
-use keyward_domain::id::ConsumerId;
+use keyward_domain::id::MembershipId;
 use keyward_domain::rate::{Rate, Room};
 
 use super::dialect::Pipelined;
@@ -26,7 +26,7 @@ diesel::define_sql_function! {
 /// locks nothing. Returns whether the change was counted.
 pub(super) async fn count_change(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     changes: Rate,
     at: DateTime<Utc>,
 ) -> QueryResult<bool> {

@@ -23,8 +23,8 @@ pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::change::{begin, for_any_connection};
 pub(super) use super::count_change::count_change;
 pub(super) use super::errors::storage_error;
+pub(super) use super::key_tree::{ancestor_chain, some_below, some_between, valid_from, valid_in_chain};
 pub(super) use super::leaving::valid_keys_of_member;
-pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::store::PostgresStore as Store;
@@ -37,7 +37,7 @@ pub(super) use diesel_async::{AsyncPgConnection as Connection, RunQueryDsl};
 pub(super) type Pipelined<'c> = &'c Connection;
 
 /// Pipelines independent statements: see [`change`](super::change). Returns the first error.
-macro_rules! together {
+macro_rules! pipeline {
     ($connection:ident, $first:expr, $second:expr $(,)?) => {{
         let $connection: $crate::postgres::dialect::Pipelined<'_> = $connection;
         futures_util::future::try_join($first, $second).await?
@@ -86,7 +86,7 @@ macro_rules! locked_by_nobody {
 }
 
 /// A query that may scan many rows. The server's statement timeout cancels it.
-macro_rules! awaited {
+macro_rules! cancellable {
     ($query:expr, $row:expr) => {
         $query
     };
@@ -127,8 +127,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody, newest,
-    of_organization, together,
+    cancellable, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody,
+    newest, of_organization, pipeline,
 };
 
 /// The rows of a table in export order. The importing database renumbers audit events in this order.

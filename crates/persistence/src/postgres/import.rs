@@ -9,18 +9,18 @@ use crate::transfer::{BATCH, TABLES};
 pub(super) const ROWS_AT_ONCE: usize = BATCH;
 
 /// Locks the tables against other writers.
-pub(super) async fn keep_others_out(connection: &mut AsyncPgConnection) -> QueryResult<()> {
+pub(super) async fn lock_tables(connection: &mut AsyncPgConnection) -> QueryResult<()> {
     let lock = format!("LOCK TABLE {} IN SHARE ROW EXCLUSIVE MODE", TABLES.join(", "));
     connection.batch_execute(&lock).await
 }
 
 /// No index is dropped: PostgreSQL maintains them during the import.
-pub(super) struct AllStayed;
+pub(super) struct NoDroppedIndexes;
 
-pub(super) async fn set_indexes_aside(_: &mut AsyncPgConnection) -> QueryResult<AllStayed> {
-    Ok(AllStayed)
+pub(super) async fn drop_indexes(_: &mut AsyncPgConnection) -> QueryResult<NoDroppedIndexes> {
+    Ok(NoDroppedIndexes)
 }
 
-pub(super) async fn put_indexes_back(_: &mut AsyncPgConnection, _: AllStayed) -> QueryResult<()> {
+pub(super) async fn recreate_indexes(_: &mut AsyncPgConnection, _: NoDroppedIndexes) -> QueryResult<()> {
     Ok(())
 }

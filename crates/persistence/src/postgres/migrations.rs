@@ -93,14 +93,14 @@ impl PostgresStore {
     ///
     /// # Errors
     /// See [`MigrateError`].
-    pub async fn look(&self) -> Result<SchemaState, MigrateError> {
+    pub async fn inspect_schema(&self) -> Result<SchemaState, MigrateError> {
         Ok(self.first_look().await?.1)
     }
 
     /// Why the server permanently refuses this process; `None` if it answers or is unreachable. If the database URL names
     /// several hosts, each of them must refuse.
     pub async fn refusal(&self) -> Option<ConnectionRefused> {
-        match self.look().await {
+        match self.inspect_schema().await {
             Err(MigrateError::Refused(ConnectionRefused::PooledByTransaction)) => {
                 Some(ConnectionRefused::PooledByTransaction)
             }

@@ -9,17 +9,17 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use super::schema::api_keys;
-use crate::retention::{Below, KeyOf, Turn};
+use crate::retention::{AdvisoryLock, KeyAndParent, KeyOf};
 
 /// Tries to acquire the lock until the end of the transaction, without waiting for another server.
-pub(super) async fn take(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<bool> {
-    let taken = sql::<Bool>("pg_try_advisory_xact_lock(").bind::<BigInt, _>(turn as i64);
+pub(super) async fn try_lock(connection: &mut AsyncPgConnection, lock: AdvisoryLock) -> QueryResult<bool> {
+    let taken = sql::<Bool>("pg_try_advisory_xact_lock(").bind::<BigInt, _>(lock as i64);
     diesel::select(taken.sql(")")).get_result(connection).await
 }
 
 /// Acquires the lock until the end of the transaction; waits for its holder, which releases it soon.
-pub(super) async fn take_in_turn(connection: &mut AsyncPgConnection, turn: Turn) -> QueryResult<()> {
-    let taken = diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(turn as i64);
+pub(super) async fn lock(connection: &mut AsyncPgConnection, lock: AdvisoryLock) -> QueryResult<()> {
+    let taken = diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(lock as i64);
     taken.execute(connection).await.map(drop)
 }
 
@@ -36,12 +36,12 @@ pub(super) async fn may_remove_events(connection: &mut AsyncPgConnection) -> Que
     diesel::select(may).get_result(connection).await
 }
 
-pub(super) fn is_older_than_triggers_keep() -> SqlLiteral<Bool> {
+pub(super) fn is_past_trigger_retention() -> SqlLiteral<Bool> {
     sql("occurred_at < now() - interval '30 days'")
 }
 
 /// Allows this transaction alone to delete events from before this time. (PostgreSQL stores microseconds.)
-pub(super) async fn let_events_go(
+pub(super) async fn allow_event_removal(
     connection: &mut AsyncPgConnection,
     before: DateTime<Utc>,
 ) -> QueryResult<()> {
@@ -52,7 +52,7 @@ pub(super) async fn let_events_go(
 }
 
 /// Does nothing: the permission ends with the transaction.
-pub(super) async fn keep_events(_: &mut AsyncPgConnection) -> QueryResult<()> {
+pub(super) async fn forbid_event_removal(_: &mut AsyncPgConnection) -> QueryResult<()> {
     Ok(())
 }
 
@@ -63,7 +63,7 @@ struct Found {
     #[diesel(sql_type = SqlUuid)]
     consumer_id: Uuid,
     #[diesel(sql_type = Nullable<SqlUuid>)]
-    next_above: Option<Uuid>,
+    effective_parent: Option<Uuid>,
 }
 
 /// Up to `at_most` never-revoked keys of these consumers, grouped by consumer.
@@ -73,10 +73,10 @@ pub(super) async fn never_revoked_keys(
     at_most: u32,
 ) -> QueryResult<Vec<KeyOf>> {
     let found: Vec<Found> = diesel::sql_query(
-        "SELECT key.id, key.consumer_id, key.next_above
+        "SELECT key.id, key.consumer_id, key.effective_parent
          FROM unnest($1) WITH ORDINALITY AS former (member, place)
          CROSS JOIN LATERAL (
-             SELECT id, consumer_id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above
+             SELECT id, consumer_id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent
              FROM api_keys WHERE consumer_id = former.member AND end_came_at IS NULL
              ORDER BY id DESC LIMIT $2
          ) key
@@ -88,7 +88,7 @@ pub(super) async fn never_revoked_keys(
     .await?;
     let found = found.into_iter().map(|key| KeyOf {
         consumer: key.consumer_id,
-        below: (key.id, key.next_above),
+        below: (key.id, key.effective_parent),
     });
     Ok(found.collect())
 }
@@ -106,15 +106,18 @@ pub(super) async fn lock_keys(connection: &mut AsyncPgConnection, keys: &[Uuid])
 }
 
 /// Sets each key's retained parent; none if that key was purged before.
-pub(super) async fn adopt(connection: &mut AsyncPgConnection, adoptions: Vec<Below>) -> QueryResult<()> {
-    if adoptions.is_empty() {
+pub(super) async fn set_retained_parents(
+    connection: &mut AsyncPgConnection,
+    new_parents: Vec<KeyAndParent>,
+) -> QueryResult<()> {
+    if new_parents.is_empty() {
         return Ok(());
     }
-    let (keys, above): (Vec<Uuid>, Vec<Option<Uuid>>) = adoptions.into_iter().unzip();
+    let (keys, above): (Vec<Uuid>, Vec<Option<Uuid>>) = new_parents.into_iter().unzip();
     diesel::sql_query(
         "UPDATE api_keys
-         SET adopted_by_key_id = (SELECT above.id FROM api_keys above WHERE above.id = adoption.above)
-         FROM unnest($1, $2) AS adoption (key, above) WHERE api_keys.id = adoption.key",
+         SET retained_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = new_parent.above)
+         FROM unnest($1, $2) AS new_parent (key, above) WHERE api_keys.id = new_parent.key",
     )
     .bind::<Array<SqlUuid>, _>(keys)
     .bind::<Array<Nullable<SqlUuid>>, _>(above)

@@ -18,7 +18,7 @@ pub(super) fn containing(term: &str) -> String {
 
 /// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which is checked
 /// afterwards.
-const MOST_GRAMS: usize = 32;
+const MAX_GRAMS: usize = 32;
 
 /// The `tsquery` over `search_grams` for the organization's texts that contain the term. It may match other texts too.
 pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
@@ -39,7 +39,7 @@ pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
     if characters.len() < 3 {
         return format!("{}:*", gram(&characters));
     }
-    let grams = characters.windows(3).take(MOST_GRAMS).map(gram);
+    let grams = characters.windows(3).take(MAX_GRAMS).map(gram);
     grams.collect::<Vec<_>>().join(" & ")
 }
 

@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::config::PostgresConfig;
 use super::connection::Server;
 use super::errors::{is_cut, storage_error};
-use super::line::Line;
+use super::liveness::Liveness;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow, Work};
 use crate::known_migrations::KnownMigrations;
@@ -93,8 +93,8 @@ impl PostgresStore {
 
     /// If this connection is dead, closes the idle connections that have not answered since it fell silent. Those used
     /// since then have answered.
-    pub(super) fn discard_as_dead_as(&self, line: &Line) {
-        if let Some(since) = line.dead_since(self.timeouts.step) {
+    pub(super) fn discard_silent(&self, liveness: &Liveness) {
+        if let Some(since) = liveness.dead_since(self.timeouts.step) {
             let since = since.into_std();
             self.pool
                 .retain(|_, metrics| metrics.recycled.unwrap_or(metrics.created) >= since);
@@ -134,10 +134,10 @@ impl PostgresStore {
         let deadline = begun + answer;
         // A read of many statements that nobody waits for must not occupy its pool slot for all of them. By then, a
         // connection that fell silent before the deadline is known to be dead.
-        let give_up = deadline + Line::silence(step);
+        let give_up = deadline + Liveness::silence(step);
         let again = query.clone();
-        let mut line = Line::of(&mut connection);
-        let mut answer = line
+        let mut liveness = Liveness::of(&mut connection);
+        let mut answer = liveness
             .wait_for(query(&mut connection), step, deadline, give_up)
             .await;
         if let Some(Err(Abort::Query(error))) = &answer
@@ -149,8 +149,8 @@ impl PostgresStore {
                 Ok(fresh) => fresh?,
                 Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
             };
-            line = Line::of(&mut connection);
-            answer = line
+            liveness = Liveness::of(&mut connection);
+            answer = liveness
                 .wait_for(again(&mut connection), step, deadline, give_up)
                 .await;
         }
@@ -159,7 +159,7 @@ impl PostgresStore {
             None => {
                 // Not returned to the pool: its next user would wait for the same answer.
                 drop(Object::take(connection));
-                self.discard_as_dead_as(&line);
+                self.discard_silent(&liveness);
                 Err(StorageError::Unavailable(TooSlow::Answer.into()))
             }
         }

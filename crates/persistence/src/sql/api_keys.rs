@@ -17,7 +17,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Act, AuditEvent};
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
@@ -33,25 +33,25 @@ use crate::claim::Claim;
 impl ApiKeys for Store {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         let (asked, at) = (new.clone(), act.at);
-        let look = for_any_connection(move |connection| {
-            Box::pin(async move { Abort::refusal_of(add::look(connection, asked, limits, at).await) })
+        let precheck = for_any_connection(move |connection| {
+            Box::pin(async move { Abort::refusal_of(add::precheck(connection, asked, limits, at).await) })
         });
         let add = for_any_connection(move |connection| Box::pin(add::add(connection, new, limits, act)));
-        self.change_unless_refused(look, add).await
+        self.change_unless_refused(precheck, add).await
     }
 
-    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+    async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
         read!(self, read::find(consumer, id))
     }
 
-    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+    async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let ids = ids.to_vec();
         read!(self, read::find_many(consumer, ids))
     }
 
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
         now: DateTime<Utc>,
@@ -61,7 +61,7 @@ impl ApiKeys for Store {
 
     async fn valid_descendants(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
@@ -70,7 +70,7 @@ impl ApiKeys for Store {
 
     async fn edit(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
@@ -78,9 +78,9 @@ impl ApiKeys for Store {
         event: AuditEvent,
     ) -> Result<ApiKey, EditKeyError> {
         let (asked, to_meet) = (event.clone(), precondition.clone());
-        let look = for_any_connection(move |connection| {
+        let precheck = for_any_connection(move |connection| {
             Box::pin(async move {
-                Abort::refusal_of(edit::look(connection, consumer, id, to_meet, changes, asked).await)
+                Abort::refusal_of(edit::precheck(connection, consumer, id, to_meet, changes, asked).await)
             })
         });
         let edit = for_any_connection(move |connection| {
@@ -94,12 +94,12 @@ impl ApiKeys for Store {
                 event,
             ))
         });
-        self.change_unless_refused(look, edit).await
+        self.change_unless_refused(precheck, edit).await
     }
 
     async fn revoke(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
@@ -122,13 +122,15 @@ impl ApiKeys for Store {
             DescendantKeys::Keep => self.change_that_begins(Claim::Revoking, revoke).await,
             // Whether there are any takes long to find out where many are revoked.
             DescendantKeys::Revoke => {
-                let look = for_any_connection(move |connection| {
+                let precheck = for_any_connection(move |connection| {
                     Box::pin(async move {
-                        let looked = revoke::look_at_tree(connection, consumer, id, acting_key, at).await?;
-                        Ok(looked.answer())
+                        let precheck =
+                            revoke::precheck_tree(connection, consumer, id, acting_key, at).await?;
+                        Ok(precheck.answer())
                     })
                 });
-                self.change_after_look(look, Claim::Revoking, revoke).await
+                self.change_after_precheck(precheck, Claim::Revoking, revoke)
+                    .await
             }
         }
     }

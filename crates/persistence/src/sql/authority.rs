@@ -9,7 +9,7 @@ use keyward_domain::audit::Actor;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::Role;
 
-use super::dialect::{Pipelined, RunQueryDsl, locked, together};
+use super::dialect::{Pipelined, RunQueryDsl, locked, pipeline};
 use super::schema::{memberships, organizations};
 use super::validity::membership_is_live;
 use crate::columns::StoredId;
@@ -25,7 +25,7 @@ pub(crate) async fn lock_authority(
     actor: Actor,
     at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
-    let ((), may_administer) = together!(
+    let ((), may_administer) = pipeline!(
         connection,
         lock_organization(connection, organization),
         may_administer(connection, organization, actor, at)

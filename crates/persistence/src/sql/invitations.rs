@@ -5,9 +5,9 @@
 mod accept;
 pub(crate) mod inviter;
 mod issue;
+mod past_memberships;
 mod read;
 mod row;
-mod stays;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};

@@ -12,7 +12,7 @@ mod read;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview, MemberFilter, MemberOverview,
     MemberStore, WhichMember,
 };
 use keyward_domain::api_key::ApiKey;
@@ -52,7 +52,7 @@ impl MemberStore for Store {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<KeyHolder>, StorageError> {
+    ) -> Result<Option<HolderProfile>, StorageError> {
         read!(self, read::identify(organization, member, now))
     }
 

@@ -1,6 +1,6 @@
 //! Keys of an organization, for its owners. Every statement names the organization.
 
-mod family;
+mod key_tree;
 mod list;
 mod read;
 mod revoke;
@@ -12,8 +12,8 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
-    RevokeKeysError,
+    HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
+    RevocationPreview, RevokeKeysError,
 };
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -57,23 +57,23 @@ impl OrganizationKeyStore for Store {
         })
     }
 
-    async fn family(
+    async fn key_tree(
         &self,
         organization: OrganizationId,
         id: ApiKeyId,
-        size: FamilySize,
+        size: KeyTreeSize,
         now: DateTime<Utc>,
-    ) -> Result<KeyFamily, StorageError> {
-        read!(self, family::family(organization, id, size, now))
+    ) -> Result<KeyTree, StorageError> {
+        read!(self, key_tree::key_tree(organization, id, size, now))
     }
 
-    async fn at_stake(
+    async fn revocation_preview(
         &self,
         organization: OrganizationId,
         selection: KeySelection,
         now: DateTime<Utc>,
-    ) -> Result<AtStake, StorageError> {
-        read!(self, read::at_stake(organization, selection, now))
+    ) -> Result<RevocationPreview, StorageError> {
+        read!(self, read::revocation_preview(organization, selection, now))
     }
 
     async fn revoke(

@@ -11,21 +11,21 @@ use diesel::QueryResult;
 use diesel::dsl::exists;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::Act;
-use keyward_domain::id::{ApiKeyId, ConsumerId, MembershipId, OrganizationId, UserId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 use super::dialect::{
-    Connection, Pipelined, RunQueryDsl, Store, listed, lock_keys, locked, locked_by_nobody, retention,
-    together, write_events,
+    Connection, Pipelined, RunQueryDsl, Store, listed, lock_keys, locked, locked_by_nobody, pipeline,
+    retention, write_events,
 };
 use super::members::end_of_stay::{DueMembership, record_end_of_membership};
 use super::schema::{api_keys, memberships, organizations};
 use super::validity::{key_is_due, membership_is_due};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
-use crate::retention::{Turn, counted};
+use crate::retention::{AdvisoryLock, to_u32};
 
 #[async_trait]
 impl PlannedEndStore for Store {
@@ -54,7 +54,7 @@ async fn record_some_of_keys(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    if !retention::take(connection, Turn::PlannedEnds).await? {
+    if !retention::try_lock(connection, AdvisoryLock::PlannedEnds).await? {
         return Ok(0);
     }
     let found: Vec<(StoredId, StoredId)> = api_keys::table
@@ -82,7 +82,7 @@ async fn record_some_of_keys(
     let due: Vec<DueKey> = due.into_iter().map(DueKey::from).collect();
     let recorded = due.len();
     record_ends_of_keys(connection, due, &act).await?;
-    Ok(counted(recorded))
+    Ok(to_u32(recorded))
 }
 
 async fn record_some_of_memberships(
@@ -90,7 +90,7 @@ async fn record_some_of_memberships(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    if !retention::take(connection, Turn::PlannedEnds).await? {
+    if !retention::try_lock(connection, AdvisoryLock::PlannedEnds).await? {
         return Ok(0);
     }
     let found: Vec<(StoredId, StoredId)> = memberships::table
@@ -127,7 +127,7 @@ async fn record_some_of_memberships(
         };
         record_end_of_membership(connection, &due, &act).await?;
     }
-    Ok(counted(recorded))
+    Ok(to_u32(recorded))
 }
 
 /// A key whose planned end has come and is not recorded.
@@ -148,7 +148,7 @@ impl From<(StoredId, StoredId)> for DueKey {
 /// The keys of a consumer whose planned end has come and is not recorded.
 pub(crate) async fn due_of(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     at: DateTime<Utc>,
 ) -> QueryResult<Vec<DueKey>> {
     let due: Vec<(StoredId, StoredId)> = api_keys::table
@@ -186,7 +186,7 @@ pub(crate) async fn record_ends_of_keys(
     let events = due
         .iter()
         .map(|due| act.planned_end_of_key(due.organization, ApiKeyId::from_uuid(due.id)));
-    together!(
+    pipeline!(
         connection,
         lock_keys(connection, &keys),
         write_ends(connection, &keys, act.at),

@@ -12,7 +12,7 @@ use diesel::dsl::sql;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::ports::{RemoveOutlivedError, RetentionStore};
+use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 use keyward_domain::sign_in::session::Session;
 
@@ -21,7 +21,7 @@ use super::events::write_event;
 use super::schema::{audit_events, invitations, retention_clock, sessions, sign_in_throttle};
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
-use crate::retention::{Turn, counted, least_id_at};
+use crate::retention::{AdvisoryLock, least_id_at, to_u32};
 
 // Rows are selected first and then deleted by their identifiers. Rows locked by another transaction are skipped, so
 // nothing waits; a later run purges them.
@@ -29,13 +29,13 @@ use crate::retention::{Turn, counted, least_id_at};
 #[async_trait]
 impl RetentionStore for Store {
     /// Checks the clock against what the database knows.
-    async fn look_at_clock(
+    async fn check_clock(
         &self,
         now: DateTime<Utc>,
         is_confirmed: bool,
     ) -> Result<Option<ClockDoubt>, StorageError> {
         change!(self, |connection| {
-            retention::take_in_turn(connection, Turn::Clock).await?;
+            retention::lock(connection, AdvisoryLock::Clock).await?;
             let database = retention::clock_of_database(connection).await?;
             let believed_at: Option<StoredMoment> = retention_clock::table
                 .select(retention_clock::believed_at)
@@ -47,7 +47,7 @@ impl RetentionStore for Store {
                 // If the row is missing or unreadable, no clock is trusted until an administrator confirms it.
                 believed_at: believed_at.and_then(|at| at.0.ok()).unwrap_or_default(),
             };
-            if let Err(doubt) = witnesses.look(now, is_confirmed) {
+            if let Err(doubt) = witnesses.check(now, is_confirmed) {
                 return Ok(Some(doubt));
             }
             let now = StoredMoment::from(now);
@@ -67,9 +67,9 @@ impl RetentionStore for Store {
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         loop {
-            let portion = change!(self, dead_keys::remove(dead_before, at_most))?;
-            if !portion.is_to_go_on {
-                return Ok(portion.removed);
+            let batch = change!(self, dead_keys::remove(dead_before, at_most))?;
+            if !batch.must_continue {
+                return Ok(batch.removed);
             }
         }
     }
@@ -91,7 +91,7 @@ impl RetentionStore for Store {
             let removed = diesel::delete(invitations::table.filter(invitations::id.eq_any(ended)))
                 .execute(connection)
                 .await?;
-            Ok(counted(removed))
+            Ok(to_u32(removed))
         })
     }
 
@@ -102,8 +102,8 @@ impl RetentionStore for Store {
         at_most: u32,
     ) -> Result<u32, StorageError> {
         let (Some(unused_since), Some(started)) = (
-            expired_at.checked_sub_signed(Session::IDLE),
-            expired_at.checked_sub_signed(Session::ABSOLUTE),
+            expired_at.checked_sub_signed(Session::IDLE_TIMEOUT),
+            expired_at.checked_sub_signed(Session::ABSOLUTE_TIMEOUT),
         ) else {
             return Ok(0);
         };
@@ -117,7 +117,7 @@ impl RetentionStore for Store {
             let removed = diesel::delete(sessions::table.filter(sessions::id.eq_any(expired)))
                 .execute(connection)
                 .await?;
-            Ok(counted(removed))
+            Ok(to_u32(removed))
         })
     }
 
@@ -135,7 +135,7 @@ impl RetentionStore for Store {
             let empty: Vec<Vec<u8>> = held_by_nobody!(empty).load(connection).await?;
             let of_these = sign_in_throttle::table.filter(sign_in_throttle::bucket.eq_any(empty));
             let removed = diesel::delete(of_these).execute(connection).await?;
-            Ok(counted(removed))
+            Ok(to_u32(removed))
         })
     }
 
@@ -145,16 +145,16 @@ impl RetentionStore for Store {
         before: DateTime<Utc>,
         at_most: u32,
         event: Option<AuditEvent>,
-    ) -> Result<u32, RemoveOutlivedError> {
+    ) -> Result<u32, RetentionError> {
         change!(self, |connection| {
             if !retention::may_remove_events(connection).await? {
-                return Err(Abort::Refused(RemoveOutlivedError::NotAllowed));
+                return Err(Abort::Refused(RetentionError::NotAllowed));
             }
             let Some(first_kept) = least_id_at(before) else {
                 return Ok(0);
             };
             // An advisory lock, because row locks require the privilege to update events.
-            if !retention::take(connection, Turn::AuditEvents).await? {
+            if !retention::try_lock(connection, AdvisoryLock::AuditEvents).await? {
                 return Ok(0);
             }
             // The primary key finds the oldest events. Identifiers come from several clocks, so one may be later than
@@ -163,21 +163,21 @@ impl RetentionStore for Store {
             let old: Vec<StoredId> = audit_events::table
                 .filter(audit_events::id.lt(StoredId(first_kept)))
                 .filter(audit_events::occurred_at.lt(StoredMoment::from(before)))
-                .filter(retention::is_older_than_triggers_keep())
+                .filter(retention::is_past_trigger_retention())
                 .order(audit_events::id)
                 .limit(i64::from(at_most))
                 .select(audit_events::id)
                 .load(connection)
                 .await?;
-            retention::let_events_go(connection, before).await?;
+            retention::allow_event_removal(connection, before).await?;
             let removed = diesel::delete(audit_events::table.filter(audit_events::id.eq_any(old)))
                 .execute(connection)
                 .await?;
-            retention::keep_events(connection).await?;
+            retention::forbid_event_removal(connection).await?;
             if let Some(event) = event.filter(|_| removed > 0) {
                 write_event(connection, event).await?;
             }
-            Ok(counted(removed))
+            Ok(to_u32(removed))
         })
     }
 }

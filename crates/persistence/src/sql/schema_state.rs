@@ -9,7 +9,7 @@ use diesel::prelude::{OptionalExtension, QueryDsl, QueryResult};
 use keyward_domain::ports::StorageError;
 
 use super::dialect::{
-    Connection, Database, Pipelined, RunQueryDsl, Store, has_table, prepared_once, together,
+    Connection, Database, Pipelined, RunQueryDsl, Store, has_table, pipeline, prepared_once,
 };
 use super::schema::schema_compatibility;
 use crate::abort::Abort;
@@ -20,8 +20,8 @@ impl Store {
     /// For tests: a store that also knows the migrations of a future version in this folder.
     #[cfg(feature = "testing")]
     #[must_use]
-    pub fn with_migrations_to_come(mut self, folder: &Path) -> Self {
-        self.migrations = self.migrations.and_to_come(folder);
+    pub fn with_future_migrations(mut self, folder: &Path) -> Self {
+        self.migrations = self.migrations.with_future(folder);
         self
     }
 
@@ -49,12 +49,12 @@ pub(crate) async fn schema_state(
     connection: &mut Connection,
     known: &KnownMigrations,
 ) -> Result<SchemaState, Abort<Infallible>> {
-    let (is_migrated, is_versioned) = together!(
+    let (is_migrated, is_versioned) = pipeline!(
         connection,
         has_table(connection, "__diesel_schema_migrations"),
         has_table(connection, "schema_compatibility"),
     );
-    let (applied, minimum_reader) = together!(
+    let (applied, minimum_reader) = pipeline!(
         connection,
         applied_versions(connection, is_migrated),
         minimum_reader(connection, is_versioned),

@@ -17,27 +17,27 @@ use super::schema::sign_in_throttle;
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredMoment;
-use crate::not_taken::NotTaken;
+use crate::not_counted::NotCounted;
 
 #[async_trait]
 impl SignInThrottle for Store {
-    async fn take(
+    async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        let looked_at = buckets.clone();
-        let taken = self.change_after_look(
-            move |connection| Box::pin(look_at(connection, looked_at, now)),
+        let checked = buckets.clone();
+        let taken = self.change_after_precheck(
+            move |connection| Box::pin(find_full_bucket(connection, checked, now)),
             Claim::SigningIn,
             for_any_connection(move |connection| {
                 Box::pin(async move {
                     begin(connection).await?;
-                    take(connection, &buckets, now).await
+                    count_attempt(connection, &buckets, now).await
                 })
             }),
         );
-        NotTaken::full_bucket(taken.await)
+        NotCounted::full_bucket(taken.await)
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
@@ -53,29 +53,29 @@ impl LimitedAuditLog for Store {
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        let looked_at = limits.clone();
-        let recorded = self.change_after_look(
-            move |connection| Box::pin(look_at(connection, looked_at, now)),
+        let checked = limits.clone();
+        let recorded = self.change_after_precheck(
+            move |connection| Box::pin(find_full_bucket(connection, checked, now)),
             Claim::SigningIn,
             for_any_connection(move |connection| {
                 Box::pin(async move {
                     begin(connection).await?;
-                    take(connection, &limits, now).await?;
+                    count_attempt(connection, &limits, now).await?;
                     Ok(write_events(connection, events).await?)
                 })
             }),
         );
-        NotTaken::full_bucket(recorded.await)
+        NotCounted::full_bucket(recorded.await)
     }
 }
 
 /// Reads whether one of the buckets is full. So a refused attempt writes nothing and, on SQLite, never acquires the
 /// write lock that revocations need. A full bucket is a final answer; if none is full, the transaction checks again.
-async fn look_at(
+async fn find_full_bucket(
     connection: &mut Connection,
     buckets: Vec<ThrottleBucket>,
     now: DateTime<Utc>,
-) -> Result<Option<Result<(), NotTaken>>, Abort<Infallible>> {
+) -> Result<Option<Result<(), NotCounted>>, Abort<Infallible>> {
     let keys: Vec<&[u8]> = buckets
         .iter()
         .map(|bucket| bucket.as_bytes().as_slice())
@@ -88,20 +88,20 @@ async fn look_at(
     let kept: HashMap<Vec<u8>, StoredMoment> = kept.into_iter().collect();
     for bucket in buckets {
         let empty_at = kept.get(bucket.as_bytes().as_slice()).copied();
-        let empty_at = empty_at.map(told).transpose()?;
+        let empty_at = empty_at.map(timestamp).transpose()?;
         if let Some(full) = FullBucket::check(bucket, empty_at, now) {
-            return Ok(Some(Err(NotTaken::Full(full))));
+            return Ok(Some(Err(NotCounted::Full(full))));
         }
     }
     Ok(None)
 }
 
 /// Counts the attempt in all buckets. If one is full, the transaction is rolled back and counts in none.
-async fn take(
+async fn count_attempt(
     connection: &mut Connection,
     buckets: &[ThrottleBucket],
     now: DateTime<Utc>,
-) -> Result<(), Abort<NotTaken>> {
+) -> Result<(), Abort<NotCounted>> {
     for bucket in buckets {
         let key = bucket.as_bytes().as_slice();
         // Locks the bucket's row, which is inserted if missing, so that concurrent attempts are serialized. A bucket
@@ -117,7 +117,7 @@ async fn take(
             .returning(sign_in_throttle::empty_at)
             .get_result(connection)
             .await?;
-        let empty_at = NotTaken::check(*bucket, Some(told(empty_at)?), now)?;
+        let empty_at = NotCounted::check(*bucket, Some(timestamp(empty_at)?), now)?;
         keep(connection, bucket, empty_at).await?;
     }
     Ok(())
@@ -132,7 +132,7 @@ async fn give_back(
             .filter(sign_in_throttle::bucket.eq(bucket.as_bytes().as_slice()))
             .select(sign_in_throttle::empty_at);
         let empty_at: Option<StoredMoment> = locked!(of_bucket).get_result(connection).await.optional()?;
-        if let Some(empty_at) = empty_at.map(told).transpose()? {
+        if let Some(empty_at) = empty_at.map(timestamp).transpose()? {
             keep(connection, &bucket, bucket.give_back(empty_at)).await?;
         }
     }
@@ -153,6 +153,6 @@ async fn keep(
 }
 
 /// An unreadable timestamp is an error, since nothing can be counted from it.
-fn told(moment: StoredMoment) -> Result<DateTime<Utc>, StorageError> {
+fn timestamp(moment: StoredMoment) -> Result<DateTime<Utc>, StorageError> {
     moment.0.map_err(|error| StorageError::Defect(error.into()))
 }

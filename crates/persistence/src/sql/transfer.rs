@@ -9,10 +9,10 @@ use keyward_domain::ports::StorageError;
 use super::dialect::{Connection, RunQueryDsl, import, insert_all, moved, storage_error, streamed};
 use super::schema;
 use crate::abort::Abort;
-use crate::retention::LAST_LOOK_OF_IMPORT;
+use crate::retention::RESET_RETENTION_CLOCK;
 use crate::transfer::records::*;
 use crate::transfer::{
-    Arrival, BATCH, Batch, Counts, ImportError, Row, RowReceiver, RowSender, cannot_read, with_tables,
+    BATCH, Batch, Counts, ImportError, ImportItem, Row, RowReceiver, RowSender, cannot_read, with_tables,
 };
 
 macro_rules! define {
@@ -64,7 +64,7 @@ pub(crate) async fn receive(
     connection: &mut Connection,
     rows: &mut RowReceiver,
 ) -> Result<Counts, Abort<ImportError>> {
-    import::keep_others_out(connection).await?;
+    import::lock_tables(connection).await?;
     // The initial installation row, before any setup, is replaced by the imported one.
     let not_begun = schema::installation::table
         .filter(schema::installation::set_up_at.is_null())
@@ -73,17 +73,19 @@ pub(crate) async fn receive(
     if !is_empty(connection).await? {
         return Err(Abort::Refused(ImportError::NotEmpty));
     }
-    let aside = import::set_indexes_aside(connection).await?;
+    let aside = import::drop_indexes(connection).await?;
     loop {
         match rows
             .next()
             .await
             .map_err(|invalid| Abort::Refused(invalid.into()))?
         {
-            Arrival::Rows(batch) => receive_batch(connection, &batch).await?,
-            Arrival::End(counts) => {
-                import::put_indexes_back(connection, aside).await?;
-                diesel::sql_query(LAST_LOOK_OF_IMPORT).execute(connection).await?;
+            ImportItem::Rows(batch) => receive_batch(connection, &batch).await?,
+            ImportItem::End(counts) => {
+                import::recreate_indexes(connection, aside).await?;
+                diesel::sql_query(RESET_RETENTION_CLOCK)
+                    .execute(connection)
+                    .await?;
                 return Ok(counts);
             }
         }

@@ -14,7 +14,7 @@ use super::store::SqliteStore;
 use crate::abort::{Abort, TooSlow};
 use crate::claim::Claim;
 use crate::progress::{Progress, settled};
-use crate::{looked, task};
+use crate::{precheck, task};
 
 impl SqliteStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -57,9 +57,9 @@ impl SqliteStore {
     /// Like [`Self::change_blocking_with`], but first runs a read that may already know the answer, without the write
     /// lock. A read that fails or is late decides nothing; its time counts towards the change's deadline. The change is
     /// made even if the caller stops waiting during the read.
-    pub(super) async fn change_blocking_after_look<T, E, L, W>(
+    pub(super) async fn change_blocking_after_precheck<T, E, L, W>(
         &self,
-        look: L,
+        precheck: L,
         claim: Claim,
         work: W,
     ) -> Result<T, E>
@@ -72,8 +72,8 @@ impl SqliteStore {
         let begun = Instant::now();
         let store = self.clone();
         let changing = task::spawn(async move {
-            let look_by = begun + looked::patience(store.timeouts.answer);
-            match timeout_at(look_by, store.read_blocking(look)).await {
+            let precheck_deadline = begun + precheck::time_budget(store.timeouts.answer);
+            match timeout_at(precheck_deadline, store.read_blocking(precheck)).await {
                 Ok(Ok(Some(answer))) => answer,
                 Ok(Ok(None) | Err(_)) | Err(_) => store.change_begun(begun, claim, work).await,
             }
@@ -98,13 +98,11 @@ impl SqliteStore {
     {
         let answer_by = begun + self.timeouts.answer;
         let progress = Arc::new(Progress::default());
-        let mut task = task::spawn(self.clone().when_it_is_its_turn(
-            answer_by,
-            Arc::clone(&progress),
-            claim,
-            work,
-            again,
-        ));
+        let mut task =
+            task::spawn(
+                self.clone()
+                    .run_in_order(answer_by, Arc::clone(&progress), claim, work, again),
+            );
         if let Ok(finished) = timeout_at(answer_by, &mut task).await {
             return settled(finished, &progress);
         }
@@ -119,7 +117,7 @@ impl SqliteStore {
 
     /// Changes of this process queue here in order of arrival. SQLite's own busy handler is unfair, so some would
     /// starve.
-    async fn when_it_is_its_turn<T, E, W>(
+    async fn run_in_order<T, E, W>(
         self,
         answer_by: Instant,
         progress: Arc<Progress>,

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, OptionalExtension, QueryDsl, QueryResult};
 use diesel::result::Error as QueryError;
-use keyward_domain::id::ConsumerId;
+use keyward_domain::id::MembershipId;
 use keyward_domain::rate::Rate;
 
 use super::dialect::{Pipelined, RunQueryDsl};
@@ -15,7 +15,7 @@ use crate::columns::{StoredId, StoredMoment};
 /// writer, so nothing is counted between the statements.
 pub(super) async fn count_change(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     changes: Rate,
     at: DateTime<Utc>,
 ) -> QueryResult<bool> {

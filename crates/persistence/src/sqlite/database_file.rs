@@ -18,15 +18,15 @@ use super::errors::{
     CANNOT_OPEN, is_busy, is_damaged, is_full, is_io, is_not_a_database, lacks_access, storage_error,
 };
 use super::file_identity::FileIdentity;
+use super::not_cancelled;
 use super::open_error::OpenError;
 use super::reserve::Reserve;
-use super::still_awaited;
 use crate::claim::Claim;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
 /// The size to which the write-ahead log is truncated after a checkpoint. One long read or one import lets the log
 /// grow, and SQLite would never shrink it.
-const MOST_BYTES_OF_AN_EMPTY_LOG: u64 = 16 * 1024 * 1024;
+const MAX_EMPTY_LOG_BYTES: u64 = 16 * 1024 * 1024;
 /// How long to wait for other processes that open the same new file.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
 
@@ -214,7 +214,7 @@ impl DatabaseFile {
         connection.batch_execute(&setup_sql(access, busy_timeout))?;
         connection.batch_execute(&self.temporary_files_sql(access))?;
         // Changes use the same queries as reads, and are never cancelled.
-        still_awaited::register(&mut connection, || true)?;
+        not_cancelled::register(&mut connection, || true)?;
         Ok(connection)
     }
 
@@ -250,7 +250,7 @@ fn setup_sql(access: Access, busy_timeout: Duration) -> String {
     };
     format!(
         "PRAGMA busy_timeout = {}; PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; \
-         PRAGMA journal_size_limit = {MOST_BYTES_OF_AN_EMPTY_LOG}; PRAGMA query_only = {query_only}",
+         PRAGMA journal_size_limit = {MAX_EMPTY_LOG_BYTES}; PRAGMA query_only = {query_only}",
         busy_timeout.as_millis()
     )
 }
@@ -306,7 +306,7 @@ mod tests {
     use diesel::prelude::{QueryableByName, RunQueryDsl};
     use diesel::sql_types::BigInt;
 
-    use super::{Access, DatabaseFile, MOST_BYTES_OF_AN_EMPTY_LOG};
+    use super::{Access, DatabaseFile, MAX_EMPTY_LOG_BYTES};
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     #[derive(QueryableByName)]
@@ -369,13 +369,13 @@ mod tests {
         for _ in 0..20 {
             writer.batch_execute(grow).unwrap();
         }
-        assert!(bytes_of_log() > MOST_BYTES_OF_AN_EMPTY_LOG, "{}", bytes_of_log());
+        assert!(bytes_of_log() > MAX_EMPTY_LOG_BYTES, "{}", bytes_of_log());
         reader.batch_execute("COMMIT").unwrap();
         // One commit puts the log into the database, and the next one begins it anew.
         for _ in 0..2 {
             writer.batch_execute("INSERT INTO events VALUES (NULL)").unwrap();
         }
-        assert!(bytes_of_log() <= MOST_BYTES_OF_AN_EMPTY_LOG, "{}", bytes_of_log());
+        assert!(bytes_of_log() <= MAX_EMPTY_LOG_BYTES, "{}", bytes_of_log());
     }
 
     #[test]

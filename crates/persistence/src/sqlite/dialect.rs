@@ -13,8 +13,8 @@ use super::schema::api_keys;
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::count_change::count_change;
 pub(super) use super::errors::storage_error;
+pub(super) use super::key_tree::{ancestor_chain, some_below, some_between, valid_from, valid_in_chain};
 pub(super) use super::leaving::valid_keys_of_member;
-pub(super) use super::lineage::{line_above, some_below, some_between, valid_from, valid_in_line};
 pub(super) use super::listed::listed;
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
@@ -29,7 +29,7 @@ pub(super) use diesel::sqlite::Sqlite as Database;
 pub(super) type Pipelined<'c> = &'c mut Connection;
 
 /// Runs several statements one after the other.
-macro_rules! together {
+macro_rules! pipeline {
     ($connection:ident, $($asked:expr),+ $(,)?) => {
         ($($asked.await?),+)
     };
@@ -63,12 +63,12 @@ macro_rules! locked_by_nobody {
     };
 }
 
-/// A query that may scan many rows. It is cancelled when its caller stops waiting: see [`still_awaited`].
+/// A query that may scan many rows. It is cancelled when its caller stops waiting: see [`not_cancelled`].
 ///
-/// [`still_awaited`]: super::still_awaited
-macro_rules! awaited {
+/// [`not_cancelled`]: super::not_cancelled
+macro_rules! cancellable {
     ($query:expr, $row:expr) => {
-        diesel::QueryDsl::filter($query, $crate::sqlite::still_awaited::still_awaited($row))
+        diesel::QueryDsl::filter($query, $crate::sqlite::not_cancelled::not_cancelled($row))
     };
 }
 
@@ -108,8 +108,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    awaited, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody, newest,
-    of_organization, together,
+    cancellable, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody,
+    newest, of_organization, pipeline,
 };
 
 /// The rows of a table in export order. The importing database renumbers audit events in this order.

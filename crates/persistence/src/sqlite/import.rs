@@ -8,7 +8,7 @@ use diesel::sql_types::Text;
 pub(super) const ROWS_AT_ONCE: usize = 1;
 
 /// Does nothing: the import holds SQLite's write lock.
-pub(super) async fn keep_others_out(_: &mut SqliteConnection) -> QueryResult<()> {
+pub(super) async fn lock_tables(_: &mut SqliteConnection) -> QueryResult<()> {
     Ok(())
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Index {
 
 /// Drops the non-unique indexes until the rows are imported: building an index of all rows at once takes a fraction of
 /// the time of updating it row by row. Unique indexes stay, so that a duplicate is reported with its line.
-pub(super) async fn set_indexes_aside(connection: &mut SqliteConnection) -> QueryResult<Vec<Index>> {
+pub(super) async fn drop_indexes(connection: &mut SqliteConnection) -> QueryResult<Vec<Index>> {
     let indexes: Vec<Index> = diesel::sql_query(
         "SELECT name, sql FROM sqlite_schema
          WHERE type = 'index' AND sql IS NOT NULL AND sql NOT LIKE 'CREATE UNIQUE %' ORDER BY rowid",
@@ -36,7 +36,7 @@ pub(super) async fn set_indexes_aside(connection: &mut SqliteConnection) -> Quer
     Ok(indexes)
 }
 
-pub(super) async fn put_indexes_back(
+pub(super) async fn recreate_indexes(
     connection: &mut SqliteConnection,
     indexes: Vec<Index>,
 ) -> QueryResult<()> {

@@ -39,7 +39,7 @@ pub(super) async fn valid_keys_of_member(
              SELECT api_keys.id, api_keys.last_used_at
              FROM api_keys JOIN memberships ON memberships.id = api_keys.consumer_id
              WHERE api_keys.consumer_id = ? AND memberships.organization_id = ? AND {valid}
-                 AND still_awaited(api_keys.id)
+                 AND not_cancelled(api_keys.id)
          )
          SELECT
              id,

@@ -98,11 +98,11 @@ impl SqliteStore {
     ///
     /// # Errors
     /// See [`MigrateError`].
-    pub async fn look(&self) -> Result<SchemaState, MigrateError> {
+    pub async fn inspect_schema(&self) -> Result<SchemaState, MigrateError> {
         let known = self.migrations.clone();
         self.blocking(move |file| {
             let mut connection = file.connect_patiently(Access::Read, WAIT_FOR_OTHER_PROCESS)?;
-            look(&mut connection, &known)
+            inspect_schema(&mut connection, &known)
         })
         .await
     }
@@ -213,14 +213,17 @@ fn state_to_migrate(
     connection: &mut SqliteConnection,
     known: &KnownMigrations,
 ) -> Result<SchemaState, MigrateError> {
-    match look(connection, known)? {
+    match inspect_schema(connection, known)? {
         SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema { version: newest }),
         SchemaState::TooOld { newest } => Err(TooOld::with(&newest).into()),
         state => Ok(state),
     }
 }
 
-fn look(connection: &mut SqliteConnection, known: &KnownMigrations) -> Result<SchemaState, MigrateError> {
+fn inspect_schema(
+    connection: &mut SqliteConnection,
+    known: &KnownMigrations,
+) -> Result<SchemaState, MigrateError> {
     Ok(at_once(Box::pin(schema_state(connection, known)))?)
 }
 

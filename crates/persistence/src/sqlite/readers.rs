@@ -9,65 +9,65 @@ use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 
 use super::database_file::{Access, DatabaseFile};
 use super::errors::storage_error;
-use super::still_awaited;
+use super::not_cancelled;
 
 /// After this time, a read counts as slow and no longer occupies a fast slot. Nearly all reads take a millisecond.
-pub(super) const IN_THE_WAY: Duration = Duration::from_millis(100);
+pub(super) const SLOW_AFTER: Duration = Duration::from_millis(100);
 
 /// The number of slow slots per fast slot.
-const ASIDE: usize = 2;
+const SLOW_SLOTS_PER_FAST: usize = 2;
 
 /// Read connections, opened on demand: never more than there are slots.
 pub(super) struct Readers {
     /// Limits the reads that are not slow yet.
-    front: Arc<Semaphore>,
+    fast_slots: Arc<Semaphore>,
     /// Limits the slow reads, so that other reads need not wait for them.
-    aside: Arc<Semaphore>,
+    slow_slots: Arc<Semaphore>,
     idle: Mutex<Vec<Reader>>,
 }
 
 /// A read connection, whose statements are cancelled when their caller stops waiting.
 pub(super) struct Reader {
     pub(super) connection: SqliteConnection,
-    asker: Arc<Mutex<Weak<Asker>>>,
+    waiter: Arc<Mutex<Weak<Waiter>>>,
 }
 
-/// The caller that waits for a read. When this is dropped, the read is cancelled: see [`still_awaited`].
-pub(super) struct Asker;
+/// The caller that waits for a read. When this is dropped, the read is cancelled: see [`not_cancelled`].
+pub(super) struct Waiter;
 
 /// The slot of a running read, fast at first.
-pub(super) struct Place(Mutex<OwnedSemaphorePermit>);
+pub(super) struct ReadSlot(Mutex<OwnedSemaphorePermit>);
 
 impl Readers {
-    pub(super) fn new(in_front: usize) -> Self {
+    pub(super) fn new(fast_slots: usize) -> Self {
         Self {
-            front: Arc::new(Semaphore::new(in_front)),
-            aside: Arc::new(Semaphore::new(ASIDE * in_front)),
+            fast_slots: Arc::new(Semaphore::new(fast_slots)),
+            slow_slots: Arc::new(Semaphore::new(SLOW_SLOTS_PER_FAST * fast_slots)),
             idle: Mutex::new(Vec::new()),
         }
     }
 
     /// Acquires a fast slot, in order of arrival.
-    pub(super) async fn place(&self) -> Result<Place, AcquireError> {
-        let permit = Arc::clone(&self.front).acquire_owned().await?;
-        Ok(Place(Mutex::new(permit)))
+    pub(super) async fn slot(&self) -> Result<ReadSlot, AcquireError> {
+        let permit = Arc::clone(&self.fast_slots).acquire_owned().await?;
+        Ok(ReadSlot(Mutex::new(permit)))
     }
 
     /// Moves a slow read from its fast slot to a slow one, if one is free, so that another read can start.
-    pub(super) fn step_aside(&self, place: &Place) {
-        if let Ok(aside) = Arc::clone(&self.aside).try_acquire_owned() {
-            *place.0.lock().unwrap_or_else(PoisonError::into_inner) = aside;
+    pub(super) fn move_to_slow_slots(&self, slot: &ReadSlot) {
+        if let Ok(slow_slots) = Arc::clone(&self.slow_slots).try_acquire_owned() {
+            *slot.0.lock().unwrap_or_else(PoisonError::into_inner) = slow_slots;
         }
     }
 
     /// Acquires a connection for this caller.
-    pub(super) fn take(&self, file: &DatabaseFile, asker: Weak<Asker>) -> Result<Reader, StorageError> {
+    pub(super) fn take(&self, file: &DatabaseFile, waiter: Weak<Waiter>) -> Result<Reader, StorageError> {
         let idle = self.idle().pop();
         let reader = match idle {
             Some(reader) => reader,
             None => Reader::open(file)?,
         };
-        *reader.asker.lock().unwrap_or_else(PoisonError::into_inner) = asker;
+        *reader.waiter.lock().unwrap_or_else(PoisonError::into_inner) = waiter;
         Ok(reader)
     }
 
@@ -84,14 +84,14 @@ impl Readers {
 impl Reader {
     fn open(file: &DatabaseFile) -> Result<Self, StorageError> {
         let mut connection = file.connect(Access::Read)?;
-        let asker = Arc::new(Mutex::new(Weak::new()));
-        let asked_by = Arc::clone(&asker);
+        let waiter = Arc::new(Mutex::new(Weak::new()));
+        let asked_by = Arc::clone(&waiter);
         let is_awaited = move || {
-            let asker: &Weak<Asker> = &asked_by.lock().unwrap_or_else(PoisonError::into_inner);
-            asker.strong_count() > 0
+            let waiter: &Weak<Waiter> = &asked_by.lock().unwrap_or_else(PoisonError::into_inner);
+            waiter.strong_count() > 0
         };
-        still_awaited::register(&mut connection, is_awaited).map_err(storage_error)?;
-        Ok(Self { connection, asker })
+        not_cancelled::register(&mut connection, is_awaited).map_err(storage_error)?;
+        Ok(Self { connection, waiter })
     }
 }
 
@@ -103,7 +103,7 @@ mod tests {
     use diesel::sql_types::BigInt;
     use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
     use keyward_domain::audit::Actor;
-    use keyward_domain::id::{ApiKeyId, ConsumerId};
+    use keyward_domain::id::{ApiKeyId, MembershipId};
     use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageError};
     use keyward_domain::testing::Builder;
     use tokio::time::{Instant, sleep, timeout};
@@ -124,7 +124,7 @@ mod tests {
         read(
             &store,
             "WITH RECURSIVE endless AS (
-                 SELECT 1 AS number UNION ALL SELECT 1 FROM endless WHERE still_awaited(CAST(number AS BLOB))
+                 SELECT 1 AS number UNION ALL SELECT 1 FROM endless WHERE not_cancelled(CAST(number AS BLOB))
              ) SELECT count(*) AS number FROM endless",
         )
         .await
@@ -154,7 +154,7 @@ mod tests {
         descendants: DescendantKeys,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let (consumer, key) = (
-            ConsumerId::from_uuid(Uuid::nil()),
+            MembershipId::from_uuid(Uuid::nil()),
             ApiKeyId::from_uuid(Uuid::nil()),
         );
         let act = make.act(Actor::Administrator);
@@ -168,8 +168,8 @@ mod tests {
         let (mut store, make) = (scene(&directory).await, Builder::new(1));
         store.timeouts.answer = Duration::from_secs(8);
         let mut stalled = Vec::new();
-        while store.readers.front.available_permits() > 0 {
-            stalled.push(store.readers.place().await.unwrap());
+        while store.readers.fast_slots.available_permits() > 0 {
+            stalled.push(store.readers.slot().await.unwrap());
         }
         assert_eq!(
             revoke(&store, &make, DescendantKeys::Keep).await.unwrap().len(),
@@ -187,7 +187,7 @@ mod tests {
     async fn no_revocation_fails_because_reads_fail() {
         let directory = TemporaryDirectory::new();
         let (store, make) = (scene(&directory).await, Builder::new(1));
-        store.readers.front.close();
+        store.readers.fast_slots.close();
         assert!(quick(&store).await.is_err());
         assert_eq!(
             revoke(&store, &make, DescendantKeys::Keep).await.unwrap().len(),
@@ -202,8 +202,8 @@ mod tests {
     async fn all_places_are_free(store: &SqliteStore) {
         let free = async {
             while (
-                store.readers.front.available_permits(),
-                store.readers.aside.available_permits(),
+                store.readers.fast_slots.available_permits(),
+                store.readers.slow_slots.available_permits(),
             ) != (4, 8)
             {
                 sleep(Duration::from_millis(5)).await;

@@ -102,16 +102,21 @@ impl Store {
         self.change(claim, work).await
     }
 
-    /// The same, after a [read](Self::change_blocking_after_look) that may already know the answer.
-    pub(super) async fn change_after_look<T, E, L, W>(&self, look: L, claim: Claim, work: W) -> Result<T, E>
+    /// The same, after a [read](Self::change_blocking_after_precheck) that may already know the answer.
+    pub(super) async fn change_after_precheck<T, E, L, W>(
+        &self,
+        precheck: L,
+        claim: Claim,
+        work: W,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
         L: Work<Connection, Option<Result<T, E>>, Infallible>,
         W: Work<Connection, T, E> + Clone,
     {
-        self.change_blocking_after_look(
-            move |connection| at_once(look(connection)),
+        self.change_blocking_after_precheck(
+            move |connection| at_once(precheck(connection)),
             claim,
             move |connection| at_once(work(connection)),
         )
@@ -120,14 +125,14 @@ impl Store {
 
     /// Makes a change that may not use the reserve, unless a read finds that it is refused; the read does not need the
     /// write lock.
-    pub(super) async fn change_unless_refused<T, E, L, W>(&self, look: L, work: W) -> Result<T, E>
+    pub(super) async fn change_unless_refused<T, E, L, W>(&self, precheck: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
         L: Work<Connection, Option<Result<T, E>>, Infallible>,
         W: Work<Connection, T, E> + Clone,
     {
-        self.change_after_look(look, Claim::Nothing, work).await
+        self.change_after_precheck(precheck, Claim::Nothing, work).await
     }
 }
 

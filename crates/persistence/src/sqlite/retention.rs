@@ -11,13 +11,13 @@ use uuid::Uuid;
 use super::dialect::{Connection, RunQueryDsl};
 use super::schema::{api_keys, audit_events_removal};
 use crate::columns::{StoredId, StoredMoment};
-use crate::retention::{Below, KeyOf, Turn};
+use crate::retention::{AdvisoryLock, KeyAndParent, KeyOf};
 
-pub(super) async fn take(_: &mut Connection, _: Turn) -> QueryResult<bool> {
+pub(super) async fn try_lock(_: &mut Connection, _: AdvisoryLock) -> QueryResult<bool> {
     Ok(true)
 }
 
-pub(super) async fn take_in_turn(_: &mut Connection, _: Turn) -> QueryResult<()> {
+pub(super) async fn lock(_: &mut Connection, _: AdvisoryLock) -> QueryResult<()> {
     Ok(())
 }
 
@@ -30,13 +30,16 @@ pub(super) async fn may_remove_events(_: &mut Connection) -> QueryResult<bool> {
     Ok(true)
 }
 
-pub(super) fn is_older_than_triggers_keep() -> SqlLiteral<Bool> {
+pub(super) fn is_past_trigger_retention() -> SqlLiteral<Bool> {
     sql("occurred_at < (unixepoch('now') - 30 * 86400) * 1000")
 }
 
 /// While this row exists, the trigger allows deletion of events from before its time; no other transaction ever sees
 /// the row.
-pub(super) async fn let_events_go(connection: &mut Connection, before: DateTime<Utc>) -> QueryResult<()> {
+pub(super) async fn allow_event_removal(
+    connection: &mut Connection,
+    before: DateTime<Utc>,
+) -> QueryResult<()> {
     diesel::insert_into(audit_events_removal::table)
         .values(audit_events_removal::removable_before.eq(StoredMoment::from(before)))
         .execute(connection)
@@ -44,7 +47,7 @@ pub(super) async fn let_events_go(connection: &mut Connection, before: DateTime<
         .map(drop)
 }
 
-pub(super) async fn keep_events(connection: &mut Connection) -> QueryResult<()> {
+pub(super) async fn forbid_event_removal(connection: &mut Connection) -> QueryResult<()> {
     diesel::delete(audit_events_removal::table)
         .execute(connection)
         .await
@@ -71,15 +74,15 @@ pub(super) async fn never_revoked_keys(
             .order(api_keys::id.desc())
             .select((
                 api_keys::id,
-                api_keys::adopted_by_key_id,
+                api_keys::retained_parent_key_id,
                 api_keys::created_by_key_id,
             ));
         let keys = diesel::RunQueryDsl::load_iter::<_, DefaultLoadingMode>(keys, connection)?;
         for key in keys.take(missing) {
-            let (id, adopted_by, created_by): (StoredId, Option<StoredId>, Option<StoredId>) = key?;
+            let (id, retained_parent_id, created_by): (StoredId, Option<StoredId>, Option<StoredId>) = key?;
             found.push(KeyOf {
                 consumer: *consumer,
-                below: (id.0, adopted_by.or(created_by).map(|above| above.0)),
+                below: (id.0, retained_parent_id.or(created_by).map(|above| above.0)),
             });
         }
     }
@@ -91,10 +94,13 @@ pub(super) async fn lock_keys(_: &mut Connection, _: &[Uuid]) -> QueryResult<()>
 }
 
 /// Sets each key's retained parent; none if that key was purged before.
-pub(super) async fn adopt(connection: &mut Connection, adoptions: Vec<Below>) -> QueryResult<()> {
-    for (key, above) in adoptions {
+pub(super) async fn set_retained_parents(
+    connection: &mut Connection,
+    new_parents: Vec<KeyAndParent>,
+) -> QueryResult<()> {
+    for (key, above) in new_parents {
         diesel::sql_query(
-            "UPDATE api_keys SET adopted_by_key_id = (SELECT above.id FROM api_keys above WHERE above.id = ?)
+            "UPDATE api_keys SET retained_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = ?)
              WHERE id = ?",
         )
         .bind::<Nullable<Binary>, _>(above.map(StoredId))

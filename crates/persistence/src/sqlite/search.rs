@@ -11,7 +11,7 @@ diesel::define_sql_function! {
 
 /// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which is checked
 /// afterwards.
-const MOST_GRAMS: usize = 32;
+const MAX_GRAMS: usize = 32;
 
 /// The FTS5 query over `api_key_grams` for the organization's texts that contain the term. It may match other texts
 /// too.
@@ -21,7 +21,7 @@ pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
     if term.len() < 3 {
         return format!("{}*", gram(term.as_bytes()));
     }
-    let grams = term.as_bytes().windows(3).take(MOST_GRAMS).map(gram);
+    let grams = term.as_bytes().windows(3).take(MAX_GRAMS).map(gram);
     grams.collect::<Vec<_>>().join(" AND ")
 }
 

@@ -12,7 +12,7 @@ use super::config::SqliteConfig;
 use super::database_file::DatabaseFile;
 use super::errors::storage_error;
 use super::open_error::OpenError;
-use super::readers::{Asker, IN_THE_WAY, Readers};
+use super::readers::{Readers, SLOW_AFTER, Waiter};
 use crate::abort::{Abort, TooSlow};
 use crate::known_migrations::KnownMigrations;
 use crate::task;
@@ -66,18 +66,18 @@ impl SqliteStore {
         Q: FnOnce(&mut SqliteConnection) -> Result<T, Abort<Infallible>> + Send + 'static,
     {
         let deadline = Instant::now() + self.timeouts.answer;
-        let place = match timeout_at(deadline, self.readers.place()).await {
-            Ok(Ok(place)) => Arc::new(place),
+        let slot = match timeout_at(deadline, self.readers.slot()).await {
+            Ok(Ok(slot)) => Arc::new(slot),
             Ok(Err(closed)) => return Err(StorageError::Defect(closed.into())),
             Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
         };
         // Dropped when this function returns or is cancelled, which cancels the read.
-        let asker = Arc::new(Asker);
-        let asked_by = Arc::downgrade(&asker);
+        let waiter = Arc::new(Waiter);
+        let asked_by = Arc::downgrade(&waiter);
         let (file, readers, taken) = (
             Arc::clone(&self.file),
             Arc::clone(&self.readers),
-            Arc::clone(&place),
+            Arc::clone(&slot),
         );
         let mut reading = task::spawn_blocking(move || {
             // Held until the connection is returned.
@@ -91,11 +91,11 @@ impl SqliteStore {
             }
             answer.map_err(|abort| abort.into_storage_error(storage_error))
         });
-        let soon = Instant::now() + IN_THE_WAY;
+        let soon = Instant::now() + SLOW_AFTER;
         let read = match timeout_at(soon.min(deadline), &mut reading).await {
             Ok(read) => Ok(read),
             Err(_) => {
-                self.readers.step_aside(&place);
+                self.readers.move_to_slow_slots(&slot);
                 timeout_at(deadline, reading).await
             }
         };

@@ -35,7 +35,7 @@ impl SqliteStore {
         tried.map_err(|error| {
             if is_slow(&error) {
                 TrialFailure::Slow(error)
-            } else if is_for_want_of_room(&error) {
+            } else if is_out_of_space(&error) {
                 TrialFailure::DiskFull(error)
             } else {
                 TrialFailure::Refused(error)
@@ -61,7 +61,7 @@ fn count_up(connection: &mut SqliteConnection) -> Result<(), Abort<StorageError>
     Ok(connection.batch_execute(&format!("PRAGMA user_version = {next}"))?)
 }
 
-fn is_for_want_of_room(error: &StorageError) -> bool {
+fn is_out_of_space(error: &StorageError) -> bool {
     let StorageError::Unavailable(source) = error else {
         return false;
     };

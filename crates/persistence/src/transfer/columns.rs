@@ -45,9 +45,9 @@ pub(crate) struct Bytes(pub(super) Vec<u8>);
 #[derive(Debug, Clone, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Text)]
 #[serde(transparent)]
-pub(crate) struct Words(pub(super) String);
+pub(crate) struct TextValue(pub(super) String);
 
-impl Words {
+impl TextValue {
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -176,7 +176,7 @@ as_in_postgres!(
     Id: UuidColumn as Uuid,
     Moment: Timestamptz as DateTime<Utc>,
     Bytes: Binary as Vec<u8>,
-    Words: Text as String,
+    TextValue: Text as String,
     Flag: Bool as bool,
     Number: Integer as i32
 );
@@ -228,14 +228,14 @@ impl FromSql<Binary, Sqlite> for Bytes {
     }
 }
 
-impl ToSql<Text, Sqlite> for Words {
+impl ToSql<Text, Sqlite> for TextValue {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(self.0.as_str());
         Ok(IsNull::No)
     }
 }
 
-impl FromSql<Text, Sqlite> for Words {
+impl FromSql<Text, Sqlite> for TextValue {
     fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
         let bytes = <Vec<u8> as FromSql<Binary, Sqlite>>::from_sql(value)?;
         Ok(Self(String::from_utf8(bytes).map_err(|_| Inexact::NotUtf8)?))
@@ -298,7 +298,7 @@ mod tests {
             assert_eq!(read_as::<Bytes>(bytes).as_deref(), Some(bytes));
         }
         let words = "\"\\u0000 \\n \u{202e}ﷺ 👩‍💻 \\\"\"";
-        assert_eq!(read_as::<Words>(words).as_deref(), Some(words));
+        assert_eq!(read_as::<TextValue>(words).as_deref(), Some(words));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use sha2::Digest;
 
 use super::error::InvalidExport;
 use super::format::{Before, FirstLine, LAST_LINE, LastLine};
-use super::rows::{Arrival, BATCH, Batch, RowsFromStream};
+use super::rows::{BATCH, Batch, ImportItem, RowsFromStream};
 use super::tables::Row;
 
 /// Far more than the longest row. A whole line is held in memory.
-const MOST_BYTES_OF_A_LINE: u64 = 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
 /// Reads an export until its end, an error, or the receiver is dropped.
 pub(super) fn read_all(
@@ -30,7 +30,7 @@ pub(super) fn read_all(
     };
     let mut arrival = export.first_line(of_this_version).and_then(|()| export.next());
     loop {
-        let goes_on = matches!(arrival, Ok(Arrival::Rows(_)));
+        let goes_on = matches!(arrival, Ok(ImportItem::Rows(_)));
         if rows.blocking_send(arrival).is_err() || !goes_on {
             return;
         }
@@ -66,7 +66,7 @@ impl<R: Read> Reading<R> {
         Ok(())
     }
 
-    fn next(&mut self) -> Result<Arrival, InvalidExport> {
+    fn next(&mut self) -> Result<ImportItem, InvalidExport> {
         let mut batch = Batch {
             first_line: self.number + 1,
             rows: Vec::new(),
@@ -86,7 +86,7 @@ impl<R: Read> Reading<R> {
         if batch.rows.is_empty() {
             self.end()
         } else {
-            Ok(Arrival::Rows(batch))
+            Ok(ImportItem::Rows(batch))
         }
     }
 
@@ -102,13 +102,13 @@ impl<R: Read> Reading<R> {
             .map_err(|problem| InvalidExport::UnreadableRow { line, problem })
     }
 
-    fn end(&mut self) -> Result<Arrival, InvalidExport> {
+    fn end(&mut self) -> Result<ImportItem, InvalidExport> {
         let last_line: LastLine = self.parse()?;
         if !last_line.fits(&self.before) {
             return Err(InvalidExport::Altered { line: self.number });
         }
         match self.input.fill_buf() {
-            Ok([]) => Ok(Arrival::End(self.before.rows)),
+            Ok([]) => Ok(ImportItem::End(self.before.rows)),
             Ok(_) => Err(InvalidExport::Continued {
                 line: self.number + 1,
             }),
@@ -121,13 +121,13 @@ impl<R: Read> Reading<R> {
         self.number += 1;
         self.input
             .by_ref()
-            .take(MOST_BYTES_OF_A_LINE)
+            .take(MAX_LINE_BYTES)
             .read_until(b'\n', &mut self.line)
             .map_err(InvalidExport::Unreadable)?;
         let line = self.number;
         if self.line.ends_with(b"\n") {
             Ok(())
-        } else if self.line.len() as u64 == MOST_BYTES_OF_A_LINE {
+        } else if self.line.len() as u64 == MAX_LINE_BYTES {
             Err(InvalidExport::LongLine { line })
         } else {
             Err(InvalidExport::CutOff { line })

@@ -4,7 +4,7 @@
 //! records with the catalogs of both databases. `as` names the domain parser that a text or bytes column must pass.
 
 mod check;
-mod together;
+mod cross_column;
 
 use std::net::IpAddr;
 use std::str::FromStr;
@@ -21,15 +21,15 @@ use keyward_domain::token::TokenHint;
 use keyward_domain::user::{DisplayName, Username};
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Bytes, Flag, Id, Moment, Number, Words};
+use super::columns::{Bytes, Flag, Id, Moment, Number, TextValue};
 use crate::stored_row::StoredRow;
 use crate::{postgres, sqlite};
-use check::{Key, Together, anything, browser_key, depth, digest, nonce};
+use check::{CrossColumnCheck, Key, browser_key, depth, digest, nonce, unchecked};
 
 /// Checks a column. Only a column that needs no parsing may omit `as`.
 macro_rules! look_at {
     ($column:ident of $record:ident, $row:ident) => {
-        check::as_it_is(&$row, stringify!($column), &$record.$column)?
+        check::verbatim(&$row, stringify!($column), &$record.$column)?
     };
     ($column:ident of $record:ident, $row:ident, $read:path) => {
         check::read(&$row, stringify!($column), &$record.$column, |content| {
@@ -75,7 +75,7 @@ macro_rules! records {
                     let row = StoredRow::new(stringify!($table), self.$key.name_of_row());
                     look_at!($key of self, row $(, $read_key)?);
                     $(look_at!($column of self, row $(, $read)?);)*
-                    self.check_together(&row)
+                    self.check_across_columns(&row)
                 }
             }
         )*
@@ -85,18 +85,18 @@ macro_rules! records {
 records! {
     Organization of organizations {
         id: Id,
-        slug: Words as Slug::parse,
-        name: Words as OrganizationName::from_storage,
+        slug: TextValue as Slug::parse,
+        name: TextValue as OrganizationName::from_storage,
         new_keys_manage_keys: Flag,
         created_at: Moment,
     }
 
     User of users {
         id: Id,
-        username: Words as Username::parse,
-        display_name: Words as DisplayName::from_storage,
-        search_text: Words as anything,
-        password_hash: Words as anything,
+        username: TextValue as Username::parse,
+        display_name: TextValue as DisplayName::from_storage,
+        search_text: TextValue as unchecked,
+        password_hash: TextValue as unchecked,
         created_at: Moment,
     }
 
@@ -104,7 +104,7 @@ records! {
         id: Id,
         organization_id: Id,
         user_id: Id,
-        role: Words as Role::from_word,
+        role: TextValue as Role::from_word,
         joined_at: Moment,
         ended_at: Option<Moment>,
         end_came_at: Option<Moment>,
@@ -116,9 +116,9 @@ records! {
         id: Id,
         organization_id: Id,
         digest: Bytes as digest,
-        invitee: Words as Invitee::from_storage,
-        role: Words as Role::from_word,
-        invited_by_kind: Words as anything,
+        invitee: TextValue as Invitee::from_storage,
+        role: TextValue as Role::from_word,
+        invited_by_kind: TextValue as unchecked,
         invited_by_id: Option<Id>,
         creation_nonce: Option<Bytes> as nonce,
         created_at: Moment,
@@ -131,8 +131,8 @@ records! {
     Project of projects {
         id: Id,
         organization_id: Id,
-        name: Words as ProjectName::from_storage,
-        search_text: Words as anything,
+        name: TextValue as ProjectName::from_storage,
+        search_text: TextValue as unchecked,
         created_at: Moment,
         archived_at: Option<Moment>,
     }
@@ -147,42 +147,42 @@ records! {
         id: Id,
         consumer_id: Id,
         digest: Bytes as digest,
-        hint: Words as TokenHint::parse,
-        name: Words as KeyName::from_storage,
-        description: Words as KeyDescription::from_storage,
-        search_text: Words as anything,
+        hint: TextValue as TokenHint::parse,
+        name: TextValue as KeyName::from_storage,
+        description: TextValue as KeyDescription::from_storage,
+        search_text: TextValue as unchecked,
         can_manage_keys: Flag,
         created_by_user_id: Option<Id>,
         created_by_key_id: Option<Id>,
-        adopted_by_key_id: Option<Id>,
+        retained_parent_key_id: Option<Id>,
         tree_depth: Number as depth,
         skip_key_id: Option<Id>,
         creation_nonce: Option<Bytes> as nonce,
         created_at: Moment,
         last_used_at: Option<Moment>,
-        last_used_from: Option<Words> as IpAddr::from_str,
+        last_used_from: Option<TextValue> as IpAddr::from_str,
         revoked_at: Option<Moment>,
         end_came_at: Option<Moment>,
-        revoked_by_kind: Option<Words> as anything,
+        revoked_by_kind: Option<TextValue> as unchecked,
         revoked_by_id: Option<Id>,
-        revoked_reason: Option<Words> as RevocationReason::from_word,
-        revoked_note: Option<Words> as RevocationNote::from_storage,
+        revoked_reason: Option<TextValue> as RevocationReason::from_word,
+        revoked_note: Option<TextValue> as RevocationNote::from_storage,
     }
 
     AuditEvent of audit_events {
         id: Id,
         occurred_at: Moment,
         organization_id: Option<Id>,
-        actor_kind: Words as anything,
+        actor_kind: TextValue as unchecked,
         actor_id: Option<Id>,
-        action: Words as Action::from_word,
-        subject_kind: Words as anything,
+        action: TextValue as Action::from_word,
+        subject_kind: TextValue as unchecked,
         subject_id: Option<Id>,
-        object_kind: Option<Words> as anything,
+        object_kind: Option<TextValue> as unchecked,
         object_id: Option<Id>,
-        outcome: Words as Outcome::from_word,
-        source_address: Option<Words> as IpAddr::from_str,
-        request_id: Option<Words> as anything,
+        outcome: TextValue as Outcome::from_word,
+        source_address: Option<TextValue> as IpAddr::from_str,
+        request_id: Option<TextValue> as unchecked,
     }
 
     Session of sessions {
@@ -190,8 +190,8 @@ records! {
         user_id: Id,
         digest: Bytes as digest,
         started_at: Moment,
-        started_from: Option<Words> as IpAddr::from_str,
-        user_agent: Option<Words> as anything,
+        started_from: Option<TextValue> as IpAddr::from_str,
+        user_agent: Option<TextValue> as unchecked,
         last_seen_at: Moment,
     }
 

@@ -13,7 +13,7 @@ pub(crate) const BATCH: usize = 500;
 const BATCHES_ON_THE_WAY: usize = 2;
 
 /// The receiver is gone.
-pub(crate) struct NotWanted;
+pub(crate) struct ReceiverGone;
 
 /// Sends the rows that a database exports.
 pub struct RowSender(Sender<Vec<Row>>);
@@ -26,8 +26,8 @@ pub(super) fn from_database() -> (RowSender, RowsToWrite) {
 }
 
 impl RowSender {
-    pub(crate) async fn send(&self, rows: Vec<Row>) -> Result<(), NotWanted> {
-        self.0.send(rows).await.map_err(|_| NotWanted)
+    pub(crate) async fn send(&self, rows: Vec<Row>) -> Result<(), ReceiverGone> {
+        self.0.send(rows).await.map_err(|_| ReceiverGone)
     }
 }
 
@@ -46,16 +46,16 @@ pub(crate) struct Batch {
 }
 
 /// The next item of an export.
-pub(crate) enum Arrival {
+pub(crate) enum ImportItem {
     Rows(Batch),
     /// The end of a complete export, with its row counts.
     End(Counts),
 }
 
 /// Receives the rows that a database imports.
-pub struct RowReceiver(Receiver<Result<Arrival, InvalidExport>>);
+pub struct RowReceiver(Receiver<Result<ImportItem, InvalidExport>>);
 
-pub(super) struct RowsFromStream(Sender<Result<Arrival, InvalidExport>>);
+pub(super) struct RowsFromStream(Sender<Result<ImportItem, InvalidExport>>);
 
 pub(super) fn from_stream() -> (RowsFromStream, RowReceiver) {
     let (sender, receiver) = mpsc::channel(BATCHES_ON_THE_WAY);
@@ -63,18 +63,21 @@ pub(super) fn from_stream() -> (RowsFromStream, RowReceiver) {
 }
 
 impl RowsFromStream {
-    pub(super) fn blocking_send(&self, arrival: Result<Arrival, InvalidExport>) -> Result<(), NotWanted> {
-        self.0.blocking_send(arrival).map_err(|_| NotWanted)
+    pub(super) fn blocking_send(
+        &self,
+        arrival: Result<ImportItem, InvalidExport>,
+    ) -> Result<(), ReceiverGone> {
+        self.0.blocking_send(arrival).map_err(|_| ReceiverGone)
     }
 }
 
 impl RowReceiver {
-    pub(crate) async fn next(&mut self) -> Result<Arrival, InvalidExport> {
-        self.0.recv().await.unwrap_or_else(broke_off)
+    pub(crate) async fn next(&mut self) -> Result<ImportItem, InvalidExport> {
+        self.0.recv().await.unwrap_or_else(stream_aborted)
     }
 }
 
 /// The reader stopped without a result, for example by a panic, which must not count as the end.
-fn broke_off() -> Result<Arrival, InvalidExport> {
+fn stream_aborted() -> Result<ImportItem, InvalidExport> {
     Err(InvalidExport::Unreadable(io::Error::other("reading broke off")))
 }

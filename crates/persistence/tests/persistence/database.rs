@@ -195,7 +195,7 @@ impl Database {
             }
             Place::Directory(directory) => {
                 let mut connection = connect(directory);
-                still_awaited_utils::register_impl(&mut connection, |_: Vec<u8>| true).expect("a function");
+                not_cancelled_utils::register_impl(&mut connection, |_: Vec<u8>| true).expect("a function");
                 let steps: Vec<OneStep> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}"))
                     .load(&mut connection)
                     .expect(statement);
@@ -451,7 +451,7 @@ struct OneText {
 
 diesel::define_sql_function! {
     /// What the store asks of rows of which there may be very many.
-    fn still_awaited(row: Binary) -> Bool;
+    fn not_cancelled(row: Binary) -> Bool;
 }
 
 #[derive(QueryableByName)]

@@ -76,7 +76,7 @@ async fn print(mut events: AuditExport) -> Result<(), Failure> {
     while let Some(page) = events.next().await? {
         match output::answer(&json_lines::of_page(&page)?) {
             // Whoever reads has seen enough, as `head` has after ten lines.
-            Err(error) if error.is_for_want_of_a_reader() => return Ok(()),
+            Err(error) if error.is_broken_pipe() => return Ok(()),
             written => written?,
         }
     }

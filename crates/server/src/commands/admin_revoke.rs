@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
-use keyward_domain::administration::{Authority, RevocationStopped, WhyStopped};
+use keyward_domain::administration::{Authority, RevocationStopped, StopReason};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
@@ -69,11 +69,11 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
         .await
         .map_err(|RevocationStopped { revoked, why }| match why {
             // An administrator always may, so the organization is gone.
-            WhyStopped::Refused(RevokeKeysError::NotAllowed) => Failure::OrganizationGone(slug.clone()),
-            WhyStopped::Refused(RevokeKeysError::Storage(error)) if revoked.count == 0 => {
+            StopReason::Refused(RevokeKeysError::NotAllowed) => Failure::OrganizationGone(slug.clone()),
+            StopReason::Refused(RevokeKeysError::Storage(error)) if revoked.count == 0 => {
                 Failure::Storage(error)
             }
-            why @ (WhyStopped::TimeIsUp | WhyStopped::Refused(RevokeKeysError::Storage(_))) => {
+            why @ (StopReason::TimeBudgetExceeded | StopReason::Refused(RevokeKeysError::Storage(_))) => {
                 Failure::RevokedInPart {
                     revoked: revoked.count,
                     organization: slug.clone(),

@@ -1,13 +1,13 @@
 //! `keyward clean-up`: the removal of what is kept no longer, once.
 
-use keyward_domain::retention::{Outlived, RemoveOutlivedError};
+use keyward_domain::retention::{RetentionClass, RetentionError};
 use tokio::time::sleep;
 
 use super::Failure;
 use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::CleanUpOptions;
 use crate::output;
-use crate::removal::{Removal, doubt_about_clock};
+use crate::removal::{Removal, describe_clock_doubt};
 use crate::storage;
 
 /// Removes everything whose time is over, and tells what it was; or only believes the clock.
@@ -25,7 +25,7 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     }
     let mut run = retention.begin().await.map_err(failure)?;
     let mut has_removed_any = false;
-    for kind in Outlived::ALL {
+    for kind in RetentionClass::ALL {
         let mut removal = Removal::of(*kind, &mut run);
         let outcome = remove_all(&mut removal).await;
         // Also if it failed later: what is removed stays removed.
@@ -43,28 +43,30 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failure(error: RemoveOutlivedError) -> Failure {
+fn failure(error: RetentionError) -> Failure {
     match error {
-        RemoveOutlivedError::NotAllowed => Failure::AuditEventsStay,
-        RemoveOutlivedError::Clock(doubt) => Failure::ClockDoubted(doubt_about_clock(&doubt)),
-        RemoveOutlivedError::Storage(error) => Failure::Storage(error),
+        RetentionError::NotAllowed => Failure::AuditEventsStay,
+        RetentionError::Clock(doubt) => Failure::ClockDoubted(describe_clock_doubt(&doubt)),
+        RetentionError::Storage(error) => Failure::Storage(error),
     }
 }
 
-async fn remove_all(removal: &mut Removal<'_>) -> Result<(), RemoveOutlivedError> {
-    while let Some(pause) = removal.next_portion().await? {
+async fn remove_all(removal: &mut Removal<'_>) -> Result<(), RetentionError> {
+    while let Some(pause) = removal.next_batch().await? {
         sleep(pause).await;
     }
     Ok(())
 }
 
-fn sentence(kind: Outlived, removed: u64) -> String {
+fn sentence(kind: RetentionClass, removed: u64) -> String {
     let (one, several) = match kind {
-        Outlived::DeadKeys => ("dead key", "dead keys"),
-        Outlived::EndedInvitations => ("ended invitation", "ended invitations"),
-        Outlived::ExpiredSessions => ("expired session", "expired sessions"),
-        Outlived::EmptyThrottleBuckets => ("count of attempts to sign in", "counts of attempts to sign in"),
-        Outlived::AuditEvents => ("audit event", "audit events"),
+        RetentionClass::DeadKeys => ("dead key", "dead keys"),
+        RetentionClass::EndedInvitations => ("ended invitation", "ended invitations"),
+        RetentionClass::ExpiredSessions => ("expired session", "expired sessions"),
+        RetentionClass::EmptyThrottleBuckets => {
+            ("count of attempts to sign in", "counts of attempts to sign in")
+        }
+        RetentionClass::AuditEvents => ("audit event", "audit events"),
     };
     format!("Removed {removed} {}.", if removed == 1 { one } else { several })
 }

@@ -1,4 +1,4 @@
-//! `keyward export`: everything that the installation keeps, for another database.
+//! `keyward export`: exports all data of the installation.
 
 use std::io::{self, IsTerminal};
 
@@ -9,13 +9,13 @@ use crate::options::StorageOptions;
 use crate::output;
 use crate::storage;
 
-/// Writes it to standard output, unless somebody would see it there.
+/// Writes the export to standard output; refuses a terminal.
 pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
     if io::stdout().is_terminal() {
         return Err(Failure::ExportToTerminal);
     }
     let store = storage::open_to_export(&options.database).await?;
-    // Most likely it is another database than the one that was meant.
+    // An empty database is most likely not the intended one.
     if !store.is_set_up().await? {
         return Err(Failure::NothingToExport);
     }

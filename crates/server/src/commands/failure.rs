@@ -3,8 +3,8 @@
 use std::io;
 use std::net::SocketAddr;
 
-use keyward_domain::administration::WhyStopped;
-use keyward_domain::administration::ports::MomentNotSettled;
+use keyward_domain::administration::StopReason;
+use keyward_domain::administration::ports::CutoffTooRecent;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{FeedPosition, StorageError};
@@ -74,7 +74,7 @@ pub(crate) enum Failure {
     #[error("{organization} has no key {key}: no key was revoked")]
     KeyUnknown { key: ApiKeyId, organization: Slug },
     #[error("invalid --issued-before")]
-    IssuedBefore(#[from] MomentNotSettled),
+    IssuedBefore(#[from] CutoffTooRecent),
     #[error(
         "{revoked} keys of {organization} were revoked, and others may be left: run the same command again to continue"
     )]
@@ -82,7 +82,7 @@ pub(crate) enum Failure {
         revoked: u32,
         organization: Slug,
         #[source]
-        why: WhyStopped,
+        why: StopReason,
     },
     #[error("--until must be after --since")]
     UntilBeforeSince,

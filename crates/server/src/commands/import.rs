@@ -16,7 +16,7 @@ pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
     if io::stdin().is_terminal() {
         return Err(Failure::ImportFromTerminal);
     }
-    let (store, _serving_right) = storage::open_to_import(&options.database).await?;
+    let (store, _data_directory_lock) = storage::open_to_import(&options.database).await?;
     let rows = transfer::import(&*store, io::stdin(), is_affordable)
         .await
         .map_err(failure)?;

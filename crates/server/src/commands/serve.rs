@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use super::Failure;
 use crate::background_writer;
 use crate::composition::{Composition, request_ids, sources_of_this_machine};
-use crate::data_directory::ServingRight;
+use crate::data_directory::DataDirectoryLock;
 use crate::demo::Demo;
 use crate::exposure;
 use crate::health::Health;
@@ -76,7 +76,7 @@ struct Server {
     planned_end_job: PlannedEndJob,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
-    _serving_right: Option<ServingRight>,
+    _data_directory_lock: Option<DataDirectoryLock>,
 }
 
 impl Server {
@@ -125,7 +125,7 @@ impl Server {
         // Pages are read by anybody, so they leave out where on the machine the program is.
         let shown_command = setup_command("keyward", &database, &public_url);
         let logged_command = setup_command(&program::name(), &database, &public_url);
-        let (store, serving_right) = storage::open_to_serve(database).await?;
+        let (store, data_directory_lock) = storage::open_to_serve(database).await?;
         if let (Some(directory), None) = (new_in, demo) {
             info!(directory = %directory.display(), "database created");
         }
@@ -157,7 +157,7 @@ impl Server {
             Some(demo) => demo.begin(&sources, store, &public_url).await?,
             None => {
                 output::show_on_terminal(&format!("Keyward is running at {public_url}"));
-                lead_to_first_run(&composition.setup(), &public_url, &logged_command).await?;
+                print_setup_instructions(&composition.setup(), &public_url, &logged_command).await?;
             }
         }
         Ok(Self {
@@ -174,7 +174,7 @@ impl Server {
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             schema_probe,
             trial_changes,
-            _serving_right: serving_right,
+            _data_directory_lock: data_directory_lock,
         })
     }
 
@@ -212,7 +212,11 @@ impl Server {
 }
 
 /// Shows the way to the first run: the link itself on a terminal only, since whoever has it becomes the first owner.
-async fn lead_to_first_run(setup: &Setup, public_url: &PublicUrl, command: &str) -> Result<(), Failure> {
+async fn print_setup_instructions(
+    setup: &Setup,
+    public_url: &PublicUrl,
+    command: &str,
+) -> Result<(), Failure> {
     if setup.is_complete().await? {
         return Ok(());
     }

@@ -179,7 +179,7 @@ fn moment(text: &str) -> Result<DateTime<Utc>, String> {
         .map_err(|_| "expected a moment such as 2026-01-31T12:00:00Z".to_owned())
 }
 
-/// Whose password.
+/// The options of `keyward admin reset-password`.
 #[derive(Debug, Args)]
 pub(crate) struct ResetPasswordOptions {
     /// The user's name

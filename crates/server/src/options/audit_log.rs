@@ -7,7 +7,7 @@ use keyward_domain::organization::Slug;
 
 use super::storage::StorageOptions;
 
-/// Which events.
+/// The options of `keyward admin audit-log`.
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("in_order").args(["follow", "after"]).multiple(true))]
 pub(crate) struct AuditLogOptions {

@@ -12,10 +12,10 @@ use crate::database_url;
 const PREFIX: &str = "KEYWARD_";
 
 /// What Kubernetes sets in every container beside a service named `keyward`.
-const FROM_KUBERNETES: [&str; 2] = ["KEYWARD_PORT", "KEYWARD_SERVICE_"];
+const KUBERNETES_VARIABLES: [&str; 2] = ["KEYWARD_PORT", "KEYWARD_SERVICE_"];
 
 /// What the examples call a client's key and the server that it asks.
-const OF_CLIENTS: [&str; 2] = ["KEYWARD_API_KEY", "KEYWARD_URL"];
+const CLIENT_VARIABLES: [&str; 2] = ["KEYWARD_API_KEY", "KEYWARD_URL"];
 
 /// Unties every argument from its variable if that is empty.
 pub(super) fn without_empty_variables(command: Command) -> Command {
@@ -33,13 +33,13 @@ pub(super) fn unknown_variables(command: &Command, names: impl IntoIterator<Item
     let mut known = BTreeSet::from(database_url::VARIABLES.map(OsString::from));
     known.insert(data_directory::VARIABLE.into());
     collect_variables(command, &mut known);
-    known.extend(OF_CLIENTS.map(OsString::from));
+    known.extend(CLIENT_VARIABLES.map(OsString::from));
     let mut unknown: Vec<String> = names
         .into_iter()
         .filter(|name| !known.contains(name))
         .map(|name| name.to_string_lossy().into_owned())
         .filter(|name| name.starts_with(PREFIX))
-        .filter(|name| !FROM_KUBERNETES.iter().any(|other| name.starts_with(other)))
+        .filter(|name| !KUBERNETES_VARIABLES.iter().any(|other| name.starts_with(other)))
         .collect();
     unknown.sort();
     unknown

@@ -31,12 +31,12 @@ pub(crate) struct RetentionOptions {
     /// How long keys are kept after they are revoked or their user leaves, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_REVOKED_KEYS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().dead_keys().num_days(),
-          value_parser = days_for_what_forms_make, hide_env_values = true)]
+          value_parser = days_for_form_records, hide_env_values = true)]
     keep_revoked_keys: i64,
     /// How long invitations are kept after they are used, revoked or expired, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_ENDED_INVITATIONS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().ended_invitations().num_days(),
-          value_parser = days_for_what_forms_make, hide_env_values = true)]
+          value_parser = days_for_form_records, hide_env_values = true)]
     keep_ended_invitations: i64,
     /// How long console sessions are kept after they expire, 0 to 36500
     #[arg(long, env = "KEYWARD_KEEP_EXPIRED_SESSIONS", value_name = "DAYS",
@@ -70,8 +70,8 @@ fn any_days(text: &str) -> Result<i64, String> {
     days(text, TimeDelta::zero()).ok_or_else(|| format!("expected a number of days, 0 to {LONGEST}"))
 }
 
-fn days_for_what_forms_make(text: &str) -> Result<i64, String> {
-    let shortest = RetentionPeriods::SHORTEST_FOR_WHAT_FORMS_MAKE;
+fn days_for_form_records(text: &str) -> Result<i64, String> {
+    let shortest = RetentionPeriods::MIN_FORM_RECORD_RETENTION;
     days(text, shortest).ok_or_else(|| {
         format!(
             "expected a number of days, {} to {LONGEST}: what a form makes outlasts every console session, so that the \
@@ -82,7 +82,7 @@ fn days_for_what_forms_make(text: &str) -> Result<i64, String> {
 }
 
 fn days_for_audit_events(text: &str) -> Result<i64, String> {
-    let shortest = RetentionPeriods::SHORTEST_FOR_AUDIT_EVENTS;
+    let shortest = RetentionPeriods::MIN_AUDIT_EVENT_RETENTION;
     days(text, shortest).ok_or_else(|| {
         format!(
             "expected a number of days, {} to {LONGEST}: what happened must not be gone before anybody looks; leave the \

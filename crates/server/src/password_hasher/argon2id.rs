@@ -12,8 +12,8 @@ const OUTPUT_BYTES: usize = 32;
 /// RFC 9106 §3.1: 16 bytes are recommended for password hashing.
 pub(super) const SALT_BYTES: usize = 16;
 
-/// What the password of a user who does not exist is checked against: the costs of every other hash, and no password.
-pub(super) const NOBODYS_HASH: &str =
+/// A dummy hash for users who do not exist: the same costs as every other hash, and no password matches it.
+pub(super) const DUMMY_HASH: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 
 /// What one hash works in. It is used again for the next, because the allocator gives memory of this size back late, or
@@ -137,21 +137,21 @@ mod tests {
             "m=19456,t=3,p=1",
             "m=8,t=4294967295,p=1",
         ] {
-            let hash = NOBODYS_HASH.replace("m=19456,t=2,p=1", costs);
+            let hash = DUMMY_HASH.replace("m=19456,t=2,p=1", costs);
             let mut memory = Vec::new();
             assert!(verify(PASSWORD, &hash, &mut memory).is_err(), "{costs}");
             assert_eq!(memory.len(), 0, "{costs}");
             assert!(!is_affordable(&hash), "{costs}");
         }
-        assert!(is_affordable(NOBODYS_HASH));
+        assert!(is_affordable(DUMMY_HASH));
     }
 
     #[test]
     fn checking_nobody_s_hash_costs_what_checking_any_other_costs() {
         let hash = hash(PASSWORD, [7; SALT_BYTES], &mut Vec::new()).unwrap();
         let costs = |phc_string: &str| phc_string.split('$').take(4).collect::<Vec<_>>().join("$");
-        assert_eq!(costs(NOBODYS_HASH), costs(&hash));
-        assert_eq!(NOBODYS_HASH.len(), hash.len());
-        assert_eq!(verify(PASSWORD, NOBODYS_HASH, &mut Vec::new()), Ok(false));
+        assert_eq!(costs(DUMMY_HASH), costs(&hash));
+        assert_eq!(DUMMY_HASH.len(), hash.len());
+        assert_eq!(verify(PASSWORD, DUMMY_HASH, &mut Vec::new()), Ok(false));
     }
 }

@@ -55,7 +55,7 @@ impl PlannedEndStore for DueEnds {
 
 fn job(store: &Arc<DueEnds>, doubt: Option<ClockDoubt>) -> PlannedEndJob {
     let mut clock = MockRetentionStore::new();
-    clock.expect_look_at_clock().returning(move |_, _| Ok(doubt));
+    clock.expect_check_clock().returning(move |_, _| Ok(doubt));
     let ends = PlannedEnds::new(store.clone(), Arc::new(clock), sources_of_this_machine());
     PlannedEndJob::new(ends)
 }
@@ -92,7 +92,7 @@ async fn a_failure_is_followed_by_another_attempt() {
 async fn nothing_is_recorded_while_the_clock_is_in_doubt() {
     let store = Arc::new(DueEnds::default());
     store.due.store(1, Ordering::SeqCst);
-    let doubt = ClockDoubt::Leapt {
+    let doubt = ClockDoubt::Jumped {
         ours: DateTime::UNIX_EPOCH,
         last: DateTime::UNIX_EPOCH,
     };

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::retention::ports::{RemoveOutlivedError, RetentionStore};
+use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, RetentionPeriods};
 use keyward_domain::sources::Sources;
 use tokio::time::{Instant, sleep};
@@ -13,7 +13,7 @@ use tracing::subscriber::DefaultGuard;
 use super::*;
 use crate::clock::SystemClock;
 use crate::random::OsRandom;
-use crate::removal::MOST_SMALL_PORTIONS;
+use crate::removal::MAX_SMALL_BATCHES;
 
 /// A database in which so many things are over.
 #[derive(Default)]
@@ -24,17 +24,17 @@ struct Contents {
     dead_keys: u32,
     invitations: u32,
     sessions: u32,
-    /// The most keys of a portion, if that is fewer than may be.
+    /// The most keys of a batch, if that is fewer than may be.
     keys_at_once: Option<u32>,
-    /// How long a portion of keys takes.
+    /// How long a batch of keys takes.
     portion_takes: Duration,
     keys_are_stuck: bool,
     /// Portions of more keys than this take too long.
     manageable: Option<u32>,
     doubt: Option<ClockDoubt>,
     events_may_go: bool,
-    /// When portions of keys were begun and done.
-    portions: Vec<(Instant, Instant)>,
+    /// When batches of keys were begun and done.
+    batches: Vec<(Instant, Instant)>,
     removals_of_events: u32,
 }
 
@@ -56,7 +56,7 @@ fn take(things: &mut u32, at_most: u32) -> u32 {
 
 #[async_trait]
 impl RetentionStore for Cellar {
-    async fn look_at_clock(&self, _: DateTime<Utc>, _: bool) -> Result<Option<ClockDoubt>, StorageError> {
+    async fn check_clock(&self, _: DateTime<Utc>, _: bool) -> Result<Option<ClockDoubt>, StorageError> {
         Ok(self.look(|contents| contents.doubt))
     }
 
@@ -64,7 +64,7 @@ impl RetentionStore for Cellar {
         let begun = Instant::now();
         sleep(self.look(|contents| contents.portion_takes)).await;
         let mut contents = self.0.lock().unwrap();
-        contents.portions.push((begun, Instant::now()));
+        contents.batches.push((begun, Instant::now()));
         if contents.keys_are_stuck || contents.manageable.is_some_and(|most| at_most > most) {
             return Err(StorageError::Unavailable("stuck".into()));
         }
@@ -89,13 +89,13 @@ impl RetentionStore for Cellar {
         _: DateTime<Utc>,
         _: u32,
         _: Option<AuditEvent>,
-    ) -> Result<u32, RemoveOutlivedError> {
+    ) -> Result<u32, RetentionError> {
         let mut contents = self.0.lock().unwrap();
         contents.removals_of_events += 1;
         if contents.events_may_go {
             Ok(0)
         } else {
-            Err(RemoveOutlivedError::NotAllowed)
+            Err(RetentionError::NotAllowed)
         }
     }
 }
@@ -191,14 +191,14 @@ async fn between_two_portions_the_database_is_free_for_as_long_as_the_first_took
     for (takes, rests) in [(2_000, 2_000), (1, 50)] {
         let cellar = Arc::new(Cellar::default());
         cellar.change(|contents| {
-            contents.dead_keys = 4 * Retention::PORTION;
+            contents.dead_keys = 4 * Retention::BATCH_SIZE;
             contents.portion_takes = Duration::from_millis(takes);
         });
         let job = start(&cellar);
         sleep(MINUTE).await;
-        let portions = cellar.look(|contents| contents.portions.clone());
-        assert_eq!(portions.len(), 5, "the last finds that nothing is left");
-        for pair in portions.windows(2) {
+        let batches = cellar.look(|contents| contents.batches.clone());
+        assert_eq!(batches.len(), 5, "the last finds that nothing is left");
+        for pair in batches.windows(2) {
             let rest = pair[1].0 - pair[0].1;
             // The timer of the runtime counts whole milliseconds.
             let expected = Duration::from_millis(rests)..=Duration::from_millis(rests + 2);
@@ -220,12 +220,12 @@ async fn it_goes_on_after_a_portion_that_is_not_full_but_not_for_ever() {
     assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
 
     cellar.change(|contents| {
-        contents.portions.clear();
+        contents.batches.clear();
         (contents.dead_keys, contents.sessions) = (u32::MAX, 1);
     });
     sleep(MINUTE * 61).await;
-    let portions = cellar.look(|contents| contents.portions.len());
-    assert_eq!(u32::try_from(portions), Ok(MOST_SMALL_PORTIONS));
+    let batches = cellar.look(|contents| contents.batches.len());
+    assert_eq!(u32::try_from(batches), Ok(MAX_SMALL_BATCHES));
     assert_eq!(
         cellar.look(|contents| contents.sessions),
         0,
@@ -243,13 +243,13 @@ async fn the_end_waits_for_one_portion_and_no_other_begins() {
         contents.portion_takes = Duration::from_secs(4);
     });
     let job = start(&cellar);
-    // In the middle of the second portion.
+    // In the middle of the second batch.
     sleep(Duration::from_secs(10)).await;
     let asked = Instant::now();
     job.finish().await;
     assert!(asked.elapsed() <= Duration::from_secs(2), "{:?}", asked.elapsed());
     sleep(MINUTE * 200).await;
-    assert_eq!(cellar.look(|contents| contents.portions.len()), 2);
+    assert_eq!(cellar.look(|contents| contents.batches.len()), 2);
     assert_eq!(cellar.look(|contents| contents.invitations), 7);
 }
 
@@ -271,7 +271,7 @@ async fn the_end_does_not_wait_for_a_database_that_hangs() {
     sleep(MINUTE).await;
     let asked = Instant::now();
     job.finish().await;
-    assert!(asked.elapsed() <= LAST_PATIENCE * 2, "{:?}", asked.elapsed());
+    assert!(asked.elapsed() <= SHUTDOWN_TIMEOUT * 2, "{:?}", asked.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
@@ -371,7 +371,7 @@ async fn nothing_goes_while_the_clock_is_in_doubt_and_every_run_says_so() {
     );
     assert!(!told[0].contains("clock-is-right"), "{told:?}");
     cellar.change(|contents| {
-        contents.doubt = Some(ClockDoubt::Leapt {
+        contents.doubt = Some(ClockDoubt::Jumped {
             ours: moment("2027-12-27T00:00:00Z"),
             last: moment("2026-11-22T00:00:00Z"),
         });

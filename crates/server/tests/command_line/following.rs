@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::browser::{cookie, create_key, sign_in};
 use crate::keyward::Keyward;
 use crate::place::{Place, pipe};
-use crate::server::PATIENCE;
+use crate::server::TIMEOUT;
 use crate::setup::{PASSWORD, bootstrap};
 use crate::two_roles::run;
 
@@ -60,7 +60,7 @@ impl Following {
     }
 
     fn next(&self) -> Value {
-        let line = self.lines.recv_timeout(PATIENCE).unwrap();
+        let line = self.lines.recv_timeout(TIMEOUT).unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
@@ -84,7 +84,7 @@ impl Following {
     fn ended_by_itself(mut self) -> (Option<i32>, String) {
         let mut last = String::new();
         loop {
-            match self.complaints.recv_timeout(PATIENCE) {
+            match self.complaints.recv_timeout(TIMEOUT) {
                 Ok(complaint) => last = complaint,
                 Err(RecvTimeoutError::Disconnected) => return (self.process.wait().unwrap().code(), last),
                 Err(RecvTimeoutError::Timeout) => panic!("it waits on: {last}"),
@@ -261,7 +261,7 @@ async fn follower_waits_for_a_database_that_is_away_and_says_so_once() {
     let following = Following::start(&place, &["--all"]);
     let before = following.until("audit_log.export");
     database.refuse_connections().await.unwrap();
-    let complaint = following.complaints.recv_timeout(PATIENCE).unwrap();
+    let complaint = following.complaints.recv_timeout(TIMEOUT).unwrap();
     assert!(complaint.contains("waiting for the database"), "{complaint}");
     database.accept_connections().await.unwrap();
     let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
@@ -284,7 +284,7 @@ async fn follower_waits_for_a_database_that_is_away_at_its_start() {
     };
     database.refuse_connections().await.unwrap();
     let following = Following::start(&place, &["--organization=acme-sons"]);
-    let complaint = following.complaints.recv_timeout(PATIENCE).unwrap();
+    let complaint = following.complaints.recv_timeout(TIMEOUT).unwrap();
     assert!(complaint.contains("waiting for the database"), "{complaint}");
     // Longer than other commands wait.
     let more = following.complaints.recv_timeout(Duration::from_secs(7));
@@ -393,7 +393,7 @@ async fn follower_waits_while_one_of_its_servers_refuses_and_another_is_away() {
     bootstrap(&role.url("")).success();
     let following = role.follow("127.0.0.1:1,");
     role.lock_out().await;
-    let complaint = following.complaints.recv_timeout(PATIENCE).unwrap();
+    let complaint = following.complaints.recv_timeout(TIMEOUT).unwrap();
     assert!(complaint.contains("waiting for the database"), "{complaint}");
     role.run(&format!("ALTER ROLE {} LOGIN", role.name)).await;
     let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use tokio_postgres::NoTls;
 
 use crate::browser::{cookie, create_key, sign_in, token_in};
-use crate::server::{PATIENCE, Server};
+use crate::server::{Server, TIMEOUT};
 use crate::setup::{PASSWORD, bootstrap};
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn last_uses_that_are_lost_at_the_end_are_counted_in_the_log() {
     let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);
     let written = "SELECT FROM api_keys WHERE last_used_at IS NOT NULL";
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     while client.query_opt(written, &[]).await.unwrap().is_none() {
         assert!(Instant::now() < deadline, "it is not written");
     }

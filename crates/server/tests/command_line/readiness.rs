@@ -6,13 +6,13 @@ use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
 use tokio_postgres::NoTls;
 
-use crate::server::{HttpAnswer, PATIENCE, Server};
+use crate::server::{HttpAnswer, Server, TIMEOUT};
 
 /// Well-formed, and of no key.
 pub(crate) const UNKNOWN: &str = "Authorization: Bearer kwp_000000000000000000000000000000002wjyrI";
 
 pub(crate) fn until(server: &Server, status: u16) -> HttpAnswer {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let answer = server.get("/readyz");
         if answer.status == status {
@@ -24,7 +24,7 @@ pub(crate) fn until(server: &Server, status: u16) -> HttpAnswer {
 
 /// It may be unready for another reason first: connections that were cut say so once.
 pub(crate) fn until_detail(server: &Server, detail: &str) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let answer = until(server, 503);
         if answer.json()["detail"] == detail {
@@ -58,7 +58,7 @@ async fn a_database_that_takes_no_changes_makes_the_server_unready() {
         "The database takes no changes. Keys are verified as before.",
     );
     server.event("changes fail");
-    // Looked up, and not found: what only reads goes on.
+    // RevocationPrecheck up, and not found: what only reads goes on.
     let verified = server.ask("GET", "/api/v1/user", &[UNKNOWN], "");
     assert_eq!(verified.status, 401, "{}", verified.body);
 

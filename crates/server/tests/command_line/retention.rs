@@ -11,7 +11,7 @@ use tokio_postgres::NoTls;
 use crate::browser::{cookie, create_key, sign_in};
 use crate::keyward::Keyward;
 use crate::place::{Place, pipe};
-use crate::server::{PATIENCE, Server};
+use crate::server::{Server, TIMEOUT};
 use crate::setup::{PASSWORD, set_up};
 
 /// Of everything: something whose time is over, and something that ended not so long ago. A year, for audit events.
@@ -267,7 +267,7 @@ async fn two_servers_remove_it_together() {
     sql(database, MANY).await;
     let options = ["serve", "--listen=127.0.0.1:0", "--keep-audit-events=365"];
     let servers = [(); 2].map(|()| Server::spawn(place.keyward(&options)));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     let is_left = |table, named| column(&place, table, named).contains(&"outlived".to_owned());
     while [
         ("api_keys", "name"),

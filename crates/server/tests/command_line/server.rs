@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::keyward::Keyward;
 
 /// How long anything that should happen soon may take on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The process; killed with this value if it has not ended.
 pub(crate) struct Server {
@@ -95,7 +95,7 @@ impl Server {
     /// The next event with this message.
     #[track_caller]
     pub(crate) fn event(&mut self, message: &str) -> Value {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let Ok(line) = self.events.recv_timeout(left) else {
@@ -134,7 +134,7 @@ impl Server {
 
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -144,7 +144,7 @@ impl Server {
 
     /// Waits until it has ended by itself; everything it logged, and how it ended.
     pub(crate) fn ended(&mut self) -> (ExitStatus, String) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         // The log ends when the process does.
         while let Ok(line) = self
             .events

@@ -113,10 +113,10 @@ impl Download {
         Ok(piece.map_err(io::Error::other)?.map(|piece| (piece, self)))
     }
 
-    async fn piece(&mut self) -> Result<Option<String>, BrokenOff> {
+    async fn piece(&mut self) -> Result<Option<String>, ExportAborted> {
         // Whoever is removed, demoted or signed out meanwhile gets no more of it.
         if !self.is_still_owner().await? {
-            return Err(BrokenOff::OwnerGone);
+            return Err(ExportAborted::OwnerGone);
         }
         match self.export.next().await.map_err(Refusal::from)? {
             Some(page) => Ok(Some(self.format.piece(&page)?)),
@@ -136,7 +136,7 @@ impl Download {
 
 /// Why a file did not come to its end.
 #[derive(Debug, thiserror::Error)]
-enum BrokenOff {
+enum ExportAborted {
     /// Whoever asked for it has been removed, demoted or signed out meanwhile.
     #[error("whoever asked for it is no owner any more, or not signed in")]
     OwnerGone,
@@ -145,7 +145,7 @@ enum BrokenOff {
     Failed(#[from] Refusal),
 }
 
-impl BrokenOff {
+impl ExportAborted {
     /// The front door adds the id of the request.
     fn log(&self, organization: &Slug) {
         match self {

@@ -1,13 +1,13 @@
-//! The search form of the audit log: what was asked for, as a filter, as an address and as it is shown again.
+//! The search form of the audit log, and its conversion to a filter and to a URL.
 
 use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
 
 use super::day::{Day, day_after, start_of};
-use super::meant::{self, Candidate, Doubt, Meant};
-use super::sentence::{Party, choice};
-use super::words_in_addresses::{
+use super::resolution::{self, Ambiguity, Candidate, Resolution};
+use super::sentence::{Participant, choice};
+use super::url_values::{
     actor_from, actor_to_text, position_from, position_to_text, subject_from, subject_to_text,
 };
 use crate::forms::Fields;
@@ -19,9 +19,9 @@ use crate::refusal::Refusal;
 /// What was asked for.
 #[derive(Clone)]
 pub(super) struct Search {
-    who: Chosen<Actor>,
+    who: Filter<Actor>,
     action: Option<Action>,
-    what: Chosen<Subject>,
+    what: Filter<Subject>,
     from: Day,
     until: Day,
     /// Where the page begins.
@@ -30,22 +30,22 @@ pub(super) struct Search {
 
 /// Somebody or something, if it could be found.
 #[derive(Clone)]
-enum Chosen<T> {
+enum Filter<T> {
     Any,
     One(T),
     /// What was typed names nothing in this organization, or several things, or only resembles their names.
-    Unclear {
+    Ambiguous {
         typed: String,
         candidates: Vec<Candidate<T>>,
-        doubt: Doubt,
+        doubt: Ambiguity,
     },
 }
 
 /// The form as it is shown again.
 pub(super) struct SearchForm {
-    pub(super) who: Choice,
+    pub(super) who: FilterField,
     pub(super) actions: Vec<ActionChoice>,
-    pub(super) what: Choice,
+    pub(super) what: FilterField,
     pub(super) from: Field,
     pub(super) until: Field,
     pub(super) is_filtered: bool,
@@ -53,15 +53,15 @@ pub(super) struct SearchForm {
 }
 
 /// A field for somebody or something: to be typed, or found already.
-pub(super) struct Choice {
+pub(super) struct FilterField {
     pub(super) typed: Field,
     pub(super) found: Option<Found>,
     /// What may be meant, if that is not clear.
-    pub(super) offered: Vec<Offered>,
+    pub(super) suggestions: Vec<Suggestion>,
 }
 
 /// Somebody or something that may be meant.
-pub(super) struct Offered {
+pub(super) struct Suggestion {
     pub(super) name: String,
     /// What tells it apart.
     pub(super) detail: String,
@@ -71,7 +71,7 @@ pub(super) struct Offered {
 
 /// Who or what was found.
 pub(super) struct Found {
-    pub(super) party: Party,
+    pub(super) party: Participant,
     /// What the form sends for it.
     pub(super) value: String,
     /// The same search without it.
@@ -96,14 +96,14 @@ impl Search {
                 .filter(|text| !text.is_empty())
         };
         let who = match given("who") {
-            None => Chosen::Any,
-            Some(typed) if let Some(actor) = actor_from(typed) => Chosen::One(actor),
-            Some(typed) => Chosen::new(typed, meant::actor(owner, typed).await?),
+            None => Filter::Any,
+            Some(typed) if let Some(actor) = actor_from(typed) => Filter::One(actor),
+            Some(typed) => Filter::new(typed, resolution::actor(owner, typed).await?),
         };
         let what = match given("what") {
-            None => Chosen::Any,
-            Some(typed) if let Some(subject) = subject_from(typed) => Chosen::One(subject),
-            Some(typed) => Chosen::new(typed, meant::subject(owner, typed).await?),
+            None => Filter::Any,
+            Some(typed) if let Some(subject) = subject_from(typed) => Filter::One(subject),
+            Some(typed) => Filter::new(typed, resolution::subject(owner, typed).await?),
         };
         let action = match given("action") {
             None => None,
@@ -137,8 +137,8 @@ impl Search {
 
     /// Whether something that was typed cannot be looked for.
     pub(super) fn has_errors(&self) -> bool {
-        self.who.is_unclear()
-            || self.what.is_unclear()
+        self.who.is_ambiguous()
+            || self.what.is_ambiguous()
             || self.from.is_unreadable()
             || self.until.is_unreadable()
     }
@@ -146,8 +146,8 @@ impl Search {
     /// The same search without what cannot be looked for.
     pub(super) fn without_errors(&self) -> Self {
         Self {
-            who: self.who.clear().map_or(Chosen::Any, Chosen::One),
-            what: self.what.clear().map_or(Chosen::Any, Chosen::One),
+            who: self.who.clear().map_or(Filter::Any, Filter::One),
+            what: self.what.clear().map_or(Filter::Any, Filter::One),
             from: self.from.readable().map_or(Day::Any, Day::One),
             until: self.until.readable().map_or(Day::Any, Day::One),
             ..self.clone()
@@ -157,7 +157,7 @@ impl Search {
     /// The same search, but for what this actor did.
     pub(super) fn of_actor(&self, actor: Actor) -> Self {
         Self {
-            who: Chosen::One(actor),
+            who: Filter::One(actor),
             ..self.clone()
         }
     }
@@ -173,7 +173,7 @@ impl Search {
     /// The same search, but for what this was in.
     pub(super) fn of_subject(&self, subject: Subject) -> Self {
         Self {
-            what: Chosen::One(subject),
+            what: Filter::One(subject),
             ..self.clone()
         }
     }
@@ -209,20 +209,20 @@ impl Search {
     /// The form as it is shown again; the names are known once events were looked for.
     pub(super) fn form(&self, list: &str, known: Option<&AuditPage>) -> SearchForm {
         let anybody = Self {
-            who: Chosen::Any,
+            who: Filter::Any,
             ..self.clone()
         };
         let anything = Self {
-            what: Chosen::Any,
+            what: Filter::Any,
             ..self.clone()
         };
         let found_actor = |actor: Actor| Found {
-            party: Party::actor(actor, known),
+            party: Participant::actor(actor, known),
             value: actor_to_text(actor),
             without: anybody.address(list),
         };
         let found_subject = |subject: Subject| Found {
-            party: Party::subject(subject, known),
+            party: Participant::subject(subject, known),
             value: subject_to_text(subject),
             without: anything.address(list),
         };
@@ -277,11 +277,11 @@ impl Search {
     }
 }
 
-impl<T: Copy> Chosen<T> {
-    fn new(typed: &str, meant: Meant<T>) -> Self {
-        match meant {
-            Meant::One(one) => Self::One(one),
-            Meant::Unclear { candidates, doubt } => Self::Unclear {
+impl<T: Copy> Filter<T> {
+    fn new(typed: &str, resolution: Resolution<T>) -> Self {
+        match resolution {
+            Resolution::One(one) => Self::One(one),
+            Resolution::Ambiguous { candidates, doubt } => Self::Ambiguous {
                 typed: typed.to_owned(),
                 candidates,
                 doubt,
@@ -293,14 +293,14 @@ impl<T: Copy> Chosen<T> {
     const fn clear(&self) -> Option<T> {
         match self {
             Self::One(chosen) => Some(*chosen),
-            Self::Any | Self::Unclear { .. } => None,
+            Self::Any | Self::Ambiguous { .. } => None,
         }
     }
 
-    const fn is_unclear(&self) -> bool {
+    const fn is_ambiguous(&self) -> bool {
         match self {
             Self::Any | Self::One(_) => false,
-            Self::Unclear { .. } => true,
+            Self::Ambiguous { .. } => true,
         }
     }
 
@@ -308,20 +308,25 @@ impl<T: Copy> Chosen<T> {
         match self {
             Self::Any => None,
             Self::One(chosen) => Some(text(*chosen)),
-            Self::Unclear { typed, .. } => Some(typed.clone()),
+            Self::Ambiguous { typed, .. } => Some(typed.clone()),
         }
     }
 
-    fn to_choice(&self, unknown: &str, found: impl Fn(T) -> Found, instead: impl Fn(T) -> String) -> Choice {
-        let mut choice = Choice {
+    fn to_choice(
+        &self,
+        unknown: &str,
+        found: impl Fn(T) -> Found,
+        instead: impl Fn(T) -> String,
+    ) -> FilterField {
+        let mut choice = FilterField {
             typed: Field::default(),
             found: None,
-            offered: Vec::new(),
+            suggestions: Vec::new(),
         };
         match self {
             Self::Any => {}
             Self::One(one) => choice.found = Some(found(*one)),
-            Self::Unclear {
+            Self::Ambiguous {
                 typed,
                 candidates,
                 doubt,
@@ -329,17 +334,17 @@ impl<T: Copy> Chosen<T> {
                 choice.typed = Field::with_value(typed);
                 let problem = match doubt {
                     _ if candidates.is_empty() => unknown,
-                    Doubt::NoneIsCalledThat => "No exact match. Did you mean:",
-                    Doubt::SeveralAreCalledThat => "Several have this name. Choose one:",
-                    Doubt::TooMuchResembles => "Many names match. Choose one, or enter more of the name:",
+                    Ambiguity::NoExactMatch => "No exact match. Did you mean:",
+                    Ambiguity::SeveralMatches => "Several have this name. Choose one:",
+                    Ambiguity::TooManySimilar => "Many names match. Choose one, or enter more of the name:",
                 };
                 choice.typed.error = Some(problem.to_owned());
-                let offered = candidates.iter().map(|candidate| Offered {
+                let suggestions = candidates.iter().map(|candidate| Suggestion {
                     name: candidate.name.clone(),
                     detail: candidate.detail.clone(),
                     address: instead(candidate.means),
                 });
-                choice.offered = offered.collect();
+                choice.suggestions = suggestions.collect();
             }
         }
         choice

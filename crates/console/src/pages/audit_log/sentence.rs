@@ -3,19 +3,19 @@
 use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
 
-/// An event as a sentence: somebody did something to something.
+/// An event as a sentence: actor, verb, subject and object.
 pub(super) struct Sentence {
-    pub(super) actor: Party,
+    pub(super) actor: Participant,
     /// What they did, up to what they did it to.
     pub(super) verb: &'static str,
-    pub(super) subject: Option<Party>,
+    pub(super) subject: Option<Participant>,
     /// What goes on after that, up to what else was involved.
     pub(super) rest: &'static str,
-    pub(super) object: Option<Party>,
+    pub(super) object: Option<Participant>,
 }
 
-/// Somebody or something in a sentence.
-pub(super) struct Party {
+/// An actor, subject or object in a sentence.
+pub(super) struct Participant {
     /// What kind of thing it is, where the sentence does not say so.
     pub(super) kind: &'static str,
     /// The same where no sentence stands around it; empty for people with a name.
@@ -43,10 +43,10 @@ impl Sentence {
     pub(super) fn new(
         event: &AuditEvent,
         known: &AuditPage,
-        actor: Party,
-        party: impl Fn(Subject) -> Party,
+        actor: Participant,
+        party: impl Fn(Subject) -> Participant,
     ) -> Self {
-        let words = Words::of(event, known);
+        let words = Phrase::of(event, known);
         Self {
             actor,
             verb: words.verb,
@@ -57,7 +57,7 @@ impl Sentence {
     }
 }
 
-impl Party {
+impl Participant {
     pub(super) fn actor(actor: Actor, known: Option<&AuditPage>) -> Self {
         Self {
             kind: match actor {
@@ -151,14 +151,14 @@ impl Label {
 }
 
 /// The words for an action, around those who are in it.
-struct Words {
+struct Phrase {
     verb: &'static str,
     names_subject: bool,
     rest: &'static str,
     names_object: bool,
 }
 
-impl Words {
+impl Phrase {
     /// The sentence ends before the subject, which is the actor.
     const fn alone(verb: &'static str) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::administration::held_key::KeyHolder;
+use crate::administration::held_key::HolderProfile;
 use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
 use crate::api_key::ApiKey;
 use crate::audit::Act;
@@ -42,7 +42,7 @@ pub trait MemberStore: Send + Sync {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<KeyHolder>, StorageError>;
+    ) -> Result<Option<HolderProfile>, StorageError>;
 
     /// Which keys of a member stop working when the membership ends. No keys for a membership of another organization.
     ///
@@ -88,7 +88,7 @@ pub trait MemberStore: Send + Sync {
     /// It ends at the moment of the act or, if that is later, at the one at which the newest of the organization's
     /// invitations was made that were neither accepted nor taken back before. MUST let nobody add one meanwhile: then
     /// every invitation that is there when the end is committed [precedes
-    /// it](crate::invitation::Invitation::precedes_end_of), also if it was made by a clock that is ahead of the act's.
+    /// it](crate::invitation::Invitation::was_created_before_end), also if it was made by a clock that is ahead of the act's.
     ///
     /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that: the member
     /// exists, else [`EndMembershipError::NotFound`]; if the member is an owner, the organization has another

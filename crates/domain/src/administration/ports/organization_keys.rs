@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::administration::held_key::{FamilySize, HeldKey, KeyFamily};
-use crate::administration::key_selection::{AtStake, KeySelection};
+use crate::administration::held_key::{HeldKey, KeyTree, KeyTreeSize};
+use crate::administration::key_selection::{KeySelection, RevocationPreview};
 use crate::administration::organization_key_filter::OrganizationKeyFilter;
 use crate::api_key::{RevocationNote, RevocationReason};
 use crate::audit::Act;
@@ -46,26 +46,26 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// descendants; what these came from; other descendants, whichever the store comes upon first. MUST say whether
     /// anything was left out, and MUST NOT take the longer the more of them there are: the number of revoked keys in a
     /// key tree is unbounded.
-    async fn family(
+    async fn key_tree(
         &self,
         organization: OrganizationId,
         id: ApiKeyId,
-        size: FamilySize,
+        size: KeyTreeSize,
         now: DateTime<Utc>,
-    ) -> Result<KeyFamily, StorageError>;
+    ) -> Result<KeyTree, StorageError>;
 
     /// What [`OrganizationKeyStore::revoke`] would revoke now. Of the selected keys, and of what came from them, the first
-    /// [`KeysAtStake::SHOWN`] by [`ApiKey::search_text`], which begins with the name, and where that is the same by rising
+    /// [`PreviewedKeys::SHOWN`] by [`ApiKey::search_text`], which begins with the name, and where that is the same by rising
     /// identifier.
     ///
-    /// [`KeysAtStake::SHOWN`]: crate::administration::ports::KeysAtStake::SHOWN
+    /// [`PreviewedKeys::SHOWN`]: crate::administration::ports::PreviewedKeys::SHOWN
     /// [`ApiKey::search_text`]: crate::api_key::ApiKey::search_text
-    async fn at_stake(
+    async fn revocation_preview(
         &self,
         organization: OrganizationId,
         selection: KeySelection,
         now: DateTime<Utc>,
-    ) -> Result<AtStake, StorageError>;
+    ) -> Result<RevocationPreview, StorageError>;
 
     /// Revokes the first of the selected keys that are valid, by rising identifier, and returns them. Selected keys that
     /// the organization does not have are passed over.

@@ -24,7 +24,7 @@ use crate::sign_in::password::HashingError;
 #[async_trait]
 pub trait OpenInvitations: Send + Sync {
     /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more, or
-    /// it [precedes the end](crate::invitation::Invitation::precedes_end_of) of a membership of the visitor, if it is known who that is.
+    /// it [precedes the end](crate::invitation::Invitation::was_created_before_end) of a membership of the visitor, if it is known who that is.
     /// Whether it has expired is for the caller to say; the rest holds at the moment `now`.
     async fn find(
         &self,
@@ -45,7 +45,7 @@ pub trait OpenInvitations: Send + Sync {
 
     /// Accepts an invitation for the user of the membership, who has an account. Whatever ends or begins at the same
     /// time, it MUST check:
-    /// 1. the invitation does not [precede the end](crate::invitation::Invitation::precedes_end_of) of a membership of theirs; else
+    /// 1. the invitation does not [precede the end](crate::invitation::Invitation::was_created_before_end) of a membership of theirs; else
     ///    [`AcceptAsUserError::NotOpen`];
     /// 2. they have no live membership there; else [`AcceptAsUserError::AlreadyMember`].
     ///

@@ -52,7 +52,7 @@ impl ThrottleBucket {
     ///
     /// # Errors
     /// The bucket is full; what is stored MUST stay as it is.
-    pub fn take(
+    pub fn count_attempt(
         &self,
         empty_at: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
@@ -86,7 +86,7 @@ impl FullBucket {
         empty_at: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Option<Self> {
-        let throttled = bucket.take(empty_at, now).err()?;
+        let throttled = bucket.count_attempt(empty_at, now).err()?;
         Some(Self { bucket, throttled })
     }
 }

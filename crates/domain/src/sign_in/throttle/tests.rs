@@ -23,13 +23,15 @@ impl Stored {
         }
     }
 
-    fn take(&mut self, now: DateTime<Utc>) -> Result<(), Throttled> {
-        self.empty_at = Some(self.bucket.take(self.empty_at, now)?);
+    fn count_attempt(&mut self, now: DateTime<Utc>) -> Result<(), Throttled> {
+        self.empty_at = Some(self.bucket.count_attempt(self.empty_at, now)?);
         Ok(())
     }
 
     fn passing(&mut self, now: DateTime<Utc>) -> usize {
-        (0..10_000).take_while(|_| self.take(now).is_ok()).count()
+        (0..10_000)
+            .take_while(|_| self.count_attempt(now).is_ok())
+            .count()
     }
 }
 
@@ -57,12 +59,12 @@ fn a_full_bucket_gives_attempts_back_one_by_one() {
     let mut stored = Stored::new(password_change());
     let now = FixedClock::default().now();
     assert_eq!(stored.passing(now), 10);
-    let refused = stored.take(now).unwrap_err();
+    let refused = stored.count_attempt(now).unwrap_err();
     assert_eq!(refused.retry_after, TimeDelta::minutes(1));
 
     let almost = now + TimeDelta::minutes(1) - TimeDelta::milliseconds(1);
     assert_eq!(
-        stored.take(almost).unwrap_err().retry_after,
+        stored.count_attempt(almost).unwrap_err().retry_after,
         TimeDelta::milliseconds(1)
     );
     assert_eq!(stored.passing(now + TimeDelta::minutes(1)), 1);
@@ -90,8 +92,8 @@ fn the_bounds_of_guessing_are_as_documented() {
 fn an_attempt_that_is_given_back_was_never_counted() {
     let bucket = password_change();
     let now = FixedClock::default().now();
-    let once = bucket.take(None, now).unwrap();
-    let twice = bucket.take(Some(once), now).unwrap();
+    let once = bucket.count_attempt(None, now).unwrap();
+    let twice = bucket.count_attempt(Some(once), now).unwrap();
     assert_eq!(bucket.give_back(twice), once);
     assert!(bucket.give_back(once) <= now, "as good as never used");
 }
@@ -103,7 +105,7 @@ fn a_clock_that_steps_back_gives_nothing_away() {
     assert_eq!(stored.passing(now), 10);
     let earlier = now - TimeDelta::seconds(30);
     assert_eq!(
-        stored.take(earlier).unwrap_err().retry_after,
+        stored.count_attempt(earlier).unwrap_err().retry_after,
         TimeDelta::seconds(90)
     );
 }
@@ -113,7 +115,10 @@ fn a_bucket_that_ran_empty_may_be_forgotten() {
     let bucket = password_change();
     let now = FixedClock::default().now();
     for past in [now, now - TimeDelta::seconds(1), now - TimeDelta::days(400)] {
-        assert_eq!(bucket.take(Some(past), now), bucket.take(None, now));
+        assert_eq!(
+            bucket.count_attempt(Some(past), now),
+            bucket.count_attempt(None, now)
+        );
     }
 }
 

@@ -5,8 +5,8 @@ mod clock_cases;
 mod dead_key_cases;
 mod ended_invitation_cases;
 mod expired_session_cases;
-mod kept_family_cases;
 mod planned_end_cases;
+mod retained_key_tree_cases;
 mod scene;
 mod throttle_bucket_cases;
 
@@ -26,7 +26,7 @@ super::cases::cases! { $
         a_key_stays_until_long_enough_after_its_planned_end
         keys_stay_until_long_enough_after_the_planned_end_of_their_membership
     }
-    kept_family_cases {
+    retained_key_tree_cases {
         what_came_from_a_removed_key_stays_in_the_family_above_it
         a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children
         nobody_is_adopted_by_a_key_that_went_before

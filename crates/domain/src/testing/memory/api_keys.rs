@@ -7,7 +7,7 @@ use super::{MemoryStore, State, StoredKey};
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::holder::KeyReach;
-use crate::id::{ApiKeyId, ConsumerId};
+use crate::id::{ApiKeyId, MembershipId};
 use crate::page::{Page, PageRequest};
 use crate::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
@@ -41,9 +41,9 @@ impl ApiKeys for MemoryStore {
             return Err(AddKeyError::LimitReached(limits.valid));
         }
         let above = std::iter::successors(new.key.parent().and_then(|id| state.key(consumer, id)), |key| {
-            key.next_above().and_then(|id| state.key(consumer, id))
+            key.effective_parent().and_then(|id| state.key(consumer, id))
         });
-        if above.filter(|key| key.is_valid(act.at)).count() >= ApiKey::MAX_LINE as usize {
+        if above.filter(|key| key.is_valid(act.at)).count() >= ApiKey::MAX_TREE_DEPTH as usize {
             return Err(AddKeyError::TreeTooDeep);
         }
         if state
@@ -70,7 +70,7 @@ impl ApiKeys for MemoryStore {
         Ok(key)
     }
 
-    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+    async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
         let state = self.state()?;
         Ok(state
             .keys_of(consumer)
@@ -79,7 +79,7 @@ impl ApiKeys for MemoryStore {
             .cloned())
     }
 
-    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+    async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let state = self.state()?;
         let keys = state.keys_of(consumer).map(|stored| &stored.key);
         Ok(keys.filter(|key| ids.contains(&key.id)).cloned().collect())
@@ -87,7 +87,7 @@ impl ApiKeys for MemoryStore {
 
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
         now: DateTime<Utc>,
@@ -106,7 +106,7 @@ impl ApiKeys for MemoryStore {
 
     async fn valid_descendants(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
@@ -123,7 +123,7 @@ impl ApiKeys for MemoryStore {
 
     async fn edit(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
@@ -157,7 +157,7 @@ impl ApiKeys for MemoryStore {
 
     async fn revoke(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
@@ -211,7 +211,7 @@ impl ApiKeys for MemoryStore {
 /// A change for which there is room.
 #[derive(Clone, Copy)]
 struct Change {
-    consumer: ConsumerId,
+    consumer: MembershipId,
     empty_at: DateTime<Utc>,
 }
 
@@ -220,7 +220,7 @@ impl State {
     /// one of its valid keys.
     fn holder_reach(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         acting_key: Option<ApiKeyId>,
         at: DateTime<Utc>,
     ) -> Option<KeyReach> {
@@ -235,7 +235,7 @@ impl State {
     }
 
     /// What to keep once the consumer has made a change at this moment.
-    fn change(&self, consumer: ConsumerId, rate: Rate, at: DateTime<Utc>) -> Result<Change, Throttled> {
+    fn change(&self, consumer: MembershipId, rate: Rate, at: DateTime<Utc>) -> Result<Change, Throttled> {
         let empty_at = self.changes_empty_at.get(&consumer).copied();
         rate.take(empty_at, at)
             .map(|empty_at| Change { consumer, empty_at })
@@ -245,18 +245,18 @@ impl State {
         self.changes_empty_at.insert(change.consumer, change.empty_at);
     }
 
-    fn keys_of(&self, consumer: ConsumerId) -> impl Iterator<Item = &StoredKey> {
+    fn keys_of(&self, consumer: MembershipId) -> impl Iterator<Item = &StoredKey> {
         self.keys
             .iter()
             .filter(move |stored| stored.key.consumer_id == consumer)
     }
 
-    fn key(&self, consumer: ConsumerId, id: ApiKeyId) -> Option<&ApiKey> {
+    fn key(&self, consumer: MembershipId, id: ApiKeyId) -> Option<&ApiKey> {
         let mut keys = self.keys_of(consumer).map(|stored| &stored.key);
         keys.find(|key| key.id == id)
     }
 
-    fn key_mut(&mut self, consumer: ConsumerId, id: ApiKeyId) -> Option<&mut ApiKey> {
+    fn key_mut(&mut self, consumer: MembershipId, id: ApiKeyId) -> Option<&mut ApiKey> {
         let of_consumer = self
             .keys
             .iter_mut()
@@ -265,7 +265,7 @@ impl State {
     }
 
     /// All keys created from this one, whatever their state.
-    fn descendants(&self, consumer: ConsumerId, id: ApiKeyId) -> Vec<ApiKeyId> {
+    fn descendants(&self, consumer: MembershipId, id: ApiKeyId) -> Vec<ApiKeyId> {
         if !self.keys_of(consumer).any(|stored| stored.key.id == id) {
             return Vec::new();
         }
@@ -275,7 +275,7 @@ impl State {
             let children = self.keys_of(consumer).map(|stored| &stored.key);
             found.extend(
                 children
-                    .filter(|key| key.next_above() == Some(parent))
+                    .filter(|key| key.effective_parent() == Some(parent))
                     .map(|key| key.id),
             );
             next += 1;

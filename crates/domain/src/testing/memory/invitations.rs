@@ -179,10 +179,12 @@ impl OpenInvitations for MemoryStore {
         {
             return Err(AcceptAsUserError::AlreadyMember);
         }
-        let earlier = state
-            .due_memberships(membership.joined_at)
-            .filter(|stay| stay.organization_id == membership.organization_id && stay.user_id == user);
-        let ends = earlier.map(|stay| state.due_end_of_stay(stay, &act)).collect();
+        let earlier = state.due_memberships(membership.joined_at).filter(|membership| {
+            membership.organization_id == membership.organization_id && membership.user_id == user
+        });
+        let ends = earlier
+            .map(|membership| state.due_end_of_stay(membership, &act))
+            .collect();
         state.end_stays(ends, events)?;
         state.begin_with_invitation(id, membership);
         Ok(())
@@ -224,9 +226,9 @@ impl State {
     }
 
     fn has_left_since(&self, invitation: &Invitation, user: UserId, now: DateTime<Utc>) -> bool {
-        self.memberships
-            .iter()
-            .any(|stay| stay.user_id == user && invitation.precedes_end_of(stay, now))
+        self.memberships.iter().any(|membership| {
+            membership.user_id == user && invitation.was_created_before_end(membership, now)
+        })
     }
 
     fn open_invitations(

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
-    ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview, MemberFilter, MemberOverview,
     MemberStore, WhichMember,
 };
 use crate::api_key::ApiKey;
@@ -50,17 +50,17 @@ impl MemberStore for MemoryStore {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<KeyHolder>, StorageError> {
+    ) -> Result<Option<HolderProfile>, StorageError> {
         let state = self.state()?;
         let holders = state
             .live_memberships(organization, now)
             .filter_map(|membership| {
-                Some(KeyHolder {
+                Some(HolderProfile {
                     user: state.user(membership.user_id)?.clone(),
                     membership: membership.clone(),
                 })
             });
-        let is_meant = |holder: &KeyHolder| match &member {
+        let is_meant = |holder: &HolderProfile| match &member {
             WhichMember::Id(id) => holder.membership.id == *id,
             WhichMember::Username(username) => holder.user.username == *username,
         };

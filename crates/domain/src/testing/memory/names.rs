@@ -49,8 +49,8 @@ impl Names for MemoryStore {
         let is_here = |subject: &Subject| {
             state.name_of(organization, *subject).is_some()
                 || state.events.iter().any(|event| {
-                    let told_of = [event.actor.as_subject(), Some(event.subject), event.object];
-                    event.organization_id == Some(organization) && told_of.contains(&Some(*subject))
+                    let subjects_of = [event.actor.as_subject(), Some(event.subject), event.object];
+                    event.organization_id == Some(organization) && subjects_of.contains(&Some(*subject))
                 })
         };
         Ok(possible.into_iter().find(is_here))

@@ -6,12 +6,12 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State};
 use crate::administration::ports::{
-    AtStake, FamilySize, HeldKey, KeyFamily, KeyHolder, KeySelection, KeysAtStake, OrganizationKeyFilter,
-    OrganizationKeyStore, RevokeKeysError,
+    HeldKey, HolderProfile, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
+    PreviewedKeys, RevocationPreview, RevokeKeysError,
 };
 use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Act, Action, Subject};
-use crate::id::{ApiKeyId, ConsumerId, OrganizationId};
+use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 use crate::page::{Page, PageRequest};
 use crate::ports::{DescendantKeys, StorageError};
 use crate::validity::End;
@@ -63,16 +63,16 @@ impl OrganizationKeyStore for MemoryStore {
         Ok(found.filter_map(|key| state.held(key)).collect())
     }
 
-    async fn family(
+    async fn key_tree(
         &self,
         organization: OrganizationId,
         id: ApiKeyId,
-        size: FamilySize,
+        size: KeyTreeSize,
         now: DateTime<Utc>,
-    ) -> Result<KeyFamily, StorageError> {
+    ) -> Result<KeyTree, StorageError> {
         let state = self.state()?;
         let find = |id| state.keys_within(organization).find(|key| key.id == id);
-        let upwards = |id| std::iter::successors(find(id), |key| key.next_above().and_then(find));
+        let upwards = |id| std::iter::successors(find(id), |key| key.effective_parent().and_then(find));
         let ancestors = usize::from(size.ancestors);
         let line: Vec<&ApiKey> = upwards(id).take(1 + ancestors).collect();
         let top = line.last().map(|key| key.id);
@@ -88,25 +88,25 @@ impl OrganizationKeyStore for MemoryStore {
             .chain(below().filter(|key| key.is_valid(now)))
             .chain(paths.filter(is_below))
             .chain(below());
-        let mut family: Vec<&ApiKey> = Vec::new();
+        let mut key_tree: Vec<&ApiKey> = Vec::new();
         for key in by_rank {
-            if family.len() < usize::from(size.keys) && family.iter().all(|other| other.id != key.id) {
-                family.push(key);
+            if key_tree.len() < usize::from(size.keys) && key_tree.iter().all(|other| other.id != key.id) {
+                key_tree.push(key);
             }
         }
-        family.sort_unstable_by_key(|key| key.id);
-        Ok(KeyFamily {
-            has_more: upwards(id).count() > line.len() || below().count() > family.len(),
-            keys: family.into_iter().filter_map(|key| state.held(key)).collect(),
+        key_tree.sort_unstable_by_key(|key| key.id);
+        Ok(KeyTree {
+            has_more: upwards(id).count() > line.len() || below().count() > key_tree.len(),
+            keys: key_tree.into_iter().filter_map(|key| state.held(key)).collect(),
         })
     }
 
-    async fn at_stake(
+    async fn revocation_preview(
         &self,
         organization: OrganizationId,
         selection: KeySelection,
         now: DateTime<Utc>,
-    ) -> Result<AtStake, StorageError> {
+    ) -> Result<RevocationPreview, StorageError> {
         let state = self.state()?;
         let chosen = match &selection {
             KeySelection::Keys { ids, .. } => Some(ids.clone()),
@@ -122,9 +122,9 @@ impl OrganizationKeyStore for MemoryStore {
             .filter(is_valid);
         let (selected, descendants) =
             valid.partition(|id| chosen.as_ref().is_none_or(|chosen| chosen.contains(id)));
-        Ok(AtStake {
-            selected: state.at_stake(organization, selected, now),
-            descendants: state.at_stake(organization, descendants, now),
+        Ok(RevocationPreview {
+            selected: state.revocation_preview(organization, selected, now),
+            descendants: state.revocation_preview(organization, descendants, now),
         })
     }
 
@@ -177,40 +177,40 @@ impl State {
         self.keys.iter().map(|stored| &stored.key).filter(is_within)
     }
 
-    fn holder_of(&self, consumer: ConsumerId) -> Option<KeyHolder> {
+    fn holder_of(&self, consumer: MembershipId) -> Option<HolderProfile> {
         let membership = self.membership(consumer)?.clone();
         let user = self.user(membership.user_id)?.clone();
-        Some(KeyHolder { user, membership })
+        Some(HolderProfile { user, membership })
     }
 
     fn held(&self, key: &ApiKey) -> Option<HeldKey> {
         Some(HeldKey::new(key.clone(), self.holder_of(key.consumer_id)?))
     }
 
-    fn at_stake(
+    fn revocation_preview(
         &self,
         organization: OrganizationId,
         ids: HashSet<ApiKeyId>,
         now: DateTime<Utc>,
-    ) -> KeysAtStake {
+    ) -> PreviewedKeys {
         let mut keys: Vec<&ApiKey> = self
             .keys_within(organization)
             .filter(|key| ids.contains(&key.id))
             .collect();
         keys.sort_by_key(|key| (key.search_text(), key.id));
-        let holders: HashSet<ConsumerId> = keys.iter().map(|key| key.consumer_id).collect();
-        let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        let holders: HashSet<MembershipId> = keys.iter().map(|key| key.consumer_id).collect();
+        let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let has_left = |key: &&&ApiKey| {
             let holder = self.holder_of(key.consumer_id);
             holder.is_some_and(|holder| !holder.membership.is_live(now))
         };
-        KeysAtStake {
-            keys: counted(keys.len()),
-            without_access: counted(keys.iter().filter(has_left).count()),
-            holders: counted(holders.len()),
+        PreviewedKeys {
+            keys: to_u32(keys.len()),
+            without_access: to_u32(keys.iter().filter(has_left).count()),
+            holders: to_u32(holders.len()),
             first: keys
                 .into_iter()
-                .take(KeysAtStake::SHOWN)
+                .take(PreviewedKeys::SHOWN)
                 .filter_map(|key| self.held(key))
                 .collect(),
         }
@@ -222,7 +222,7 @@ impl State {
         let mut next = 0;
         while let Some(&parent) = found.get(next) {
             for key in self.keys_within(organization) {
-                if key.next_above() == Some(parent) && !found.contains(&key.id) {
+                if key.effective_parent() == Some(parent) && !found.contains(&key.id) {
                     found.push(key.id);
                 }
             }

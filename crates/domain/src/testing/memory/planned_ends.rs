@@ -29,7 +29,9 @@ impl PlannedEndStore for MemoryStore {
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
         let mut state = self.state()?;
         let due = state.due_memberships(act.at).take(at_most as usize);
-        let ends: Vec<EndOfStay> = due.map(|stay| state.due_end_of_stay(stay, &act)).collect();
+        let ends: Vec<EndOfStay> = due
+            .map(|membership| state.due_end_of_stay(membership, &act))
+            .collect();
         let recorded = ends.len();
         state.end_stays(ends, Vec::new())?;
         Ok(u32::try_from(recorded).unwrap_or(u32::MAX))
@@ -86,11 +88,17 @@ impl State {
     }
 
     /// What the end of a membership comes to, however it came; its event comes first.
-    pub(super) fn end_of_stay(&self, stay: &Membership, end: End, event: AuditEvent, act: &Act) -> EndOfStay {
-        let invitations = self.open_invitations_by(stay.organization_id, stay.user_id, act.at);
+    pub(super) fn end_of_stay(
+        &self,
+        membership: &Membership,
+        end: End,
+        event: AuditEvent,
+        act: &Act,
+    ) -> EndOfStay {
+        let invitations = self.open_invitations_by(membership.organization_id, membership.user_id, act.at);
         let taken_back = invitations.iter().map(|id| act.invitation_taken_back(*id));
         EndOfStay {
-            membership: stay.id,
+            membership: membership.id,
             end,
             at: act.at,
             events: [event].into_iter().chain(taken_back).collect(),
@@ -99,10 +107,12 @@ impl State {
     }
 
     /// Likewise a planned end that is due.
-    pub(super) fn due_end_of_stay(&self, stay: &Membership, act: &Act) -> EndOfStay {
-        let event = act.planned_end_of_membership(stay.organization_id, stay.id);
-        let end = stay.end.map_or(End::Come(act.at), |end| end.recorded(act.at));
-        self.end_of_stay(stay, end, event, &act.of_system(stay.organization_id))
+    pub(super) fn due_end_of_stay(&self, membership: &Membership, act: &Act) -> EndOfStay {
+        let event = act.planned_end_of_membership(membership.organization_id, membership.id);
+        let end = membership
+            .end
+            .map_or(End::Come(act.at), |end| end.recorded(act.at));
+        self.end_of_stay(membership, end, event, &act.of_system(membership.organization_id))
     }
 
     /// Ends memberships with all that goes with them, and writes their events and others.

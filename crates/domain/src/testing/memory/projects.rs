@@ -9,7 +9,7 @@ use crate::administration::ports::{
     ProjectOverview, ProjectStore,
 };
 use crate::audit::AuditEvent;
-use crate::id::{ConsumerId, MembershipId, OrganizationId, ProjectId};
+use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
 use crate::ports::{ReachableProjects, StorageError};
@@ -171,7 +171,7 @@ impl ProjectStore for MemoryStore {
 impl ReachableProjects for MemoryStore {
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         page: PageRequest<ProjectId>,
         now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
@@ -182,7 +182,7 @@ impl ReachableProjects for MemoryStore {
 
     async fn find(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ProjectId,
         now: DateTime<Utc>,
     ) -> Result<Option<Project>, StorageError> {
@@ -191,7 +191,7 @@ impl ReachableProjects for MemoryStore {
         Ok(reached.find(|project| project.id == id).cloned())
     }
 
-    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError> {
+    async fn count(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<u64, StorageError> {
         let state = self.state()?;
         let count = state.projects_reached_by(consumer, now).count();
         Ok(u64::try_from(count).unwrap_or(u64::MAX))
@@ -220,7 +220,7 @@ impl State {
 
     fn projects_reached_by(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         now: DateTime<Utc>,
     ) -> impl Iterator<Item = &Project> {
         self.projects.iter().filter(move |project| {

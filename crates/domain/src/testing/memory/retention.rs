@@ -7,12 +7,12 @@ use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::id::{ApiKeyId, AuditEventId};
 use crate::ports::StorageError;
-use crate::retention::ports::{RemoveOutlivedError, RetentionStore};
+use crate::retention::ports::{RetentionError, RetentionStore};
 use crate::retention::{ClockDoubt, ClockWitnesses};
 
 #[async_trait]
 impl RetentionStore for MemoryStore {
-    async fn look_at_clock(
+    async fn check_clock(
         &self,
         now: DateTime<Utc>,
         is_confirmed: bool,
@@ -24,7 +24,7 @@ impl RetentionStore for MemoryStore {
             database: None,
             believed_at: state.clock_believed_at.or(begun).unwrap_or_default(),
         };
-        let doubt = witnesses.look(now, is_confirmed).err();
+        let doubt = witnesses.check(now, is_confirmed).err();
         if doubt.is_none() {
             state.clock_believed_at = Some(now);
         }
@@ -36,10 +36,10 @@ impl RetentionStore for MemoryStore {
         let removed = state.dead_keys(dead_before, at_most);
         state.keys.retain(|stored| !removed.contains_key(&stored.key.id));
         for stored in &mut state.keys {
-            let mut above = stored.key.next_above();
+            let mut above = stored.key.effective_parent();
             while let Some(next) = above.and_then(|id| removed.get(&id)) {
                 above = *next;
-                stored.key.adopted_by = above;
+                stored.key.retained_parent_id = above;
             }
         }
         Ok(count(removed.len()))
@@ -52,7 +52,7 @@ impl RetentionStore for MemoryStore {
     ) -> Result<u32, StorageError> {
         let mut state = self.state()?;
         Ok(remove(&mut state.invitations, at_most, |stored| {
-            stored.invitation.over_since() < ended_before
+            stored.invitation.ended_or_expires_at() < ended_before
         }))
     }
 
@@ -89,7 +89,7 @@ impl RetentionStore for MemoryStore {
         before: DateTime<Utc>,
         at_most: u32,
         event: Option<AuditEvent>,
-    ) -> Result<u32, RemoveOutlivedError> {
+    ) -> Result<u32, RetentionError> {
         let mut state = self.state()?;
         let old = state.events.iter().filter(|event| event.at < before);
         let mut removed: Vec<AuditEventId> = old.map(|event| event.id).collect();
@@ -117,7 +117,7 @@ impl State {
             since.is_some_and(|since| since < dead_before)
         });
         dead.take(items(at_most))
-            .map(|key| (key.id, key.next_above().filter(|above| is_kept(*above))))
+            .map(|key| (key.id, key.effective_parent().filter(|above| is_kept(*above))))
             .collect()
     }
 }

@@ -39,10 +39,8 @@ impl SessionStore for MemoryStore {
         let others = others.iter().map(|stored| &stored.session);
         let mut of_user: Vec<&Session> = others.filter(|other| other.user_id == session.user_id).collect();
         of_user.sort_by_key(|session| (session.started_at, session.id));
-        let too_many = of_user.len().saturating_sub(Session::MOST - 1);
-        let ended = of_user
-            .into_iter()
-            .take(too_many.min(Session::MOST_ENDED_AT_ONCE));
+        let too_many = of_user.len().saturating_sub(Session::MAX_PER_USER - 1);
+        let ended = of_user.into_iter().take(too_many.min(Session::MAX_ENDED_AT_ONCE));
         let ended: Vec<Session> = ended.cloned().collect();
         let told = ended.iter().filter(is_live);
         events.extend(told.map(|session| act.event(Action::EndSession, Subject::Session(session.id))));

@@ -8,17 +8,17 @@ use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
 use crate::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
-use crate::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
+use crate::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
 use crate::sign_in::throttle::ThrottleBucket;
 
 #[async_trait]
 impl SignInThrottle for MemoryStore {
-    async fn take(
+    async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        Ok(self.state()?.take(&buckets, now))
+        Ok(self.state()?.count_attempt(&buckets, now))
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
@@ -42,7 +42,7 @@ impl LimitedAuditLog for MemoryStore {
     ) -> Result<Option<FullBucket>, StorageError> {
         let mut state = self.state()?;
         let before = state.throttle.clone();
-        if let Some(full) = state.take(&limits, now) {
+        if let Some(full) = state.count_attempt(&limits, now) {
             return Ok(Some(full));
         }
         if let Err(error) = state.write(events) {
@@ -55,7 +55,7 @@ impl LimitedAuditLog for MemoryStore {
 
 /// At once: nothing here ever waits.
 impl RefusalNotes for MemoryStore {
-    fn note(&self, refusal: Refusal) {
+    fn note(&self, refusal: RefusedAttempt) {
         let writer = RefusalWriter::new(Arc::new(self.clone()), Arc::new(self.clone()));
         // What cannot be written is lost, as it may be.
         let _ = writer.write(refusal).now_or_never();
@@ -63,11 +63,11 @@ impl RefusalNotes for MemoryStore {
 }
 
 impl State {
-    fn take(&mut self, buckets: &[ThrottleBucket], now: DateTime<Utc>) -> Option<FullBucket> {
+    fn count_attempt(&mut self, buckets: &[ThrottleBucket], now: DateTime<Utc>) -> Option<FullBucket> {
         self.throttle.retain(|_, empty_at| *empty_at > now);
         let mut after = self.throttle.clone();
         for bucket in buckets {
-            match bucket.take(after.get(bucket.as_bytes()).copied(), now) {
+            match bucket.count_attempt(after.get(bucket.as_bytes()).copied(), now) {
                 Ok(empty_at) => after.insert(*bucket.as_bytes(), empty_at),
                 Err(throttled) => {
                     return Some(FullBucket {

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::{Actor, AuditEvent};
 use keyward_domain::holder::KeyReach;
-use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{Credentials, Memberships, StorageError};
 
@@ -17,7 +17,7 @@ impl BrokenStore {
     /// has ended. Others go on before the caller does.
     pub(super) async fn reach_beforehand(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         key: ApiKeyId,
         now: DateTime<Utc>,
     ) -> Result<Option<KeyReach>, StorageError> {
@@ -34,7 +34,7 @@ impl BrokenStore {
     /// Whether this person is the consumer now. Others go on before the caller does.
     pub(super) async fn is_member_beforehand(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         actor: Actor,
         now: DateTime<Utc>,
     ) -> Result<bool, StorageError> {
@@ -53,7 +53,7 @@ impl BrokenStore {
     }
 
     /// Shows such keys of a consumer among its others, on the first page.
-    pub(super) fn show_late(&self, consumer: ConsumerId, keys: &mut Vec<ApiKey>) {
+    pub(super) fn show_late(&self, consumer: MembershipId, keys: &mut Vec<ApiKey>) {
         for late in lock(&self.late)
             .values()
             .filter(|key| key.consumer_id == consumer)

@@ -3,7 +3,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Origin, RevocationReason};
 use keyward_domain::audit::{Act, Actor, AuditEvent};
 use keyward_domain::holder::KeyReach;
-use keyward_domain::id::{ApiKeyId, ConsumerId, UserId};
+use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, AuditLog, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
@@ -62,13 +62,13 @@ impl ApiKeys for BrokenStore {
         Ok(self.as_told(self.sound.add(new, limits, act).await?))
     }
 
-    async fn find(&self, consumer: ConsumerId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
+    async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
         let consumer = self.owner(consumer, id, Fault::FindsAnyConsumersKey);
         let found = ApiKeys::find(&self.sound, consumer, id).await?;
         Ok(found.map(|key| self.as_read(key)))
     }
 
-    async fn find_many(&self, consumer: ConsumerId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
+    async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let owner = |id: &ApiKeyId| self.owner(consumer, *id, Fault::FindsAnyConsumersKey);
         let consumer = ids.first().map_or(consumer, owner);
         let found = ApiKeys::find_many(&self.sound, consumer, ids).await?;
@@ -77,7 +77,7 @@ impl ApiKeys for BrokenStore {
 
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         filter: KeyFilter,
         page: PageRequest<ApiKeyId>,
         now: DateTime<Utc>,
@@ -99,7 +99,7 @@ impl ApiKeys for BrokenStore {
 
     async fn valid_descendants(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
@@ -118,7 +118,7 @@ impl ApiKeys for BrokenStore {
 
     async fn edit(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         edit: KeyEdit,
         precondition: KeyPrecondition,
@@ -174,7 +174,7 @@ impl ApiKeys for BrokenStore {
 
     async fn revoke(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         reason: RevocationReason,
         descendants: DescendantKeys,
@@ -212,7 +212,7 @@ impl ApiKeys for BrokenStore {
 
 impl BrokenStore {
     /// Whose key it really is, where the fault is not to ask.
-    fn owner(&self, given: ConsumerId, id: ApiKeyId, negligent: Fault) -> ConsumerId {
+    fn owner(&self, given: MembershipId, id: ApiKeyId, negligent: Fault) -> MembershipId {
         if self.fault == negligent {
             lock(&self.consumers).get(&id).copied().unwrap_or(given)
         } else {
@@ -225,7 +225,7 @@ impl BrokenStore {
     async fn actor(
         &self,
         early: bool,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         actor: Actor,
         at: DateTime<Utc>,
@@ -275,7 +275,7 @@ impl BrokenStore {
     }
 
     /// The rate that the sound store is told, where the fault is to have decided by then.
-    async fn rate(&self, consumer: ConsumerId, rate: Rate, at: DateTime<Utc>) -> Result<Rate, Throttled> {
+    async fn rate(&self, consumer: MembershipId, rate: Rate, at: DateTime<Utc>) -> Result<Rate, Throttled> {
         if self.fault != Fault::ReadsTheRateBeforeTheTransaction {
             return Ok(rate);
         }
@@ -289,7 +289,7 @@ impl BrokenStore {
     /// What the sound store is told of versions: nothing, where the fault is to compare them too early or never.
     async fn precondition(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         given: KeyPrecondition,
     ) -> Result<Option<KeyPrecondition>, StorageError> {
@@ -306,7 +306,7 @@ impl BrokenStore {
         }
     }
 
-    async fn count_valid(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<usize, StorageError> {
+    async fn count_valid(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<usize, StorageError> {
         let request = PageRequest {
             size: PageSize::DEFAULT,
             after: None,

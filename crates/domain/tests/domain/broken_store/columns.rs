@@ -19,7 +19,7 @@ pub(crate) enum Column {
     KeyDescription,
     KeyHint,
     KeyOrigin,
-    KeyAdoptedBy,
+    KeyRetainedParent,
     KeyCreatedAt,
     KeyCanManageKeys,
     KeyRevokedAt,
@@ -94,7 +94,7 @@ impl BrokenStore {
             Some(Column::KeyDescription) => key.description = no_description(),
             Some(Column::KeyHint) => key.hint = any_hint(),
             Some(Column::KeyOrigin) => key.origin = in_person(key.origin),
-            Some(Column::KeyAdoptedBy) => key.adopted_by = None,
+            Some(Column::KeyRetainedParent) => key.retained_parent_id = None,
             Some(Column::KeyCreatedAt) => key.created_at = whole_seconds(key.created_at),
             Some(Column::KeyCanManageKeys) => key.can_manage_keys = true,
             _ => {}

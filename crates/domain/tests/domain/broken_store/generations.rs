@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Act;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageError};
 
 use super::{BrokenStore, Fault};
@@ -12,7 +12,7 @@ impl BrokenStore {
     /// Which keys are revoked, where the fault is to look for them in a transaction of their own, or to see others.
     pub(super) async fn targets(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         descendants: DescendantKeys,
         now: DateTime<Utc>,
@@ -38,26 +38,26 @@ impl BrokenStore {
 
     async fn generations_below(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ApiKeyId,
         key: &ApiKey,
     ) -> Result<usize, StorageError> {
         let mut generations = 0;
-        let mut above = key.next_above();
+        let mut above = key.effective_parent();
         while let Some(parent) = above {
             generations += 1;
             if parent == id {
                 break;
             }
             let parent = ApiKeys::find(&self.sound, consumer, parent).await?;
-            above = parent.and_then(|parent| parent.next_above());
+            above = parent.and_then(|parent| parent.effective_parent());
         }
         Ok(generations)
     }
 
     pub(super) async fn revoke_one_by_one(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         targets: Vec<ApiKeyId>,
         reason: RevocationReason,
         act: &Act,

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, KeyHolder, LeavingPreview, MemberFilter, MemberOverview,
+    ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview, MemberFilter, MemberOverview,
     MemberStore, WhichMember,
 };
 use keyward_domain::api_key::ApiKey;
@@ -50,7 +50,7 @@ impl MemberStore for BrokenStore {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<KeyHolder>, StorageError> {
+    ) -> Result<Option<HolderProfile>, StorageError> {
         let now = self.asked_about(List::Members, now);
         let found = self.sound.identify(organization, member.clone(), now).await?;
         if let (Fault::TakesTheBeginningOfUsernames, None, WhichMember::Username(name)) =
@@ -66,7 +66,7 @@ impl MemberStore for BrokenStore {
                 .items
                 .into_iter()
                 .find(|member| member.user.username.as_str().starts_with(name.as_str()));
-            return Ok(longer.map(|member| KeyHolder {
+            return Ok(longer.map(|member| HolderProfile {
                 user: member.user,
                 membership: member.membership,
             }));
@@ -166,8 +166,8 @@ impl BrokenStore {
         }
     }
 
-    pub(super) fn holder_as_read(&self, holder: KeyHolder) -> KeyHolder {
-        KeyHolder {
+    pub(super) fn holder_as_read(&self, holder: HolderProfile) -> HolderProfile {
+        HolderProfile {
             user: self.user_as_read(holder.user),
             membership: self.membership_as_read(holder.membership),
         }

@@ -3,8 +3,8 @@ use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
-    AtStake, FamilySize, HeldKey, KeyFamily, KeySelection, OrganizationKeyFilter, OrganizationKeyStore,
-    RevokeKeysError,
+    HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
+    RevocationPreview, RevokeKeysError,
 };
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -49,31 +49,31 @@ impl OrganizationKeyStore for BrokenStore {
         Ok(found.into_iter().map(|key| self.held_as_read(key)).collect())
     }
 
-    async fn family(
+    async fn key_tree(
         &self,
         organization: OrganizationId,
         id: ApiKeyId,
-        size: FamilySize,
+        size: KeyTreeSize,
         now: DateTime<Utc>,
-    ) -> Result<KeyFamily, StorageError> {
+    ) -> Result<KeyTree, StorageError> {
         let now = self.asked_about(List::OrganizationKeys, now);
-        let mut family = self.sound.family(organization, id, size, now).await?;
-        family.keys = family
+        let mut key_tree = self.sound.key_tree(organization, id, size, now).await?;
+        key_tree.keys = key_tree
             .keys
             .into_iter()
             .map(|key| self.held_as_read(key))
             .collect();
-        Ok(family)
+        Ok(key_tree)
     }
 
-    async fn at_stake(
+    async fn revocation_preview(
         &self,
         organization: OrganizationId,
         selection: KeySelection,
         now: DateTime<Utc>,
-    ) -> Result<AtStake, StorageError> {
+    ) -> Result<RevocationPreview, StorageError> {
         let now = self.asked_about(List::OrganizationKeys, now);
-        self.sound.at_stake(organization, selection, now).await
+        self.sound.revocation_preview(organization, selection, now).await
     }
 
     async fn revoke(
@@ -144,23 +144,23 @@ impl BrokenStore {
             ) => (ids, 1..3),
             (_, selection) => return Ok(selection),
         };
-        let everything = FamilySize {
+        let everything = KeyTreeSize {
             ancestors: 100,
             keys: u16::MAX,
         };
         let mut meant = ids.clone();
         for id in ids {
-            let family = self.sound.family(organization, id, everything, now).await?;
+            let key_tree = self.sound.key_tree(organization, id, everything, now).await?;
             let above = |id| {
-                let key = family.keys.iter().find(|key| key.id == id);
-                key.and_then(|key| key.next_above)
+                let key = key_tree.keys.iter().find(|key| key.id == id);
+                key.and_then(|key| key.effective_parent)
             };
             let is_meant = |key: &&HeldKey| {
                 let upwards = std::iter::successors(Some(key.id), |id| above(*id));
                 let generation = upwards.enumerate().find(|(_, above)| *above == id);
                 generation.is_some_and(|(generation, _)| generations.contains(&generation))
             };
-            meant.extend(family.keys.iter().filter(is_meant).map(|key| key.id));
+            meant.extend(key_tree.keys.iter().filter(is_meant).map(|key| key.id));
         }
         Ok(KeySelection::Keys {
             ids: meant,

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use keyward_domain::id::{ConsumerId, ProjectId};
+use keyward_domain::id::{MembershipId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{ReachableProjects, StorageError};
 use keyward_domain::project::Project;
@@ -11,7 +11,7 @@ use super::{BrokenStore, Fault, List, lock};
 impl ReachableProjects for BrokenStore {
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         page: PageRequest<ProjectId>,
         now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
@@ -27,7 +27,7 @@ impl ReachableProjects for BrokenStore {
 
     async fn find(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ProjectId,
         now: DateTime<Utc>,
     ) -> Result<Option<Project>, StorageError> {
@@ -39,7 +39,7 @@ impl ReachableProjects for BrokenStore {
         Ok(found.map(|project| self.project_as_read(project)))
     }
 
-    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError> {
+    async fn count(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<u64, StorageError> {
         let now = self.asked_about(List::ReachableProjects, now);
         self.sound.count(consumer, now).await
     }

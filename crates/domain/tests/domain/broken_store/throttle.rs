@@ -8,7 +8,7 @@ use super::{BrokenStore, Fault, lock, pause};
 
 #[async_trait]
 impl SignInThrottle for BrokenStore {
-    async fn take(
+    async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
@@ -19,14 +19,14 @@ impl SignInThrottle for BrokenStore {
             }
             Fault::TakesFromTheBucketsBeforeAFullOne => {
                 for bucket in buckets {
-                    let full = self.sound.take(vec![bucket], now).await?;
+                    let full = self.sound.count_attempt(vec![bucket], now).await?;
                     if full.is_some() {
                         return Ok(full);
                     }
                 }
                 Ok(None)
             }
-            _ => self.sound.take(buckets, now).await,
+            _ => self.sound.count_attempt(buckets, now).await,
         }
     }
 
@@ -49,7 +49,7 @@ impl BrokenStore {
         for bucket in buckets {
             let empty_at = lock(&self.buckets).get(bucket.as_bytes()).copied();
             pause().await;
-            match bucket.take(empty_at, now) {
+            match bucket.count_attempt(empty_at, now) {
                 Ok(moment) => {
                     lock(&self.buckets).insert(*bucket.as_bytes(), moment);
                 }

@@ -53,7 +53,7 @@ async fn a_busy_hasher_is_no_refusal() {
             .expect_verify()
             .returning(|_, _, _| Err(HashingError::Busy));
         hasher
-            .expect_verify_nothing()
+            .expect_verify_dummy()
             .returning(|_, _| Err(HashingError::Busy));
         let ports = SignInPorts {
             hasher: Arc::new(hasher),

@@ -52,7 +52,7 @@ async fn a_password_is_checked_whether_the_user_exists_or_not() {
             .times(verified)
             .returning(|_, _, _| Ok(false));
         hasher
-            .expect_verify_nothing()
+            .expect_verify_dummy()
             .times(in_vain)
             .returning(|_, _| Ok(()));
         let ports = SignInPorts {

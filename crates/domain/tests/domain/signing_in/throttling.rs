@@ -21,16 +21,19 @@ async fn too_many_attempts_are_refused_before_the_password_is_checked() {
         let (installation, _) = installation_with_ada();
         let retry_after = TimeDelta::seconds(30);
         let mut throttle = MockSignInThrottle::new();
-        throttle.expect_take().once().returning(move |buckets, _| {
-            Ok(Some(FullBucket {
-                bucket: buckets[0],
-                throttled: Throttled { retry_after },
-            }))
-        });
+        throttle
+            .expect_count_attempt()
+            .once()
+            .returning(move |buckets, _| {
+                Ok(Some(FullBucket {
+                    bucket: buckets[0],
+                    throttled: Throttled { retry_after },
+                }))
+            });
         throttle.expect_give_back().never();
         let mut hasher = MockPasswordHasher::new();
         hasher.expect_verify().never();
-        hasher.expect_verify_nothing().never();
+        hasher.expect_verify_dummy().never();
         let mut sessions = MockSessionStore::new();
         sessions.expect_start().never();
         let ports = SignInPorts {

@@ -34,7 +34,7 @@ CREATE TABLE users (
     created_at INTEGER NOT NULL
 ) STRICT;
 
--- A user's stay in an organization. Whoever holds keys is one of these: a consumer.
+-- A user's membership of an organization, which is the consumer of its keys.
 CREATE TABLE memberships (
     id BLOB NOT NULL CONSTRAINT memberships_pkey PRIMARY KEY
         CONSTRAINT memberships_id_check CHECK (length(id) = 16),
@@ -173,8 +173,8 @@ CREATE TABLE api_keys (
         CONSTRAINT api_keys_created_by_key_id_check CHECK (length(created_by_key_id) = 16),
     -- The nearest of the keys that this one came from which is still kept, once its parent is not. No foreign key: it is
     -- set again in the transaction that removes what it names.
-    adopted_by_key_id BLOB
-        CONSTRAINT api_keys_adopted_by_key_id_check CHECK (length(adopted_by_key_id) = 16),
+    retained_parent_key_id BLOB
+        CONSTRAINT api_keys_retained_parent_key_id_check CHECK (length(retained_parent_key_id) = 16),
     -- How many keys made each other before this one, in one line; and one of these, chosen so that any of them is found
     -- in a number of steps that grows with the logarithm of the depth (E. W. Myers, "An applicative random-access stack",
     -- 1983). The trigger api_keys_line fills both in, and neither ever changes. Without a parent there is nothing to skip
@@ -229,8 +229,8 @@ CREATE INDEX api_keys_organization_revoked_idx ON api_keys (organization_id, id)
 -- An organization's keys that may be valid by how long they have been idle.
 CREATE INDEX api_keys_organization_idle_idx ON api_keys (organization_id, coalesce(last_used_at, created_at), id)
     WHERE end_came_at IS NULL;
--- The keys next below a key: its children, and those that it adopted.
-CREATE INDEX api_keys_next_above_idx ON api_keys (coalesce(adopted_by_key_id, created_by_key_id));
+-- The children of a key in its key tree: the keys that it created, and those of which it is the retained parent.
+CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(retained_parent_key_id, created_by_key_id));
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
 -- their parents, who are older.
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;

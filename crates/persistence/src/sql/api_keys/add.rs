@@ -6,11 +6,11 @@ use diesel::{OptionalExtension, QueryResult};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
 use keyward_domain::holder::KeyReach;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::keys::FormNonce;
 use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
 
-use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, together, valid_in_line};
+use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, pipeline, valid_in_chain};
 use super::super::events::write_event;
 use super::super::schema::{api_keys, memberships, organizations};
 use super::super::validity::key_is_valid;
@@ -19,7 +19,7 @@ use super::row::NewKeyRow;
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId};
 
-const MAX_LINE: i64 = ApiKey::MAX_LINE as i64;
+const MAX_TREE_DEPTH: i64 = ApiKey::MAX_TREE_DEPTH as i64;
 
 pub(super) async fn add(
     connection: &mut Connection,
@@ -29,7 +29,7 @@ pub(super) async fn add(
 ) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
     // Under the lock, no other transaction adds or revokes keys of this consumer, so what the checks read stays true.
-    let ((), changer, first, valid, chosen) = together!(
+    let ((), changer, first, valid, chosen) = pipeline!(
         connection,
         begin(connection),
         lock_changer(connection, consumer, new.key.parent(), limits.changes, act.at),
@@ -42,7 +42,7 @@ pub(super) async fn add(
     if let Some(chosen) = chosen {
         new.key.can_manage_keys = chosen;
     }
-    together!(
+    pipeline!(
         connection,
         insert(connection, &new),
         write_event(connection, act.creation_of_key(&new.key)),
@@ -51,14 +51,14 @@ pub(super) async fn add(
 }
 
 /// The checks before adding a key, without a lock.
-pub(super) async fn look(
+pub(super) async fn precheck(
     connection: &mut Connection,
     new: NewApiKey,
     limits: KeyLimits,
     at: DateTime<Utc>,
 ) -> Result<(), Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
-    let (changer, first, valid) = together!(
+    let (changer, first, valid) = pipeline!(
         connection,
         changer(connection, consumer, new.key.parent(), limits.changes, at),
         created_by_form(connection, consumer, new.nonce),
@@ -90,8 +90,8 @@ async fn check(
     }
     // A key tree has at most as many valid keys as the consumer, so the depth is checked only beyond that.
     if let Some(parent) = new.key.parent()
-        && valid >= MAX_LINE
-        && valid_in_line(connection, new.key.consumer_id, parent, at).await? >= MAX_LINE
+        && valid >= MAX_TREE_DEPTH
+        && valid_in_chain(connection, new.key.consumer_id, parent, at).await? >= MAX_TREE_DEPTH
     {
         return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
@@ -109,7 +109,7 @@ async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> QueryResult<(
 /// The organization's current default for new keys, if the request left the choice to it.
 async fn chosen_for_new_keys(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     decides: bool,
 ) -> QueryResult<Option<bool>> {
     if !decides {
@@ -127,7 +127,7 @@ async fn chosen_for_new_keys(
 
 async fn created_by_form(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     nonce: Option<FormNonce>,
 ) -> QueryResult<Option<ApiKeyId>> {
     let Some(nonce) = nonce else {
@@ -145,7 +145,7 @@ async fn created_by_form(
 
 async fn valid_keys(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     at: DateTime<Utc>,
 ) -> QueryResult<i64> {
     api_keys::table

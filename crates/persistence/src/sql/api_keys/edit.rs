@@ -5,11 +5,11 @@ use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::EditKeyError;
 use keyward_domain::rate::Rate;
 
-use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, prepared_once, together};
+use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, pipeline, prepared_once};
 use super::super::events::write_event;
 use super::super::schema::api_keys;
 use super::holder::{Changer, changer, lock_changer};
@@ -20,7 +20,7 @@ use crate::columns::StoredId;
 
 pub(super) async fn edit(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     edit: KeyEdit,
     precondition: KeyPrecondition,
@@ -28,7 +28,7 @@ pub(super) async fn edit(
     event: AuditEvent,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     // Concurrent edits and revocations wait for the lock, so the write below overwrites none of them.
-    let ((), changer, row) = together!(
+    let ((), changer, row) = pipeline!(
         connection,
         begin(connection),
         lock_changer(connection, consumer, event.actor.api_key(), changes, event.at),
@@ -36,7 +36,7 @@ pub(super) async fn edit(
     );
     let mut key = check(id, &precondition, changer, row, event.at)?;
     if key.apply(&edit) {
-        together!(
+        pipeline!(
             connection,
             write_back(connection, &key),
             write_event(connection, event)
@@ -46,15 +46,15 @@ pub(super) async fn edit(
 }
 
 /// The checks before editing a key, without a lock.
-pub(super) async fn look(
+pub(super) async fn precheck(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     precondition: KeyPrecondition,
     changes: Rate,
     event: AuditEvent,
 ) -> Result<(), Abort<EditKeyError>> {
-    let (changer, row) = together!(
+    let (changer, row) = pipeline!(
         connection,
         changer(connection, consumer, event.actor.api_key(), changes, event.at),
         find_row(connection, consumer, id),

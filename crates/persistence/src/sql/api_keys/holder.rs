@@ -5,10 +5,10 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use keyward_domain::holder::KeyReach;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::rate::{Rate, Throttled};
 
-use super::super::dialect::{Pipelined, RunQueryDsl, count_change, locked, together};
+use super::super::dialect::{Pipelined, RunQueryDsl, count_change, locked, pipeline};
 use super::super::schema::{api_keys, memberships};
 use super::super::validity::{key_is_valid, membership_is_live};
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
@@ -18,11 +18,11 @@ use crate::columns::{StoredFlag, StoredId, StoredMoment};
 /// keys. Either may have ended since the request was authenticated.
 pub(super) async fn lock_holder(
     connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     acting_key: Option<ApiKeyId>,
     at: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, QueryError> {
-    let (is_live, reach) = together!(
+    let (is_live, reach) = pipeline!(
         connection,
         lock_consumer(connection, consumer, at),
         reach(connection, consumer, acting_key, at)
@@ -33,7 +33,7 @@ pub(super) async fn lock_holder(
 /// Acquires the lock only; returns whether the membership is live.
 async fn lock_consumer(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
     // The lock also keeps the membership from being ended.
@@ -47,7 +47,7 @@ async fn lock_consumer(
 /// The holder's reach, without a lock.
 pub(super) async fn reach(
     connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     acting_key: Option<ApiKeyId>,
     at: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, QueryError> {
@@ -68,23 +68,23 @@ pub(super) struct Changer {
 /// wait.
 pub(super) async fn lock_changer(
     connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     acting_key: Option<ApiKeyId>,
     changes: Rate,
     at: DateTime<Utc>,
 ) -> Result<Option<Changer>, QueryError> {
-    let (room, reach) = together!(
+    let (room, reach) = pipeline!(
         connection,
-        counted(connection, consumer, changes, at),
+        count_or_throttle(connection, consumer, changes, at),
         reach(connection, consumer, acting_key, at)
     );
     Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
 }
 
 /// Counts a change of a live consumer, if the rate limit allows it.
-async fn counted(
+async fn count_or_throttle(
     connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     changes: Rate,
     at: DateTime<Utc>,
 ) -> Result<Option<Result<(), Throttled>>, QueryError> {
@@ -102,12 +102,12 @@ async fn counted(
 /// The same without locking or counting.
 pub(super) async fn changer(
     connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     acting_key: Option<ApiKeyId>,
     changes: Rate,
     at: DateTime<Utc>,
 ) -> Result<Option<Changer>, QueryError> {
-    let (empty_at, reach) = together!(
+    let (empty_at, reach) = pipeline!(
         connection,
         changes_empty_at(connection, consumer, at),
         reach(connection, consumer, acting_key, at)
@@ -119,7 +119,7 @@ pub(super) async fn changer(
 /// The time when a live consumer's rate-limit bucket is empty; `None` if it was never used.
 async fn changes_empty_at(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     at: DateTime<Utc>,
 ) -> Result<Option<Option<DateTime<Utc>>>, QueryError> {
     let empty_at: Option<Option<StoredMoment>> = memberships::table
@@ -137,7 +137,7 @@ async fn changes_empty_at(
 /// The reach of a consumer that acts through this key, without a lock.
 async fn reach_of_key(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     key: ApiKeyId,
     at: DateTime<Utc>,
 ) -> Result<Option<KeyReach>, QueryError> {

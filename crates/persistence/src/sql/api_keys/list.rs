@@ -6,12 +6,14 @@ use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 use uuid::Uuid;
 
-use super::super::dialect::{Connection, RunQueryDsl, awaited, containing_term, contains, listed, newest};
+use super::super::dialect::{
+    Connection, RunQueryDsl, cancellable, containing_term, contains, listed, newest,
+};
 use super::super::schema::{api_keys, memberships};
 use super::super::validity::{key_is_revoked, key_is_valid};
 use super::row::KeyRow;
@@ -23,7 +25,7 @@ use crate::search::is_in_no_text;
 
 pub(super) async fn list(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     filter: KeyFilter,
     page: PageRequest<ApiKeyId>,
     now: DateTime<Utc>,
@@ -44,14 +46,14 @@ pub(super) async fn list(
 
 /// The request for a page.
 struct Listing {
-    consumer: ConsumerId,
+    consumer: MembershipId,
     filter: KeyFilter,
     page: PageRequest<ApiKeyId>,
     now: StoredMoment,
 }
 
 /// The keys that a query scans.
-enum Among {
+enum ScanScope {
     All,
     NotBefore(Uuid),
     These(Vec<Uuid>),
@@ -61,12 +63,12 @@ impl Listing {
     /// One key more than the page holds, or more, if there are so many.
     async fn keys(&self, connection: &mut Connection) -> Result<Vec<ApiKey>, Abort<Infallible>> {
         let Some(term) = self.filter.term() else {
-            return self.passing(connection, Among::All).await;
+            return self.passing(connection, ScanScope::All).await;
         };
         let Some(last) = self.last_of_the_newest(connection).await? else {
-            return self.passing(connection, Among::All).await;
+            return self.passing(connection, ScanScope::All).await;
         };
-        let mut keys = self.passing(connection, Among::NotBefore(last)).await?;
+        let mut keys = self.passing(connection, ScanScope::NotBefore(last)).await?;
         if keys.len() > self.page.size.items() {
             return Ok(keys);
         }
@@ -81,7 +83,7 @@ impl Listing {
             let found = containing_term(connection, organization, term, before, limit).await?;
             let next = found.last().copied().filter(|_| found.len() == limit);
             if !found.is_empty() {
-                keys.extend(self.passing(connection, Among::These(found)).await?);
+                keys.extend(self.passing(connection, ScanScope::These(found)).await?);
             }
             let is_full = keys.len() > self.page.size.items();
             match next.filter(|_| !is_full) {
@@ -119,17 +121,17 @@ impl Listing {
     async fn passing(
         &self,
         connection: &mut Connection,
-        among: Among,
+        scope: ScanScope,
     ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
         let consumer = StoredId(self.consumer.as_uuid());
         let mut query = newest!(api_keys::table, api_keys::consumer_id, consumer)
             .limit(one_more(self.page.size))
             .select(KeyRow::as_select())
             .into_boxed();
-        query = match among {
-            Among::All => query,
-            Among::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
-            Among::These(candidates) => query.filter(listed(candidates.into_iter())),
+        query = match scope {
+            ScanScope::All => query,
+            ScanScope::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
+            ScanScope::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
         query = match self.filter.status() {
             StatusFilter::Valid => query.filter(key_is_valid(self.now)),
@@ -140,7 +142,7 @@ impl Listing {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
         if let Some(term) = self.filter.term() {
-            query = awaited!(query, api_keys::id).filter(contains!(api_keys::search_text, term));
+            query = cancellable!(query, api_keys::id).filter(contains!(api_keys::search_text, term));
         }
         let rows: Vec<KeyRow> = query.load(connection).await?;
         let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();

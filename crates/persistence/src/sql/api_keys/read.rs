@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::StorageError;
 
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, listed, valid_from};
@@ -18,7 +18,7 @@ use crate::columns::StoredId;
 
 pub(super) async fn find(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
 ) -> Result<Option<ApiKey>, Abort<Infallible>> {
     let row = find_row(connection, consumer, id).await?;
@@ -27,7 +27,7 @@ pub(super) async fn find(
 
 pub(super) async fn find_row(
     mut connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
 ) -> QueryResult<Option<KeyRow>> {
     api_keys::table
@@ -42,7 +42,7 @@ pub(super) async fn find_row(
 /// The valid descendants of this key, also through purged keys.
 pub(super) async fn valid_descendants(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     now: DateTime<Utc>,
 ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
@@ -62,7 +62,7 @@ pub(super) async fn valid_descendants(
 
 pub(super) async fn find_many(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     ids: Vec<ApiKeyId>,
 ) -> Result<Vec<ApiKey>, Abort<Infallible>> {
     let rows: Vec<KeyRow> = api_keys::table

@@ -7,12 +7,12 @@ use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError, StorageError};
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, Pipelined, RunQueryDsl, begin, listed, lock_keys, prepared_once, together, valid_from,
+    Connection, Pipelined, RunQueryDsl, begin, listed, lock_keys, pipeline, prepared_once, valid_from,
     write_events,
 };
 use super::super::planned_ends::{DueKey, due_of, record_ends_of_keys};
@@ -24,11 +24,11 @@ use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
-use crate::looked::Looked;
+use crate::precheck::RevocationPrecheck;
 
 pub(super) async fn revoke(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     reason: RevocationReason,
     descendants: DescendantKeys,
@@ -38,7 +38,7 @@ pub(super) async fn revoke(
     // Under the lock, no child is added to any of these keys and no other revocation runs until this one is committed.
     // A person may also revoke keys of an ended membership.
     let acting_key = act.actor.api_key();
-    let ((), reach, row, tree) = together!(
+    let ((), reach, row, tree) = pipeline!(
         connection,
         begin(connection),
         lock_holder(connection, consumer, acting_key, act.at),
@@ -97,7 +97,7 @@ impl Tree {
 
 async fn tree(
     connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     descendants: DescendantKeys,
     at: DateTime<Utc>,
@@ -106,7 +106,7 @@ async fn tree(
         DescendantKeys::Keep => Ok(Tree::default()),
         DescendantKeys::Revoke => {
             let (consumers, roots) = ([consumer.as_uuid()], [id.as_uuid()]);
-            let (keys, due) = together!(
+            let (keys, due) = pipeline!(
                 connection,
                 valid_from(connection, &consumers, &roots, BEFORE_ALL_ENDS),
                 due_of(connection, consumer, at),
@@ -136,7 +136,7 @@ pub(crate) async fn revoke_valid(
         let key = ApiKeyId::from_uuid(*key);
         act.event(Action::RevokeApiKey, Subject::ApiKey(key))
     });
-    together!(
+    pipeline!(
         connection,
         lock_keys(connection, &keys),
         write_revocation(connection, &keys, reason, note, act),
@@ -167,30 +167,30 @@ async fn write_revocation(
 
 /// What is known without a lock: that the acting key is no longer valid, that the key does not exist, or that it and all
 /// its descendants are recorded as ended. Each stays true for ever, because no key is added below a revoked one.
-pub(super) async fn look_at_tree(
+pub(super) async fn precheck_tree(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     acting_key: Option<ApiKeyId>,
     at: DateTime<Utc>,
-) -> Result<Looked, Abort<Infallible>> {
-    let (reach, row) = together!(
+) -> Result<RevocationPrecheck, Abort<Infallible>> {
+    let (reach, row) = pipeline!(
         connection,
         reach(connection, consumer, acting_key, at),
         find_row(connection, consumer, id),
     );
     match reach {
         Some(reach) if reach.includes(id) => {}
-        Some(_) => return Ok(Looked::NotFound),
-        None => return Ok(Looked::HolderGone),
+        Some(_) => return Ok(RevocationPrecheck::NotFound),
+        None => return Ok(RevocationPrecheck::HolderGone),
     }
     match row.map(|row| row.is_valid(BEFORE_ALL_ENDS)) {
-        None => Ok(Looked::NotFound),
-        Some(true) => Ok(Looked::SomethingToRevoke),
+        None => Ok(RevocationPrecheck::NotFound),
+        Some(true) => Ok(RevocationPrecheck::SomethingToRevoke),
         Some(false) => {
             let (consumers, roots) = ([consumer.as_uuid()], [id.as_uuid()]);
             let keys = valid_from(connection, &consumers, &roots, BEFORE_ALL_ENDS).await?;
-            Ok(Looked::of_keys_not_ended(&keys))
+            Ok(RevocationPrecheck::of_keys_not_ended(&keys))
         }
     }
 }

@@ -37,7 +37,7 @@ pub(crate) struct KeyRow {
     last_used_at: Option<StoredMoment>,
     last_used_from: Option<String>,
     revoked_note: Option<String>,
-    adopted_by_key_id: Option<StoredId>,
+    retained_parent_key_id: Option<StoredId>,
     can_manage_keys: StoredFlag,
 }
 
@@ -75,7 +75,7 @@ impl TryFrom<KeyRow> for ApiKey {
             name: stored.read("name", KeyName::from_storage(row.name))?,
             description: stored.read("description", KeyDescription::from_storage(row.description))?,
             origin,
-            adopted_by: row.adopted_by_key_id.map(|id| ApiKeyId::from_uuid(id.0)),
+            retained_parent_id: row.retained_parent_key_id.map(|id| ApiKeyId::from_uuid(id.0)),
             can_manage_keys: row.can_manage_keys.0,
             created_at: stored.moment("created_at", row.created_at)?,
             revocation,

@@ -21,7 +21,7 @@ use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{AuditFilter, AuditPosition, StorageError};
 
-use super::super::dialect::{Connection, Database, RunQueryDsl, awaited};
+use super::super::dialect::{Connection, Database, RunQueryDsl, cancellable};
 use super::super::events::EventRow;
 use super::super::schema::audit_events;
 use crate::abort::Abort;
@@ -153,7 +153,7 @@ impl Search {
 
     /// The organization's events of the filter's days, from this page to the end of the scan, latest first.
     fn since(&self, end: Option<ScanEnd>) -> Query {
-        let mut query = awaited!(audit_events::table.into_boxed(), audit_events::id)
+        let mut query = cancellable!(audit_events::table.into_boxed(), audit_events::id)
             .order((audit_events::occurred_at.desc(), audit_events::id.desc()));
         query = match self.organization {
             Some(organization) => {

@@ -14,8 +14,8 @@ use super::super::dialect::{Connection, RunQueryDsl, username_is_taken, write_ev
 use super::super::members::end_of_stay::{DueMembership, record_end_of_membership};
 use super::super::people::{MembershipRow, NewUserRow};
 use super::super::schema::{invitations, memberships, users};
+use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
-use super::stays::stays_of;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 
@@ -43,20 +43,23 @@ pub(super) async fn as_user(
 ) -> Result<(), Abort<AcceptAsUserError>> {
     let invitation = open_for(connection, id, &membership).await?;
     let invitation = invitation.ok_or(Abort::Refused(AcceptAsUserError::NotOpen))?;
-    let stays = stays_of(connection, membership.organization_id, membership.user_id).await?;
+    let past_memberships = memberships_of(connection, membership.organization_id, membership.user_id).await?;
     let at = membership.joined_at;
-    if stays.iter().any(|stay| invitation.precedes_end_of(stay, at)) {
+    if past_memberships
+        .iter()
+        .any(|membership| invitation.was_created_before_end(membership, at))
+    {
         return Err(Abort::Refused(AcceptAsUserError::NotOpen));
     }
-    if stays.iter().any(|stay| stay.is_live(at)) {
+    if past_memberships.iter().any(|membership| membership.is_live(at)) {
         return Err(Abort::Refused(AcceptAsUserError::AlreadyMember));
     }
-    for stay in stays {
-        if stay.end.is_some_and(|end| end.is_due(at)) {
+    for membership in past_memberships {
+        if membership.end.is_some_and(|end| end.is_due(at)) {
             let due = DueMembership {
-                id: stay.id,
-                organization: stay.organization_id,
-                user: stay.user_id,
+                id: membership.id,
+                organization: membership.organization_id,
+                user: membership.user_id,
             };
             record_end_of_membership(connection, &due, &act).await?;
         }

@@ -15,8 +15,8 @@ use super::super::authority::may_administer;
 use super::super::dialect::{Connection, RunQueryDsl};
 use super::super::people::OrganizationRow;
 use super::super::schema::{invitations, organizations};
+use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
-use super::stays::stays_of;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::one_more;
@@ -67,8 +67,11 @@ pub(super) async fn find(
         return Ok(None);
     }
     if let Some(visitor) = visitor {
-        let stays = stays_of(connection, invitation.organization_id, visitor).await?;
-        if stays.iter().any(|stay| invitation.precedes_end_of(stay, now)) {
+        let past_memberships = memberships_of(connection, invitation.organization_id, visitor).await?;
+        if past_memberships
+            .iter()
+            .any(|membership| invitation.was_created_before_end(membership, now))
+        {
             return Ok(None);
         }
     }

@@ -14,7 +14,7 @@ use super::super::dialect::{Connection, RunQueryDsl, listed, valid_keys_of_membe
 use super::super::schema::api_keys;
 use crate::abort::Abort;
 use crate::limit::at_most;
-use crate::stored_row::counted;
+use crate::stored_row::count_or_zero;
 
 pub(super) async fn preview(
     connection: &mut Connection,
@@ -34,8 +34,8 @@ pub(super) async fn preview(
     let mut first = first?;
     first.sort_by_key(|key| valid.first.iter().position(|id| *id == key.id.as_uuid()));
     Ok(LeavingPreview {
-        keys: counted(Some(valid.keys)),
-        recently_used: counted(Some(valid.recently_used)),
+        keys: count_or_zero(Some(valid.keys)),
+        recently_used: count_or_zero(Some(valid.recently_used)),
         first,
     })
 }

@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::administration::ports::{KeyHolder, MemberFilter, MemberOverview, WhichMember};
+use keyward_domain::administration::ports::{HolderProfile, MemberFilter, MemberOverview, WhichMember};
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::super::dialect::{Connection, RunQueryDsl, awaited, contains};
+use super::super::dialect::{Connection, RunQueryDsl, cancellable, contains};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, project_members, projects, users};
 use super::super::validity::{key_is_valid, membership_is_live};
@@ -18,7 +18,7 @@ use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::one_more;
 use crate::search::is_in_no_text;
-use crate::stored_row::counted;
+use crate::stored_row::count_or_zero;
 
 /// Which live members of an organization.
 struct Selection {
@@ -48,7 +48,7 @@ pub(super) async fn identify(
     organization: OrganizationId,
     member: WhichMember,
     now: DateTime<Utc>,
-) -> Result<Option<KeyHolder>, Abort<Infallible>> {
+) -> Result<Option<HolderProfile>, Abort<Infallible>> {
     let mut query = memberships::table
         .inner_join(users::table)
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
@@ -61,7 +61,7 @@ pub(super) async fn identify(
     };
     let row: Option<(UserRow, MembershipRow)> = query.get_result(connection).await.optional()?;
     let holder = row.map(|(user, membership)| {
-        Ok::<_, StorageError>(KeyHolder {
+        Ok::<_, StorageError>(HolderProfile {
             user: user.try_into()?,
             membership: membership.try_into()?,
         })
@@ -129,7 +129,7 @@ async fn select(
         query = query.filter(memberships::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = selection.term {
-        query = awaited!(query, memberships::id).filter(contains!(users::search_text, term));
+        query = cancellable!(query, memberships::id).filter(contains!(users::search_text, term));
     }
     let rows: Vec<(UserRow, MembershipRow, Option<i64>, Option<i64>)> = query.load(connection).await?;
     let members: Result<Vec<MemberOverview>, StorageError> = rows
@@ -138,8 +138,8 @@ async fn select(
             Ok(MemberOverview {
                 user: user.try_into()?,
                 membership: membership.try_into()?,
-                valid_keys: counted(valid_keys),
-                projects: counted(projects),
+                valid_keys: count_or_zero(valid_keys),
+                projects: count_or_zero(projects),
             })
         })
         .collect();

@@ -7,13 +7,15 @@ use diesel::OptionalExtension;
 use diesel::prelude::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
 };
-use keyward_domain::administration::ports::{HeldKey, HolderFilter, OrganizationKeyFilter};
+use keyward_domain::administration::ports::{HeldKey, HolderStatusFilter, OrganizationKeyFilter};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StatusFilter;
 use uuid::Uuid;
 
-use super::super::dialect::{Connection, RunQueryDsl, awaited, contains, listed, newest, of_organization};
+use super::super::dialect::{
+    Connection, RunQueryDsl, cancellable, contains, listed, newest, of_organization,
+};
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::{
     key_has_end, key_is_revoked, key_is_valid, membership_is_live, membership_is_over,
@@ -63,7 +65,7 @@ struct Step {
 }
 
 /// The keys that a query scans.
-enum Among {
+enum ScanScope {
     All,
     NotBefore(Uuid),
     These(Vec<Uuid>),
@@ -74,12 +76,12 @@ impl Listing {
     async fn keys(&self, connection: &mut Connection) -> Result<Vec<HeldKey>, Abort<Infallible>> {
         let sources = Source::of(&self.filter);
         if sources.is_empty() {
-            return self.passing(connection, Among::All).await;
+            return self.passing(connection, ScanScope::All).await;
         }
         let Some(last) = self.last_of_the_newest(connection).await? else {
-            return self.passing(connection, Among::All).await;
+            return self.passing(connection, ScanScope::All).await;
         };
-        let keys = self.passing(connection, Among::NotBefore(last)).await?;
+        let keys = self.passing(connection, ScanScope::NotBefore(last)).await?;
         if keys.len() > self.page.size.items() {
             return Ok(keys);
         }
@@ -131,7 +133,7 @@ impl Listing {
             .await?;
         let next = found.last().copied().filter(|_| found.len() == limit);
         if !found.is_empty() {
-            keys.extend(self.passing(connection, Among::These(found)).await?);
+            keys.extend(self.passing(connection, ScanScope::These(found)).await?);
         }
         let is_full = keys.len() > self.page.size.items();
         Ok(Step {
@@ -177,12 +179,12 @@ impl Listing {
     async fn passing(
         &self,
         connection: &mut Connection,
-        among: Among,
+        scope: ScanScope,
     ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
         let (organization, filter) = (StoredId(self.organization.as_uuid()), &self.filter);
         let keys = api_keys::table.inner_join(memberships::table.inner_join(users::table));
         // Cancellable, because few of the scanned keys may pass the filter.
-        let mut query = awaited!(keys, api_keys::id)
+        let mut query = cancellable!(keys, api_keys::id)
             .limit(one_more(self.page.size))
             .select(<HeldKeyRow as SelectableHelper<_>>::as_select())
             .into_boxed();
@@ -191,10 +193,10 @@ impl Listing {
                 .filter(of_organization!(organization)),
             None => newest!(query, api_keys::organization_id, organization),
         };
-        query = match among {
-            Among::All => query,
-            Among::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
-            Among::These(candidates) => query.filter(listed(candidates.into_iter())),
+        query = match scope {
+            ScanScope::All => query,
+            ScanScope::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
+            ScanScope::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
         query = match filter.status {
             StatusFilter::Valid => query.filter(key_is_valid(self.now)),
@@ -205,9 +207,9 @@ impl Listing {
             query = query.filter(key_has_end());
         }
         query = match filter.holders {
-            HolderFilter::Anybody => query,
-            HolderFilter::Members => query.filter(membership_is_live(self.now)),
-            HolderFilter::FormerMembers => query.filter(membership_is_over(self.now)),
+            HolderStatusFilter::Anybody => query,
+            HolderStatusFilter::Members => query.filter(membership_is_live(self.now)),
+            HolderStatusFilter::FormerMembers => query.filter(membership_is_over(self.now)),
         };
         if let Some(since) = filter.unused_since.map(StoredMoment::from) {
             query = query

@@ -7,13 +7,15 @@ use chrono::{DateTime, Utc};
 use diesel::dsl::{count_star, sql};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::sql_types::BigInt;
-use keyward_domain::administration::ports::{AtStake, HeldKey, KeyHolder, KeySelection, KeysAtStake};
+use keyward_domain::administration::ports::{
+    HeldKey, HolderProfile, KeySelection, PreviewedKeys, RevocationPreview,
+};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
 use super::super::api_keys::row::KeyRow;
-use super::super::dialect::{Connection, RunQueryDsl, awaited, listed, texts_by_code_point};
+use super::super::dialect::{Connection, RunQueryDsl, cancellable, listed, texts_by_code_point};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::membership_is_over;
@@ -33,12 +35,12 @@ pub(super) async fn find(
     Ok(found.pop())
 }
 
-pub(super) async fn at_stake(
+pub(super) async fn revocation_preview(
     connection: &mut Connection,
     organization: OrganizationId,
     selection: KeySelection,
     now: DateTime<Utc>,
-) -> Result<AtStake, Abort<Infallible>> {
+) -> Result<RevocationPreview, Abort<Infallible>> {
     let descendants = match &selection {
         KeySelection::Keys {
             ids,
@@ -47,30 +49,30 @@ pub(super) async fn at_stake(
             let mut below = valid_with_descendants(connection, organization, ids, now).await?;
             let selected: HashSet<Uuid> = ids.iter().map(|id| id.as_uuid()).collect();
             below.retain(|key| !selected.contains(key));
-            keys_at_stake(connection, organization, &Selected::Keys(below), now).await?
+            preview_keys(connection, organization, &Selected::Keys(below), now).await?
         }
         KeySelection::Keys {
             descendants: DescendantKeys::Keep,
             ..
         }
         | KeySelection::OfConsumer(_)
-        | KeySelection::IssuedBefore(_) => KeysAtStake::default(),
+        | KeySelection::IssuedBefore(_) => PreviewedKeys::default(),
     };
     let selected = Selected::without_descendants(&selection);
-    Ok(AtStake {
-        selected: keys_at_stake(connection, organization, &selected, now).await?,
+    Ok(RevocationPreview {
+        selected: preview_keys(connection, organization, &selected, now).await?,
         descendants,
     })
 }
 
-async fn keys_at_stake(
+async fn preview_keys(
     connection: &mut Connection,
     organization: OrganizationId,
     selected: &Selected,
     now: DateTime<Utc>,
-) -> Result<KeysAtStake, Abort<Infallible>> {
+) -> Result<PreviewedKeys, Abort<Infallible>> {
     let valid = || {
-        awaited!(
+        cancellable!(
             api_keys::table.filter(valid_of(organization, selected, now)),
             api_keys::id
         )
@@ -93,18 +95,18 @@ async fn keys_at_stake(
         .await?;
     let first: Vec<StoredId> = valid()
         .order((texts_by_code_point(), api_keys::id))
-        .limit(at_most(KeysAtStake::SHOWN))
+        .limit(at_most(PreviewedKeys::SHOWN))
         .select(api_keys::id)
         .load(connection)
         .await?;
     let first: Vec<Uuid> = first.into_iter().map(|id| id.0).collect();
     let mut shown = named(connection, organization, &first).await?;
     shown.sort_by_key(|key| first.iter().position(|id| *id == key.id.as_uuid()));
-    let counted = |count| u32::try_from(count).unwrap_or(u32::MAX);
-    Ok(KeysAtStake {
-        keys: counted(keys),
-        without_access: counted(without_access),
-        holders: counted(holders),
+    let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
+    Ok(PreviewedKeys {
+        keys: to_u32(keys),
+        without_access: to_u32(without_access),
+        holders: to_u32(holders),
         first: shown,
     })
 }
@@ -127,7 +129,7 @@ pub(super) async fn named(
 
 pub(super) fn held(rows: Vec<HeldKeyRow>) -> Result<Vec<HeldKey>, StorageError> {
     let held = |(key, membership, user): HeldKeyRow| {
-        let holder = KeyHolder {
+        let holder = HolderProfile {
             user: user.try_into()?,
             membership: membership.try_into()?,
         };

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::super::api_keys::revoke::revoke_valid;
 use super::super::authority::lock_authority;
-use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, listed, lock_consumers, together};
+use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, listed, lock_consumers, pipeline};
 use super::super::planned_ends::{record_ends_of_keys, still_due};
 use super::super::schema::api_keys;
 use super::super::validity::{BEFORE_ALL_ENDS, key_is_valid};
@@ -32,7 +32,7 @@ pub(super) async fn revoke(
     note: Option<RevocationNote>,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeysError>> {
-    let ((), may_administer, consumers) = together!(
+    let ((), may_administer, consumers) = pipeline!(
         connection,
         begin(connection),
         lock_authority(connection, organization, act.actor, act.at),
@@ -43,7 +43,7 @@ pub(super) async fn revoke(
     }
     // Under the consumers' locks, no child is added to any of the keys and no other revocation runs until this one is
     // committed. No key of these consumers is added either while the selection is read.
-    let ((), (selected, mut first, due)) = together!(
+    let ((), (selected, mut first, due)) = pipeline!(
         connection,
         lock_consumers(connection, organization, &consumers),
         select(connection, organization, selection, at_most, act.at),
@@ -63,7 +63,7 @@ pub(super) async fn revoke(
             // Another transaction may have revoked some keys before the lock; then other selected keys replace them in
             // the batch.
             let of_keys: Vec<Uuid> = consumers.iter().copied().collect();
-            let ((), valid) = together!(
+            let ((), valid) = pipeline!(
                 connection,
                 lock_consumers(connection, organization, &of_keys),
                 still_valid(connection, &keys, act.at),
@@ -112,7 +112,7 @@ async fn record_due(
 ) -> QueryResult<()> {
     let (keys, consumers): (Vec<Uuid>, BTreeSet<Uuid>) = due.into_iter().unzip();
     let consumers: Vec<Uuid> = consumers.difference(locked).copied().collect();
-    let ((), due) = together!(
+    let ((), due) = pipeline!(
         connection,
         lock_consumers(connection, organization, &consumers),
         still_due(connection, &keys, act.at),
@@ -130,7 +130,7 @@ async fn select(
     at: DateTime<Utc>,
 ) -> QueryResult<(Selected, Vec<(Uuid, Uuid)>, Vec<(Uuid, Uuid)>)> {
     let selected = Selected::new(connection, organization, selection, BEFORE_ALL_ENDS).await?;
-    let (first, due) = together!(
+    let (first, due) = pipeline!(
         connection,
         first_of(connection, organization, &selected, left(at_most, &[]), at),
         first_due(connection, organization, &selected, left(at_most, &[]), at),

@@ -7,7 +7,7 @@ use diesel::sql_types::Bool;
 use diesel::{BoxableExpression, QueryResult};
 use futures_util::future::BoxFuture;
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
 use keyward_domain::ports::DescendantKeys;
 use uuid::Uuid;
 
@@ -26,7 +26,7 @@ pub(super) fn within(organization: OrganizationId) -> Eq<api_keys::organization_
 /// A selection whose descendants are resolved.
 pub(crate) enum Selected {
     Keys(Vec<Uuid>),
-    OfConsumer(ConsumerId),
+    OfConsumer(MembershipId),
     IssuedBefore(DateTime<Utc>),
 }
 

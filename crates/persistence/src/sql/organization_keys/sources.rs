@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use keyward_domain::administration::ports::{HolderFilter, OrganizationKeyFilter};
+use keyward_domain::administration::ports::{HolderStatusFilter, OrganizationKeyFilter};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
@@ -32,8 +32,8 @@ impl Source {
         let unused = filter.unused_since.map(Self::UnusedSince);
         let holders = match filter.holders {
             // Not selective: nearly all keys belong to members.
-            HolderFilter::Anybody | HolderFilter::Members => None,
-            HolderFilter::FormerMembers => Some(Self::FormerMembers),
+            HolderStatusFilter::Anybody | HolderStatusFilter::Members => None,
+            HolderStatusFilter::FormerMembers => Some(Self::FormerMembers),
         };
         [term, unused, holders].into_iter().flatten().collect()
     }

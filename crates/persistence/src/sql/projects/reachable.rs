@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::id::{ConsumerId, ProjectId};
+use keyward_domain::id::{MembershipId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{ReachableProjects, StorageError};
 use keyward_domain::project::Project;
@@ -36,7 +36,7 @@ macro_rules! reached {
 impl ReachableProjects for Store {
     async fn list(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         page: PageRequest<ProjectId>,
         now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
@@ -47,7 +47,7 @@ impl ReachableProjects for Store {
 
     async fn find(
         &self,
-        consumer: ConsumerId,
+        consumer: MembershipId,
         id: ProjectId,
         now: DateTime<Utc>,
     ) -> Result<Option<Project>, StorageError> {
@@ -55,14 +55,14 @@ impl ReachableProjects for Store {
         Ok(projects.pop())
     }
 
-    async fn count(&self, consumer: ConsumerId, now: DateTime<Utc>) -> Result<u64, StorageError> {
+    async fn count(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<u64, StorageError> {
         read!(self, count(consumer, now))
     }
 }
 
 async fn count(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     now: DateTime<Utc>,
 ) -> Result<u64, Abort<Infallible>> {
     let count: i64 = reached!(consumer, now).count().get_result(connection).await?;
@@ -72,7 +72,7 @@ async fn count(
 /// By falling identifier.
 async fn reached(
     connection: &mut Connection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     only: Option<ProjectId>,
     after: Option<ProjectId>,
     limit: i64,

@@ -9,7 +9,7 @@ use keyward_domain::id::{OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::super::dialect::{Connection, RunQueryDsl, awaited, contains, newest};
+use super::super::dialect::{Connection, RunQueryDsl, cancellable, contains, newest};
 use super::super::schema::{memberships, project_members, projects};
 use super::super::validity::membership_is_live;
 use super::row::ProjectRow;
@@ -17,7 +17,7 @@ use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::one_more;
 use crate::search::is_in_no_text;
-use crate::stored_row::counted;
+use crate::stored_row::count_or_zero;
 
 /// Which projects of an organization.
 struct Selection {
@@ -102,7 +102,7 @@ async fn select(
         query = query.filter(projects::id.lt(StoredId(after.as_uuid())));
     }
     if let Some(term) = selection.term {
-        query = awaited!(query, projects::id).filter(contains!(projects::search_text, term));
+        query = cancellable!(query, projects::id).filter(contains!(projects::search_text, term));
     }
     let rows: Vec<(ProjectRow, Option<i64>)> = query.load(connection).await?;
     let projects: Result<Vec<ProjectOverview>, StorageError> = rows
@@ -110,7 +110,7 @@ async fn select(
         .map(|(project, members)| {
             Ok(ProjectOverview {
                 project: project.try_into()?,
-                members: counted(members),
+                members: count_or_zero(members),
             })
         })
         .collect();

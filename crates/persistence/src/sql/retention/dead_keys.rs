@@ -12,17 +12,18 @@ use super::super::schema::{api_keys, memberships};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::retention::{
-    Below, Portion, Turn, adoptions, counted, halve_if_too_many, left_without_keys, most_next_below,
+    AdvisoryLock, KeyAndParent, PurgedBatch, halve_batch, left_without_keys, max_children, new_parents,
+    to_u32,
 };
 
 pub(super) async fn remove(
     connection: &mut Connection,
     dead_before: DateTime<Utc>,
     at_most: u32,
-) -> Result<Portion, Abort<StorageError>> {
+) -> Result<PurgedBatch, Abort<StorageError>> {
     // Two concurrent purges could make a key the parent that the other purges.
-    if !retention::take(connection, Turn::DeadKeys).await? {
-        return Ok(Portion::default());
+    if !retention::try_lock(connection, AdvisoryLock::DeadKeys).await? {
+        return Ok(PurgedBatch::default());
     }
     // What is read from here on stays true even before the rows are locked: dead keys and ended memberships stay so, no
     // other transaction purges keys or changes their parents, and no key is added below a dead one.
@@ -31,16 +32,16 @@ pub(super) async fn remove(
         left_by,
     } = earliest_dead(connection, dead_before, at_most).await?;
     let found = dead.len();
-    let mut next_below = next_below(connection, &dead).await?;
-    while halve_if_too_many(&mut dead, &next_below) {
-        next_below = self::next_below(connection, &dead).await?;
+    let mut children = children_of(connection, &dead).await?;
+    while halve_batch(&mut dead, &children) {
+        children = children_of(connection, &dead).await?;
     }
     // Locked before any change. Keys that another transaction has locked (to write a last use, or an edit) are not
     // skipped, because they may need a new parent.
     let ids = || dead.iter().map(|(id, _)| *id);
-    let all: Vec<Uuid> = ids().chain(next_below.iter().map(|(id, _)| *id)).collect();
+    let all: Vec<Uuid> = ids().chain(children.iter().map(|(id, _)| *id)).collect();
     retention::lock_keys(connection, &all).await?;
-    retention::adopt(connection, adoptions(&dead, &next_below)).await?;
+    retention::set_retained_parents(connection, new_parents(&dead, &children)).await?;
     let removed = diesel::delete(api_keys::table.filter(listed(ids())))
         .execute(connection)
         .await?;
@@ -52,15 +53,15 @@ pub(super) async fn remove(
             .execute(connection)
             .await?;
     }
-    Ok(Portion {
-        removed: counted(removed),
-        is_to_go_on: found == 0 && !left_by.is_empty(),
+    Ok(PurgedBatch {
+        removed: to_u32(removed),
+        must_continue: found == 0 && !left_by.is_empty(),
     })
 }
 
 /// Dead keys, and the former members without never-revoked keys once these are purged.
 struct Dead {
-    keys: Vec<Below>,
+    keys: Vec<KeyAndParent>,
     left_by: Vec<Uuid>,
 }
 
@@ -70,13 +71,13 @@ struct Dead {
 struct DeadRow {
     id: StoredId,
     created_by_key_id: Option<StoredId>,
-    adopted_by_key_id: Option<StoredId>,
+    retained_parent_key_id: Option<StoredId>,
 }
 
-impl From<DeadRow> for Below {
+impl From<DeadRow> for KeyAndParent {
     fn from(row: DeadRow) -> Self {
-        let next_above = row.adopted_by_key_id.or(row.created_by_key_id);
-        (row.id.0, next_above.map(|above| above.0))
+        let effective_parent = row.retained_parent_key_id.or(row.created_by_key_id);
+        (row.id.0, effective_parent.map(|above| above.0))
     }
 }
 
@@ -98,7 +99,7 @@ async fn earliest_dead(
         .await?;
     if !revoked.is_empty() {
         return Ok(Dead {
-            keys: revoked.into_iter().map(Below::from).collect(),
+            keys: revoked.into_iter().map(KeyAndParent::from).collect(),
             left_by: Vec::new(),
         });
     }
@@ -122,20 +123,20 @@ async fn earliest_dead(
 }
 
 /// Children of these keys that are not among them.
-async fn next_below(connection: &mut Connection, dead: &[Below]) -> QueryResult<Vec<(Uuid, Uuid)>> {
+async fn children_of(connection: &mut Connection, dead: &[KeyAndParent]) -> QueryResult<Vec<(Uuid, Uuid)>> {
     if dead.is_empty() {
         return Ok(Vec::new());
     }
     let ids = || dead.iter().map(|(id, _)| StoredId(*id));
     // The expression of the index.
-    let next_above = sql::<Nullable<Id>>("coalesce(adopted_by_key_id, created_by_key_id)");
+    let effective_parent = sql::<Nullable<Id>>("coalesce(retained_parent_key_id, created_by_key_id)");
     let keys: Vec<DeadRow> = api_keys::table
-        .filter(next_above.eq_any(ids()))
+        .filter(effective_parent.eq_any(ids()))
         .filter(api_keys::id.ne_all(ids()))
-        .limit(most_next_below(dead))
+        .limit(max_children(dead))
         .select(DeadRow::as_select())
         .load(connection)
         .await?;
-    let keys = keys.into_iter().map(Below::from);
+    let keys = keys.into_iter().map(KeyAndParent::from);
     Ok(keys.filter_map(|(key, above)| Some((key, above?))).collect())
 }

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::at_most;
 use crate::narrowing::newest;
-use crate::sqlite::dialect::awaited;
+use crate::sqlite::dialect::cancellable;
 use crate::sqlite::schema::{api_key_search, api_keys, memberships};
 use crate::sqlite::search::grams;
 use crate::sqlite::validity::{membership_is_over, not_over};
@@ -56,7 +56,7 @@ pub(crate) async fn containing_term(
         let of_run: Vec<Candidate> = diesel::sql_query(
             "SELECT api_key_search.key_id AS id
              FROM api_key_grams CROSS JOIN api_key_search ON api_key_search.number = api_key_grams.rowid
-             WHERE api_key_grams MATCH ? AND api_key_grams.rowid BETWEEN ? AND ? AND still_awaited(api_key_search.key_id)
+             WHERE api_key_grams MATCH ? AND api_key_grams.rowid BETWEEN ? AND ? AND not_cancelled(api_key_search.key_id)
              ORDER BY api_key_grams.rowid DESC
              LIMIT ?",
         )
@@ -76,7 +76,7 @@ pub(crate) async fn containing_term(
         "SELECT api_key_search.key_id AS id
          FROM api_key_grams CROSS JOIN api_key_search ON api_key_search.number = api_key_grams.rowid
          WHERE api_key_grams MATCH ? AND api_key_grams.rowid < 0 AND api_key_search.key_id < ?
-             AND still_awaited(api_key_search.key_id)",
+             AND not_cancelled(api_key_search.key_id)",
     )
     .bind::<Text, _>(&grams)
     .bind::<Binary, _>(StoredId(before))
@@ -96,9 +96,9 @@ pub(crate) async fn of_holders_with_term(
         "SELECT id FROM api_keys
          WHERE consumer_id IN (
                  SELECT memberships.id FROM memberships JOIN users ON users.id = memberships.user_id
-                 WHERE memberships.organization_id = ? AND still_awaited(memberships.id)
+                 WHERE memberships.organization_id = ? AND not_cancelled(memberships.id)
                      AND instr(users.search_text, ?) > 0
-             ) AND id < ? AND still_awaited(id)
+             ) AND id < ? AND not_cancelled(id)
          ORDER BY +id DESC
          LIMIT ?",
     )
@@ -126,7 +126,7 @@ pub(crate) async fn unused(
         "SELECT id FROM (
              SELECT id FROM api_keys
              WHERE organization_id = ? AND {valid} AND coalesce(last_used_at, created_at) < ? AND +id < ?
-                 AND still_awaited(id)
+                 AND not_cancelled(id)
              ORDER BY coalesce(last_used_at, created_at) DESC
              LIMIT -1
          )
@@ -155,7 +155,7 @@ pub(crate) async fn of_former_members(
         .filter(membership_is_over(now))
         .select(memberships::id);
     // Not ordered by identifier alone: see `unused`.
-    let found: Vec<StoredId> = awaited!(api_keys::table, api_keys::id)
+    let found: Vec<StoredId> = cancellable!(api_keys::table, api_keys::id)
         .filter(api_keys::consumer_id.eq_any(former))
         .filter(api_keys::id.lt(StoredId(before)))
         .order(sql::<Binary>("+id").desc())
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::abort::Abort;
     use crate::sqlite::SqliteStore;
-    use crate::sqlite::still_awaited;
+    use crate::sqlite::not_cancelled;
     use crate::sqlite::tests::scene::scene;
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
@@ -213,7 +213,7 @@ mod tests {
             Box::pin(async move {
                 let looked_at = Arc::new(AtomicUsize::new(0));
                 let counted = Arc::clone(&looked_at);
-                still_awaited::register(connection, move || {
+                not_cancelled::register(connection, move || {
                     counted.fetch_add(1, Ordering::Relaxed) < usize::MAX
                 })?;
                 let organization = OrganizationId::from_uuid(Uuid::nil());

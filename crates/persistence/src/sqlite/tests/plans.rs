@@ -1,4 +1,4 @@
-//! How SQLite goes about what is asked of a family of keys, of which nearly all may be dead, and of an organization's keys,
+//! How SQLite goes about what is asked of a key tree of keys, of which nearly all may be dead, and of an organization's keys,
 //! of which a filter may let few through.
 
 use std::num::NonZeroU32;
@@ -7,11 +7,11 @@ use chrono::{DateTime, TimeDelta};
 use diesel::prelude::{QueryableByName, RunQueryDsl};
 use diesel::sql_types::{BigInt, Text};
 use keyward_domain::administration::ports::{
-    FamilySize, HolderFilter, KeySelection, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
+    HolderStatusFilter, KeySelection, KeyTreeSize, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
 };
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
-use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, DescendantKeys, StatusFilter, StorageError};
 use keyward_domain::retention::ports::RetentionStore;
@@ -77,7 +77,8 @@ fn passes_dead_keys_over(step: &str) -> bool {
 
 /// The only statement that may look at dead keys one after the other: it ends at so many.
 fn has_a_limit(statement: &str, step: &str) -> bool {
-    step == "SEARCH child USING INDEX api_keys_next_above_idx (<expr>=?)" && statement.contains("LIMIT ?")
+    step == "SEARCH child USING INDEX api_keys_effective_parent_idx (<expr>=?)"
+        && statement.contains("LIMIT ?")
 }
 
 #[tokio::test]
@@ -85,7 +86,7 @@ async fn the_dead_keys_of_a_family_are_passed_over() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let (consumer, key) = (
-        ConsumerId::from_uuid(Uuid::nil()),
+        MembershipId::from_uuid(Uuid::nil()),
         ApiKeyId::from_uuid(Uuid::nil()),
     );
     let organization = OrganizationId::from_uuid(Uuid::nil());
@@ -97,7 +98,7 @@ async fn the_dead_keys_of_a_family_are_passed_over() {
         descendants: DescendantKeys::Revoke,
     };
     // Too small for both keys, so that it is found out which come first.
-    let size = FamilySize {
+    let size = KeyTreeSize {
         ancestors: 1,
         keys: 1,
     };
@@ -108,13 +109,13 @@ async fn the_dead_keys_of_a_family_are_passed_over() {
         .unwrap();
     assert!(
         owners
-            .family(organization, key, size, DateTime::UNIX_EPOCH)
+            .key_tree(organization, key, size, DateTime::UNIX_EPOCH)
             .await
             .unwrap()
             .has_more
     );
     owners
-        .at_stake(organization, selection(), DateTime::UNIX_EPOCH)
+        .revocation_preview(organization, selection(), DateTime::UNIX_EPOCH)
         .await
         .unwrap();
     let (first, reason) = (NonZeroU32::MIN, RevocationReason::Owner);
@@ -182,7 +183,7 @@ async fn lists_are_narrowed_by_indexes_and_by_nothing_else() {
     let store = scene(&directory).await;
     add_keys(&store).await;
     let organization = OrganizationId::from_uuid(Uuid::nil());
-    let consumer = ConsumerId::from_uuid(Uuid::nil());
+    let consumer = MembershipId::from_uuid(Uuid::nil());
     let page = PageRequest {
         size: PageSize::DEFAULT,
         after: None,
@@ -201,7 +202,7 @@ async fn lists_are_narrowed_by_indexes_and_by_nothing_else() {
             "api_keys_organization_idle_idx (organization_id=? AND <expr><?)",
         ),
         (
-            all(None).held_by(HolderFilter::FormerMembers),
+            all(None).held_by(HolderStatusFilter::FormerMembers),
             "memberships_organization_idx (organization_id=?)",
         ),
         (
@@ -239,7 +240,7 @@ async fn the_keys_of_a_member_are_found_by_the_member() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let organization = OrganizationId::from_uuid(Uuid::nil());
-    let consumer = ConsumerId::from_uuid(Uuid::nil());
+    let consumer = MembershipId::from_uuid(Uuid::nil());
     let page = PageRequest {
         size: PageSize::DEFAULT,
         after: None,
@@ -249,7 +250,7 @@ async fn the_keys_of_a_member_are_found_by_the_member() {
     for status in [StatusFilter::Valid, StatusFilter::Revoked, StatusFilter::All] {
         let filter = OrganizationKeyFilter::new(status, None)
             .of_consumer(consumer)
-            .held_by(HolderFilter::Members);
+            .held_by(HolderStatusFilter::Members);
         OrganizationKeyStore::list(&store, organization, filter, page, DateTime::UNIX_EPOCH)
             .await
             .unwrap();
@@ -355,8 +356,8 @@ async fn only_as_many_former_members_are_asked_for_keys_as_are_noted() {
     let removed = RetentionStore::remove_dead_keys(&store, day, ALL).await;
     assert_eq!(removed.unwrap(), 0);
     let statements: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());
-    let portions = statements.split(|statement| statement.starts_with("COMMIT"));
-    let first: Vec<&String> = portions
+    let batches = statements.split(|statement| statement.starts_with("COMMIT"));
+    let first: Vec<&String> = batches
         .flatten()
         .take_while(|text| !text.starts_with("UPDATE"))
         .collect();

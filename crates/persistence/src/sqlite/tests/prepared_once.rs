@@ -9,7 +9,7 @@ use chrono::DateTime;
 use keyward_domain::administration::ports::OrganizationKeyStore;
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
-use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId, SessionId, UserId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, SessionId, UserId};
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys, Memberships};
 use keyward_domain::sign_in::ports::{AccountStore, SessionStore};
@@ -45,7 +45,7 @@ async fn ask_what_requests_ask(store: &SqliteStore) {
     let make = Builder::new(1);
     let (key, consumer) = (
         ApiKeyId::from_uuid(Uuid::nil()),
-        ConsumerId::from_uuid(Uuid::nil()),
+        MembershipId::from_uuid(Uuid::nil()),
     );
     let (user, organization) = (
         UserId::from_uuid(Uuid::nil()),

@@ -1,6 +1,6 @@
 //! Validates imported rows with the domain's parsers: an import refuses what the domain could not read back.
 //!
-//! The parser of each column is in `records.rs`, rules across columns are in `together.rs`. The database checks
+//! The parser of each column is in `records.rs`, rules across columns are in `cross_column.rs`. The database checks
 //! references to other rows.
 
 use std::fmt::Display;
@@ -11,7 +11,7 @@ use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use uuid::Uuid;
 
 use crate::stored_row::StoredRow;
-use crate::transfer::columns::{Bytes, Flag, Id, Moment, Number, Words};
+use crate::transfer::columns::{Bytes, Flag, Id, Moment, Number, TextValue};
 
 pub(super) type Row = StoredRow<String>;
 
@@ -29,7 +29,7 @@ pub(super) trait Column {
 }
 
 /// A column whose value needs no parsing.
-pub(super) trait ReadAsItIs: Column {}
+pub(super) trait Verbatim: Column {}
 
 macro_rules! column {
     ($Column:ty: $Content:ty $(, $read_as_it_is:ident)?) => {
@@ -45,11 +45,11 @@ macro_rules! column {
     };
 }
 
-column!(Id: Uuid, ReadAsItIs);
-column!(Flag: bool, ReadAsItIs);
-column!(Number: i32, ReadAsItIs);
+column!(Id: Uuid, Verbatim);
+column!(Flag: bool, Verbatim);
+column!(Number: i32, Verbatim);
 column!(Bytes: [u8]);
-column!(Words: str);
+column!(TextValue: str);
 
 impl Column for Moment {
     type Content = DateTime<Utc>;
@@ -66,7 +66,7 @@ impl Column for Moment {
     }
 }
 
-impl ReadAsItIs for Moment {}
+impl Verbatim for Moment {}
 
 impl<C: Column> Column for Option<C> {
     type Content = C::Content;
@@ -80,7 +80,7 @@ impl<C: Column> Column for Option<C> {
     }
 }
 
-impl<C: ReadAsItIs> ReadAsItIs for Option<C> {}
+impl<C: Verbatim> Verbatim for Option<C> {}
 
 /// The first primary-key column of a table.
 pub(super) trait Key {
@@ -139,16 +139,12 @@ pub(super) fn read<C: Column, R: Reading>(
 }
 
 /// Checks a column that needs no parsing.
-pub(super) fn as_it_is<C: ReadAsItIs>(
-    row: &Row,
-    column: &'static str,
-    value: &C,
-) -> Result<(), StorageError> {
-    read(row, column, value, anything)
+pub(super) fn verbatim<C: Verbatim>(row: &Row, column: &'static str, value: &C) -> Result<(), StorageError> {
+    read(row, column, value, unchecked)
 }
 
 /// Accepts any value: the column needs no parsing, or a rule across columns checks it.
-pub(super) const fn anything<T: ?Sized>(_: &T) -> Result<(), &'static str> {
+pub(super) const fn unchecked<T: ?Sized>(_: &T) -> Result<(), &'static str> {
     Ok(())
 }
 
@@ -182,8 +178,8 @@ pub(super) fn depth(depth: &i32) -> Result<(), &'static str> {
 }
 
 /// Rules across columns of a row.
-pub(super) trait Together {
-    fn check_together(&self, _: &Row) -> Result<(), StorageError> {
+pub(super) trait CrossColumnCheck {
+    fn check_across_columns(&self, _: &Row) -> Result<(), StorageError> {
         Ok(())
     }
 }

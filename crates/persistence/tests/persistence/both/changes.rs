@@ -260,7 +260,11 @@ impl Scene {
             Change::ReplaceOwnPasswordTooOften => {
                 let bucket = ThrottleBucket::password_change(self.here.user.id);
                 let store = &self.database.store;
-                while store.take(vec![bucket], self.make.clock.now()).await?.is_none() {}
+                while store
+                    .count_attempt(vec![bucket], self.make.clock.now())
+                    .await?
+                    .is_none()
+                {}
                 let passwords = NewPassword {
                     current: Password::attempt(PASSWORD),
                     new: Password::attempt("another quiet otter"),
@@ -392,7 +396,7 @@ impl Scene {
                 };
                 let of_organization = limits.buckets()[1];
                 let (store, now) = (&self.database.store, self.make.clock.now());
-                while store.take(vec![of_organization], now).await?.is_none() {}
+                while store.count_attempt(vec![of_organization], now).await?.is_none() {}
                 self.report_refused_use().await?;
             }
             Change::ExportAuditLog => {

@@ -7,7 +7,7 @@ use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{AuditFilter, AuditLog};
-use keyward_domain::retention::{ClockDoubt, Outlived, RemoveOutlivedError, Retention, RetentionPeriods};
+use keyward_domain::retention::{ClockDoubt, Retention, RetentionClass, RetentionError, RetentionPeriods};
 use keyward_domain::sources::Sources;
 use keyward_domain::testing::FixedClock;
 
@@ -22,7 +22,7 @@ on_both!(
     events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_says,
 );
 
-const PORTION: u32 = 5;
+const BATCH_SIZE: u32 = 5;
 
 /// How late it is for the database.
 async fn present(database: &Database) -> DateTime<Utc> {
@@ -76,7 +76,7 @@ async fn a_clock_that_was_wrong_before_the_first_look_is_not_believed(database: 
     // The same clock times what people do.
     record_at(&scene, ahead).await;
     let store = &scene.database.store;
-    let doubt = store.look_at_clock(ahead, false).await.expect("an answer");
+    let doubt = store.check_clock(ahead, false).await.expect("an answer");
     assert!(doubt.is_some(), "the tables were not made in a year to come");
 }
 
@@ -94,12 +94,12 @@ async fn after_an_import_the_newest_event_that_came_with_it_is_the_last_look(dat
     let ahead = now + TimeDelta::days(400);
     assert!(
         to.store
-            .look_at_clock(ahead, false)
+            .check_clock(ahead, false)
             .await
             .expect("an answer")
             .is_some()
     );
-    assert_eq!(to.store.look_at_clock(now, false).await.expect("an answer"), None);
+    assert_eq!(to.store.check_clock(now, false).await.expect("an answer"), None);
 }
 
 async fn a_server_400_days_ahead_removes_nothing(database: Database) {
@@ -110,7 +110,7 @@ async fn a_server_400_days_ahead_removes_nothing(database: Database) {
     for hours in [0, 1, 24, 25, 24 * 40] {
         let ahead = now + TimeDelta::days(400) + TimeDelta::hours(hours);
         let refused = retention(&scene, ahead).begin().await.err().expect("a doubt");
-        assert!(matches!(refused, RemoveOutlivedError::Clock(_)), "{refused:?}");
+        assert!(matches!(refused, RetentionError::Clock(_)), "{refused:?}");
     }
     assert_eq!(scene.database.count("audit_events").await, before);
     // Once the clock is set, everything goes on.
@@ -123,11 +123,11 @@ async fn after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirme
     let now = present(&scene.database).await;
     believe(&scene.database, now - TimeDelta::days(100)).await;
     let old = scene.database.count("audit_events").await;
-    assert!(old > usize::try_from(PORTION).expect("a size"), "{old}");
+    assert!(old > usize::try_from(BATCH_SIZE).expect("a size"), "{old}");
     for _ in 0..2 {
         let refused = retention(&scene, now).begin().await.err().expect("a doubt");
         assert!(
-            matches!(refused, RemoveOutlivedError::Clock(ClockDoubt::Leapt { .. })),
+            matches!(refused, RetentionError::Clock(ClockDoubt::Jumped { .. })),
             "{refused:?}"
         );
     }
@@ -138,12 +138,12 @@ async fn after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirme
     let mut removed = 0;
     loop {
         match run
-            .remove_some(Outlived::AuditEvents, PORTION)
+            .remove_batch(RetentionClass::AuditEvents, BATCH_SIZE)
             .await
             .expect("a removal")
         {
             0 => break,
-            portion => removed += portion,
+            batch => removed += batch,
         }
     }
     assert_eq!(usize::try_from(removed), Ok(old));

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use keyward_domain::administration::ports::{
-    FamilySize, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore, ProjectFilter,
+    KeyTreeSize, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore, ProjectFilter,
     ProjectStore,
 };
 use keyward_domain::id::ApiKeyId;
@@ -136,7 +136,11 @@ async fn a_corrupt_key_is_named(database: Database) {
             read(ApiKeys::find(store, consumer, key).await),
             read(ApiKeys::list(store, consumer, filter, first_page::<ApiKeyId>(), now()).await),
             read(OrganizationKeyStore::list(store, organization, held, first_page(), now()).await),
-            read(store.family(organization, key, FamilySize::DEFAULT, now()).await),
+            read(
+                store
+                    .key_tree(organization, key, KeyTreeSize::DEFAULT, now())
+                    .await,
+            ),
         ]
     })
     .await;

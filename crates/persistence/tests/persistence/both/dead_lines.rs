@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
+use keyward_domain::administration::ports::{KeySelection, KeyTreeSize, OrganizationKeyStore};
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::{ApiKeys, DescendantKeys};
@@ -99,18 +99,20 @@ async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database
     }
     let organization = scene.ada.organization.id;
     let owners: &dyn OrganizationKeyStore = &*scene.database.store;
-    let family = owners
-        .family(organization, newest, FamilySize::DEFAULT, now())
+    let key_tree = owners
+        .key_tree(organization, newest, KeyTreeSize::DEFAULT, now())
         .await
         .expect("a family");
-    assert!(family.has_more);
-    assert!(family.keys.iter().any(|key| key.id == last));
+    assert!(key_tree.has_more);
+    assert!(key_tree.keys.iter().any(|key| key.id == last));
     let selection = KeySelection::Keys {
         ids: vec![id(2), id(DEAD / 2)],
         descendants: DescendantKeys::Revoke,
     };
-    let at_stake = owners.at_stake(organization, selection.clone(), now()).await;
-    assert_eq!(at_stake.expect("an answer").descendants.keys, 2);
+    let revocation_preview = owners
+        .revocation_preview(organization, selection.clone(), now())
+        .await;
+    assert_eq!(revocation_preview.expect("an answer").descendants.keys, 2);
     // With all that came from a key which is dead itself.
     assert_eq!(scene.revoke_all(id(DEAD / 2)).await, [last, newest]);
     assert_eq!(scene.revoke_all(id(DEAD / 2)).await, []);
@@ -155,7 +157,7 @@ async fn many_keys_below_many_dead_ones_are_revoked_in_one_climb(database: Datab
         .await;
     assert_eq!(revoked.expect("revoked keys").len(), valid.len());
 
-    // The steps that SQLite takes are counted in `sqlite/api_keys/lineage.rs` of the sources.
+    // The steps that SQLite takes are counted in `sqlite/api_keys/key_tree.rs` of the sources.
     if scene.database.is_postgres() {
         let read = scene.database.rows_read("api_keys").await - before;
         let few = 20 * (ROOTS + valid.len());

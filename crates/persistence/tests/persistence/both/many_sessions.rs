@@ -17,7 +17,7 @@ async fn a_sign_in_ends_so_many_sessions_as_it_has_time_for(database: Database) 
         database.id(scene.ada.user.id.as_uuid())
     );
     let before = database.count(&of_ada).await;
-    let most = Session::MOST + Session::MOST_ENDED_AT_ONCE + 50;
+    let most = Session::MAX_PER_USER + Session::MAX_ENDED_AT_ONCE + 50;
     let rows: Vec<String> = (before..most)
         .map(|number| {
             let id = scene.make.ids.next::<SessionId>().as_uuid();
@@ -34,13 +34,13 @@ async fn a_sign_in_ends_so_many_sessions_as_it_has_time_for(database: Database) 
     database.execute(&copies).await;
 
     for expected in [
-        most + 1 - Session::MOST_ENDED_AT_ONCE,
-        Session::MOST,
-        Session::MOST,
+        most + 1 - Session::MAX_ENDED_AT_ONCE,
+        Session::MAX_PER_USER,
+        Session::MAX_PER_USER,
     ] {
         scene.attempt(Change::SignIn).await.expect("signed in");
         assert_eq!(database.count(&of_ada).await, expected);
     }
     let told = "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'session.end') AS told";
-    assert_eq!(database.count(told).await, most + 3 - Session::MOST);
+    assert_eq!(database.count(told).await, most + 3 - Session::MAX_PER_USER);
 }

@@ -3,10 +3,10 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{
-    HeldKey, HolderFilter, OrganizationKeyFilter, OrganizationKeyStore,
+    HeldKey, HolderStatusFilter, OrganizationKeyFilter, OrganizationKeyStore,
 };
 use keyward_domain::clock::Clock;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, KeyFilter, StatusFilter, search_term};
 use keyward_domain::text::folded;
@@ -309,9 +309,9 @@ async fn every_combination_finds_what_the_domain_finds(database: Database) {
     for term in [None, Some("deploy"), Some("common"), Some("nobody has this")] {
         for days in [None, Some(150), Some(500)] {
             for holders in [
-                HolderFilter::Anybody,
-                HolderFilter::Members,
-                HolderFilter::FormerMembers,
+                HolderStatusFilter::Anybody,
+                HolderStatusFilter::Members,
+                HolderStatusFilter::FormerMembers,
             ] {
                 for consumer in [None, Some(scene.bob.membership.id)] {
                     let mut filter = OrganizationKeyFilter::new(StatusFilter::Valid, term).held_by(holders);
@@ -328,7 +328,7 @@ async fn every_combination_finds_what_the_domain_finds(database: Database) {
     }
 }
 
-async fn found(scene: &Scene, consumer: ConsumerId, filter: KeyFilter) -> Vec<ApiKeyId> {
+async fn found(scene: &Scene, consumer: MembershipId, filter: KeyFilter) -> Vec<ApiKeyId> {
     let (store, mut found, mut after) = (&*scene.database.store, Vec::new(), None);
     for _ in 0..2 {
         let size = PageSize::DEFAULT;
@@ -429,8 +429,8 @@ async fn a_search_for_what_is_not_there_passes_most_keys_over(database: Database
         filter(Some("nobody has this")),
         filter(Some("zq")),
         filter(None).unused_since(long_ago),
-        filter(None).held_by(HolderFilter::FormerMembers),
-        filter(Some("nobody has this")).held_by(HolderFilter::Members),
+        filter(None).held_by(HolderStatusFilter::FormerMembers),
+        filter(Some("nobody has this")).held_by(HolderStatusFilter::Members),
     ] {
         let before = if database.is_postgres() {
             database.rows_read("api_keys").await

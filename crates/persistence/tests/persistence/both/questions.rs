@@ -382,7 +382,7 @@ async fn what_is_kept_no_longer_is_found_by_an_index(database: Database) {
     while store.remove_dead_keys(later, ALL).await.expect("a removal") > 0 {}
     let indexes = [
         "api_keys_revoked_at_idx",
-        "api_keys_next_above_idx",
+        "api_keys_effective_parent_idx",
         "memberships_ended_at_idx",
     ];
     listening.expect("dead keys", &indexes, &indexes).await;

@@ -21,7 +21,7 @@ async fn refused_attempts_and_events_wait_for_no_change(database: Database) {
     let user: UserId = scene.make.ids.next();
     let buckets = vec![ThrottleBucket::password_change(user)];
     while store
-        .take(buckets.clone(), now)
+        .count_attempt(buckets.clone(), now)
         .await
         .expect("an answer")
         .is_none()
@@ -31,7 +31,7 @@ async fn refused_attempts_and_events_wait_for_no_change(database: Database) {
     assert_eq!(written.expect("an answer"), None);
 
     let _lock = scene.database.lock_throttle().await;
-    let refused = timeout(LONG, store.take(buckets, now)).await;
+    let refused = timeout(LONG, store.count_attempt(buckets, now)).await;
     assert!(refused.expect("in time").expect("an answer").is_some());
     let written = timeout(LONG, store.record_within(limits, Vec::new(), now)).await;
     assert!(written.expect("in time").expect("an answer").is_some());

@@ -1,7 +1,7 @@
 //! Removing what is kept no longer: what the domain's suite cannot ask, because it takes more than the ports.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use keyward_domain::administration::ports::{FamilySize, OrganizationKeyStore};
+use keyward_domain::administration::ports::{KeyTreeSize, OrganizationKeyStore};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::ApiKeyId;
@@ -108,27 +108,27 @@ async fn as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others(data
     add_family(&scene.database, above, 6, 900).await;
     add_family(&scene.database, above, 1, 3_000).await;
     scene.make.clock.advance(TimeDelta::days(1));
-    let mut portions = Vec::new();
+    let mut batches = Vec::new();
     loop {
         match remove_keys(&scene).await {
             0 => break,
-            removed => portions.push(removed),
+            removed => batches.push(removed),
         }
     }
-    assert!(portions.len() > 1, "{portions:?}");
-    assert_eq!(portions.iter().sum::<u32>(), 7);
+    assert!(batches.len() > 1, "{batches:?}");
+    assert_eq!(batches.iter().sum::<u32>(), 7);
     let above_id = scene.database.id(above.as_uuid());
-    let adopted = format!("api_keys WHERE adopted_by_key_id = {above_id}");
+    let adopted = format!("api_keys WHERE retained_parent_key_id = {above_id}");
     assert_eq!(scene.database.count(&adopted).await, 6 * 900 + 3_000);
-    let everything = FamilySize {
+    let everything = KeyTreeSize {
         ancestors: 1,
         keys: u16::MAX,
     };
     let organization = scene.bob.organization.id;
     let owners: &dyn OrganizationKeyStore = &*scene.database.store;
-    let family = owners.family(organization, above, everything, now()).await;
+    let key_tree = owners.key_tree(organization, above, everything, now()).await;
     // With the key that the one above came from.
-    assert_eq!(family.expect("a family").keys.len(), 2 + 6 * 900 + 3_000);
+    assert_eq!(key_tree.expect("a family").keys.len(), 2 + 6 * 900 + 3_000);
 }
 
 async fn former_members_whose_keys_are_gone_are_not_looked_at_again(database: Database) {

@@ -22,7 +22,7 @@ use keyward_domain::sign_in::accounts::AccountDraft;
 use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::refusals::{Refusal, RefusalNotes, RefusalWriter};
+use keyward_domain::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
 use keyward_domain::sign_in::seen_sessions::SeenSessions;
 use keyward_domain::sign_in::session::{SessionToken, SignedIn};
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInPorts};
@@ -56,10 +56,10 @@ pub(crate) struct UseCases {
 
 /// Refusals that were noted.
 #[derive(Default)]
-struct NotedRefusals(Mutex<Vec<Refusal>>);
+struct NotedRefusals(Mutex<Vec<RefusedAttempt>>);
 
 impl RefusalNotes for NotedRefusals {
-    fn note(&self, refusal: Refusal) {
+    fn note(&self, refusal: RefusedAttempt) {
         self.0.lock().expect("no panic").push(refusal);
     }
 }

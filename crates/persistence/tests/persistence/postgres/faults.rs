@@ -232,7 +232,7 @@ async fn an_attempt_is_counted_although_the_look_before_it_stalls() {
     proxy.speak_to_newcomers();
 
     let buckets = ThrottleBucket::of_attempt(CountedAccount::new("ada", None), None);
-    let taken = SignInThrottle::take(&store, buckets, fixture.make.clock.now()).await;
+    let taken = SignInThrottle::count_attempt(&store, buckets, fixture.make.clock.now()).await;
     assert_eq!(taken.expect("a count"), None);
     assert!(count(&fixture.client, "sign_in_throttle").await > 0);
 }

@@ -88,9 +88,12 @@ async fn a_store_is_ready_once_it_is_migrated() {
 async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
     let database = empty_database().await;
     let store = store(patient(database.url()));
-    assert_eq!(store.look().await.expect("a look"), SchemaState::Empty);
+    assert_eq!(store.inspect_schema().await.expect("a look"), SchemaState::Empty);
     store.migrate().await.expect("the first migration");
-    assert_eq!(store.look().await.expect("a look"), SchemaState::Current);
+    assert_eq!(
+        store.inspect_schema().await.expect("a look"),
+        SchemaState::Current
+    );
     let client = connect(database.url()).await;
     let run = async |statement| client.batch_execute(statement).await.expect(statement);
     run("INSERT INTO __diesel_schema_migrations (version) VALUES ('20990101000000')").await;
@@ -98,7 +101,7 @@ async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
     let state = SchemaState::NewerCompatible {
         newest: newest.clone(),
     };
-    assert_eq!(store.look().await.expect("a look"), state);
+    assert_eq!(store.inspect_schema().await.expect("a look"), state);
     assert_eq!(store.migrate().await.expect("nothing to do"), Migrated::Nothing);
     assert!(store.is_ready().await.expect("the database answers"));
 
@@ -120,14 +123,14 @@ async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
 async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
     let database = empty_database().await;
     let older = store(patient(database.url()));
-    let newer = store(patient(database.url())).with_migrations_to_come(&migrations_to_come());
+    let newer = store(patient(database.url())).with_future_migrations(&migrations_to_come());
     let Migrated::Made { to: from } = older.migrate().await.expect("the first migration") else {
         panic!("the database was empty");
     };
     let client = connect(database.url()).await;
     let before = catalogue(&client).await;
     let outdated = SchemaState::Outdated { newest: from.clone() };
-    assert_eq!(newer.look().await.expect("a look"), outdated);
+    assert_eq!(newer.inspect_schema().await.expect("a look"), outdated);
     assert_eq!(newer.schema_state().await.expect("a look"), outdated);
     assert!(!newer.is_ready().await.expect("the database answers"));
     assert_eq!(catalogue(&client).await, before);
@@ -139,7 +142,7 @@ async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
     assert!(newer.is_ready().await.expect("the database answers"));
     // The older version goes on beside it.
     let compatible = SchemaState::NewerCompatible { newest: to };
-    assert_eq!(older.look().await.expect("a look"), compatible);
+    assert_eq!(older.inspect_schema().await.expect("a look"), compatible);
     assert!(older.is_ready().await.expect("the database answers"));
 }
 
@@ -157,7 +160,7 @@ async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
     let before = catalogue(&client).await;
     let newest = "20261122130000".to_owned();
     assert_eq!(
-        store.look().await.expect("a look"),
+        store.inspect_schema().await.expect("a look"),
         SchemaState::TooOld { newest }
     );
     assert!(!store.is_ready().await.expect("the database answers"));

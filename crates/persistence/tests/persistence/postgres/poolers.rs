@@ -67,7 +67,7 @@ async fn assert_refused(answer: fn(&[u8]) -> Vec<u8>) {
     });
     let url = format!("postgres://keyward@{address}/keyward?sslmode=disable");
     let store = PostgresStore::connect(PostgresConfig::from_url(&url).expect("a URL")).expect("a store");
-    let refused = store.look().await.expect_err("a refusal");
+    let refused = store.inspect_schema().await.expect_err("a refusal");
     assert!(matches!(refused, MigrateError::Refused(_)), "{refused:?}");
     let words = refused.to_string();
     assert!(words.contains("pool_mode = session"), "{words}");

@@ -3,14 +3,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
-use keyward_domain::retention::ports::{RemoveOutlivedError, RetentionStore};
+use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 use keyward_persistence::postgres::PostgresStore;
 
 use crate::postgres::fixture::{Fixture, connect, count, patient, store};
 
 const ALL: u32 = 500;
 
-async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RemoveOutlivedError> {
+async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RetentionError> {
     remove_events_by(&fixture.store, fixture, before).await
 }
 
@@ -18,7 +18,7 @@ async fn remove_events_by(
     store: &PostgresStore,
     fixture: &Fixture,
     before: DateTime<Utc>,
-) -> Result<u32, RemoveOutlivedError> {
+) -> Result<u32, RetentionError> {
     let act = fixture.make.act(Actor::System);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
     store.remove_audit_events(before, ALL, Some(event)).await
@@ -103,10 +103,7 @@ async fn who_may_only_add_events_removes_none_and_who_may_not_change_them_can() 
     let before = count(&fixture.client, "audit_events").await;
 
     let refused = remove_events_by(&of_role, &fixture, now).await;
-    assert!(
-        matches!(refused, Err(RemoveOutlivedError::NotAllowed)),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(RetentionError::NotAllowed)), "{refused:?}");
     assert_eq!(count(&fixture.client, "audit_events").await, before);
     let keys = of_role.remove_dead_keys(now, ALL).await;
     assert_eq!(keys.expect("the other kinds are not concerned"), 0);

@@ -37,15 +37,18 @@ async fn a_store_is_ready_once_it_is_migrated() {
 async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
     let directory = DataDirectory::new();
     let store = SqliteStore::open(directory.patient()).expect("a store");
-    assert_eq!(store.look().await.expect("a look"), SchemaState::Empty);
+    assert_eq!(store.inspect_schema().await.expect("a look"), SchemaState::Empty);
     store.migrate().await.expect("the schema");
-    assert_eq!(store.look().await.expect("a look"), SchemaState::Current);
+    assert_eq!(
+        store.inspect_schema().await.expect("a look"),
+        SchemaState::Current
+    );
     directory.execute("INSERT INTO __diesel_schema_migrations (version) VALUES ('20990101000000')");
     let newest = "20990101000000".to_owned();
     let state = SchemaState::NewerCompatible {
         newest: newest.clone(),
     };
-    assert_eq!(store.look().await.expect("a look"), state);
+    assert_eq!(store.inspect_schema().await.expect("a look"), state);
     assert_eq!(store.migrate().await.expect("nothing to do"), Migrated::Nothing);
     assert!(store.is_ready().await.expect("the database answers"));
 
@@ -67,13 +70,13 @@ async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
 async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
     let directory = DataDirectory::new();
     let open = || SqliteStore::open(directory.patient()).expect("a store");
-    let (older, newer) = (open(), open().with_migrations_to_come(&migrations_to_come()));
+    let (older, newer) = (open(), open().with_future_migrations(&migrations_to_come()));
     let Migrated::Made { to: from } = older.migrate().await.expect("the first migration") else {
         panic!("the database was empty");
     };
     let before = catalogue(&directory);
     let outdated = SchemaState::Outdated { newest: from.clone() };
-    assert_eq!(newer.look().await.expect("a look"), outdated);
+    assert_eq!(newer.inspect_schema().await.expect("a look"), outdated);
     assert_eq!(newer.schema_state().await.expect("a look"), outdated);
     assert!(!newer.is_ready().await.expect("the database answers"));
     assert_eq!(catalogue(&directory), before);
@@ -85,7 +88,7 @@ async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
     assert!(newer.is_ready().await.expect("the database answers"));
     // The older version goes on beside it.
     let compatible = SchemaState::NewerCompatible { newest: to };
-    assert_eq!(older.look().await.expect("a look"), compatible);
+    assert_eq!(older.inspect_schema().await.expect("a look"), compatible);
     assert!(older.is_ready().await.expect("the database answers"));
 }
 
@@ -102,7 +105,7 @@ async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
     let before = catalogue(&directory);
     let newest = "20261122130000".to_owned();
     assert_eq!(
-        store.look().await.expect("a look"),
+        store.inspect_schema().await.expect("a look"),
         SchemaState::TooOld { newest }
     );
     assert!(!store.is_ready().await.expect("the database answers"));

@@ -5,13 +5,13 @@ use diesel::connection::SimpleConnection;
 use diesel::result::Error as QueryError;
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
-use keyward_domain::retention::ports::{RemoveOutlivedError, RetentionStore};
+use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 
 use crate::sqlite::fixture::Fixture;
 
 const ALL: u32 = 500;
 
-async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RemoveOutlivedError> {
+async fn remove_events(fixture: &Fixture, before: DateTime<Utc>) -> Result<u32, RetentionError> {
     let act = fixture.make.act(Actor::System);
     let event = act.event(Action::RemoveAuditEvents, Subject::Installation);
     fixture.store.remove_audit_events(before, ALL, Some(event)).await

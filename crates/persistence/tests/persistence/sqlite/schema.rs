@@ -135,8 +135,8 @@ async fn rows_that_contradict_themselves_are_refused() {
             "api_keys_origin_check",
         ),
         (
-            "UPDATE api_keys SET adopted_by_key_id = zeroblob(15)".to_owned(),
-            "api_keys_adopted_by_key_id_check",
+            "UPDATE api_keys SET retained_parent_key_id = zeroblob(15)".to_owned(),
+            "api_keys_retained_parent_key_id_check",
         ),
         (
             "UPDATE api_keys SET skip_key_id = zeroblob(15)".to_owned(),

@@ -26,7 +26,7 @@ use crate::storage::OpenError;
 use crate::store::Store;
 
 /// How long after the last event the log is asked again, and after an attempt the database.
-const BETWEEN_READS: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Prints events until the process is asked to end or nobody reads any more. A database that is away is waited
 /// for, and one that refuses is not.
@@ -73,7 +73,7 @@ impl Outage {
             warn!(cause = sentence(&error), "waiting for the database");
             self.is_on = true;
         }
-        sleep(BETWEEN_READS).await;
+        sleep(POLL_INTERVAL).await;
         Ok(())
     }
 
@@ -118,7 +118,7 @@ async fn print_for_ever(mut events: AuditFollower, mut outage: Outage) -> Result
                     return Ok(());
                 }
                 if !followed.has_more {
-                    sleep(BETWEEN_READS).await;
+                    sleep(POLL_INTERVAL).await;
                 }
             }
             Err(ReadFeedError::Storage(error)) => outage.wait(error).await?,
@@ -139,7 +139,7 @@ async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
     let lines = json_lines::of_followed(followed)?;
     let written = spawn_blocking(move || output::answer(&lines)).await;
     match written.map_err(|error| OutputError::from(io::Error::other(error)))? {
-        Err(error) if error.is_for_want_of_a_reader() => Ok(false),
+        Err(error) if error.is_broken_pipe() => Ok(false),
         written => Ok(written.map(|()| true)?),
     }
 }

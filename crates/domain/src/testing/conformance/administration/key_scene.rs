@@ -8,7 +8,7 @@ use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
 use crate::administration::ports::{
-    HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError, SettledMoment,
+    CutoffTime, HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError,
 };
 use crate::api_key::{ApiKey, RevocationReason};
 use crate::audit::{Act, Actor};
@@ -98,7 +98,7 @@ pub(super) const ALL: NonZeroU32 = NonZeroU32::MAX;
 
 /// All keys from before a moment, as if it were a minute ago.
 pub(super) fn issued_before(moment: DateTime<Utc>) -> KeySelection {
-    let settled = SettledMoment::new(moment, moment + SettledMoment::SETTLES_IN);
+    let settled = CutoffTime::new(moment, moment + CutoffTime::MIN_AGE);
     KeySelection::IssuedBefore(settled.expect("it is a minute ago"))
 }
 

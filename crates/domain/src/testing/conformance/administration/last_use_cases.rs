@@ -110,7 +110,7 @@ pub async fn a_last_use_changes_nothing_else_and_writes_no_event(stores: Stores)
     assert_eq!(scene.events(Some(ada.organization.id)).await, events);
 }
 
-/// Replicas record the same keys in whatever order, and meanwhile whole families are revoked.
+/// Replicas record the same keys in whatever order, and meanwhile whole key trees are revoked.
 pub async fn last_uses_that_are_recorded_at_once_with_others_and_with_revocations_all_arrive(stores: Stores) {
     const ROUNDS: usize = 12;
     let (scene, ada) = KeyScene::with_owner(stores).await;

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::AdministrationScene;
-use crate::administration::ports::{KeyHolder, MemberOverview, WhichMember};
+use crate::administration::ports::{HolderProfile, MemberOverview, WhichMember};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -91,7 +91,7 @@ pub async fn a_live_member_is_identified_by_membership_or_whole_username(stores:
     let named = |name: &str| WhichMember::Username(Username::parse(name).expect("a username"));
 
     for member in [&ada, &bob, &elsewhere] {
-        let holder = KeyHolder {
+        let holder = HolderProfile {
             user: member.user.clone(),
             membership: member.membership.clone(),
         };

@@ -8,7 +8,7 @@ use super::super::pages::{MORE_THAN_A_HUNDRED, all_pages, size_of};
 use super::super::scene::Scene;
 use super::scene::AdministrationScene;
 use crate::administration::ports::{
-    HolderFilter, MemberFilter, OrganizationKeyFilter, ProjectFilter, ProjectStatus,
+    HolderStatusFilter, MemberFilter, OrganizationKeyFilter, ProjectFilter, ProjectStatus,
 };
 use crate::id::{ApiKeyId, InvitationId, MembershipId, ProjectId};
 use crate::membership::{Member, Role};
@@ -135,7 +135,7 @@ pub async fn a_list_of_an_organizations_keys_goes_on_beyond_a_hundred(stores: St
     for (filter, expected) in [
         (everything(), &all),
         (everything().of_consumer(ada.membership.id), &hers),
-        (everything().held_by(HolderFilter::Members), &all),
+        (everything().held_by(HolderStatusFilter::Members), &all),
         (everything().unused_since(scene.later(TimeDelta::days(1))), &all),
         (OrganizationKeyFilter::new(StatusFilter::All, None), &all),
         (

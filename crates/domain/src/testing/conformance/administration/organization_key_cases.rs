@@ -5,8 +5,8 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::key_scene::{KeyScene, issued_before, only, with_descendants};
 use crate::administration::ports::{
-    AtStake, FamilySize, HeldKey, HolderFilter, KeyFamily, KeyHolder, KeySelection, KeysAtStake,
-    OrganizationKeyFilter,
+    HeldKey, HolderProfile, HolderStatusFilter, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
+    PreviewedKeys, RevocationPreview,
 };
 use crate::api_key::{ApiKey, KeyDescription, LastUse};
 use crate::id::ApiKeyId;
@@ -29,30 +29,32 @@ async fn use_key(scene: &KeyScene, key: &ApiKey) -> LastUse {
     last
 }
 
-async fn at_stake(scene: &KeyScene, owner: &Member, selection: KeySelection) -> AtStake {
+async fn revocation_preview(scene: &KeyScene, owner: &Member, selection: KeySelection) -> RevocationPreview {
     let store = &scene.stores.organization_keys;
-    let at_stake = store
-        .at_stake(owner.organization.id, selection, scene.now())
+    let revocation_preview = store
+        .revocation_preview(owner.organization.id, selection, scene.now())
         .await;
-    at_stake.expect("the store answers")
+    revocation_preview.expect("the store answers")
 }
 
-async fn family_of_size(
+async fn key_tree_of_size(
     scene: &KeyScene,
     owner: &Member,
     key: ApiKeyId,
     (ancestors, keys): (u16, u16),
 ) -> (Vec<ApiKeyId>, bool) {
     let store = &scene.stores.organization_keys;
-    let size = FamilySize { ancestors, keys };
-    let family = store.family(owner.organization.id, key, size, scene.now()).await;
-    let KeyFamily { keys, has_more } = family.expect("the store answers");
+    let size = KeyTreeSize { ancestors, keys };
+    let key_tree = store
+        .key_tree(owner.organization.id, key, size, scene.now())
+        .await;
+    let KeyTree { keys, has_more } = key_tree.expect("the store answers");
     (keys.iter().map(|key| key.id).collect(), has_more)
 }
 
 /// It is whole.
-async fn family(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
-    let (keys, has_more) = family_of_size(scene, owner, key, (10, 20)).await;
+async fn key_tree(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
+    let (keys, has_more) = key_tree_of_size(scene, owner, key, (10, 20)).await;
     assert!(!has_more);
     keys
 }
@@ -72,7 +74,7 @@ pub async fn a_held_key_is_whole_but_for_where_exactly_it_was_used(stores: Store
     let child = scene.store(&bob, &new).await;
     use_key(&scene, &child).await;
     scene.revoke(&bob, &child, DescendantKeys::Keep).await;
-    let holder = KeyHolder {
+    let holder = HolderProfile {
         user: bob.user.clone(),
         membership: bob.membership.clone(),
     };
@@ -115,7 +117,7 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
     let child = scene.add_child(&elsewhere, &key, "elsewhere, too").await;
     assert_eq!(scene.held_names(&ada, &all()).await, Vec::<String>::new());
     for id in [key.id, child.id, scene.id()] {
-        assert_eq!(family(&scene, &ada, id).await, []);
+        assert_eq!(key_tree(&scene, &ada, id).await, []);
         assert_eq!(find(&scene, &ada, id).await, None);
     }
     for selection in [
@@ -124,7 +126,10 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
         KeySelection::OfConsumer(elsewhere.membership.id),
         issued_before(scene.later(TimeDelta::days(1))),
     ] {
-        assert_eq!(at_stake(&scene, &ada, selection).await, AtStake::default());
+        assert_eq!(
+            revocation_preview(&scene, &ada, selection).await,
+            RevocationPreview::default()
+        );
     }
 }
 
@@ -170,9 +175,12 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
     scene.end_membership(&bob).await;
     let ended = scene.now();
     for (holders, expected) in [
-        (HolderFilter::Anybody, vec!["cleo's", "revoked", "his", "hers"]),
-        (HolderFilter::Members, vec!["cleo's", "hers"]),
-        (HolderFilter::FormerMembers, vec!["revoked", "his"]),
+        (
+            HolderStatusFilter::Anybody,
+            vec!["cleo's", "revoked", "his", "hers"],
+        ),
+        (HolderStatusFilter::Members, vec!["cleo's", "hers"]),
+        (HolderStatusFilter::FormerMembers, vec!["revoked", "his"]),
     ] {
         let filter = all().held_by(holders);
         assert_eq!(scene.held_names(&ada, &filter).await, expected, "{holders:?}");
@@ -183,9 +191,9 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
     }
 
     let everything = issued_before(scene.later(TimeDelta::days(1)));
-    let told = at_stake(&scene, &ada, everything).await.selected;
+    let told = revocation_preview(&scene, &ada, everything).await.selected;
     assert_eq!((told.keys, told.without_access, told.holders), (3, 1, 3));
-    let told = at_stake(&scene, &ada, only(&[&his])).await.selected;
+    let told = revocation_preview(&scene, &ada, only(&[&his])).await.selected;
     assert_eq!((told.keys, told.without_access), (1, 1));
 }
 
@@ -281,7 +289,7 @@ pub async fn a_family_is_all_ancestors_and_all_that_came_from_them(stores: Store
     scene.revoke(&bob, &child, DescendantKeys::Keep).await;
     let expected = [&root, &child, &grandchild, &aunt, &cousin].map(|key| key.id);
     for member in expected {
-        assert_eq!(family(&scene, &ada, member).await, expected);
+        assert_eq!(key_tree(&scene, &ada, member).await, expected);
     }
 }
 
@@ -298,8 +306,8 @@ pub async fn of_many_ancestors_the_nearest_are_in_the_family(stores: Stores) {
         (2, &line[..], false),
         (3, &line[..], false),
     ] {
-        let family = family_of_size(&scene, &ada, key.id, (ancestors, 10)).await;
-        assert_eq!(family, (shown.to_vec(), has_more), "{ancestors}");
+        let key_tree = key_tree_of_size(&scene, &ada, key.id, (ancestors, 10)).await;
+        assert_eq!(key_tree, (shown.to_vec(), has_more), "{ancestors}");
     }
 }
 
@@ -323,7 +331,7 @@ pub async fn of_a_large_family_the_key_its_line_and_what_is_valid_come_first(sto
         vec![siblings[8].id, niece.id],
     ];
     for room in 2..=13 {
-        let (keys, has_more) = family_of_size(&scene, &ada, key.id, (1, room)).await;
+        let (keys, has_more) = key_tree_of_size(&scene, &ada, key.id, (1, room)).await;
         assert_eq!((keys.len(), has_more), (usize::from(room), true));
         assert!(keys.is_sorted(), "{room}");
         let mut left = keys.len();
@@ -333,7 +341,7 @@ pub async fn of_a_large_family_the_key_its_line_and_what_is_valid_come_first(sto
             left -= shown;
         }
     }
-    let (keys, has_more) = family_of_size(&scene, &ada, key.id, (1, 14)).await;
+    let (keys, has_more) = key_tree_of_size(&scene, &ada, key.id, (1, 14)).await;
     assert_eq!((keys.len(), has_more), (14, false));
 }
 
@@ -346,7 +354,7 @@ pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
     let child = scene.add_child(&bob, &root, "a").await;
     let grandchild = scene.add_child(&bob, &child, "d").await;
     scene.revoke(&bob, &child, DescendantKeys::Keep).await;
-    let ids_of = |stake: &KeysAtStake| -> Vec<ApiKeyId> { stake.first.iter().map(|key| key.id).collect() };
+    let ids_of = |stake: &PreviewedKeys| -> Vec<ApiKeyId> { stake.first.iter().map(|key| key.id).collect() };
     for (selection, selected, descendants, holders) in [
         (only(&[&old, &root, &child]), vec![&old, &root], vec![], (2, 0)),
         (with_descendants(&[&root]), vec![&root], vec![&grandchild], (1, 1)),
@@ -371,7 +379,7 @@ pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
             (2, 0),
         ),
     ] {
-        let stake = at_stake(&scene, &ada, selection.clone()).await;
+        let stake = revocation_preview(&scene, &ada, selection.clone()).await;
         for (stake, keys, holders) in [
             (&stake.selected, selected, holders.0),
             (&stake.descendants, descendants, holders.1),
@@ -386,14 +394,14 @@ pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
 
 pub async fn of_many_keys_at_stake_the_first_by_name_are_shown(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
-    for number in (0..KeysAtStake::SHOWN + 5).rev() {
+    for number in (0..PreviewedKeys::SHOWN + 5).rev() {
         scene.add_key(&ada, &format!("key {number:02}")).await;
     }
     let everything = KeySelection::OfConsumer(ada.membership.id);
-    let stake = at_stake(&scene, &ada, everything).await.selected;
-    assert_eq!(stake.keys as usize, KeysAtStake::SHOWN + 5);
+    let stake = revocation_preview(&scene, &ada, everything).await.selected;
+    assert_eq!(stake.keys as usize, PreviewedKeys::SHOWN + 5);
     let names: Vec<String> = stake.first.iter().map(|key| key.name.to_string()).collect();
-    let expected: Vec<String> = (0..KeysAtStake::SHOWN)
+    let expected: Vec<String> = (0..PreviewedKeys::SHOWN)
         .map(|number| format!("key {number:02}"))
         .collect();
     assert_eq!(names, expected);
@@ -403,22 +411,22 @@ pub async fn of_selected_keys_and_of_what_came_from_them_the_first_by_name_are_s
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut selected = Vec::new();
-    for number in 0..KeysAtStake::SHOWN + 1 {
+    for number in 0..PreviewedKeys::SHOWN + 1 {
         selected.push(scene.add_key(&bob, &format!("a {number:02}")).await);
     }
-    for number in (0..KeysAtStake::SHOWN + 2).rev() {
+    for number in (0..PreviewedKeys::SHOWN + 2).rev() {
         scene
             .add_child(&bob, &selected[0], &format!("z {number:02}"))
             .await;
     }
     scene.end_membership(&bob).await;
     let keys: Vec<&ApiKey> = selected.iter().collect();
-    let stake = at_stake(&scene, &ada, with_descendants(&keys)).await;
+    let stake = revocation_preview(&scene, &ada, with_descendants(&keys)).await;
     for (stake, first, more) in [(stake.selected, "a", 1), (stake.descendants, "z", 2)] {
-        let keys = u32::try_from(KeysAtStake::SHOWN + more).expect("a few");
+        let keys = u32::try_from(PreviewedKeys::SHOWN + more).expect("a few");
         assert_eq!((stake.keys, stake.without_access, stake.holders), (keys, keys, 1));
         let names: Vec<String> = stake.first.iter().map(|key| key.name.to_string()).collect();
-        let expected: Vec<String> = (0..KeysAtStake::SHOWN)
+        let expected: Vec<String> = (0..PreviewedKeys::SHOWN)
             .map(|number| format!("{first} {number:02}"))
             .collect();
         assert_eq!(names, expected);

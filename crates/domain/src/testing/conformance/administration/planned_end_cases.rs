@@ -7,8 +7,8 @@ use super::super::pages::{all_pages, size_of};
 use super::key_scene::{ALL, KeyScene, only, with_descendants};
 use super::scene::{as_user, assert_closed_to_user};
 use crate::administration::ports::{
-    AddInvitationError, ChangeProjectMembersError, EndMembershipError, FamilySize, HolderFilter,
-    KeySelection, OrganizationKeyFilter, RevokeKeysError, WhichMember,
+    AddInvitationError, ChangeProjectMembersError, EndMembershipError, HolderStatusFilter, KeySelection,
+    KeyTreeSize, OrganizationKeyFilter, RevokeKeysError, WhichMember,
 };
 use crate::api_key::ApiKey;
 use crate::audit::Action;
@@ -189,8 +189,8 @@ pub async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
     scene.plan_end_of_membership(&bob, end).await;
     let of = |status| OrganizationKeyFilter::new(status, None);
     let (valid, revoked) = (of(StatusFilter::Valid), of(StatusFilter::Revoked));
-    let former = of(StatusFilter::All).held_by(HolderFilter::FormerMembers);
-    let members = of(StatusFilter::All).held_by(HolderFilter::Members);
+    let former = of(StatusFilter::All).held_by(HolderStatusFilter::FormerMembers);
+    let members = of(StatusFilter::All).held_by(HolderStatusFilter::Members);
     let unused = of(StatusFilter::All).unused_since(end + TimeDelta::days(1));
     let found = OrganizationKeyFilter::new(StatusFilter::Valid, Some("a"));
 
@@ -228,7 +228,7 @@ pub async fn previews_take_planned_ends_by_their_moment(stores: Stores) {
 
     for (now, keys, without_access) in [(end - MILLISECOND, 2, 0), (end, 1, 1)] {
         for selection in &selections {
-            let stake = owners.at_stake(here, selection.clone(), now).await;
+            let stake = owners.revocation_preview(here, selection.clone(), now).await;
             let stake = stake.expect("the store answers");
             let parts = [&stake.selected, &stake.descendants];
             assert_eq!(
@@ -269,10 +269,10 @@ pub async fn of_a_large_family_keys_come_first_until_their_planned_end(stores: S
     let end = soon(&scene);
     scene.plan_revocation(&planned, end).await;
     let family_at = async |now, keys| {
-        let size = FamilySize { ancestors: 1, keys };
+        let size = KeyTreeSize { ancestors: 1, keys };
         let owners = &scene.stores.organization_keys;
-        let family = owners.family(ada.organization.id, root.id, size, now).await;
-        let keys = family
+        let key_tree = owners.key_tree(ada.organization.id, root.id, size, now).await;
+        let keys = key_tree
             .expect("the store answers")
             .keys
             .into_iter()

@@ -26,17 +26,20 @@ pub async fn descendants_survive_owners_unless_selected(stores: Stores) {
 
 pub async fn a_long_line_is_revoked_to_its_end_by_an_owner(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_LINE as usize).await;
+    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let selection = with_descendants(&[&line[0]]);
-    let at_stake = scene
+    let revocation_preview = scene
         .stores
         .organization_keys
-        .at_stake(ada.organization.id, selection.clone(), scene.now())
+        .revocation_preview(ada.organization.id, selection.clone(), scene.now())
         .await;
-    let at_stake = at_stake.expect("the store answers");
+    let revocation_preview = revocation_preview.expect("the store answers");
     assert_eq!(
-        [at_stake.selected.keys, at_stake.descendants.keys],
-        [1, ApiKey::MAX_LINE - 1]
+        [
+            revocation_preview.selected.keys,
+            revocation_preview.descendants.keys
+        ],
+        [1, ApiKey::MAX_TREE_DEPTH - 1]
     );
     let revoked = scene.revoke_many(&ada, selection, scene.act(&ada)).await;
 

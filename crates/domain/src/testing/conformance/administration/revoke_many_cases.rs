@@ -126,8 +126,8 @@ pub async fn many_keys_are_revoked_portion_by_portion_each_with_its_act(stores: 
     ] {
         let act = scene.act(&ada);
         let at = scene.later(TimeDelta::milliseconds(1)) - TimeDelta::milliseconds(1);
-        let portion = NonZeroU32::new(at_most).expect("some");
-        let revoked = scene.revoke_some(&ada, selection.clone(), portion, act).await;
+        let batch = NonZeroU32::new(at_most).expect("some");
+        let revoked = scene.revoke_some(&ada, selection.clone(), batch, act).await;
         let (expected, rest) = left.split_at(left.len().min(at_most as usize));
         let ids: Vec<ApiKeyId> = expected.iter().map(|key| key.id).collect();
         assert_eq!(revoked.expect("revoked"), ids, "{selection:?}");

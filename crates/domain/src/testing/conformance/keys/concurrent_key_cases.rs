@@ -125,8 +125,8 @@ pub async fn concurrent_revocations_of_one_family_write_one_event_per_key(stores
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
     let grandchild = scene.add_child(&ada, &child, "grandchild").await;
-    let family = [root, child, grandchild];
-    let attempts = (0..10).flat_map(|_| family.clone()).map(|key| {
+    let key_tree = [root, child, grandchild];
+    let attempts = (0..10).flat_map(|_| key_tree.clone()).map(|key| {
         let (scene, ada) = (scene.clone(), ada.clone());
         let task: BoxFuture<'static, _> =
             Box::pin(async move { scene.revoke(&ada, &key, DescendantKeys::Revoke).await });
@@ -137,10 +137,10 @@ pub async fn concurrent_revocations_of_one_family_write_one_event_per_key(stores
 
     assert_eq!(
         revoked,
-        family.clone().map(|key| key.id),
+        key_tree.clone().map(|key| key.id),
         "each key is revoked once"
     );
-    for key in &family {
+    for key in &key_tree {
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
     }
 }

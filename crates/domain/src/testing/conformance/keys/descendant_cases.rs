@@ -49,7 +49,7 @@ pub async fn a_long_line_of_descendants_is_found_to_its_end(stores: KeyStores) {
     let root = scene.add_key(&ada, "root").await;
     let mut line: Vec<ApiKey> = Vec::new();
     // With the first one, as long as a line of valid keys may be.
-    for number in 1..ApiKey::MAX_LINE {
+    for number in 1..ApiKey::MAX_TREE_DEPTH {
         let parent = line.last().unwrap_or(&root);
         line.push(
             scene

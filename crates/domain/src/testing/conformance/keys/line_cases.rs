@@ -11,7 +11,7 @@ use crate::ports::{AddKeyError, DescendantKeys};
 /// A line of valid keys, as long as it may be.
 async fn longest_line(scene: &Scene, member: &Member) -> Vec<ApiKey> {
     let mut line = vec![scene.add_key(member, "first").await];
-    for number in 1..ApiKey::MAX_LINE {
+    for number in 1..ApiKey::MAX_TREE_DEPTH {
         let child = scene
             .add_child(member, &line[line.len() - 1], &format!("key {number}"))
             .await;

@@ -4,7 +4,7 @@ use super::super::KeyStores;
 use super::super::pages::{MORE_THAN_A_HUNDRED, all_pages, size_of};
 use super::super::scene::Scene;
 use crate::api_key::ApiKey;
-use crate::id::{ApiKeyId, ConsumerId};
+use crate::id::{ApiKeyId, MembershipId};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
 
@@ -161,7 +161,7 @@ pub async fn a_listed_key_is_whole(stores: KeyStores) {
 
 async fn page_of(
     scene: &Scene,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     status: StatusFilter,
     size: u16,
     after: Option<ApiKeyId>,

@@ -138,7 +138,7 @@ pub async fn a_key_counts_for_the_limit_until_its_planned_end(stores: KeyStores)
 
 pub async fn a_key_counts_for_its_line_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_LINE as usize).await;
+    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let end = soon(&scene);
     scene.plan_revocation(&line[10], end).await;
     let next = scene.new_child(&ada, line[line.len() - 1].id, "next");

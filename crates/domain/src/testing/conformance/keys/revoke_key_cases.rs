@@ -180,7 +180,7 @@ pub async fn every_generation_survives_unless_asked_for(stores: KeyStores) {
 
 pub async fn a_long_line_of_descendants_is_revoked_to_its_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_LINE as usize).await;
+    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let revoked = scene.revoke(&ada, &line[0], DescendantKeys::Revoke).await;
 
     assert_same(revoked, &line);
@@ -195,27 +195,27 @@ pub async fn a_long_line_of_descendants_is_revoked_to_its_end(stores: KeyStores)
 pub async fn all_generations_are_revoked_if_asked_for(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
-    let mut family = vec![root.clone()];
+    let mut key_tree = vec![root.clone()];
     for number in 0..3 {
         let child = scene.add_child(&ada, &root, &format!("child {number}")).await;
-        family.push(
+        key_tree.push(
             scene
                 .add_child(&ada, &child, &format!("grandchild {number}"))
                 .await,
         );
-        family.push(child);
+        key_tree.push(child);
     }
     let at = scene.later(TimeDelta::seconds(1));
     let revoked = scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
 
-    assert_same(revoked, &family);
+    assert_same(revoked, &key_tree);
     let revocation = Revocation {
         end: End::Come(at),
         by: Actor::User(ada.user.id),
         reason: RevocationReason::Holder,
         note: None,
     };
-    for key in &family {
+    for key in &key_tree {
         assert_eq!(
             scene.stored(key).await.revocation.as_ref(),
             Some(&revocation),

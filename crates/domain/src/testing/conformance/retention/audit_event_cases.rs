@@ -7,7 +7,7 @@ use super::super::scene::ids_of;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
-use crate::retention::ports::RemoveOutlivedError;
+use crate::retention::ports::RetentionError;
 
 pub async fn events_go_once_they_are_old_enough_and_their_removal_is_an_event(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
@@ -85,10 +85,7 @@ pub async fn events_whose_removal_cannot_be_written_stay(stores: Stores) {
         .remove_audit_events(now, ALL, Some(event))
         .await;
 
-    assert!(
-        matches!(refused, Err(RemoveOutlivedError::Storage(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(RetentionError::Storage(_))), "{refused:?}");
     assert_eq!(scene.events(here).await, recorded);
 }
 
@@ -110,7 +107,7 @@ async fn remove(
     scene: &RetentionScene,
     before: DateTime<Utc>,
     at_most: u32,
-) -> (Result<u32, RemoveOutlivedError>, AuditEvent) {
+) -> (Result<u32, RetentionError>, AuditEvent) {
     let event = removal(scene);
     let retention = &scene.stores.retention;
     let removed = retention

@@ -16,7 +16,7 @@ pub async fn a_clock_that_is_far_ahead_is_doubted_at_every_look(stores: Stores) 
         let look = scene
             .stores
             .retention
-            .look_at_clock(wrong + TimeDelta::hours(hours), false);
+            .check_clock(wrong + TimeDelta::hours(hours), false);
         assert!(
             look.await.expect("the store answers").is_some(),
             "after {hours} hours"

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::scene::{ALL, MILLISECOND, RetentionScene};
-use crate::administration::ports::{FamilySize, KeyFamily, OrganizationKeyFilter};
+use crate::administration::ports::{KeyTree, KeyTreeSize, OrganizationKeyFilter};
 use crate::api_key::ApiKey;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{KeyFilter, StatusFilter};
@@ -119,10 +119,10 @@ pub async fn a_removed_key_is_nowhere_and_its_events_stay(stores: Stores) {
     let owners = &scene.stores.organization_keys;
     let held = owners.list(organization, filter, first_page, scene.now()).await;
     assert_eq!(held.expect("a page").items, []);
-    let family = owners
-        .family(organization, key.id, FamilySize::DEFAULT, scene.now())
+    let key_tree = owners
+        .key_tree(organization, key.id, KeyTreeSize::DEFAULT, scene.now())
         .await;
-    assert_eq!(family.expect("a family"), KeyFamily::default());
+    assert_eq!(key_tree.expect("a family"), KeyTree::default());
     assert_eq!(owners.find(organization, key.id).await.expect("an answer"), None);
     let found = owners.find_many(organization, &[key.id]).await;
     assert_eq!(found.expect("an answer"), []);
@@ -175,5 +175,5 @@ pub async fn dead_keys_are_removed_in_full_even_if_the_caller_stops_waiting(stor
         !scene.is_stored(&line[1]).await
     })
     .await;
-    assert_eq!(scene.stored(&line[2]).await.adopted_by, Some(line[0].id));
+    assert_eq!(scene.stored(&line[2]).await.retained_parent_id, Some(line[0].id));
 }

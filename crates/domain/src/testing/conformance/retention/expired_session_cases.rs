@@ -17,7 +17,7 @@ pub async fn sessions_go_once_they_have_expired(stores: Stores) {
     let busy = start(&scene, &ada).await;
     // Seen every half day, so that only its age ends it.
     let mut seen = begun;
-    while seen + Session::IDLE < begun + Session::ABSOLUTE {
+    while seen + Session::IDLE_TIMEOUT < begun + Session::ABSOLUTE_TIMEOUT {
         seen = scene.later(TimeDelta::hours(11));
         let noted = scene.stores.sessions.seen(busy.session.id, seen).await;
         noted.expect("it is seen");
@@ -25,14 +25,17 @@ pub async fn sessions_go_once_they_have_expired(stores: Stores) {
     let fresh = start(&scene, &ada).await;
     let events = scene.events(None).await;
 
-    assert_eq!(remove(&scene, begun + Session::IDLE - MILLISECOND, ALL).await, 0);
-    assert_eq!(remove(&scene, begun + Session::IDLE, ALL).await, 1);
-    assert_eq!(kept(&scene, [&idle, &busy, &fresh]).await, [false, true, true]);
     assert_eq!(
-        remove(&scene, begun + Session::ABSOLUTE - MILLISECOND, ALL).await,
+        remove(&scene, begun + Session::IDLE_TIMEOUT - MILLISECOND, ALL).await,
         0
     );
-    assert_eq!(remove(&scene, begun + Session::ABSOLUTE, ALL).await, 1);
+    assert_eq!(remove(&scene, begun + Session::IDLE_TIMEOUT, ALL).await, 1);
+    assert_eq!(kept(&scene, [&idle, &busy, &fresh]).await, [false, true, true]);
+    assert_eq!(
+        remove(&scene, begun + Session::ABSOLUTE_TIMEOUT - MILLISECOND, ALL).await,
+        0
+    );
+    assert_eq!(remove(&scene, begun + Session::ABSOLUTE_TIMEOUT, ALL).await, 1);
     assert_eq!(kept(&scene, [&idle, &busy, &fresh]).await, [false, false, true]);
 
     for _ in 0..4 {

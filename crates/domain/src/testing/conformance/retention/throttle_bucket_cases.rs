@@ -10,19 +10,19 @@ pub async fn buckets_go_once_they_ran_empty_and_nobody_gets_more_attempts(stores
     let scene = RetentionScene::new(stores);
     let bucket = ThrottleBucket::password_change(scene.id());
     let mut empty_at = None;
-    while let Ok(moment) = bucket.take(empty_at, scene.now()) {
+    while let Ok(moment) = bucket.count_attempt(empty_at, scene.now()) {
         empty_at = Some(moment);
-        assert!(take(&scene, bucket).await);
+        assert!(count_attempt(&scene, bucket).await);
     }
     let empty_at = empty_at.expect("a bucket takes an attempt");
 
     assert_eq!(remove(&scene, empty_at, ALL).await, 0);
-    assert!(!take(&scene, bucket).await, "it is as full as before");
+    assert!(!count_attempt(&scene, bucket).await, "it is as full as before");
     assert_eq!(remove(&scene, empty_at + MILLISECOND, ALL).await, 1);
     assert_eq!(remove(&scene, empty_at + MILLISECOND, ALL).await, 0);
 
     for _ in 0..7 {
-        take(&scene, ThrottleBucket::password_change(scene.id())).await;
+        count_attempt(&scene, ThrottleBucket::password_change(scene.id())).await;
     }
     let long_after = scene.now() + TimeDelta::days(1);
     for removed in [4, 3, 0] {
@@ -31,8 +31,12 @@ pub async fn buckets_go_once_they_ran_empty_and_nobody_gets_more_attempts(stores
 }
 
 /// Whether an attempt is let through.
-async fn take(scene: &RetentionScene, bucket: ThrottleBucket) -> bool {
-    let throttled = scene.stores.throttle.take(vec![bucket], scene.now()).await;
+async fn count_attempt(scene: &RetentionScene, bucket: ThrottleBucket) -> bool {
+    let throttled = scene
+        .stores
+        .throttle
+        .count_attempt(vec![bucket], scene.now())
+        .await;
     throttled.expect("the store answers").is_none()
 }
 

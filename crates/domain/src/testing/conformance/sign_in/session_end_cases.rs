@@ -81,7 +81,7 @@ pub async fn nobody_ends_somebody_elses_session(stores: Stores) {
 pub async fn it_is_no_event_that_an_expired_session_ends(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
-    scene.later(Session::IDLE);
+    scene.later(Session::IDLE_TIMEOUT);
     let event = sign_out(&scene, &expired);
     let sessions = &scene.stores.sessions;
     let ended = sessions.end(ada.user.id, expired.session.id, event).await;
@@ -94,7 +94,7 @@ pub async fn it_is_no_event_that_an_expired_session_ends(stores: Stores) {
 pub async fn all_other_sessions_of_a_user_end_at_once_each_with_its_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
-    scene.later(Session::IDLE);
+    scene.later(Session::IDLE_TIMEOUT);
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
     let keep = start_session(&scene, &ada.user).await;

@@ -66,8 +66,8 @@ pub async fn the_end_of_a_replaced_session_is_told_if_it_was_live(stores: Stores
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     for (idle, told) in [
-        (Session::IDLE - TimeDelta::milliseconds(1), true),
-        (Session::IDLE, false),
+        (Session::IDLE_TIMEOUT - TimeDelta::milliseconds(1), true),
+        (Session::IDLE_TIMEOUT, false),
     ] {
         let first = start_session(&scene, &bob.user).await;
         scene.later(idle);
@@ -79,12 +79,12 @@ pub async fn the_end_of_a_replaced_session_is_told_if_it_was_live(stores: Stores
         let subject = Subject::Session(first.session.id);
         let events = scene.events_about(None, Action::SignOut, subject).await;
         let expected = scene.as_shown(sign_out(&scene, &second)).await;
-        let told_of: Vec<_> = events
+        let subjects_of: Vec<_> = events
             .iter()
             .map(|event| (event.actor, event.at, &event.source))
             .collect();
         let expected = told.then_some((expected.actor, expected.at, &expected.source));
-        assert_eq!(told_of, Vec::from_iter(expected), "{idle}");
+        assert_eq!(subjects_of, Vec::from_iter(expected), "{idle}");
     }
 }
 
@@ -235,9 +235,9 @@ pub async fn the_oldest_sessions_end_with_their_events_when_there_are_too_many(s
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
     let expired = start_session(&scene, &ada.user).await;
-    scene.later(Session::IDLE);
+    scene.later(Session::IDLE_TIMEOUT);
     let mut started = Vec::new();
-    for _ in 0..Session::MOST {
+    for _ in 0..Session::MAX_PER_USER {
         scene.later(TimeDelta::milliseconds(1));
         started.push(start_session(&scene, &ada.user).await);
     }
@@ -246,13 +246,13 @@ pub async fn the_oldest_sessions_end_with_their_events_when_there_are_too_many(s
         None,
         "one too many, though it expired"
     );
-    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MOST);
+    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MAX_PER_USER);
     assert_eq!(ends(&scene, &expired).await, 0);
 
     scene.later(TimeDelta::milliseconds(1));
     let newest = start_session(&scene, &ada.user).await;
     let left = sessions_of(&scene, &ada.user).await;
-    assert_eq!(left.len(), Session::MOST);
+    assert_eq!(left.len(), Session::MAX_PER_USER);
     assert!(left.contains(&newest.session));
     assert!(!left.contains(&started[0].session));
     assert_eq!(ends(&scene, &started[0]).await, 1);
@@ -262,7 +262,7 @@ pub async fn the_oldest_sessions_end_with_their_events_when_there_are_too_many(s
 
 pub async fn a_session_of_a_clock_that_is_behind_ends_no_session_of_its_own(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
-    for _ in 0..Session::MOST {
+    for _ in 0..Session::MAX_PER_USER {
         start_session(&scene, &ada.user).await;
     }
     let mut new = new_session(&scene, &ada.user, None);
@@ -270,12 +270,12 @@ pub async fn a_session_of_a_clock_that_is_behind_ends_no_session_of_its_own(stor
     start(&scene, &new).await.expect("started");
 
     assert!(find(&scene, &new.digest).await.is_some());
-    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MOST);
+    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MAX_PER_USER);
 }
 
 pub async fn sessions_that_start_at_once_are_not_too_many(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
-    for _ in 0..Session::MOST - 1 {
+    for _ in 0..Session::MAX_PER_USER - 1 {
         start_session(&scene, &ada.user).await;
     }
     let starts = (0..16).map(|_| {
@@ -287,7 +287,7 @@ pub async fn sessions_that_start_at_once_are_not_too_many(stores: Stores) {
         started.expect("started");
     }
 
-    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MOST);
+    assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MAX_PER_USER);
 }
 
 async fn sessions_of(scene: &SignInScene, user: &User) -> Vec<Session> {

@@ -20,14 +20,14 @@ pub async fn attempts_are_taken_as_the_rule_says(stores: Stores) {
         for pause in [0, 1, 999, 0, 61_003, 5_000, -30_000, 600_000, 10_000, 0] {
             for _ in 0..23 {
                 let now = scene.now();
-                let expected = match bucket.take(empty_at, now) {
+                let expected = match bucket.count_attempt(empty_at, now) {
                     Ok(moment) => {
                         empty_at = Some(moment);
                         None
                     }
                     Err(throttled) => Some(throttled),
                 };
-                assert_eq!(take(&scene, bucket).await, expected);
+                assert_eq!(count_attempt(&scene, bucket).await, expected);
             }
             scene.later(TimeDelta::milliseconds(pause));
         }
@@ -39,7 +39,7 @@ pub async fn buckets_do_not_share_attempts(stores: Stores) {
     let (full, other) = (bucket(&scene), bucket(&scene));
     drain(&scene, full).await;
 
-    assert_eq!(take(&scene, other).await, None);
+    assert_eq!(count_attempt(&scene, other).await, None);
 }
 
 pub async fn an_attempt_is_taken_from_all_buckets_or_from_none(stores: Stores) {
@@ -49,7 +49,10 @@ pub async fn an_attempt_is_taken_from_all_buckets_or_from_none(stores: Stores) {
     for _ in 0..burst + 1 {
         let refused = take_all(&scene, &[first, full, last]).await.expect("one is full");
         assert_eq!(refused.bucket, full);
-        assert_eq!(refused.throttled, take(&scene, full).await.expect("it is full"));
+        assert_eq!(
+            refused.throttled,
+            count_attempt(&scene, full).await.expect("it is full")
+        );
     }
 
     for _ in 0..burst {
@@ -64,9 +67,9 @@ pub async fn an_attempt_that_is_given_back_was_never_taken(stores: Stores) {
     let buckets = [bucket(&scene), bucket(&scene)];
     let burst = drain(&scene, buckets[0]).await;
     give_back(&scene, &buckets).await;
-    assert_eq!(take(&scene, buckets[0]).await, None);
+    assert_eq!(count_attempt(&scene, buckets[0]).await, None);
     assert!(
-        take(&scene, buckets[0]).await.is_some(),
+        count_attempt(&scene, buckets[0]).await.is_some(),
         "only one was given back"
     );
 
@@ -224,7 +227,7 @@ async fn record_or_full(
     written.expect("the store answers")
 }
 
-async fn take(scene: &SignInScene, bucket: ThrottleBucket) -> Option<Throttled> {
+async fn count_attempt(scene: &SignInScene, bucket: ThrottleBucket) -> Option<Throttled> {
     take_all(scene, &[bucket]).await.map(|full| full.throttled)
 }
 
@@ -232,7 +235,7 @@ async fn take_all(scene: &SignInScene, buckets: &[ThrottleBucket]) -> Option<Ful
     scene
         .stores
         .throttle
-        .take(buckets.to_vec(), scene.now())
+        .count_attempt(buckets.to_vec(), scene.now())
         .await
         .expect("the store answers")
 }
@@ -246,7 +249,7 @@ async fn give_back(scene: &SignInScene, buckets: &[ThrottleBucket]) {
 async fn drain(scene: &SignInScene, bucket: ThrottleBucket) -> usize {
     const MANY: usize = 1_000;
     for passed in 0..MANY {
-        if take(scene, bucket).await.is_some() {
+        if count_attempt(scene, bucket).await.is_some() {
             return passed;
         }
     }

@@ -1,4 +1,4 @@
-//! Whom or what somebody means by what they type into the search form.
+//! Resolves what somebody types into the search form to an actor or a subject.
 
 use keyward_domain::administration::ports::{
     HeldKey, MemberFilter, MemberOverview, OrganizationKeyFilter, ProjectFilter, ProjectOverview,
@@ -14,28 +14,28 @@ use keyward_domain::user::Username;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
-/// What a text may mean.
-pub(super) enum Meant<T> {
+/// The result of resolving a text.
+pub(super) enum Resolution<T> {
     One(T),
     /// One of these, if any.
-    Unclear {
+    Ambiguous {
         candidates: Vec<Candidate<T>>,
-        doubt: Doubt,
+        doubt: Ambiguity,
     },
 }
 
-/// Why it is not clear what is meant.
+/// Why a text is ambiguous.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Doubt {
-    /// Nothing is called exactly that.
-    NoneIsCalledThat,
-    /// Several are.
-    SeveralAreCalledThat,
-    /// So much resembles it that not all of it was looked at.
-    TooMuchResembles,
+pub(super) enum Ambiguity {
+    /// No subject has exactly this name.
+    NoExactMatch,
+    /// Several subjects have exactly this name.
+    SeveralMatches,
+    /// Too many names are similar to check all of them.
+    TooManySimilar,
 }
 
-/// Somebody or something that may be meant.
+/// A possible match.
 #[derive(Clone)]
 pub(super) struct Candidate<T> {
     pub(super) means: T,
@@ -45,18 +45,18 @@ pub(super) struct Candidate<T> {
     is_called_that: bool,
 }
 
-/// How many may be offered: more than that is no choice.
-const OFFERED: usize = 8;
+/// How many may be suggestions: more than that is no choice.
+const MAX_SUGGESTIONS: usize = 8;
 
 /// A member or a key.
-pub(super) async fn actor(owner: &Owner, typed: &str) -> Result<Meant<Actor>, Refusal> {
+pub(super) async fn actor(owner: &Owner, typed: &str) -> Result<Resolution<Actor>, Refusal> {
     if let Some(actor) = owner
         .console
         .audit_trail
         .find_actor(&owner.authority, typed)
         .await?
     {
-        return Ok(Meant::One(actor));
+        return Ok(Resolution::One(actor));
     }
     let people = members(owner, typed).await?;
     let keys = keys(owner, typed).await?;
@@ -70,14 +70,14 @@ pub(super) async fn actor(owner: &Owner, typed: &str) -> Result<Meant<Actor>, Re
 }
 
 /// A member, a key or a project.
-pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Meant<Subject>, Refusal> {
+pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Resolution<Subject>, Refusal> {
     if let Some(subject) = owner
         .console
         .audit_trail
         .find_subject(&owner.authority, typed)
         .await?
     {
-        return Ok(Meant::One(subject));
+        return Ok(Resolution::One(subject));
     }
     // A username is somebody's alone.
     if let Ok(username) = Username::parse(typed)
@@ -87,7 +87,7 @@ pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Meant<Subject>
             .find_by_username(&owner.authority, &username, owner.now)
             .await?
     {
-        return Ok(Meant::One(Subject::Membership(member.membership.id)));
+        return Ok(Resolution::One(Subject::Membership(member.membership.id)));
     }
     let people = members(owner, typed).await?;
     let keys = keys(owner, typed).await?;
@@ -107,18 +107,18 @@ pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Meant<Subject>
 }
 
 /// `are_all`: nothing else resembles it, so that what is not among these is not there.
-fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Meant<T> {
+fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Resolution<T> {
     let (exact, similar): (Vec<_>, Vec<_>) = candidates
         .into_iter()
         .partition(|candidate| candidate.is_called_that);
     let (mut candidates, doubt) = match (are_all, exact.as_slice()) {
-        (true, [only]) => return Meant::One(only.means),
-        (true, []) => (similar, Doubt::NoneIsCalledThat),
-        (true, [..]) => (exact, Doubt::SeveralAreCalledThat),
-        (false, _) => ([exact, similar].concat(), Doubt::TooMuchResembles),
+        (true, [only]) => return Resolution::One(only.means),
+        (true, []) => (similar, Ambiguity::NoExactMatch),
+        (true, [..]) => (exact, Ambiguity::SeveralMatches),
+        (false, _) => ([exact, similar].concat(), Ambiguity::TooManySimilar),
     };
-    candidates.truncate(OFFERED);
-    Meant::Unclear { candidates, doubt }
+    candidates.truncate(MAX_SUGGESTIONS);
+    Resolution::Ambiguous { candidates, doubt }
 }
 
 const fn first<Id>() -> PageRequest<Id> {

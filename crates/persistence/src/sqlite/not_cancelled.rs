@@ -14,13 +14,13 @@ use crate::abort::TooSlow;
 diesel::define_sql_function! {
     /// Returns true, or an error once the caller is gone. The argument is not used, but without a column of the row
     /// SQLite may call the function only once per table.
-    fn still_awaited(row: Binary) -> Bool;
+    fn not_cancelled(row: Binary) -> Bool;
 }
 
 #[derive(Debug)]
-struct StillAwaited(bool);
+struct NotCancelled(bool);
 
-impl ToSql<Bool, Sqlite> for StillAwaited {
+impl ToSql<Bool, Sqlite> for NotCancelled {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> Result {
         if !self.0 {
             return Err(TooSlow::Answer.into());
@@ -35,8 +35,8 @@ pub(super) fn register(
     connection: &mut SqliteConnection,
     is_awaited: impl Fn() -> bool + Send + std::panic::UnwindSafe + 'static,
 ) -> QueryResult<()> {
-    still_awaited_utils::register_nondeterministic_impl(connection, move |_: Vec<u8>| {
-        StillAwaited(is_awaited())
+    not_cancelled_utils::register_nondeterministic_impl(connection, move |_: Vec<u8>| {
+        NotCancelled(is_awaited())
     })
 }
 
@@ -44,10 +44,10 @@ pub(super) fn register(
 mod tests {
     use chrono::DateTime;
     use keyward_domain::administration::ports::{
-        HolderFilter, KeySelection, MemberFilter, MemberStore, OrganizationKeyFilter, OrganizationKeyStore,
-        ProjectFilter, ProjectStatus, ProjectStore,
+        HolderStatusFilter, KeySelection, MemberFilter, MemberStore, OrganizationKeyFilter,
+        OrganizationKeyStore, ProjectFilter, ProjectStatus, ProjectStore,
     };
-    use keyward_domain::id::{ApiKeyId, ConsumerId, OrganizationId};
+    use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
     use keyward_domain::page::{PageRequest, PageSize};
     use keyward_domain::ports::{
         ApiKeys, AuditFilter, AuditLog, DescendantKeys, KeyFilter, StatusFilter, StorageError,
@@ -77,7 +77,7 @@ mod tests {
         let directory = TemporaryDirectory::new();
         let store = scene(&directory).await;
         let organization = OrganizationId::from_uuid(Uuid::nil());
-        let consumer = ConsumerId::from_uuid(Uuid::nil());
+        let consumer = MembershipId::from_uuid(Uuid::nil());
         let key = ApiKeyId::from_uuid(Uuid::nil());
         let (all, x) = (StatusFilter::All, Some("x"));
         let descendants = || KeySelection::Keys {
@@ -98,7 +98,7 @@ mod tests {
                 .await)
             .await
         );
-        let held = || OrganizationKeyFilter::new(all, None).held_by(HolderFilter::Members);
+        let held = || OrganizationKeyFilter::new(all, None).held_by(HolderStatusFilter::Members);
         assert!(
             asks(&store, async || owners
                 .list(organization, held(), first(), DateTime::UNIX_EPOCH)
@@ -107,13 +107,13 @@ mod tests {
         );
         assert!(
             asks(&store, async || owners
-                .at_stake(organization, descendants(), DateTime::UNIX_EPOCH)
+                .revocation_preview(organization, descendants(), DateTime::UNIX_EPOCH)
                 .await)
             .await
         );
         assert!(
             asks(&store, async || owners
-                .at_stake(organization, of_consumer(), DateTime::UNIX_EPOCH)
+                .revocation_preview(organization, of_consumer(), DateTime::UNIX_EPOCH)
                 .await)
             .await
         );

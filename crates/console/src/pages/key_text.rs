@@ -1,4 +1,4 @@
-//! What people say about a key: how forms ask for it, and how pages show it.
+//! A key's name and description in forms and on pages.
 
 use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
 use keyward_domain::keys::KeyDraft;
@@ -9,12 +9,12 @@ use crate::refusal::Refusal;
 
 /// The fields of a form.
 #[derive(Default)]
-pub(super) struct KeyWordsForm {
+pub(super) struct KeyTextForm {
     pub(super) name: Field,
     pub(super) description: Field,
 }
 
-impl KeyWordsForm {
+impl KeyTextForm {
     pub(super) fn of(key: &ApiKey) -> Self {
         Self {
             name: Field::with_value(key.name.as_str()),
@@ -30,7 +30,7 @@ impl KeyWordsForm {
         })
     }
 
-    /// What is asked for; if something is wrong with it, the fields say so.
+    /// Parses the form; on failure, the fields contain the errors.
     pub(super) fn draft(&mut self) -> Option<KeyDraft> {
         let name = KeyName::parse(&self.name.value);
         let name = self.name.check("Name", name);
@@ -43,7 +43,7 @@ impl KeyWordsForm {
         })
     }
 
-    /// Likewise, for a key that there is: a form has all of its words.
+    /// Parses the form as an edit of both fields.
     pub(super) fn edit(&mut self) -> Option<KeyEdit> {
         let draft = self.draft()?;
         Some(KeyEdit {
@@ -53,7 +53,7 @@ impl KeyWordsForm {
     }
 }
 
-/// Whether a table shows the description's beginning and the rest on demand.
+/// Whether a table shows only the beginning of the description and the rest on demand.
 pub(super) fn is_long(description: &KeyDescription) -> bool {
     const LONG: usize = 120;
     const LINES: usize = 3;

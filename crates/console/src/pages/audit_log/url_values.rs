@@ -1,4 +1,4 @@
-//! How actors, things and positions in the log stand in addresses.
+//! Text forms of actors, subjects and positions in URLs.
 
 use chrono::{DateTime, Datelike};
 use keyward_domain::audit::{Actor, Subject};

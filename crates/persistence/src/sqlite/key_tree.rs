@@ -8,15 +8,15 @@ use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::{BigInt, Binary, Nullable, Text};
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use uuid::Uuid;
 
 use super::dialect::Pipelined;
 use super::listed::as_json;
 use super::validity::not_over;
 use crate::columns::StoredId;
+use crate::key_tree::{ChainKey, Step, starts_below, upwards};
 use crate::limit;
-use crate::lineage::{InLine, Step, starts_below, upwards};
 
 /// The deepest depth of interest (`goals`) that is at or above a key of a walk.
 const NEXT_GOAL: &str = "
@@ -30,12 +30,12 @@ const NEXT_GOAL: &str = "
 /// another consumer's key. Walks that meet continue as one.
 fn climb() -> String {
     format!(
-        "SELECT climb.id, above.id, coalesce(above.adopted_by_key_id, above.created_by_key_id), above.skip_key_id,
+        "SELECT climb.id, above.id, coalesce(above.retained_parent_key_id, above.created_by_key_id), above.skip_key_id,
              above.tree_depth, above.consumer_id, {NEXT_GOAL}
          FROM climb CROSS JOIN api_keys above ON above.id = (
              SELECT step.id FROM api_keys step
-             WHERE step.id IN (climb.skip_key_id, climb.next_above) AND +step.consumer_id = climb.consumer_id
-                 AND {NEXT_GOAL} <= CASE step.id WHEN climb.next_above THEN climb.tree_depth ELSE step.tree_depth END
+             WHERE step.id IN (climb.skip_key_id, climb.effective_parent) AND +step.consumer_id = climb.consumer_id
+                 AND {NEXT_GOAL} <= CASE step.id WHEN climb.effective_parent THEN climb.tree_depth ELSE step.tree_depth END
                  AND step.tree_depth < climb.tree_depth
              ORDER BY step.tree_depth LIMIT 1
          )"
@@ -71,20 +71,20 @@ fn steps_to(
              WHERE +root.consumer_id IN (SELECT unhex(value) FROM json_each(?))
          ), consumers AS MATERIALIZED (
              SELECT DISTINCT consumer_id FROM goals
-         ), starts (id, next_above, skip_key_id, tree_depth, consumer_id, goal) AS MATERIALIZED (
-             SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id), key.skip_key_id, key.tree_depth,
+         ), starts (id, effective_parent, skip_key_id, tree_depth, consumer_id, goal) AS MATERIALIZED (
+             SELECT key.id, coalesce(key.retained_parent_key_id, key.created_by_key_id), key.skip_key_id, key.tree_depth,
                  key.consumer_id, NULL
              FROM consumers CROSS JOIN api_keys key ON key.consumer_id = consumers.consumer_id
                  AND {valid}
-             WHERE still_awaited(key.id)
+             WHERE not_cancelled(key.id)
              UNION ALL
              SELECT NULL, NULL, NULL, tree_depth, consumer_id, tree_depth FROM goals
          ), aimed AS MATERIALIZED (
-             SELECT id, next_above, skip_key_id, tree_depth, consumer_id,
+             SELECT id, effective_parent, skip_key_id, tree_depth, consumer_id,
                  max(goal) OVER (PARTITION BY consumer_id ORDER BY tree_depth) AS goal
              FROM starts
-         ), climb (below, id, next_above, skip_key_id, tree_depth, consumer_id, goal) AS (
-             SELECT NULL, id, next_above, skip_key_id, tree_depth, consumer_id, goal FROM aimed
+         ), climb (below, id, effective_parent, skip_key_id, tree_depth, consumer_id, goal) AS (
+             SELECT NULL, id, effective_parent, skip_key_id, tree_depth, consumer_id, goal FROM aimed
              WHERE id IS NOT NULL AND goal IS NOT NULL
              UNION {climb} WHERE climb.id NOT IN (SELECT id FROM roots)
          )
@@ -99,9 +99,9 @@ fn steps_to(
 }
 
 /// Counts the valid keys among this key and its ancestors.
-pub(super) async fn valid_in_line(
+pub(super) async fn valid_in_chain(
     connection: Pipelined<'_>,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     now: DateTime<Utc>,
 ) -> QueryResult<i64> {
@@ -113,8 +113,8 @@ pub(super) async fn valid_in_line(
     let counted: Counted = diesel::sql_query(format!(
         "WITH RECURSIVE goals AS MATERIALIZED (
              SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = ? AND {valid}
-         ), climb (below, id, next_above, skip_key_id, tree_depth, consumer_id, goal) AS (
-             SELECT NULL, id, coalesce(adopted_by_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id,
+         ), climb (below, id, effective_parent, skip_key_id, tree_depth, consumer_id, goal) AS (
+             SELECT NULL, id, coalesce(retained_parent_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id,
                  tree_depth
              FROM api_keys WHERE id = ? AND +consumer_id = ?
              UNION {climb}
@@ -133,20 +133,20 @@ pub(super) async fn valid_in_line(
 }
 
 /// A consumer's key, followed by its ancestors, up to a limit.
-pub(super) async fn line_above(
+pub(super) async fn ancestor_chain(
     connection: Pipelined<'_>,
     consumer: Uuid,
     id: Uuid,
     at_most: usize,
-) -> QueryResult<Vec<InLine>> {
-    let line: Vec<FoundInLine> = diesel::sql_query(
-        "WITH RECURSIVE line (id, next_above, tree_depth, consumer_id) AS (
-             SELECT id, coalesce(adopted_by_key_id, created_by_key_id), tree_depth, consumer_id
+) -> QueryResult<Vec<ChainKey>> {
+    let line: Vec<FoundChainKey> = diesel::sql_query(
+        "WITH RECURSIVE line (id, effective_parent, tree_depth, consumer_id) AS (
+             SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id = ? AND +consumer_id = ?
              UNION ALL
-             SELECT above.id, coalesce(above.adopted_by_key_id, above.created_by_key_id), above.tree_depth,
+             SELECT above.id, coalesce(above.retained_parent_key_id, above.created_by_key_id), above.tree_depth,
                  above.consumer_id
-             FROM line CROSS JOIN api_keys above ON above.id = line.next_above AND +above.consumer_id = line.consumer_id
+             FROM line CROSS JOIN api_keys above ON above.id = line.effective_parent AND +above.consumer_id = line.consumer_id
                  AND above.tree_depth < line.tree_depth
              LIMIT ?
          )
@@ -170,13 +170,13 @@ pub(super) async fn some_between(
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
     let found: Vec<FoundId> = diesel::sql_query(
-        "WITH RECURSIVE line (id, next_above, tree_depth, consumer_id) AS (
-             SELECT id, coalesce(adopted_by_key_id, created_by_key_id), tree_depth, consumer_id
+        "WITH RECURSIVE line (id, effective_parent, tree_depth, consumer_id) AS (
+             SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id IN (SELECT unhex(value) FROM json_each(?)) AND +consumer_id = ?
              UNION
-             SELECT above.id, coalesce(above.adopted_by_key_id, above.created_by_key_id), above.tree_depth,
+             SELECT above.id, coalesce(above.retained_parent_key_id, above.created_by_key_id), above.tree_depth,
                  above.consumer_id
-             FROM line CROSS JOIN api_keys above ON above.id = line.next_above AND +above.consumer_id = line.consumer_id
+             FROM line CROSS JOIN api_keys above ON above.id = line.effective_parent AND +above.consumer_id = line.consumer_id
                  AND above.tree_depth > ? AND above.tree_depth < line.tree_depth
              LIMIT ?
          )
@@ -203,7 +203,7 @@ pub(super) async fn some_below(
              UNION
              SELECT child.id, child.consumer_id
              FROM below CROSS JOIN api_keys child
-                 ON coalesce(child.adopted_by_key_id, child.created_by_key_id) = below.id
+                 ON coalesce(child.retained_parent_key_id, child.created_by_key_id) = below.id
                  AND +child.consumer_id = below.consumer_id
              LIMIT ?
          )
@@ -225,7 +225,7 @@ struct FoundStep {
 }
 
 #[derive(QueryableByName)]
-struct FoundInLine {
+struct FoundChainKey {
     #[diesel(sql_type = Binary)]
     id: StoredId,
     #[diesel(sql_type = BigInt)]

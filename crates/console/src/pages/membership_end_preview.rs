@@ -1,14 +1,14 @@
-//! What stops when a membership ends, told before it does.
+//! The preview of what stops working when a membership ends.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join3;
-use keyward_domain::administration::ports::{HeldKey, KeyHolder, LeavingPreview};
+use keyward_domain::administration::ports::{HeldKey, HolderProfile, LeavingPreview};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::failure_sentence::sentence;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::membership::Membership;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
@@ -16,15 +16,15 @@ use poem::error::ResponseError;
 use poem::http::StatusCode;
 
 use crate::Console;
-use crate::pages::key_standing::{Standing, keys_of};
 use crate::pages::last_used::LastUsed;
+use crate::pages::organization_key_tab::{OrganizationKeyTab, keys_of};
 use crate::paths;
 use crate::reader::{Member, Owner};
 use crate::refusal::Refusal;
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
 /// taken back. What cannot be counted now is absent: nobody is kept from ending a membership by a count.
-pub(super) struct WhatStops {
+pub(super) struct MembershipEndPreview {
     pub(super) keys: Option<Keys>,
     pub(super) projects: Option<LeftProjects>,
     pub(super) invitations: Option<u64>,
@@ -38,7 +38,7 @@ pub(super) struct Keys {
     pub(super) count: usize,
     /// How many of them were used in the last 7 days.
     pub(super) recently_used: u32,
-    /// Those used most recently. Families whose keys were used last come first.
+    /// Those used most recently. Key trees whose keys were used last come first.
     pub(super) shown: Vec<StoppingKey>,
     /// How many of these are in sight; the others are unfolded.
     in_sight: usize,
@@ -72,7 +72,7 @@ pub(super) struct StoppingKey {
 }
 
 /// A key of the member, as far as whoever asks may see it.
-struct SeenKey {
+struct PreviewKey {
     id: ApiKeyId,
     name: String,
     hint: String,
@@ -82,7 +82,7 @@ struct SeenKey {
     above: Option<ApiKeyId>,
 }
 
-impl WhatStops {
+impl MembershipEndPreview {
     /// As the member who leaves sees it.
     pub(super) async fn on_leaving(member: &Member) -> Self {
         let all_keys = paths::ApiKeys(member.slug()).to_string();
@@ -91,8 +91,8 @@ impl WhatStops {
     }
 
     /// As an owner who removes the member sees it.
-    pub(super) async fn on_removal(owner: &Owner, holder: &KeyHolder) -> Self {
-        let all_keys = keys_of(owner.slug(), holder.membership.id, Standing::Valid);
+    pub(super) async fn on_removal(owner: &Owner, holder: &HolderProfile) -> Self {
+        let all_keys = keys_of(owner.slug(), holder.membership.id, OrganizationKeyTab::Valid);
         let keys = held_keys(owner, holder);
         Self::new(owner, &holder.membership, keys, all_keys).await
     }
@@ -117,7 +117,7 @@ impl WhatStops {
     }
 }
 
-/// What was counted before a change, which can be made without. An outage is told once, by whoever watches the storage.
+/// The result of a count before a change; `None` if counting failed, which does not prevent the change.
 pub(super) fn if_counted<T>(count: Result<T, impl Into<Refusal>>) -> Option<T> {
     count
         .map_err(Into::into)
@@ -144,11 +144,11 @@ async fn own_keys(member: &Member) -> Result<Keys, Refusal> {
     } else {
         console.keys.read_many(&member.holder(), &elsewhere).await?
     };
-    let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
+    let parents: Vec<PreviewKey> = parents.into_iter().map(PreviewKey::from).collect();
     Ok(Keys::new(preview, &parents, recent))
 }
 
-async fn held_keys(owner: &Owner, holder: &KeyHolder) -> Result<Keys, Refusal> {
+async fn held_keys(owner: &Owner, holder: &HolderProfile) -> Result<Keys, Refusal> {
     let (console, authority, now) = (&owner.console, &owner.authority, owner.now);
     let recent = now - RECENT;
     let preview = console
@@ -162,18 +162,18 @@ async fn held_keys(owner: &Owner, holder: &KeyHolder) -> Result<Keys, Refusal> {
     } else {
         console.organization_keys.find_many(authority, &elsewhere).await?
     };
-    let parents: Vec<SeenKey> = parents.into_iter().map(SeenKey::from).collect();
+    let parents: Vec<PreviewKey> = parents.into_iter().map(PreviewKey::from).collect();
     Ok(Keys::new(preview, &parents, recent))
 }
 
 impl Keys {
-    fn new(preview: LeavingPreview<SeenKey>, parents: &[SeenKey], recent: DateTime<Utc>) -> Self {
+    fn new(preview: LeavingPreview<PreviewKey>, parents: &[PreviewKey], recent: DateTime<Utc>) -> Self {
         let LeavingPreview {
             keys: count,
             recently_used,
             first,
         } = preview;
-        let shown = in_families(first, parents);
+        let shown = in_key_trees(first, parents);
         // Whatever was used recently is in sight.
         let last = shown
             .iter()
@@ -197,7 +197,7 @@ impl Keys {
     }
 }
 
-fn seen<Key: Into<SeenKey>>(preview: LeavingPreview<Key>) -> LeavingPreview<SeenKey> {
+fn seen<Key: Into<PreviewKey>>(preview: LeavingPreview<Key>) -> LeavingPreview<PreviewKey> {
     LeavingPreview {
         keys: preview.keys,
         recently_used: preview.recently_used,
@@ -206,7 +206,7 @@ fn seen<Key: Into<SeenKey>>(preview: LeavingPreview<Key>) -> LeavingPreview<Seen
 }
 
 /// The keys that created some of these and are not among them, because they are revoked or were not used as recently.
-fn parents_elsewhere(keys: &[SeenKey]) -> Vec<ApiKeyId> {
+fn parents_elsewhere(keys: &[PreviewKey]) -> Vec<ApiKeyId> {
     let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
     let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.above).collect();
     parents.difference(&shown).copied().collect()
@@ -227,7 +227,7 @@ pub(super) async fn open_invitations(
 
 async fn projects(
     console: &Console,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     now: DateTime<Utc>,
 ) -> Result<LeftProjects, StorageError> {
     let projects = &console.reachable_projects;
@@ -248,24 +248,24 @@ async fn projects(
     })
 }
 
-impl SeenKey {
+impl PreviewKey {
     fn last_use(&self) -> Option<DateTime<Utc>> {
         self.last_used.as_ref().map(|last| last.at)
     }
 }
 
-/// Every key once, and below each the keys that were made from it. What was used last comes first, with its family, and
+/// Every key once, and below each the keys that were made from it. What was used last comes first, with its key tree, and
 /// what was never used last, the newest first.
-fn in_families(mut keys: Vec<SeenKey>, parents_elsewhere: &[SeenKey]) -> Vec<StoppingKey> {
+fn in_key_trees(mut keys: Vec<PreviewKey>, parents_elsewhere: &[PreviewKey]) -> Vec<StoppingKey> {
     keys.sort_by_key(|key| Reverse(key.id));
-    let known: HashMap<ApiKeyId, &SeenKey> = keys
+    let known: HashMap<ApiKeyId, &PreviewKey> = keys
         .iter()
         .chain(parents_elsewhere)
         .map(|key| (key.id, key))
         .collect();
     let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let shown_parent = |key: &SeenKey| key.above.filter(|above| shown.contains(above));
-    let mut children: HashMap<ApiKeyId, Vec<&SeenKey>> = HashMap::new();
+    let shown_parent = |key: &PreviewKey| key.above.filter(|above| shown.contains(above));
+    let mut children: HashMap<ApiKeyId, Vec<&PreviewKey>> = HashMap::new();
     for key in &keys {
         if let Some(parent) = shown_parent(key) {
             children.entry(parent).or_default().push(key);
@@ -279,18 +279,18 @@ fn in_families(mut keys: Vec<SeenKey>, parents_elsewhere: &[SeenKey]) -> Vec<Sto
         let last = of_children.chain(key.last_use()).max();
         last_uses.insert(key.id, last);
     }
-    let last_in_family = |key: &&SeenKey| last_uses.get(&key.id).copied().flatten();
+    let last_in_family = |key: &&PreviewKey| last_uses.get(&key.id).copied().flatten();
     for siblings in children.values_mut() {
         siblings.sort_by_key(|key| Reverse(last_in_family(key)));
     }
-    let mut families = Vec::with_capacity(keys.len());
-    let mut waiting: Vec<&SeenKey> = keys.iter().filter(|key| shown_parent(key).is_none()).collect();
+    let mut key_trees = Vec::with_capacity(keys.len());
+    let mut waiting: Vec<&PreviewKey> = keys.iter().filter(|key| shown_parent(key).is_none()).collect();
     waiting.sort_by_key(|key| Reverse(last_in_family(key)));
     // The last of it comes next.
     waiting.reverse();
     while let Some(key) = waiting.pop() {
         let parent = key.above.and_then(|above| known.get(&above));
-        families.push(StoppingKey {
+        key_trees.push(StoppingKey {
             name: key.name.clone(),
             hint: key.hint.clone(),
             created: key.created,
@@ -300,10 +300,10 @@ fn in_families(mut keys: Vec<SeenKey>, parents_elsewhere: &[SeenKey]) -> Vec<Sto
         });
         waiting.extend(children.remove(&key.id).into_iter().flatten().rev());
     }
-    families
+    key_trees
 }
 
-impl From<ApiKey> for SeenKey {
+impl From<ApiKey> for PreviewKey {
     fn from(key: ApiKey) -> Self {
         Self {
             id: key.id,
@@ -311,12 +311,12 @@ impl From<ApiKey> for SeenKey {
             hint: key.hint.to_string(),
             created: key.created_at,
             last_used: key.last_use.map(LastUsed::from),
-            above: key.next_above(),
+            above: key.effective_parent(),
         }
     }
 }
 
-impl From<HeldKey> for SeenKey {
+impl From<HeldKey> for PreviewKey {
     fn from(key: HeldKey) -> Self {
         Self {
             id: key.id,
@@ -324,7 +324,7 @@ impl From<HeldKey> for SeenKey {
             hint: key.hint.to_string(),
             created: key.created_at,
             last_used: key.last_use.map(LastUsed::from),
-            above: key.next_above,
+            above: key.effective_parent,
         }
     }
 }

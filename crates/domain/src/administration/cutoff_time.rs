@@ -7,26 +7,26 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// A key's creation time is taken before the key is stored, and the clocks of replicas differ a little. So a key
 /// created before a very recent cut-off time may be stored only after a revocation of all earlier keys has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SettledMoment(DateTime<Utc>);
+pub struct CutoffTime(DateTime<Utc>);
 
 /// The cut-off time is less than a minute ago, or in the future.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be at least a minute ago: a key from later may still be on its way into the database")]
-pub struct MomentNotSettled;
+pub struct CutoffTooRecent;
 
-impl SettledMoment {
+impl CutoffTime {
     /// The minimum age: several times the longest duration of a change.
-    pub const SETTLES_IN: TimeDelta = TimeDelta::minutes(1);
+    pub const MIN_AGE: TimeDelta = TimeDelta::minutes(1);
 
     /// Checks a moment.
     ///
     /// # Errors
-    /// It is less than [`SettledMoment::SETTLES_IN`] before now.
-    pub fn new(moment: DateTime<Utc>, now: DateTime<Utc>) -> Result<Self, MomentNotSettled> {
-        if now.signed_duration_since(moment) >= Self::SETTLES_IN {
+    /// It is less than [`CutoffTime::MIN_AGE`] before now.
+    pub fn new(moment: DateTime<Utc>, now: DateTime<Utc>) -> Result<Self, CutoffTooRecent> {
+        if now.signed_duration_since(moment) >= Self::MIN_AGE {
             Ok(Self(moment))
         } else {
-            Err(MomentNotSettled)
+            Err(CutoffTooRecent)
         }
     }
 
@@ -45,12 +45,12 @@ mod tests {
     fn a_moment_is_settled_a_minute_later() {
         let moment: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().unwrap();
         let checked_after = |milliseconds| {
-            let settled = SettledMoment::new(moment, moment + TimeDelta::milliseconds(milliseconds));
-            settled.map(SettledMoment::get)
+            let settled = CutoffTime::new(moment, moment + TimeDelta::milliseconds(milliseconds));
+            settled.map(CutoffTime::get)
         };
         assert_eq!(checked_after(60_000), Ok(moment));
         for too_early in [59_999, 0, -86_400_000] {
-            assert_eq!(checked_after(too_early), Err(MomentNotSettled));
+            assert_eq!(checked_after(too_early), Err(CutoffTooRecent));
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::abort::Abort;
 use crate::columns::StoredId;
 
 /// All of a user's memberships in an organization, ended or not. Under the organization's lock, none begins or ends.
-pub(super) async fn stays_of<E>(
+pub(super) async fn memberships_of<E>(
     connection: &mut Connection,
     organization: OrganizationId,
     user: UserId,
@@ -22,6 +22,6 @@ pub(super) async fn stays_of<E>(
         .select(MembershipRow::as_select())
         .load(connection)
         .await?;
-    let stays: Result<_, _> = rows.into_iter().map(Membership::try_from).collect();
-    Ok(stays?)
+    let past_memberships: Result<_, _> = rows.into_iter().map(Membership::try_from).collect();
+    Ok(past_memberships?)
 }

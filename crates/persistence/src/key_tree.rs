@@ -5,16 +5,16 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 
 /// A key in a chain of ancestors: its identifier and its depth in the key tree.
-pub(crate) type InLine = (Uuid, i64);
+pub(crate) type ChainKey = (Uuid, i64);
 
-/// Picks the keys that [`OrganizationKeyStore::family`] shows first of a key tree that is too large to show whole.
+/// Picks the keys that [`OrganizationKeyStore::key_tree`] shows first of a key tree that is too large to show whole.
 ///
 /// `line` is the requested key and its ancestors, the topmost last. The others are descendants of the topmost: valid
 /// keys, the keys between these and the topmost, and any other.
 ///
-/// [`OrganizationKeyStore::family`]: keyward_domain::administration::ports::OrganizationKeyStore::family
-pub(crate) fn shown_of_family(
-    line: &[InLine],
+/// [`OrganizationKeyStore::key_tree`]: keyward_domain::administration::ports::OrganizationKeyStore::key tree
+pub(crate) fn shown_of_key_tree(
+    line: &[ChainKey],
     valid: Vec<Uuid>,
     between: Vec<Uuid>,
     below: Vec<Uuid>,
@@ -33,7 +33,7 @@ pub(crate) fn shown_of_family(
 }
 
 /// Sorts a chain from the deepest key to the topmost.
-pub(crate) fn upwards(mut line: Vec<InLine>) -> Vec<InLine> {
+pub(crate) fn upwards(mut line: Vec<ChainKey>) -> Vec<ChainKey> {
     line.sort_unstable_by(|(_, depth), (_, other)| other.cmp(depth));
     line
 }
@@ -83,7 +83,7 @@ fn is_below(start: Uuid, above: &HashMap<Uuid, Uuid>, known: &mut HashMap<Uuid, 
 mod tests {
     use uuid::Uuid;
 
-    use super::{shown_of_family, starts_below};
+    use super::{shown_of_key_tree, starts_below};
 
     #[test]
     fn starts_are_below_a_root_if_their_steps_lead_to_it() {
@@ -109,7 +109,7 @@ mod tests {
         let [key, top, valid, between, below] = [1, 2, 3, 4, 5].map(Uuid::from_u128);
         let line = [(key, 1), (top, 0)];
         let shown = |at_most| {
-            let mut shown = shown_of_family(
+            let mut shown = shown_of_key_tree(
                 &line,
                 vec![key, valid],
                 vec![between, top],

@@ -10,13 +10,13 @@ use diesel::prelude::QueryableByName;
 use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
-use keyward_domain::id::{ApiKeyId, ConsumerId};
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use uuid::Uuid;
 
 use super::prepared_once::PreparedOnce;
 use super::validity::not_over;
+use crate::key_tree::{ChainKey, Step, starts_below, upwards};
 use crate::limit;
-use crate::lineage::{InLine, Step, starts_below, upwards};
 
 /// Walks up from each start key through all depths of interest (`goals`) above it; each step goes as far as it can
 /// without passing the next goal. Where keys were purged, the next stored key may be past the goal, with nothing
@@ -32,10 +32,10 @@ const CLIMB: &str = "
             WHERE goals.consumer_id = climb.consumer_id AND goals.tree_depth < climb.tree_depth
         ) END AS goal
     ) AS next CROSS JOIN LATERAL (
-        SELECT id, coalesce(adopted_by_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id
+        SELECT id, coalesce(retained_parent_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id
         FROM api_keys
-        WHERE id IN (climb.skip_key_id, climb.next_above) AND consumer_id = climb.consumer_id
-            AND next.goal <= CASE id WHEN climb.next_above THEN climb.tree_depth ELSE tree_depth END
+        WHERE id IN (climb.skip_key_id, climb.effective_parent) AND consumer_id = climb.consumer_id
+            AND next.goal <= CASE id WHEN climb.effective_parent THEN climb.tree_depth ELSE tree_depth END
             AND tree_depth < climb.tree_depth
         ORDER BY tree_depth LIMIT 1
     ) AS above";
@@ -72,16 +72,16 @@ async fn steps_to(
          ), goals AS (
              SELECT DISTINCT consumer_id, tree_depth FROM roots
          ), starts AS (
-             SELECT key.id, coalesce(key.adopted_by_key_id, key.created_by_key_id) AS next_above, key.skip_key_id,
+             SELECT key.id, coalesce(key.retained_parent_key_id, key.created_by_key_id) AS effective_parent, key.skip_key_id,
                  key.tree_depth, key.consumer_id, NULL::integer AS goal
              FROM (SELECT DISTINCT consumer_id FROM goals) AS consumers
                  JOIN api_keys key ON key.consumer_id = consumers.consumer_id AND {valid}
              UNION ALL
              SELECT NULL, NULL, NULL, tree_depth, consumer_id, tree_depth FROM goals
          ), climb AS (
-             SELECT NULL::uuid AS below, id, next_above, skip_key_id, tree_depth, consumer_id, goal
+             SELECT NULL::uuid AS below, id, effective_parent, skip_key_id, tree_depth, consumer_id, goal
              FROM (
-                 SELECT id, next_above, skip_key_id, tree_depth, consumer_id,
+                 SELECT id, effective_parent, skip_key_id, tree_depth, consumer_id,
                      max(goal) OVER (PARTITION BY consumer_id ORDER BY tree_depth) AS goal
                  FROM starts
              ) AS aimed
@@ -99,9 +99,9 @@ async fn steps_to(
 }
 
 /// Counts the valid keys among this key and its ancestors.
-pub(super) async fn valid_in_line(
+pub(super) async fn valid_in_chain(
     connection: &mut AsyncPgConnection,
-    consumer: ConsumerId,
+    consumer: MembershipId,
     id: ApiKeyId,
     now: DateTime<Utc>,
 ) -> QueryResult<i64> {
@@ -110,7 +110,7 @@ pub(super) async fn valid_in_line(
         "WITH RECURSIVE goals AS (
              SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = $1 AND {valid}
          ), climb AS (
-             SELECT NULL::uuid AS below, id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above,
+             SELECT NULL::uuid AS below, id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent,
                  skip_key_id, tree_depth, consumer_id, tree_depth AS goal
              FROM api_keys WHERE id = $2 AND consumer_id = $1
              UNION {CLIMB}
@@ -127,20 +127,20 @@ pub(super) async fn valid_in_line(
 }
 
 /// A consumer's key, followed by its ancestors, up to a limit.
-pub(super) async fn line_above(
+pub(super) async fn ancestor_chain(
     connection: &mut AsyncPgConnection,
     consumer: Uuid,
     id: Uuid,
     at_most: usize,
-) -> QueryResult<Vec<InLine>> {
-    let line: Vec<FoundInLine> = diesel::sql_query(
+) -> QueryResult<Vec<ChainKey>> {
+    let line: Vec<FoundChainKey> = diesel::sql_query(
         "WITH RECURSIVE line AS (
-             SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above, tree_depth
+             SELECT id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = $1 AND consumer_id = $2
              UNION ALL
              SELECT above.* FROM line CROSS JOIN LATERAL (
-                 SELECT id, coalesce(adopted_by_key_id, created_by_key_id), tree_depth
-                 FROM api_keys WHERE id = line.next_above AND consumer_id = $2 AND tree_depth < line.tree_depth LIMIT 1
+                 SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth
+                 FROM api_keys WHERE id = line.effective_parent AND consumer_id = $2 AND tree_depth < line.tree_depth LIMIT 1
              ) AS above
          )
          SELECT id, tree_depth::bigint AS depth FROM line LIMIT $3",
@@ -163,12 +163,12 @@ pub(super) async fn some_between(
 ) -> QueryResult<Vec<Uuid>> {
     let found: Vec<FoundId> = diesel::sql_query(
         "WITH RECURSIVE line AS (
-             SELECT id, coalesce(adopted_by_key_id, created_by_key_id) AS next_above, tree_depth
+             SELECT id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = ANY($1) AND consumer_id = $2
              UNION
              SELECT above.* FROM line CROSS JOIN LATERAL (
-                 SELECT id, coalesce(adopted_by_key_id, created_by_key_id), tree_depth FROM api_keys
-                 WHERE id = line.next_above AND consumer_id = $2 AND tree_depth > $3 AND tree_depth < line.tree_depth
+                 SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth FROM api_keys
+                 WHERE id = line.effective_parent AND consumer_id = $2 AND tree_depth > $3 AND tree_depth < line.tree_depth
                  LIMIT 1
              ) AS above
          )
@@ -196,7 +196,7 @@ pub(super) async fn some_below(
              UNION
              SELECT child.id FROM below CROSS JOIN LATERAL (
                  SELECT id FROM api_keys
-                 WHERE coalesce(adopted_by_key_id, created_by_key_id) = below.id AND consumer_id = $2 LIMIT $3
+                 WHERE coalesce(retained_parent_key_id, created_by_key_id) = below.id AND consumer_id = $2 LIMIT $3
              ) AS child
          )
          SELECT id FROM below LIMIT $3",
@@ -218,7 +218,7 @@ struct FoundStep {
 }
 
 #[derive(QueryableByName)]
-struct FoundInLine {
+struct FoundChainKey {
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
     #[diesel(sql_type = BigInt)]

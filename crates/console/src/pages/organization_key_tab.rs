@@ -1,7 +1,7 @@
 //! What becomes of requests with a member's key, and why: how owners tell keys apart.
 
-use keyward_domain::administration::ports::HolderFilter;
-use keyward_domain::id::ConsumerId;
+use keyward_domain::administration::ports::HolderStatusFilter;
+use keyward_domain::id::MembershipId;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::StatusFilter;
 
@@ -10,7 +10,7 @@ use crate::paths;
 
 /// Which keys a list shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum OrganizationKeyTab {
     /// Those that work.
     #[default]
     Valid,
@@ -20,8 +20,8 @@ pub(super) enum Standing {
     All,
 }
 
-impl Standing {
-    /// How the table's caption calls them.
+impl OrganizationKeyTab {
+    /// The words for the table's caption.
     pub(super) const fn called(self) -> Items {
         let (one, several) = match self {
             Self::Valid => ("valid key", "valid keys"),
@@ -37,17 +37,17 @@ impl Standing {
     }
 
     /// What the domain is asked for.
-    pub(super) const fn filters(self) -> (StatusFilter, HolderFilter) {
+    pub(super) const fn filters(self) -> (StatusFilter, HolderStatusFilter) {
         match self {
-            Self::Valid => (StatusFilter::Valid, HolderFilter::Members),
-            Self::WithoutAccess => (StatusFilter::Valid, HolderFilter::FormerMembers),
-            Self::Revoked => (StatusFilter::Revoked, HolderFilter::Anybody),
-            Self::All => (StatusFilter::All, HolderFilter::Anybody),
+            Self::Valid => (StatusFilter::Valid, HolderStatusFilter::Members),
+            Self::WithoutAccess => (StatusFilter::Valid, HolderStatusFilter::FormerMembers),
+            Self::Revoked => (StatusFilter::Revoked, HolderStatusFilter::Anybody),
+            Self::All => (StatusFilter::All, HolderStatusFilter::Anybody),
         }
     }
 }
 
-impl ListedStatus for Standing {
+impl ListedStatus for OrganizationKeyTab {
     const TABS: &'static [(Self, &'static str)] = &[
         (Self::Valid, "Valid"),
         (Self::WithoutAccess, "Former members"),
@@ -71,8 +71,8 @@ impl ListedStatus for Standing {
 }
 
 /// The list of one person's keys of a standing.
-pub(super) fn keys_of(organization: &Slug, consumer: ConsumerId, standing: Standing) -> String {
-    let status = (standing != Standing::default()).then(|| standing.as_str());
+pub(super) fn keys_of(organization: &Slug, consumer: MembershipId, standing: OrganizationKeyTab) -> String {
+    let status = (standing != OrganizationKeyTab::default()).then(|| standing.as_str());
     let fields = [("status", status), ("holder", Some(&*consumer.to_string()))];
     paths::with_query(paths::OrganizationKeys(organization), fields)
 }

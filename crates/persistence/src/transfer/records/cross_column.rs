@@ -2,7 +2,7 @@
 
 use keyward_domain::ports::StorageError;
 
-use super::check::{Row, Together};
+use super::check::{CrossColumnCheck, Row};
 use super::{
     ApiKey, AuditEvent, Installation, Invitation, Membership, Organization, Project, ProjectMember, Session,
     Throttle, User,
@@ -10,23 +10,23 @@ use super::{
 use crate::transfer::columns::Id;
 use crate::{actor, subject};
 
-impl Together for Organization {}
-impl Together for User {}
-impl Together for Project {}
-impl Together for ProjectMember {}
-impl Together for Session {}
-impl Together for Throttle {}
-impl Together for Installation {}
+impl CrossColumnCheck for Organization {}
+impl CrossColumnCheck for User {}
+impl CrossColumnCheck for Project {}
+impl CrossColumnCheck for ProjectMember {}
+impl CrossColumnCheck for Session {}
+impl CrossColumnCheck for Throttle {}
+impl CrossColumnCheck for Installation {}
 
-impl Together for Membership {
-    fn check_together(&self, row: &Row) -> Result<(), StorageError> {
+impl CrossColumnCheck for Membership {
+    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let came_without = self.ended_at.is_none() && self.end_came_at.is_some();
         row.nothing_unless::<()>("ended_at", came_without).map(drop)
     }
 }
 
-impl Together for Invitation {
-    fn check_together(&self, row: &Row) -> Result<(), StorageError> {
+impl CrossColumnCheck for Invitation {
+    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let (kind, id) = (self.invited_by_kind.as_str(), self.invited_by_id.map(Id::uuid));
         actor::from_columns(row, ("invited_by_kind", kind), ("invited_by_id", id))?;
         if self.accepted_at.is_none() {
@@ -42,8 +42,8 @@ impl Together for Invitation {
     }
 }
 
-impl Together for ApiKey {
-    fn check_together(&self, row: &Row) -> Result<(), StorageError> {
+impl CrossColumnCheck for ApiKey {
+    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         match (self.created_by_user_id, self.created_by_key_id) {
             (Some(_), None) | (None, Some(_)) => {}
             (None, None) => row.present("created_by_user_id", None)?,
@@ -69,8 +69,8 @@ impl Together for ApiKey {
     }
 }
 
-impl Together for AuditEvent {
-    fn check_together(&self, row: &Row) -> Result<(), StorageError> {
+impl CrossColumnCheck for AuditEvent {
+    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let (kind, id) = (self.actor_kind.as_str(), self.actor_id.map(Id::uuid));
         actor::from_columns(row, ("actor_kind", kind), ("actor_id", id))?;
         let (kind, id) = (self.subject_kind.as_str(), self.subject_id.map(Id::uuid));

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::scene::AMPLE;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
-use crate::administration::ports::{FamilySize, KeySelection};
+use crate::administration::ports::{KeySelection, KeyTreeSize};
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -24,18 +24,18 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
     scene.kill(&ada, &line[1]).await;
     assert_eq!(scene.remove_dead_keys(ALL).await, 1);
 
-    let family = [&line[0], &line[2], &line[3], &sibling].map(|key| key.id);
-    assert_eq!(descendants(&scene, &ada, &line[0]).await, family[1..]);
+    let key_tree = [&line[0], &line[2], &line[3], &sibling].map(|key| key.id);
+    assert_eq!(descendants(&scene, &ada, &line[0]).await, key_tree[1..]);
     assert_eq!(descendants(&scene, &ada, &line[2]).await, [line[3].id]);
     for key in [&line[0], &line[2], &line[3], &sibling] {
-        assert_eq!(family_of(&scene, &ada, key).await, family);
+        assert_eq!(key_tree_of(&scene, &ada, key).await, key_tree);
     }
-    let at_stake = scene
+    let revocation_preview = scene
         .stores
         .organization_keys
-        .at_stake(ada.organization.id, with_descendants(&line[0]), scene.now())
+        .revocation_preview(ada.organization.id, with_descendants(&line[0]), scene.now())
         .await;
-    assert_eq!(at_stake.expect("an answer").descendants.keys, 3);
+    assert_eq!(revocation_preview.expect("an answer").descendants.keys, 3);
     let act = scene.act(&ada);
     let revoked = scene
         .stores
@@ -51,7 +51,7 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
         .await;
     let mut revoked = revoked.expect("an owner revokes");
     revoked.sort_unstable();
-    assert_eq!(revoked, family);
+    assert_eq!(revoked, key_tree);
     assert!(scene.stored(&bystander).await.is_valid(scene.now()));
 }
 
@@ -64,12 +64,12 @@ pub async fn a_family_of_which_the_first_key_was_removed_stays_one_below_each_of
     scene.kill(&ada, &line[0]).await;
     assert_eq!(scene.remove_dead_keys(ALL).await, 1);
 
-    assert_eq!(scene.stored(&line[1]).await.adopted_by, None);
+    assert_eq!(scene.stored(&line[1]).await.retained_parent_id, None);
     assert_eq!(
-        family_of(&scene, &ada, &line[2]).await,
+        key_tree_of(&scene, &ada, &line[2]).await,
         [&line[1], &line[2]].map(|key| key.id)
     );
-    assert_eq!(family_of(&scene, &ada, &sibling).await, [sibling.id]);
+    assert_eq!(key_tree_of(&scene, &ada, &sibling).await, [sibling.id]);
     assert_eq!(descendants(&scene, &ada, &line[0]).await, []);
     scene.revoke(&ada, &line[1], DescendantKeys::Revoke).await;
     assert!(!scene.stored(&line[2]).await.is_valid(scene.now()));
@@ -116,9 +116,9 @@ pub async fn a_line_of_keys_keeps_its_ends_together_however_its_middle_is_remove
         }
 
         assert_eq!(descendants(&scene, &ada, &line[0]).await, [line[5].id]);
-        assert_eq!(scene.stored(&line[5]).await.adopted_by, Some(line[0].id));
+        assert_eq!(scene.stored(&line[5]).await.retained_parent_id, Some(line[0].id));
         assert_eq!(
-            family_of(&scene, &ada, &line[5]).await,
+            key_tree_of(&scene, &ada, &line[5]).await,
             [line[0].id, line[5].id],
             "{order:?}, {at_once} at once"
         );
@@ -140,19 +140,19 @@ pub async fn what_came_from_a_removed_key_is_revoked_with_any_other_selected_key
             ids: vec![line[0].id, other[deep].id],
             descendants: DescendantKeys::Revoke,
         };
-        let at_stake = scene
+        let revocation_preview = scene
             .stores
             .organization_keys
-            .at_stake(ada.organization.id, selected, scene.now())
+            .revocation_preview(ada.organization.id, selected, scene.now())
             .await;
-        let descendants = at_stake.expect("an answer").descendants.keys;
+        let descendants = revocation_preview.expect("an answer").descendants.keys;
         assert_eq!(descendants, 1 + below, "beside a key {deep} deep");
     }
 }
 
 pub async fn a_line_counts_what_is_valid_above_a_removed_key(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let longest = ApiKey::MAX_LINE as usize;
+    let longest = ApiKey::MAX_TREE_DEPTH as usize;
     let other = scene.add_line(&ada, longest / 2).await;
     let mut line = scene.add_line(&ada, longest).await;
     let (above, dead) = (&other[longest / 4], &line[longest / 4]);
@@ -168,7 +168,7 @@ pub async fn a_line_counts_what_is_valid_above_a_removed_key(stores: Stores) {
 
 pub async fn a_family_keeps_together_while_many_remove_its_dead_at_once(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_LINE as usize).await;
+    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let (last, middle) = (&line[line.len() - 1], &line[1..line.len() - 1]);
     for key in middle {
         scene.kill(&ada, key).await;
@@ -187,7 +187,7 @@ pub async fn a_family_keeps_together_while_many_remove_its_dead_at_once(stores: 
         assert_eq!(descendants(&scene, &ada, &line[0]).await, [last.id]);
     }
 
-    assert_eq!(scene.stored(last).await.adopted_by, Some(line[0].id));
+    assert_eq!(scene.stored(last).await.retained_parent_id, Some(line[0].id));
 }
 
 pub async fn a_removed_key_still_tells_its_children_who_made_them(stores: Stores) {
@@ -197,7 +197,7 @@ pub async fn a_removed_key_still_tells_its_children_who_made_them(stores: Stores
     scene.remove_dead_keys(ALL).await;
 
     let expected = ApiKey {
-        adopted_by: Some(line[0].id),
+        retained_parent_id: Some(line[0].id),
         ..line[2].clone()
     };
     assert_eq!(expected.origin, Origin::Key(line[1].id));
@@ -242,13 +242,13 @@ async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> V
     ids
 }
 
-async fn family_of(scene: &RetentionScene, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
+async fn key_tree_of(scene: &RetentionScene, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
     let store = &scene.stores.organization_keys;
-    let size = FamilySize::DEFAULT;
-    let family = store
-        .family(owner.organization.id, key.id, size, scene.now())
+    let size = KeyTreeSize::DEFAULT;
+    let key_tree = store
+        .key_tree(owner.organization.id, key.id, size, scene.now())
         .await;
-    let keys = family.expect("an answer").keys;
+    let keys = key_tree.expect("an answer").keys;
     keys.iter().map(|key| key.id).collect()
 }
 

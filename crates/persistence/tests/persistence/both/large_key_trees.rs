@@ -1,8 +1,8 @@
-//! A family of more keys than anybody has, nearly all of them dead.
+//! A key tree of more keys than anybody has, nearly all of them dead.
 
 use std::num::NonZeroU32;
 
-use keyward_domain::administration::ports::{FamilySize, KeySelection, OrganizationKeyStore};
+use keyward_domain::administration::ports::{KeySelection, KeyTreeSize, OrganizationKeyStore};
 use keyward_domain::api_key::RevocationReason;
 use keyward_domain::ports::DescendantKeys;
 
@@ -57,18 +57,20 @@ async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_
     assert_eq!(valid, [newest, child]);
     let organization = scene.ada.organization.id;
     let owners: &dyn OrganizationKeyStore = &*scene.database.store;
-    let family = owners
-        .family(organization, newest, FamilySize::DEFAULT, now())
+    let key_tree = owners
+        .key_tree(organization, newest, KeyTreeSize::DEFAULT, now())
         .await;
-    let family = family.expect("a family");
-    assert_eq!((family.keys.len(), family.has_more), (500, true));
-    assert!(family.keys.iter().any(|key| key.id == newest));
+    let key_tree = key_tree.expect("a family");
+    assert_eq!((key_tree.keys.len(), key_tree.has_more), (500, true));
+    assert!(key_tree.keys.iter().any(|key| key.id == newest));
     let selection = KeySelection::Keys {
         ids: vec![key],
         descendants: DescendantKeys::Revoke,
     };
-    let at_stake = owners.at_stake(organization, selection.clone(), now()).await;
-    assert_eq!(at_stake.expect("an answer").descendants.keys, 2);
+    let revocation_preview = owners
+        .revocation_preview(organization, selection.clone(), now())
+        .await;
+    assert_eq!(revocation_preview.expect("an answer").descendants.keys, 2);
     let act = scene.make.act_of(&scene.ada.as_holder());
     let (at_most, reason) = (NonZeroU32::MAX, RevocationReason::Owner);
     let revoked = owners

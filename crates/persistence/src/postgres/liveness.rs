@@ -13,22 +13,22 @@ use tokio::time::{Instant, timeout_at};
 
 /// When the server last answered a statement on the connection, since the connection was taken from the pool.
 #[derive(Clone)]
-pub(super) struct Line {
+pub(super) struct Liveness {
     heard_at: Arc<Mutex<Instant>>,
 }
 
-impl Line {
+impl Liveness {
     pub(super) fn of(connection: &mut AsyncPgConnection) -> Self {
-        let line = Self {
+        let liveness = Self {
             heard_at: Arc::new(Mutex::new(Instant::now())),
         };
-        let noting = line.clone();
+        let noting = liveness.clone();
         connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
             if matches!(event, InstrumentationEvent::FinishQuery { .. }) {
                 *noting.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             }
         });
-        line
+        liveness
     }
 
     fn heard_at(&self) -> Instant {
@@ -77,8 +77,8 @@ mod tests {
 
     const STEP: Duration = Duration::from_millis(1_500);
 
-    fn line() -> Line {
-        Line {
+    fn liveness() -> Liveness {
+        Liveness {
             heard_at: Arc::new(Mutex::new(Instant::now())),
         }
     }
@@ -87,21 +87,23 @@ mod tests {
     async fn statement_that_a_far_server_ends_shows_no_dead_line() {
         let begun = Instant::now();
         advance(Duration::from_secs(1)).await;
-        let line = line();
+        let liveness = liveness();
         let (answer_by, give_up) = (begun + Duration::from_millis(1_900), begun + 3 * STEP);
         // The server has said that it ended the statement, but not heard yet.
         let ended = pin!(sleep(STEP + Duration::from_millis(300)));
-        let waited = line.wait_for(ended, STEP, answer_by, give_up).await;
-        assert!(waited.is_some() && line.dead_since(STEP).is_none());
+        let waited = liveness.wait_for(ended, STEP, answer_by, give_up).await;
+        assert!(waited.is_some() && liveness.dead_since(STEP).is_none());
     }
 
     #[tokio::test(start_paused = true)]
     async fn line_is_dead_after_the_silence_of_two_steps() {
-        let (begun, line) = (Instant::now(), line());
+        let (begun, liveness) = (Instant::now(), liveness());
         let nothing = pin!(pending::<()>());
-        let waited = line.wait_for(nothing, STEP, begun + STEP, begun + 9 * STEP).await;
+        let waited = liveness
+            .wait_for(nothing, STEP, begun + STEP, begun + 9 * STEP)
+            .await;
         assert_eq!(waited, None);
         assert_eq!(begun.elapsed(), 2 * STEP);
-        assert_eq!(line.dead_since(STEP), Some(begun));
+        assert_eq!(liveness.dead_since(STEP), Some(begun));
     }
 }

@@ -9,12 +9,12 @@ use keyward_domain::ports::RevokeKeyError;
 use uuid::Uuid;
 
 /// How much of the time for the answer the check may use.
-pub(crate) fn patience(answer_timeout: Duration) -> Duration {
+pub(crate) fn time_budget(answer_timeout: Duration) -> Duration {
     answer_timeout / 4
 }
 
 /// The result that revoking a key would have.
-pub(crate) enum Looked {
+pub(crate) enum RevocationPrecheck {
     /// The acting key is revoked, or its membership has ended.
     HolderGone,
     /// The consumer has no such key.
@@ -25,7 +25,7 @@ pub(crate) enum Looked {
     SomethingToRevoke,
 }
 
-impl Looked {
+impl RevocationPrecheck {
     /// The outcome for these keys of the tree, which are not recorded as ended.
     pub(crate) fn of_keys_not_ended(keys: &[Uuid]) -> Self {
         if keys.is_empty() {

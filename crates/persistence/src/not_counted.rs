@@ -8,14 +8,14 @@ use keyward_domain::sign_in::throttle::ThrottleBucket;
 use crate::abort::Abort;
 
 /// Why a transaction that counts an attempt in several buckets is rolled back.
-pub(crate) enum NotTaken {
+pub(crate) enum NotCounted {
     /// One of them is full.
     Full(FullBucket),
     /// The store failed.
     Storage(StorageError),
 }
 
-impl NotTaken {
+impl NotCounted {
     /// Counts one attempt in a bucket; returns the timestamp to store for it.
     pub(crate) fn check(
         bucket: ThrottleBucket,
@@ -24,7 +24,7 @@ impl NotTaken {
     ) -> Result<DateTime<Utc>, Abort<Self>> {
         let full = |throttled| Self::Full(FullBucket { bucket, throttled });
         bucket
-            .take(empty_at, now)
+            .count_attempt(empty_at, now)
             .map_err(|throttled| Abort::Refused(full(throttled)))
     }
 
@@ -38,7 +38,7 @@ impl NotTaken {
     }
 }
 
-impl From<StorageError> for NotTaken {
+impl From<StorageError> for NotCounted {
     fn from(error: StorageError) -> Self {
         Self::Storage(error)
     }

@@ -1,4 +1,4 @@
-//! The page of a key: its family.
+//! The page of a key: its key tree.
 
 use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::RequestSource;
@@ -29,12 +29,12 @@ async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
     let young = scene.issue_below(&parent, "youngest").await;
     let page = scene.owner.get(&format!("{ALL}/{}", young.key.id)).await;
     let text = page.text();
-    let (_, family) = text.split_once("Related keys").unwrap();
+    let (_, key_tree) = text.split_once("Related keys").unwrap();
     for name in ["root", "sibling 000", "sibling 496", "young parent", "youngest"] {
-        assert!(family.contains(name), "{name}");
+        assert!(key_tree.contains(name), "{name}");
     }
-    assert!(!family.contains("sibling 497"));
-    assert!(family.contains("Not all related keys are shown"), "{family}");
+    assert!(!key_tree.contains("sibling 497"));
+    assert!(key_tree.contains("Not all related keys are shown"), "{key_tree}");
     assert!(page.shows("aria-current=\"true\""));
 }
 
@@ -50,16 +50,16 @@ async fn a_key_leads_to_its_family_as_a_tree() {
     assert_eq!(page.status, 200);
     let text = page.text();
     let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name}: {text}"));
-    let (_, family) = text.split_once("Related keys").unwrap();
+    let (_, key_tree) = text.split_once("Related keys").unwrap();
     assert!(
-        family.find("root").unwrap() < family.find("grandchild").unwrap(),
-        "{family}"
+        key_tree.find("root").unwrap() < key_tree.find("grandchild").unwrap(),
+        "{key_tree}"
     );
     assert!(
-        family.find("grandchild").unwrap() < family.find("second child").unwrap(),
-        "{family}"
+        key_tree.find("grandchild").unwrap() < key_tree.find("second child").unwrap(),
+        "{key_tree}"
     );
-    assert!(at("child") > 0 && !family.contains("unrelated"));
+    assert!(at("child") > 0 && !key_tree.contains("unrelated"));
     assert_eq!(
         page.body.matches("<ul").count(),
         page.body.matches("</ul>").count()
@@ -84,10 +84,10 @@ async fn a_family_stays_together_when_a_key_in_its_middle_is_not_kept_any_more()
 
     let page = scene.owner.get(&format!("{ALL}/{}", root.key.id)).await;
     let text = page.text();
-    let (_, family) = text.split_once("Related keys").unwrap();
-    assert!(!family.contains("middle"), "{family}");
-    let (_, below) = family.split_once("last").unwrap();
-    assert!(below.contains("created by a deleted key"), "{family}");
+    let (_, key_tree) = text.split_once("Related keys").unwrap();
+    assert!(!key_tree.contains("middle"), "{key_tree}");
+    let (_, below) = key_tree.split_once("last").unwrap();
+    assert!(below.contains("created by a deleted key"), "{key_tree}");
     let page = scene.owner.get(&format!("{ALL}/{}", last.key.id)).await;
     assert!(page.shows("root"));
     let gone = scene.owner.get(&format!("{ALL}/{}", middle.key.id)).await;

@@ -5,24 +5,24 @@ use std::convert::Infallible;
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
-use keyward_domain::administration::ports::{FamilySize, KeyFamily};
+use keyward_domain::administration::ports::{KeyTree, KeyTreeSize};
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 
-use super::super::dialect::{Connection, RunQueryDsl, line_above, some_below, some_between, valid_from};
+use super::super::dialect::{Connection, RunQueryDsl, ancestor_chain, some_below, some_between, valid_from};
 use super::super::schema::api_keys;
 use super::read::named;
 use super::selection::within;
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::lineage::shown_of_family;
+use crate::key_tree::shown_of_key_tree;
 
-pub(super) async fn family(
+pub(super) async fn key_tree(
     connection: &mut Connection,
     organization: OrganizationId,
     id: ApiKeyId,
-    size: FamilySize,
+    size: KeyTreeSize,
     now: DateTime<Utc>,
-) -> Result<KeyFamily, Abort<Infallible>> {
+) -> Result<KeyTree, Abort<Infallible>> {
     let consumer: Option<StoredId> = api_keys::table
         .filter(within(organization))
         .filter(api_keys::id.eq(StoredId(id.as_uuid())))
@@ -31,11 +31,11 @@ pub(super) async fn family(
         .await
         .optional()?;
     let Some(StoredId(consumer)) = consumer else {
-        return Ok(KeyFamily::default());
+        return Ok(KeyTree::default());
     };
     // Limits that include the key itself and one more row, to detect a next page.
     let (most_of_line, most) = (1 + usize::from(size.ancestors), usize::from(size.keys));
-    let mut line = line_above(connection, consumer, id.as_uuid(), most_of_line + 1).await?;
+    let mut line = ancestor_chain(connection, consumer, id.as_uuid(), most_of_line + 1).await?;
     let is_cut_above = line.len() > most_of_line;
     line.truncate(most_of_line);
     let (top, depth) = line.last().copied().unwrap_or((id.as_uuid(), 0));
@@ -45,13 +45,13 @@ pub(super) async fn family(
         let mut valid = valid_from(connection, &[consumer], &[top], now).await?;
         valid.truncate(most);
         let between = some_between(connection, consumer, &valid, depth, most).await?;
-        shown_of_family(&line, valid, between, below, most)
+        shown_of_key_tree(&line, valid, between, below, most)
     } else {
         below
     };
     let mut keys = named(connection, organization, &shown).await?;
     keys.sort_by_key(|key| key.id);
-    Ok(KeyFamily {
+    Ok(KeyTree {
         keys,
         has_more: is_cut_above || is_cut_below,
     })
