@@ -16,7 +16,7 @@ use rows::{API, Answer, CONSOLE, Row};
 use world::{VISITORS, Visitor, World};
 
 #[test]
-fn every_operation_and_every_route_has_one_row() {
+fn every_operation_and_route_has_one_row() {
     let mut seen = BTreeSet::new();
     for row in API.iter().chain(CONSOLE) {
         let operation = Operation::new(row.method, row.path);
@@ -33,7 +33,7 @@ fn every_operation_and_every_route_has_one_row() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn everybody_may_do_what_their_place_lets_them_and_nothing_else() {
+async fn every_role_may_do_exactly_what_the_matrix_allows() {
     let world = World::with_two_organizations().await;
     let before = world.snapshot().await;
     let mut wrong = Vec::new();

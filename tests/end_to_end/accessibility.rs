@@ -4,12 +4,12 @@
 //! that acts. A page that another one leads to and that nobody looked at fails its test.
 
 mod account;
+mod detection;
 mod documentation;
 mod keys;
 mod people;
 mod projects;
 mod tour;
-mod what_is_noticed;
 
 use self::tour::Tour;
 use crate::api::text;
@@ -95,7 +95,7 @@ const PAGES: &[(&str, &str)] = &[
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_on_the_way_to_the_first_key() {
+async fn axe_finds_nothing_from_setup_to_the_first_key() {
     let keyward = Keyward::start().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.go_and_look("not set up", "/").await;
@@ -135,7 +135,7 @@ async fn axe_finds_nothing_on_the_way_to_the_first_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_on_the_pages_of_a_member() {
+async fn axe_finds_nothing_on_member_pages() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     let api = tour.sign_in_and_create_first_key().await;

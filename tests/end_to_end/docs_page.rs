@@ -61,7 +61,7 @@ enum End {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_person_creates_a_key_on_the_docs_page_with_their_own() {
+async fn user_creates_a_key_on_the_docs_page() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -108,7 +108,7 @@ async fn a_person_creates_a_key_on_the_docs_page_with_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_docs_page_revokes_a_key_only_when_told_twice() {
+async fn docs_page_revokes_a_key_only_after_confirmation() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -139,7 +139,7 @@ async fn the_docs_page_revokes_a_key_only_when_told_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_docs_page_sends_nothing_that_no_header_can_carry() {
+async fn docs_page_sends_nothing_invalid_in_a_header() {
     let keyward = Keyward::start().await;
     let browser = watched_docs_page(&keyward).await;
     browser.fill("key", "kwp_…").await;
@@ -156,7 +156,7 @@ async fn the_docs_page_sends_nothing_that_no_header_can_carry() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_docs_page_keeps_a_typed_key_nowhere() {
+async fn docs_page_stores_no_entered_key() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -190,7 +190,7 @@ async fn the_docs_page_keeps_a_typed_key_nowhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_watch_over_the_docs_page_sees_a_violation() {
+async fn docs_page_policy_monitor_detects_a_violation() {
     let keyward = Keyward::start().await;
     let browser = watched_docs_page(&keyward).await;
     let script = "document.body.setAttribute('style', 'color: red')";

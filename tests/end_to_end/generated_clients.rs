@@ -16,7 +16,7 @@ use crate::others::{document, packages, run};
 mod rust_client;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_generated_typescript_client_uses_keys_and_projects() {
+async fn generated_typescript_client_uses_keys_and_projects() {
     let tools = packages("clients/typescript");
     let node = |script: &str| {
         let mut command = Command::new("node");
@@ -37,7 +37,7 @@ async fn a_generated_typescript_client_uses_keys_and_projects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_generated_python_client_uses_keys_and_projects() {
+async fn generated_python_client_uses_keys_and_projects() {
     let tools = packages("clients/python");
     let programs = tools.join("venv/bin");
     let folder = fresh_folder(tools.join("program"));
@@ -59,7 +59,7 @@ async fn a_generated_python_client_uses_keys_and_projects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_generated_rust_client_uses_keys_and_projects() {
+async fn generated_rust_client_uses_keys_and_projects() {
     let (keyward, api) = with_projects().await;
     let token = api.token().expect("a token");
     rust_client::uses_keys_and_projects(keyward.base_url(), token, "holder").await;

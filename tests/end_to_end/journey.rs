@@ -10,12 +10,12 @@ use crate::keyward::{Keyward, OWNER_PASSWORD};
 use crate::storage::Storage;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_key_comes_from_the_console_and_the_next_ones_through_the_api() {
+async fn first_key_comes_from_the_console_others_through_the_api() {
     plays(Keyward::start().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_embedded_database_serves_the_same_journey() {
+async fn embedded_database_passes_the_key_journey() {
     plays(Keyward::start_on(Storage::embedded()).await).await;
 }
 
@@ -59,7 +59,7 @@ async fn plays(keyward: Keyward) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn reload_and_back_after_the_token_page_lead_to_pages_without_token() {
+async fn reload_and_back_after_token_page_show_no_token() {
     let keyward = Keyward::start().await;
     let link = keyward.command("admin setup-link", "").await;
     let browser = Browser::open().await;

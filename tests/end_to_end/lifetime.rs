@@ -8,7 +8,7 @@ use crate::console::PlainConsole;
 use crate::keyward::{Keyward, TIMEOUT};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kill_and_a_restart_keep_everything() {
+async fn kill_and_restart_preserve_everything() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await

@@ -92,7 +92,7 @@ impl Server {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn full_disk_under_the_log_stops_nothing() {
+async fn full_log_disk_does_not_stop_the_server() {
     let full = File::options().write(true).open("/dev/full").expect("/dev/full");
     let mut server = Server::start(full.into()).await;
     server.load(ABOVE_PIPE).await;
@@ -100,7 +100,7 @@ async fn full_disk_under_the_log_stops_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn dead_reader_of_the_log_stops_nothing() {
+async fn dead_log_reader_does_not_stop_the_server() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut server = Server::start(writer.into()).await;
     drop(reader);
@@ -109,7 +109,7 @@ async fn dead_reader_of_the_log_stops_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stalled_reader_of_the_log_stops_nothing_and_learns_what_it_missed() {
+async fn stalled_log_reader_stops_no_request_and_sees_the_gap() {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     let mut server = Server::start(writer.into()).await;
     server.load(ABOVE_QUEUE).await;
@@ -171,7 +171,7 @@ impl Log {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stalled_reader_of_the_log_does_not_delay_the_end() {
+async fn stalled_log_reader_does_not_delay_shutdown() {
     let (_reader, writer) = std::io::pipe().expect("a pipe");
     let mut server = Server::start(writer.into()).await;
     server.load(ABOVE_PIPE).await;

@@ -10,7 +10,7 @@ use crate::keyward::{Keyward, OWNER_PASSWORD};
 const NARROWEST: u32 = 320;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn long_names_widen_no_page_and_many_descendants_hide_no_question() {
+async fn narrow_pages_fit_long_names_and_many_descendants() {
     let keyward = Keyward::start().await;
     let link = keyward.command("admin setup-link", "").await;
     let browser = Browser::open().await;

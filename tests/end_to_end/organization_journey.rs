@@ -11,12 +11,12 @@ const KEYS: &str = "/organizations/engines/settings/api-keys";
 const KEYS_ELSEWHERE: &str = "/organizations/observatory/settings/api-keys";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_removed_loses_every_key_and_comes_back_as_a_new_consumer() {
+async fn removed_member_loses_every_key_and_returns_as_new_consumer() {
     plays(Storage::postgres().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_organization_on_the_embedded_database_goes_the_same_way() {
+async fn embedded_database_passes_the_organization_journey() {
     plays(Storage::embedded()).await;
 }
 

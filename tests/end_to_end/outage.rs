@@ -10,7 +10,7 @@ use crate::console::PlainConsole;
 use crate::keyward::{Keyward, TIMEOUT};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_unreachable_database_is_503_for_everyone_and_recovers_by_itself() {
+async fn database_outage_is_503_for_everyone_and_recovers_automatically() {
     let keyward = Keyward::start_set_up().await;
     let console = PlainConsole::sign_in_owner(&keyward).await;
     let api = console.api_with_first_key().await;

@@ -11,12 +11,12 @@ const PROJECTS: &str = "/organizations/engines/settings/projects";
 const GRACE_PASSWORD: &str = "seven slow boats sail";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_members_key_reaches_a_project_exactly_as_long_as_its_owner_lets_it() {
+async fn members_key_reaches_a_project_while_its_owner_allows() {
     reaches(Keyward::start_set_up().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_embedded_database_tells_the_same_of_projects() {
+async fn embedded_database_behaves_alike_for_projects() {
     let keyward = Keyward::start_on(Storage::embedded()).await;
     let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
     keyward.command(bootstrap, crate::keyward::OWNER_PASSWORD).await;

@@ -51,7 +51,7 @@ fn without_request_id(mut problem: Value) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_that_break_a_rule_are_refused_with_the_field_that_breaks_it() {
+async fn invalid_bodies_are_rejected_with_the_offending_field() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -126,7 +126,7 @@ async fn bodies_that_break_a_rule_are_refused_with_the_field_that_breaks_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bodies_of_another_kind_or_size_are_refused() {
+async fn bodies_of_another_type_or_size_are_rejected() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -162,7 +162,7 @@ async fn bodies_of_another_kind_or_size_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_does_not_come_is_refused_after_its_deadline() {
+async fn missing_body_is_rejected_after_its_deadline() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -200,7 +200,7 @@ async fn programs_get_problems_and_people_pages_outside_the_api() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn methods_paths_and_queries_that_do_not_exist_are_refused() {
+async fn unknown_methods_paths_and_queries_are_rejected() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -242,7 +242,7 @@ async fn methods_paths_and_queries_that_do_not_exist_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn foreign_unknown_and_malformed_ids_answer_alike() {
+async fn foreign_unknown_and_malformed_ids_get_identical_responses() {
     let keyward = Keyward::start_set_up().await;
     let ada = PlainConsole::sign_in_owner(&keyward)
         .await
@@ -286,7 +286,7 @@ async fn foreign_unknown_and_malformed_ids_answer_alike() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bad_credentials_of_every_kind_get_one_identical_answer() {
+async fn invalid_credentials_of_every_kind_get_one_identical_response() {
     let keyward = Keyward::start_set_up().await;
     let console = PlainConsole::sign_in_owner(&keyward).await;
     let api = console.api_with_first_key().await;
@@ -360,7 +360,7 @@ async fn bad_credentials_of_every_kind_get_one_identical_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_keys_than_allowed_and_edits_of_revoked_keys_are_conflicts() {
+async fn exceeding_the_key_limit_and_editing_revoked_keys_are_conflicts() {
     let keyward = Keyward::start_set_up_with(&["--key-limit", "2"]).await;
     let api = PlainConsole::sign_in_owner(&keyward)
         .await

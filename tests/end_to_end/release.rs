@@ -9,7 +9,7 @@ fn holds(binary: &[u8], word: &str) -> bool {
 }
 
 #[test]
-fn binary_built_alone_knows_no_variable_of_tests() {
+fn binary_built_alone_has_no_test_variables() {
     let binary = fs::read(binary()).expect("the binary");
     assert!(
         holds(&binary, "KEYWARD_DATABASE_URL"),

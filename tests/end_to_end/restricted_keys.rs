@@ -9,12 +9,12 @@ use crate::keyward::Keyward;
 use crate::storage::Storage;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restricted_key_reaches_only_itself() {
+async fn restricted_key_reaches_only_itself() {
     reaches_only_itself(Keyward::start_set_up().await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_embedded_database_restricts_keys_alike() {
+async fn embedded_database_behaves_alike_for_restricted_keys() {
     let keyward = Keyward::start_on(Storage::embedded()).await;
     let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
     keyward.command(bootstrap, crate::keyward::OWNER_PASSWORD).await;

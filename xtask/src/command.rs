@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_line_reads_as_it_would_be_typed() {
+    fn command_line_is_printed_as_typed() {
         let mut command = Command::new("/somewhere/bin/cargo");
         command.args(["nextest", "run", "-E", "package(a) | package(b)"]);
         assert_eq!(

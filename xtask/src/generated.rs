@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_differing_line_is_shown_from_both() {
+    fn first_differing_line_is_shown_from_both() {
         let difference = first_difference("same\nold\nend\n", "same\nnew\nend\n");
         assert_eq!(
             difference,
@@ -97,17 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_differs_from_its_first_line() {
+    fn missing_file_differs_at_its_first_line() {
         assert_eq!(first_difference("", "a\n"), "First difference, at line 1:\n+ a\n");
     }
 
     #[test]
-    fn a_missing_line_end_is_a_difference_too() {
+    fn missing_final_line_feed_is_a_difference() {
         assert_eq!(first_difference("a", "a\n"), "They differ only in how lines end.");
     }
 
     #[test]
-    fn only_check_is_an_option() {
+    fn check_is_the_only_option() {
         assert_eq!(Mode::parse(&[]).unwrap(), Mode::Write);
         assert_eq!(Mode::parse(&["--check".to_owned()]).unwrap(), Mode::Check);
         assert!(Mode::parse(&["--chek".to_owned()]).is_err());

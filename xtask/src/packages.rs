@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_installed_once_and_again_when_a_pin_changed_or_the_last_time_failed() {
+    fn packages_are_reinstalled_after_a_changed_pin_or_failure() {
         let scratch = std::env::temp_dir().join(format!("keyward-xtask-{}", std::process::id()));
         let (pins, folder) = (scratch.join("pins"), scratch.join("folder"));
         fs::create_dir_all(&pins).unwrap();

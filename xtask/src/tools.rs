@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_nowhere_is_missing_and_what_is_somewhere_is_found() {
+    fn existing_tool_is_found_and_missing_tool_reported() {
         let nowhere = Tool {
             programs: &["no-such-program"],
             ..NEXTEST
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_its_proof_is_missing() {
+    fn tool_failing_its_check_is_missing() {
         let shell = Tool {
             programs: &["sh"],
             proof: &["-c", "true"],
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn who_may_not_install_is_given_the_exact_command() {
+    fn user_without_install_rights_gets_the_exact_command() {
         let told = on_your_own(&["postgresql", "chromium"]);
         assert!(
             told.ends_with("apt-get install --no-install-recommends postgresql chromium"),

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_begins_like_a_formula() {
+    fn csv_field_starting_like_a_formula_is_escaped() {
         for (field, expected) in [
             ("=1+1", "'=1+1"),
             ("+1", "'+1"),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_begins_like_a_formula_where_lines_are_split_at_something_else() {
+    fn formula_after_other_separators_within_csv_field_is_escaped() {
         for (field, expected) in [
             ("x;=HYPERLINK(1);y", "x;'=HYPERLINK(1);y"),
             ("x; =1", "x;' =1"),

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_embedded_file_has_an_address_with_its_digest() {
+    fn embedded_file_url_contains_its_digest() {
         for file in ["console.css", "console.js", "icon.svg"] {
             assert!(address(file).starts_with("/assets/"), "{file}");
         }

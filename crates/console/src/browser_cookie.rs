@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_for_no_script_and_only_over_https_where_there_is_https() {
+    fn browser_cookie_is_http_only_and_secure_over_https() {
         let make = Builder::new(1);
         let key = BrowserKey::generate(&*make.random);
         let password = PasswordHash::from_phc_string("$password".to_owned());

@@ -245,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_message_reads_back_from_its_cookie() {
+    fn flash_message_round_trips_through_its_cookie() {
         for message in Message::ALL {
             for flash in [
                 Flash::from(*message),
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_message_is_none() {
+    fn invalid_flash_cookie_yields_no_message() {
         let id = Uuid::from_u128(7);
         for text in [
             "",
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn cookie_is_bound_to_the_host_where_there_is_https() {
+    fn flash_cookie_has_host_prefix_over_https() {
         for (public_url, expected) in [
             (
                 "https://keys.example.com",

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn repeated_fields_and_broken_text_are_refused() {
+    fn repeated_fields_and_invalid_encoding_are_rejected() {
         for text in ["a=1&a=2", "a=1&%61=2", "a=%ff", "%ff=a"] {
             assert!(Fields::parse(text).is_err(), "{text}");
         }

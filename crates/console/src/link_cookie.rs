@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cookie_is_for_one_page_and_an_hour() {
+    fn link_cookie_is_limited_to_its_page_and_hour() {
         for (public_url, prefix, secure) in [
             ("https://keys.example.com", "__Secure-", "Secure; "),
             ("http://localhost:8080", "", ""),

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_paths_of_this_console_are_kept() {
+    fn redirect_target_outside_the_console_is_rejected() {
         for good in [
             "/",
             "/organizations/acme/settings/api-keys?search=a%20b&status=all",

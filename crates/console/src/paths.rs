@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn path_below_another_has_the_parameters_of_both() {
+    fn nested_path_has_the_parameters_of_both() {
         let slug = Slug::parse("acme").expect("a slug");
         let id: ProjectId = Builder::new(1).ids.next();
         assert_eq!(
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn one_time_links_carry_their_tokens() {
+    fn one_time_links_contain_their_tokens() {
         let url = PublicUrl::parse("https://keys.example.com/").expect("a URL");
         let token = SetupToken::generate(&SeededRandom::new(1));
         let expected = format!("https://keys.example.com/setup?token={}", token.expose());
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn query_has_only_the_fields_with_a_value() {
+    fn query_omits_fields_without_a_value() {
         let fields = [("a", None), ("b", Some("x y")), ("c", Some("é&"))];
         assert_eq!(with_query(Home, fields), "/?b=x%20y&c=%C3%A9%26");
         assert_eq!(with_query(Account, []), "/account");

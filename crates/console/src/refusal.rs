@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_log_tells_why_a_page_could_not_be_served() {
+    fn log_records_why_a_page_failed() {
         let refusal = Refusal::from(StorageError::Defect("relation api_keys does not exist".into()));
         let told = sentence(&refusal);
         assert!(told.contains("relation api_keys does not exist"), "{told}");

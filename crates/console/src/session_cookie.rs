@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_attributes_follow_the_scheme_and_removal_repeats_them() {
+    fn session_cookie_attributes_follow_scheme_and_removal_repeats_them() {
         let token = SessionToken::generate(&SeededRandom::new(1));
         let secret = token.expose();
         let https = cookie("https://keys.example.com");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_is_found_among_other_cookies() {
+    fn session_cookie_is_found_among_other_cookies() {
         let token = SessionToken::generate(&SeededRandom::new(1));
         let ours = format!("theme=dark; session=not-ours;session={}", token.expose());
         let found = cookie("http://localhost").read(&request(&["a=b", &ours]));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_without_the_prefix_is_no_session_on_https() {
+    fn cookie_without_host_prefix_is_ignored_over_https() {
         let token = SessionToken::generate(&SeededRandom::new(1));
         let headers = request(&[&format!("session={}", token.expose())]);
         assert!(cookie("https://keys.example.com").read(&headers).is_none());

@@ -54,7 +54,7 @@ mod tests {
     use super::end_of_token;
 
     #[test]
-    fn a_token_is_seen_whole_mistyped_cut_off_or_among_words() {
+    fn token_is_detected_when_mistyped_truncated_or_within_text() {
         let token = "kwp_000000000000000000000000000000002wjyrI";
         for text in [
             token,
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_search_for_is_no_token() {
+    fn ordinary_search_terms_are_not_detected_as_tokens() {
         for text in [
             "",
             "deploy",

@@ -26,7 +26,7 @@ mod tests {
     use super::whole_milliseconds;
 
     #[test]
-    fn moments_are_cut_down_to_milliseconds() {
+    fn clock_truncates_to_milliseconds() {
         let moment: DateTime<Utc> = "2026-01-01T00:00:00.123999999Z".parse().unwrap();
         let cut: DateTime<Utc> = "2026-01-01T00:00:00.123Z".parse().unwrap();
         assert_eq!(whole_milliseconds(moment), cut);

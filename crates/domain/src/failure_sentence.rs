@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_named_once() {
+    fn repeated_cause_is_named_once() {
         let cause = || std::io::Error::other("no key");
         assert_eq!(sentence(&Example::Silent(cause())), "the door is shut: no key");
         assert_eq!(sentence(&Example::Outspoken(cause())), "the door is shut: no key");

@@ -60,7 +60,7 @@ mod tests {
     use crate::testing::SeededRandom;
 
     #[test]
-    fn a_nonce_survives_being_sent() {
+    fn idempotency_key_round_trips_through_text() {
         let random = SeededRandom::new(1);
         let nonce = FormNonce::generate(&random);
         assert_eq!(FormNonce::parse(&nonce.to_string()), Ok(nonce));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_32_hexadecimal_digits_are_a_nonce() {
+    fn idempotency_key_is_32_lowercase_hexadecimal_digits() {
         let first = FormNonce::parse(&format!("{:032x}", 1)).unwrap();
         assert_eq!(first.to_bytes(), 1_u128.to_be_bytes());
         for text in [

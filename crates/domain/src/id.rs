@@ -191,7 +191,7 @@ mod tests {
     use crate::testing::Builder;
 
     #[test]
-    fn identifiers_are_version_7_and_carry_their_millisecond() {
+    fn identifier_is_uuid_version_7_with_its_millisecond() {
         let make = Builder::new(1);
         for _ in 0..100 {
             make.clock.advance(TimeDelta::milliseconds(1));
@@ -204,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_rise_within_one_millisecond() {
+    fn identifiers_increase_within_a_millisecond() {
         let make = Builder::new(1);
         let ids: Vec<ApiKeyId> = (0..10_000).map(|_| make.ids.next()).collect();
         assert!(ids.is_sorted_by(|a, b| a < b));
     }
 
     #[test]
-    fn identifiers_rise_when_the_clock_steps_back() {
+    fn identifiers_increase_when_the_clock_steps_back() {
         let make = Builder::new(1);
         let mut last: ApiKeyId = make.ids.next();
         for step in [1, -5, -3_600_000, 2, 0, 3_600_000, -1] {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_millisecond_flows_over_into_the_next() {
+    fn exhausted_millisecond_continues_in_the_next() {
         let full = Position {
             milliseconds: 7,
             tail: TAIL_LIMIT - 1,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn every_random_bit_is_in_the_identifier() {
+    fn identifier_contains_every_random_bit() {
         let shown = |tail| {
             let milliseconds = 0x0123_4567_89ab;
             Position { milliseconds, tail }.to_uuid().to_string()
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identifier_is_read_back_as_it_is_shown() {
+    fn identifier_round_trips_through_text() {
         let id: ApiKeyId = Builder::new(1).ids.next();
         let shown = id.to_string();
         assert_eq!(shown.parse(), Ok(id));
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings_of_a_uuid_are_refused() {
+    fn other_uuid_spellings_are_rejected() {
         let uuid = Uuid::from_u128(1 << 100);
         for text in [
             uuid.simple().to_string(),
@@ -275,7 +275,7 @@ mod tests {
         #![proptest_config(crate::property_tests::config())]
 
         #[test]
-        fn positions_always_rise(
+        fn positions_always_increase(
             milliseconds in 0_u64..1 << 47,
             tail in 0..TAIL_LIMIT,
             now in 0_u64..1 << 47,
@@ -288,7 +288,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in any::<String>()) {
+        fn any_text_is_parsed_or_rejected_without_panic(text in any::<String>()) {
             prop_assert_eq!(text.parse::<ApiKeyId>(), Err(InvalidId));
         }
     }

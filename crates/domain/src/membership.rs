@@ -129,7 +129,7 @@ mod tests {
     use crate::validity::End;
 
     #[test]
-    fn an_owner_whose_membership_has_ended_runs_nothing() {
+    fn owner_with_ended_membership_has_no_authority() {
         let installation = TestInstallation::new();
         let organization = installation.organization("Acme");
         let mut ada = installation.member(&organization, "ada", Role::Owner);

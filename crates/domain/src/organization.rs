@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slug_is_made_of_the_names_latin_letters_and_digits() {
+    fn slug_consists_of_latin_letters_and_digits_of_the_name() {
         for (name, slug) in [
             ("Acme", "acme"),
             ("Acme, Inc. – R&D", "acme-inc-r-d"),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_name_is_cut_to_a_slug_without_a_hyphen_at_its_end() {
+    fn long_name_makes_truncated_slug_without_trailing_hyphen() {
         assert_eq!(slug_of(&"x".repeat(100)), "x".repeat(40));
         assert_eq!(slug_of(&format!("{} tail", "x".repeat(39))), "x".repeat(39));
         assert_eq!(
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slug_that_is_taken_gets_a_number_and_stays_a_slug() {
+    fn taken_slug_gets_a_number_and_remains_valid() {
         let candidates = |slug: &str| -> Vec<String> {
             let slug = Slug::parse(slug).unwrap();
             slug.candidates().take(3).map(|slug| slug.to_string()).collect()
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn only_slugs_are_read_as_slugs() {
+    fn invalid_slug_is_rejected() {
         for text in ["a", "a-b", "42", "organization", &"x".repeat(40)] {
             assert_eq!(Slug::parse(text).unwrap().as_str(), text);
         }
@@ -198,7 +198,7 @@ mod tests {
         #![proptest_config(crate::property_tests::config())]
 
         #[test]
-        fn every_name_has_a_slug(raw in "\\PC{1,100}") {
+        fn every_name_yields_a_slug(raw in "\\PC{1,100}") {
             if let Ok(name) = OrganizationName::parse(&raw) {
                 let slug = Slug::from_name(&name);
                 prop_assert_eq!(Slug::parse(slug.as_str()), Ok(slug));

@@ -81,7 +81,7 @@ mod tests {
     use super::{Page, PageSize};
 
     #[test]
-    fn a_page_has_1_to_100_items() {
+    fn page_size_is_1_to_100() {
         assert_eq!(PageSize::default().items(), 50);
         for (items, is_size) in [
             (0, false),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn one_item_more_than_asked_for_says_that_there_is_a_next_page() {
+    fn one_extra_item_indicates_a_next_page() {
         let size = PageSize::new(2).unwrap();
         for (items, shown, next) in [
             (vec![], vec![], None),

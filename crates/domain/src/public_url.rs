@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn an_https_address_is_kept_in_the_form_that_browsers_send() {
+    fn https_public_url_is_normalized_as_browsers_send_origins() {
         assert_eq!(parsed("https://keys.example.com"), "https://keys.example.com");
         assert_eq!(parsed("https://keys.example.com/"), "https://keys.example.com");
         assert_eq!(
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_http_is_for_this_machine_only() {
+    fn plain_http_is_accepted_for_loopback_only() {
         for local in [
             "http://localhost:8080",
             "http://127.0.0.1:8080",
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_more_or_less_than_an_origin_is_refused_with_its_reason() {
+    fn public_url_beyond_an_origin_is_rejected_with_reason() {
         use InvalidPublicUrl::{HasPath, HasUser, Malformed, UnknownScheme};
         for (text, reason) in [
             ("", Malformed),
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn localhost_and_127_0_0_1_are_one_origin_on_a_local_installation_and_nowhere_else() {
+    fn localhost_and_loopback_address_share_an_origin_over_http_only() {
         let local = PublicUrl::parse("http://localhost:8080").expect("a URL");
         assert!(local.is_origin("http://localhost:8080"));
         assert!(local.is_origin("http://127.0.0.1:8080"));

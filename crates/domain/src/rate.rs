@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_lets_its_burst_through_and_then_so_many_a_minute() {
+    fn rate_limit_allows_its_burst_then_its_rate_per_minute() {
         let now = FixedClock::default().now();
         for (per_minute, burst) in [(60, 120), (1, 1), (600, 30), (7, 10)] {
             let rate = Rate::per_minute(per_minute, burst);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_range_make_the_nearest_rate() {
+    fn out_of_range_rate_is_clamped() {
         assert_eq!(Rate::per_minute(0, 0), Rate::per_minute(1, 1));
         assert_eq!(Rate::per_minute(u32::MAX, 1), Rate::per_minute(60_000, 1));
         assert_eq!(
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_to_wait_are_rounded_up() {
+    fn wait_is_rounded_up_to_seconds() {
         let rate = Rate::per_minute(40, 1);
         let now = FixedClock::default().now();
         let kept = rate.take(None, now).unwrap();
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_that_no_right_clock_wrote_keeps_nobody_waiting() {
+    fn recorded_time_far_in_the_future_causes_no_wait() {
         let rate = Rate::per_minute(60, 120);
         let now = FixedClock::default().now();
         let minutes_ahead = rate.take(None, now + TimeDelta::minutes(6)).unwrap();

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_uses_in_one_minute_are_one_write() {
+    fn thousand_uses_within_a_minute_are_one_write() {
         let (uses, make, now) = scene();
         let key: ApiKeyId = make.ids.next();
         let mut written = Vec::new();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_use_stays_in_whatever_order_they_come() {
+    fn latest_use_is_kept_in_any_arrival_order() {
         let (uses, make, now) = scene();
         let key: ApiKeyId = make.ids.next();
         for (offset, address) in [(1, 1), (3, 3), (2, 2)] {
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_written_is_due_at_once_and_merges_with_what_came_meanwhile() {
+    fn unwritten_use_is_due_immediately_and_merged_with_later_uses() {
         let (uses, make, now) = scene();
         let (idle, busy): (ApiKeyId, ApiKeyId) = (make.ids.next(), make.ids.next());
         let before = LastUse {
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_collector_keeps_what_it_has_and_counts_what_it_passes_over() {
+    fn full_collector_keeps_its_keys_and_counts_dropped_uses() {
         let (uses, make, now) = scene();
         let [first, second, third]: [ApiKeyId; 3] = [make.ids.next(), make.ids.next(), make.ids.next()];
         let last = LastUse { at: now, from: None };
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_keys_that_rest_are_written_too() {
+    fn final_drain_includes_keys_within_their_write_interval() {
         let (uses, make, now) = scene();
         let key: ApiKeyId = make.ids.next();
         uses.note(key, LastUse { at: now, from: None });
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_stops_nothing() {
+    fn clock_set_back_stops_no_writes() {
         let (uses, make, now) = scene();
         let key: ApiKeyId = make.ids.next();
         uses.note(key, LastUse { at: now, from: None });

@@ -37,7 +37,7 @@ mod tests {
     use super::ShortenedAddress;
 
     #[test]
-    fn an_address_keeps_the_network_and_loses_the_rest() {
+    fn shortened_address_keeps_only_the_network() {
         for (address, shortened) in [
             ("203.0.113.7", "203.0.113.0/24"),
             ("::ffff:203.0.113.7", "203.0.113.0/24"),

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_description_may_be_empty_and_have_lines() {
+    fn only_descriptions_may_be_empty_or_multiline() {
         for empty in ["", " ", "\t\n", "\u{3000}"] {
             assert_eq!(one_line(empty, 10), Err(TextError::Empty));
             assert_eq!(lines(empty, 10).unwrap(), "");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn control_characters_and_bidirectional_overrides_are_refused() {
+    fn control_characters_and_bidirectional_overrides_are_rejected() {
         let controls = (0..=0x1f).chain(0x7f..=0x9f).filter(|&c| c != 0x0a);
         let overrides = (0x202a..=0x202e).chain(0x2066..=0x2069);
         for code_point in controls.chain(overrides) {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_script_and_emoji_is_welcome() {
+    fn every_script_and_emoji_is_accepted() {
         for text in [
             "Größe",
             "שלום עולם",
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_tokens_are_refused() {
+    fn complete_tokens_in_texts_are_rejected() {
         let token = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
         for text in [token.to_owned(), format!("use {token}!"), format!("kwp_{token}0")] {
             assert_eq!(one_line(&text, 100), Err(TextError::HoldsToken), "{text}");
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_texts_that_are_refused_today_are_read_as_they_are() {
+    fn stored_texts_rejected_by_current_rules_are_read_unchanged() {
         let token = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
         for text in [
             "a\u{200b}",
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn stored_texts_that_no_version_accepted_are_refused() {
+    fn stored_texts_accepted_by_no_version_are_rejected() {
         let stored = |form: Form, text: &str| form.stored(text.to_owned(), 5);
         assert_eq!(stored(Form::OneLine, ""), Err(TextError::Empty));
         assert_eq!(stored(Form::OneLine, "a\nb"), Err(TextError::SeveralLines));
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_to_change() {
+    fn rejections_state_what_to_change() {
         let said = |refused: Result<String, TextError>| refused.unwrap_err().to_string();
         assert_eq!(said(one_line("", 5)), "must not be empty");
         assert_eq!(said(one_line("a\nb", 5)), "must be a single line");
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn folding_does_not_depend_on_where_a_word_ends() {
+    fn folding_is_independent_of_word_boundaries() {
         assert!(folded("ΟΔΟΣΗΜΑΝΣΗ").contains(&folded("ΟΔΟΣ")));
         assert!(folded("ΟΔΟΣ").contains(&folded("οδοσ")));
         assert!(folded("οδός").contains(&folded("ΌΣ")));
@@ -289,7 +289,7 @@ mod tests {
         #![proptest_config(crate::property_tests::config())]
 
         #[test]
-        fn what_was_read_once_reads_the_same_again(raw in any::<String>()) {
+        fn parsed_text_parses_to_itself(raw in any::<String>()) {
             if let Ok(text) = one_line(&raw, 50) {
                 prop_assert_eq!(one_line(&text, 50), Ok(text));
             }
@@ -299,7 +299,7 @@ mod tests {
         }
 
         #[test]
-        fn what_was_folded_once_folds_the_same_again(raw in "\\PC{0,20}") {
+        fn folded_text_folds_to_itself(raw in "\\PC{0,20}") {
             let once = folded(&raw);
             prop_assert_eq!(folded(&once), once);
         }

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_token_has_the_published_form() {
+    fn new_token_has_the_published_format() {
         let random = SeededRandom::new(1);
         for _ in 0..100 {
             let token = Token::generate(&random);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_of_another_shape_is_refused() {
+    fn text_of_another_format_is_rejected() {
         for text in [
             "",
             "kwp_",
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checksum_that_does_not_match_is_refused() {
+    fn wrong_checksum_is_rejected() {
         for text in [
             "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdM",
             "kwp_1023456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL",
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digest_is_sha_256_of_the_whole_token() {
+    fn digest_is_sha_256_of_the_complete_token() {
         let digest = Token::parse(VALID).unwrap().digest();
         assert_eq!(
             hex::encode(digest.as_bytes()),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hint_shows_the_last_four_characters_and_is_no_token() {
+    fn hint_is_the_last_four_characters_and_no_token() {
         let hint = Token::parse(VALID).unwrap().hint();
         assert_eq!(hint.as_str(), "kwp_…gZdL");
         assert_eq!(hint.last_four(), "gZdL");
@@ -322,7 +322,7 @@ mod tests {
         #![proptest_config(crate::property_tests::config())]
 
         #[test]
-        fn a_token_survives_being_sent(seed in any::<u64>()) {
+        fn token_round_trips_through_text(seed in any::<u64>()) {
             let token = Token::generate(&SeededRandom::new(seed));
             let read = Token::parse(token.expose()).unwrap();
             prop_assert_eq!(read.expose(), token.expose());
@@ -332,7 +332,7 @@ mod tests {
 
         // CRC-32 finds every error within 32 consecutive bits, so this holds always, not just mostly.
         #[test]
-        fn one_wrong_character_is_always_refused(seed in any::<u64>(), at in 0_usize..42, with in "[0-9A-Za-z]") {
+        fn any_single_wrong_character_is_rejected(seed in any::<u64>(), at in 0_usize..42, with in "[0-9A-Za-z]") {
             let token = Token::generate(&SeededRandom::new(seed));
             let mut mistyped = token.expose().to_owned();
             mistyped.replace_range(at..=at, &with);
@@ -342,7 +342,7 @@ mod tests {
         }
 
         #[test]
-        fn two_neighbours_swapped_are_always_refused(seed in any::<u64>(), at in 0_usize..41) {
+        fn any_swap_of_two_neighbours_is_rejected(seed in any::<u64>(), at in 0_usize..41) {
             let token = Token::generate(&SeededRandom::new(seed));
             let mut swapped = token.expose().as_bytes().to_vec();
             swapped.swap(at, at + 1);
@@ -351,12 +351,12 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in any::<String>()) {
+        fn any_text_is_parsed_or_rejected_without_panic(text in any::<String>()) {
             prop_assert!(Token::parse(&text).is_err());
         }
 
         #[test]
-        fn text_that_looks_like_a_token_is_read_or_refused(text in "kwp_\\PC{30,40}|kwp_[0-9A-Za-z]{38}") {
+        fn token_like_text_is_parsed_or_rejected_without_panic(text in "kwp_\\PC{30,40}|kwp_[0-9A-Za-z]{38}") {
             if let Ok(token) = Token::parse(&text) {
                 prop_assert_eq!(token.expose(), text);
             }

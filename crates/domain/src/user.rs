@@ -83,7 +83,7 @@ mod tests {
     use super::Username;
 
     #[test]
-    fn only_usernames_are_read_as_usernames() {
+    fn invalid_username_is_rejected() {
         for text in ["a", "0", "ada", "ada.l-o_v", "0x", "a..", &"x".repeat(39)] {
             assert_eq!(Username::parse(text).unwrap().as_str(), text);
         }

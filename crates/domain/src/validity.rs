@@ -65,7 +65,7 @@ mod tests {
     use super::{End, is_over};
 
     #[test]
-    fn a_planned_end_comes_at_its_moment() {
+    fn planned_end_takes_effect_at_its_time() {
         let moment: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().unwrap();
         let over = |end, after| is_over(end, moment + TimeDelta::milliseconds(after));
         for (after, planned) in [(-1, false), (0, true), (1, true)] {

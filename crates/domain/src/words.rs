@@ -116,7 +116,7 @@ mod tests {
 
     // What stands in storage and in clients' code must never change.
     #[test]
-    fn words_read_back_and_stay_as_they_are() {
+    fn stored_words_round_trip_and_never_change() {
         for (action, word) in [
             (Action::CreateSetupLink, "setup_link.create"),
             (Action::CreateOrganization, "organization.create"),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_newer_versions_read_back_as_they_are() {
+    fn words_of_newer_versions_are_preserved() {
         let longest = format!("{}.{}", "a".repeat(31), "b".repeat(32));
         for word in ["api_key.rotate", "a.b", &longest] {
             let action = Action::from_word(word).unwrap();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_mean_nothing() {
+    fn unknown_words_are_rejected() {
         for word in ["", "Owner", "owner ", "admin"] {
             assert_eq!(Role::from_word(word), None, "{word:?}");
         }

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn accept_errors_do_not_make_the_loop_spin() {
+    async fn accept_errors_do_not_cause_a_busy_loop() {
         let mut attempts = 0;
         let accepting = next(|| {
             attempts += 1;
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_gave_up_in_the_queue_delays_nobody() {
+    async fn client_leaving_the_queue_delays_no_other() {
         let started = tokio::time::Instant::now();
         let mut clients = vec![
             Ok("served"),

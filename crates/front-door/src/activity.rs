@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_of_unknown_length_goes_on_for_as_long_as_its_client_takes_it() {
+    async fn response_of_unknown_length_continues_while_its_client_reads() {
         let slow_line = cut_after(&answering(None), 8 * 1024, SECOND).await;
         assert_eq!(slow_line, None);
         let slow_store = cut_after(&answering(None), 1024 * 1024, 59 * SECOND).await;
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_drips_is_cut_however_long_the_answer_is() {
+    async fn trickling_reader_is_disconnected_at_any_response_length() {
         let dripping = cut_after(&answering(None), 1, SECOND).await;
         assert_eq!(dripping, Some(Deadlines::default().response));
         // It begins well and then stops.
@@ -325,14 +325,14 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_of_known_length_has_one_deadline_for_all_of_it() {
+    async fn response_of_known_length_has_one_total_deadline() {
         let sized = answering(Some(1 << 40));
         let cut = cut_after(&sized, 16 * 1024 * 1024, SECOND).await;
         assert_eq!(cut, Some(Deadlines::default().response));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn client_that_takes_nothing_is_cut_sooner_than_a_slow_one() {
+    async fn client_reading_nothing_is_disconnected_sooner_than_a_slow_one() {
         let stalled = answering(Some(1 << 20));
         stalled.bytes_taken(1_000);
         stalled.bytes_refused();
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn client_that_takes_nothing_is_cut_within_a_second_of_want_of_memory() {
+    async fn client_reading_nothing_is_disconnected_within_a_second_without_memory() {
         let full = ServingState {
             unsent_full_since: Some(Instant::now()),
             ..ServingState::default()
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_what_is_on_its_way_counts_as_unsent() {
+    async fn only_data_in_transit_counts_as_unsent() {
         let serving = watch::Sender::new(ServingState::default());
         let unsent = Arc::new(UnsentAnswers::new(1_000, serving.clone()));
         let is_too_much = || serving.borrow().unsent_full_since.is_some();
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn idle_connection_is_closed_after_the_grace_of_the_drain() {
+    async fn idle_connection_is_closed_after_the_drain_grace_period() {
         let activity = answering(Some(1));
         activity.answer_completed();
         activity.buffer_sent();
@@ -466,7 +466,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_an_answer_that_has_not_left_can_be_cut() {
+    async fn only_an_unfinished_response_can_be_aborted() {
         let activity = answering(None);
         activity.answer_completed();
         assert!(activity.unfinished_answer().is_some());

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn one_host_is_let_in() {
+    fn request_with_one_host_is_accepted() {
         for host in [
             "localhost",
             "127.0.0.1:8080",
@@ -70,14 +70,14 @@ mod tests {
     }
 
     #[test]
-    fn only_http_1_0_may_lack_a_host() {
+    fn only_http_1_0_may_omit_host() {
         let none = HeaderMap::new();
         assert!(has_valid_host(Version::HTTP_10, &none));
         assert!(!has_valid_host(Version::HTTP_11, &none));
     }
 
     #[test]
-    fn no_host_two_hosts_and_no_hostlike_text_are_refused() {
+    fn missing_repeated_or_invalid_host_is_rejected() {
         assert!(!admits(&[]));
         assert!(!admits(&[b"a.example", b"a.example"]));
         for host in [

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_not_believed() {
+    fn forwarding_header_from_an_untrusted_peer_is_ignored() {
         assert_eq!(
             by_x_forwarded_for("203.0.113.5:900", &["192.0.2.1"]),
             "203.0.113.5:900"
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn without_trusted_proxies_nobody_is_believed() {
+    fn forwarding_headers_without_trusted_proxies_are_ignored() {
         let mut headers = HeaderMap::new();
         headers.append("x-forwarded-for", HeaderValue::from_static("192.0.2.1"));
         let address = TrustedProxies::default().client_address("127.0.0.1:900".parse().unwrap(), &headers);
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_right_most_untrusted_hop_counts() {
+    fn rightmost_untrusted_hop_is_the_client() {
         assert_eq!(by_x_forwarded_for("10.0.0.1:900", &["192.0.2.1"]), "192.0.2.1:0");
         assert_eq!(
             by_x_forwarded_for("10.0.0.1:900", &["6.6.6.6, 192.0.2.1, 10.0.0.2"]),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_proxy_is_recognized_in_its_mapped_form() {
+    fn ipv4_mapped_trusted_proxy_is_recognized() {
         assert_eq!(
             by_x_forwarded_for("[::ffff:10.0.0.1]:900", &["192.0.2.1"]),
             "192.0.2.1:0"
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_leaves_the_last_trustworthy_address() {
+    fn invalid_hop_leaves_the_last_trusted_address() {
         assert_eq!(
             by_x_forwarded_for("10.0.0.1:900", &["192.0.2.1, unknown, 10.0.0.2"]),
             "10.0.0.2:0"
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_hops_are_trusted_the_first_of_them_is_the_client() {
+    fn first_hop_is_the_client_when_all_are_trusted() {
         assert_eq!(
             by_x_forwarded_for("10.0.0.1:900", &["10.0.0.3, 10.0.0.2"]),
             "10.0.0.3:0"
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_header_that_the_proxies_write_is_read() {
+    fn only_the_configured_forwarding_header_is_read() {
         let lines = [("forwarded", "for=6.6.6.6"), ("x-forwarded-for", "192.0.2.1")];
         assert_eq!(
             client(ForwardedHeader::XForwardedFor, "10.0.0.1:900", &lines),

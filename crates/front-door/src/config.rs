@@ -243,13 +243,13 @@ mod tests {
     }
 
     #[test]
-    fn the_defaults_work_and_stay_below_the_limit_of_open_files() {
+    fn default_limits_are_valid_and_below_the_open_file_limit() {
         let cap = config(|_| ()).connection_cap();
         assert!(cap.is_ok_and(|cap| cap > 0 && open_files::limit().is_none_or(|limit| cap < limit)));
     }
 
     #[test]
-    fn what_cannot_work_is_refused_by_name() {
+    fn invalid_configuration_is_rejected_by_setting_name() {
         let refused = |change: fn(&mut FrontDoorConfig)| config(change).connection_cap().err();
         assert_eq!(
             refused(|config| config.deadlines.body = Duration::ZERO),
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn more_connections_than_open_files_are_refused() {
+    fn connection_limit_over_the_open_file_limit_is_rejected() {
         let Some(limit) = open_files::limit() else { return };
         assert_eq!(
             config(|config| config.limits.connections = Some(limit)).connection_cap(),

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn x_forwarded_for_knows_every_way_to_write_an_address() {
+    fn x_forwarded_for_accepts_every_address_notation() {
         for (text, address) in [
             ("192.0.2.1", "192.0.2.1:0"),
             ("192.0.2.1:8080", "192.0.2.1:8080"),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_in_x_forwarded_for_is_no_address() {
+    fn invalid_x_forwarded_for_element_yields_no_address() {
         for text in [
             "",
             " ",
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn garbage_in_forwarded_is_no_address() {
+    fn invalid_forwarded_element_yields_no_address() {
         for text in [
             "",
             "for",
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_cannot_hide_a_proxys_element_inside_an_open_quote() {
+    fn unclosed_quote_from_client_does_not_hide_a_proxys_element() {
         assert_eq!(
             hops(forwarded(b"for=203.0.113.9, for=\", for=192.0.2.1")),
             ["garbage"]
@@ -185,14 +185,14 @@ mod tests {
         #![proptest_config(Config { rng_seed: RngSeed::Fixed(7239), failure_persistence: None, ..Config::default() })]
 
         #[test]
-        fn nothing_a_client_sends_changes_what_a_proxy_appends_to_x_forwarded_for(sent: Vec<u8>) {
+        fn client_headers_do_not_alter_a_proxys_forwarded_for_element(sent: Vec<u8>) {
             let value = [&sent[..], b", 192.0.2.1"].concat();
             let hop = hops(x_forwarded_for(&value)).swap_remove(0);
             prop_assert_eq!(hop, "192.0.2.1:0");
         }
 
         #[test]
-        fn a_client_can_at_most_make_a_proxys_forwarded_element_unreadable(
+        fn client_can_at_most_invalidate_a_proxys_forwarded_element(
             sent in r#"([ ,;="\\]|for=|for=6\.6\.6\.6|"\[::6\]"|x){0,12}"#,
             appended in prop_oneof![Just("for=192.0.2.1"), Just("for=\"192.0.2.1:0\";by=\"[2001:db8::2]\"")],
         ) {
@@ -202,7 +202,7 @@ mod tests {
         }
 
         #[test]
-        fn no_bytes_make_the_parsers_panic(value: Vec<u8>) {
+        fn forwarding_parsers_never_panic_on_any_bytes(value: Vec<u8>) {
             prop_assert!(!hops(forwarded(&value)).is_empty());
             prop_assert!(!hops(x_forwarded_for(&value)).is_empty());
         }

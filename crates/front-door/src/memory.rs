@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_of_the_memory_is_for_connections_and_at_least_one_fits() {
+    fn connections_use_half_of_the_memory_and_at_least_one() {
         assert_eq!(most_connections(Some(512 << 20)), 682);
         assert_eq!(most_connections(Some(2 << 30)), 2_730);
         assert_eq!(most_connections(Some(0)), 1);
@@ -79,14 +79,14 @@ mod tests {
     }
 
     #[test]
-    fn a_sixteenth_of_the_memory_is_for_unsent_answers() {
+    fn unsent_responses_may_use_a_sixteenth_of_the_memory() {
         assert_eq!(most_unsent(Some(512 << 20)), 32 << 20);
         assert_eq!(most_unsent(Some(8 << 30)), 64 << 20);
         assert_eq!(most_unsent(None), 64 << 20);
     }
 
     #[test]
-    fn limits_of_a_group_and_of_those_above_it_count() {
+    fn memory_limits_of_all_enclosing_control_groups_apply() {
         assert_eq!(
             limit_files("0::/a/b\n"),
             [
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_the_machine_is_read_in_kilobytes() {
+    fn machine_memory_is_read_in_kilobytes() {
         assert_eq!(
             total("MemTotal:        2097152 kB\nMemFree: 1 kB\n"),
             Some(2 << 30)

@@ -27,14 +27,14 @@ mod tests {
     use super::default_connections;
 
     #[test]
-    fn connections_leave_files_for_others() {
+    fn connection_limit_reserves_open_files_for_other_uses() {
         assert_eq!(default_connections(Some(256)), 192);
         assert_eq!(default_connections(Some(1_024)), 768);
         assert_eq!(default_connections(Some(4_096)), 3_584);
     }
 
     #[test]
-    fn connections_are_at_least_one_and_at_most_ten_thousand() {
+    fn connection_limit_is_between_one_and_ten_thousand() {
         assert_eq!(default_connections(Some(0)), 1);
         assert_eq!(default_connections(Some(1_048_576)), 10_000);
         assert_eq!(default_connections(None), 10_000);

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_machine_joins_once_until_there_are_enough() {
+    fn each_proxy_address_is_collected_once_up_to_a_limit() {
         let peers = FirstPeers::default();
         let joins = |address: &str| peers.are_joined_by(address.parse().unwrap());
         assert!(joins("192.0.2.1:900") && joins("192.0.2.2:900"));

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn given_id_is_short_and_of_few_characters() {
+    fn accepted_request_id_is_short_with_limited_characters() {
         let given = |values: &[&str]| {
             RequestId::given_in(&headers(REQUEST_ID, values)).map(|id| id.as_str().to_owned())
         };
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn trace_id_is_that_of_a_valid_traceparent() {
+    fn trace_id_is_read_from_a_valid_traceparent() {
         let of = |text: &str| trace_id(&headers(TRACEPARENT, &[text])).map(str::to_owned);
         let trace = "0af7651916cd43dd8448eb211c80319c";
         let valid = format!("00-{trace}-b7ad6b7169203331-01");

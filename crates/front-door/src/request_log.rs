@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_parts_and_long_paths_are_cut() {
+    fn long_path_segments_and_long_paths_are_truncated() {
         assert_eq!(short_path("/"), "/");
         assert_eq!(short_path("/a//b/"), "/a//b/");
         assert_eq!(short_path(&format!("/a/{}/b", "x".repeat(41))), "/a/…/b");

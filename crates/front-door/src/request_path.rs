@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn delimiters_dot_segments_and_half_encodings_stay() {
+    fn delimiters_dot_segments_and_incomplete_encodings_are_unchanged() {
         for uri in [
             "/a%2Fb",
             "/a%3fb%23c%3B",

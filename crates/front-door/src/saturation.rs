@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn drain_does_not_halve_the_timeout() {
+    fn drain_does_not_shorten_the_timeout() {
         let opening = Instant::now();
         let late = opening + 60 * SECOND;
         assert_eq!(ShortTimeout::since(opening).deadline(late, SECOND), late + SECOND);

@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn too_much_is_told_until_half_of_it_is_left() {
+    fn excess_unsent_data_is_reported_until_half_is_left() {
         let serving = watch::Sender::new(ServingState::default());
         let unsent = UnsentAnswers::new(1_000, serving.clone());
         let is_too_much = || serving.borrow().unsent_full_since.is_some();

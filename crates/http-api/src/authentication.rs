@@ -113,14 +113,14 @@ mod tests {
     }
 
     #[test]
-    fn the_scheme_is_read_without_regard_to_case() {
+    fn authorization_scheme_is_case_insensitive() {
         for header in ["Bearer abc", "bearer abc", "BEARER   abc"] {
             assert_eq!(token_of(&[header.as_bytes()]), Ok("abc".to_owned()), "{header}");
         }
     }
 
     #[test]
-    fn another_scheme_is_no_credentials() {
+    fn other_scheme_yields_no_credentials() {
         for header in ["", "Basic dXNlcjpwYXNz", "Bearerabc", "kwp_abc"] {
             assert_eq!(
                 token_of(&[header.as_bytes()]),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn several_headers_or_bytes_that_are_no_text_are_malformed_credentials() {
+    fn repeated_or_non_text_authorization_header_is_malformed() {
         let malformed = Err(code(Code::InvalidToken));
         assert_eq!(token_of(&[b"Bearer abc", b"Bearer abc"]), malformed);
         assert_eq!(token_of(&[b"Basic abc", b"Bearer abc"]), malformed);

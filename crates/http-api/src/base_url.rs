@@ -31,7 +31,7 @@ mod tests {
     use super::BaseUrl;
 
     #[test]
-    fn link_is_absolute_only_where_url_is_known() {
+    fn link_is_absolute_only_with_known_public_url() {
         assert_eq!(BaseUrl::default().link("/docs"), "/docs");
         for url in ["https://keys.example.org", "https://keys.example.org/"] {
             assert_eq!(BaseUrl::new(url).link("/docs"), "https://keys.example.org/docs");

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_weak_tags_and_commas_within_tags_are_read() {
+    fn entity_tag_list_accepts_weak_tags_and_inner_commas() {
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&["*"]), Ok(Some(EntityTags::Any)));
         assert_eq!(of(&["\"a\""]), tags(&[("a", false)]));
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_tags_is_malformed() {
+    fn invalid_entity_tag_list_is_malformed() {
         for lines in [
             &["a"][..],
             &[""],

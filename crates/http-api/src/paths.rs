@@ -43,7 +43,7 @@ mod tests {
     use super::is_served;
 
     #[test]
-    fn a_path_is_served_or_left_to_people() {
+    fn path_is_classified_as_api_or_console() {
         for path in [
             "/api",
             "/api/",

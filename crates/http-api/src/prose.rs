@@ -28,7 +28,7 @@ mod tests {
     use super::{html, paragraphs};
 
     #[test]
-    fn texts_are_escaped_and_backticks_mark_code() {
+    fn prose_is_escaped_with_backticks_as_code() {
         assert_eq!(
             html("send `Bearer <key>` & wait"),
             "send <code>Bearer &lt;key&gt;</code> &amp; wait"
@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_divide_paragraphs() {
+    fn empty_lines_separate_paragraphs() {
         assert_eq!(
             paragraphs("One.\n\n`two`"),
             "<p>One.</p>\n<p><code>two</code></p>\n"

@@ -65,7 +65,7 @@ mod tests {
     use super::matches;
 
     #[test]
-    fn a_template_matches_segment_by_segment() {
+    fn path_template_matches_by_segment() {
         assert!(matches("/keys/{id}", "/keys/7"));
         assert!(!matches("/keys/{id}", "/keys"));
         assert!(!matches("/keys/{id}", "/keys/7/more"));

@@ -98,7 +98,7 @@ mod tests {
     use super::accepts_gzip;
 
     #[test]
-    fn gzip_is_sent_to_whoever_asks_for_it_by_name() {
+    fn gzip_is_used_when_accepted_by_name() {
         let accepts =
             |value: &str| accepts_gzip(&Request::builder().header("accept-encoding", value).finish());
         for value in ["gzip", "deflate, GZIP;q=0.5", "br, x-gzip", "gzip ; q=1"] {

@@ -86,7 +86,7 @@ mod tests {
     use super::{shown_of_key_tree, starts_below};
 
     #[test]
-    fn starts_are_below_a_root_if_their_steps_lead_to_it() {
+    fn keys_are_below_a_root_when_steps_connect_them() {
         let [root, between, one, other, elsewhere, top, alone] = [1, 2, 3, 4, 5, 6, 7].map(Uuid::from_u128);
         let steps = [
             (None, other),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_family_is_shown_by_rank_and_each_key_once() {
+    fn key_tree_is_sorted_by_rank_without_duplicates() {
         let [key, top, valid, between, below] = [1, 2, 3, 4, 5].map(Uuid::from_u128);
         let line = [(key, 1), (top, 0)];
         let shown = |at_most| {

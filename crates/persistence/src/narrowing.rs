@@ -31,7 +31,7 @@ mod tests {
     use super::newest;
 
     #[test]
-    fn the_newest_of_two_indexes_are_taken_each_once() {
+    fn newest_entries_of_two_indexes_are_merged_without_duplicates() {
         let ids = |numbers: &[u128]| numbers.iter().copied().map(Uuid::from_u128).collect::<Vec<_>>();
         for (limit, expected) in [(9, &[9, 8, 7, 6, 5][..]), (3, &[9, 8, 7]), (0, &[])] {
             assert_eq!(newest(ids(&[9, 7, 5]), ids(&[8, 7, 6, 5]), limit), ids(expected));

@@ -60,7 +60,7 @@ mod tests {
     use super::Progress;
 
     #[test]
-    fn a_change_that_was_withdrawn_never_begins_to_commit() {
+    fn withdrawn_change_never_starts_committing() {
         let progress = Progress::default();
         assert!(progress.withdraw());
         assert!(!progress.begin_commit());
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_works_again_can_be_withdrawn() {
+    fn resumed_change_can_be_withdrawn() {
         let progress = Progress::default();
         assert!(progress.begin_commit());
         progress.work_again();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_commits_is_not_withdrawn_any_more() {
+    fn committing_change_can_no_longer_be_withdrawn() {
         let progress = Progress::default();
         assert!(progress.begin_commit());
         assert!(!progress.withdraw());

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_key_that_is_kept_adopts() {
+    fn nearest_retained_ancestor_becomes_parent() {
         let removed = [
             (key(2), Some(key(1))),
             (key(3), Some(key(2))),
@@ -130,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_in_a_circle_adopts() {
+    fn circular_ancestry_yields_no_parent() {
         let removed = [(key(1), Some(key(2))), (key(2), Some(key(1)))];
         assert_eq!(new_parents(&removed, &[(key(3), key(1))]), [(key(3), None)]);
     }
 
     #[test]
-    fn former_members_from_the_last_found_key_on_may_have_more() {
+    fn former_members_from_the_last_found_key_may_have_more() {
         let members = || vec![key(1), key(2), key(3)];
         assert_eq!(left_without_keys(members(), Some(key(2))), [key(1)]);
         assert!(left_without_keys(members(), Some(key(1))).is_empty());
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_told_apart_by_their_millisecond() {
+    fn identifiers_are_compared_by_their_millisecond() {
         let moment = |text: &str| -> DateTime<Utc> { text.parse().unwrap() };
         let least = least_id_at(moment("2026-01-01T00:00:00.5Z")).unwrap();
         let first: Uuid = "019b76da-a9f4-7000-8000-000000000000".parse().unwrap();

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn state_tells_older_from_newer_and_additive_from_breaking() {
+    fn schema_state_distinguishes_older_newer_additive_and_breaking() {
         let known = versions(&["1", "2"]);
         let of = |applied: &[&str], minimum| SchemaState::of(&known, &versions(applied), minimum);
         assert_eq!(of(&[], None), SchemaState::Empty);

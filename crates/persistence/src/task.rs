@@ -68,13 +68,13 @@ mod tests {
     use super::{spawn, spawn_blocking};
 
     #[tokio::test]
-    async fn whoever_waits_gets_what_came_of_it() {
+    async fn waiting_caller_receives_the_task_result() {
         assert_eq!(spawn(async { "done" }).await.unwrap(), "done");
         assert_eq!(spawn_blocking(|| "done").await.unwrap(), "done");
     }
 
     #[tokio::test]
-    async fn work_that_panics_is_an_error() {
+    async fn panicking_task_is_an_error() {
         let panicked = spawn(async { assert!(std::hint::black_box(false)) }).await;
         assert!(panicked.unwrap_err().is_panic());
         let panicked = spawn_blocking(|| assert!(std::hint::black_box(false))).await;
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_for_which_nobody_waits_goes_on() {
+    async fn task_continues_without_a_waiting_caller() {
         let (let_go_on, go_on) = oneshot::channel::<()>();
         let (done, is_done) = oneshot::channel();
         drop(spawn(async move {

@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_present_is_in_whole_milliseconds() {
+    fn current_time_is_in_whole_milliseconds() {
         let now = SystemClock.now();
         assert_eq!(now, whole_milliseconds(now));
         assert!(now.timestamp() > 1_700_000_000, "{now}");

@@ -194,19 +194,19 @@ mod tests {
     }
 
     #[test]
-    fn the_flag_wins_over_the_variable() {
+    fn database_flag_overrides_the_variable() {
         let url = resolved(Some("postgres://me@host/db"), &[(VARIABLE, URL)]).unwrap();
         assert_eq!(url.as_deref(), Some("postgres://me@host/db"));
     }
 
     #[test]
-    fn the_variable_may_hold_a_password() {
+    fn database_variable_may_contain_a_password() {
         let url = resolved(None, &[(VARIABLE, URL)]).unwrap();
         assert_eq!(url.as_deref(), Some(URL));
     }
 
     #[test]
-    fn a_password_in_the_flag_is_refused_and_not_repeated() {
+    fn password_in_the_database_flag_is_rejected_and_not_repeated() {
         for url in [
             URL,
             "postgres://:s3cret@host/db",
@@ -233,26 +233,26 @@ mod tests {
     }
 
     #[test]
-    fn without_flag_and_variable_there_is_none() {
+    fn no_database_url_without_flag_or_variable() {
         for variables in [&[][..], &[(VARIABLE, ""), (FILE_VARIABLE, "")]] {
             assert_eq!(resolved(None, variables).unwrap(), None);
         }
     }
 
     #[test]
-    fn two_places_at_once_are_refused() {
+    fn two_database_url_sources_are_rejected() {
         let error = resolved(None, &[(VARIABLE, URL), (FILE_VARIABLE, "/run/secrets/url")]).unwrap_err();
         assert!(matches!(error, DatabaseUrlError::Ambiguous { .. }));
     }
 
     #[test]
-    fn an_empty_variable_counts_as_unset() {
+    fn empty_variable_counts_as_unset() {
         let url = resolved(None, &[(VARIABLE, URL), (FILE_VARIABLE, "")]).unwrap();
         assert_eq!(url.as_deref(), Some(URL));
     }
 
     #[test]
-    fn a_file_holds_one_line_and_may_end_with_a_line_feed() {
+    fn url_file_holds_one_line_with_optional_line_feed() {
         let folder = std::env::temp_dir().join(format!("keyward-database-url-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let file = folder.join("url");

@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_is_ready_while_its_storage_is() {
+    async fn server_is_ready_while_its_storage_is() {
         let storage = Storage::default();
         let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn asking_a_thousand_times_at_once_asks_the_storage_once() {
+    async fn thousand_concurrent_readiness_requests_query_the_storage_once() {
         let storage = Storage::default();
         let (health, _trials) = health(&storage);
         let health = Arc::new(health);
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn clients_that_hang_up_do_not_ask_the_storage_each() {
+    async fn disconnecting_readiness_clients_cause_no_additional_storage_queries() {
         let storage = Storage {
             answers_after: CACHE_TTL / 2,
             ..Storage::default()
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_whose_storage_refuses_changes_is_not_ready() {
+    async fn server_with_read_only_storage_is_unready() {
         let storage = Storage::default();
         let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_on_a_full_disk_is_not_ready_until_there_is_room() {
+    async fn server_on_a_full_disk_is_unready_until_space_returns() {
         let storage = Storage::default();
         storage.is_full.store(true, Ordering::Relaxed);
         let (health, _trials) = health(&storage);
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn slow_changes_count_only_when_none_worked_for_long() {
+    async fn slow_changes_count_only_without_a_recent_success() {
         let storage = Storage::default();
         let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));

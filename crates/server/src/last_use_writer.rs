@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_cannot_be_written_stays_and_is_written_when_the_storage_is_back() {
+    async fn unwritten_uses_are_kept_and_written_when_storage_returns() {
         let scene = Scene::new();
         let (idle, busy) = (scene.ids.next(), scene.ids.next());
         scene.book.is_down.store(true, Ordering::SeqCst);
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_taken_with_a_portion_that_fails_is_written_later_too() {
+    async fn uses_in_a_failed_batch_are_written_later() {
         let scene = Scene::new();
         let keys: Vec<ApiKeyId> = (0..2_500).map(|_| scene.ids.next()).collect();
         for key in &keys {
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_key_in_constant_use_is_written_once_a_minute_and_at_the_end() {
+    async fn key_in_constant_use_is_written_each_minute_and_finally() {
         let scene = Scene::new();
         let key = scene.ids.next();
         let writer = scene.start();
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn uses_that_the_storage_does_not_take_at_the_end_are_counted() {
+    async fn uses_refused_by_storage_at_shutdown_are_counted() {
         let scene = Scene::new();
         let writer = scene.start();
         for _ in 0..2_500 {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn many_keys_are_written_in_portions() {
+    async fn uses_of_many_keys_are_written_in_batches() {
         let scene = Scene::new();
         let keys: Vec<ApiKeyId> = (0..2_500).map(|_| scene.ids.next()).collect();
         for key in &keys {

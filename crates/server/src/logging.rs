@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_is_a_level_or_targets_with_levels() {
+    fn log_filter_is_a_level_or_targets_with_levels() {
         for directives in [
             "info",
             "off",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_lines_are_reported_whatever_the_filter() {
+    fn dropped_lines_are_reported_with_any_filter() {
         for directives in ["info", "error", "keyward_http_api=debug", "off"] {
             let lines = Lines::default();
             let writer = lines.clone();
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_filter_is_refused() {
+    fn invalid_log_filter_is_rejected() {
         for directives in ["keyward=loud", "a=b=c", "verbose", "info,inof"] {
             assert!(directives.parse::<LogFilter>().is_err(), "{directives}");
         }

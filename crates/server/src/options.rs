@@ -169,12 +169,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definition_is_sound() {
+    fn command_line_definition_is_valid() {
         CommandLine::command().debug_assert();
     }
 
     #[test]
-    fn keyward_alone_serves() {
+    fn command_without_arguments_serves() {
         for arguments in [&[][..], &["--listen", "127.0.0.1:0"], &["serve"]] {
             let read = read(arguments).unwrap();
             assert!(matches!(read.command, Command::Serve(_)), "{arguments:?}");
@@ -182,13 +182,13 @@ mod tests {
     }
 
     #[test]
-    fn the_database_url_is_not_shown_when_debugged() {
+    fn debug_output_hides_the_database_url() {
         let read = read(&["migrate", "--database-url", "postgres://me:s3cret@host/db"]).unwrap();
         assert!(!format!("{read:?}").contains("s3cret"));
     }
 
     #[test]
-    fn a_secret_in_the_wrong_place_is_not_repeated() {
+    fn misplaced_secret_is_not_repeated() {
         for secret in [
             "kwp_000000000000000000000000000000002wjyrI",
             "postgres://me:s3cret@host/db",
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_as_the_value_of_an_option_is_not_repeated() {
+    fn secret_as_an_option_value_is_not_repeated() {
         for secret in [
             "kwp_000000000000000000000000000000002wjyrI",
             "postgres://me:s3cret@host/db",
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_command_or_flag_is_repeated() {
+    fn misspelled_command_or_flag_is_repeated() {
         for (word, arguments) in [("migrat", &["migrat"][..]), ("--listn", &["serve", "--listn=x"])] {
             let complaint = read(arguments).unwrap_err().to_string();
             assert!(complaint.contains(word), "{complaint}");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn no_help_shows_what_a_variable_holds() {
+    fn help_hides_the_values_of_variables() {
         fn check(command: &ClapCommand) {
             for argument in command.get_arguments().filter(|a| a.get_env().is_some()) {
                 assert!(argument.is_hide_env_values_set(), "{argument}");

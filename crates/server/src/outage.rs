@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn outage_is_logged_at_its_begin_and_its_end_with_the_requests_that_failed() {
+    async fn outage_is_logged_at_start_and_end_with_failed_requests() {
         let log = Log::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_password_verifies_against_its_own_hash_only() {
+    async fn password_verifies_against_its_own_hash_only() {
         let hasher = hasher();
         let password = Password::attempt("correct horse battery staple");
         let hash = hasher.hash(&password).await.unwrap();
@@ -184,14 +184,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_is_a_phc_string_that_names_algorithm_and_costs() {
+    async fn hash_is_a_phc_string_with_algorithm_and_costs() {
         let hash = hasher().hash(&Password::attempt("any password")).await.unwrap();
         let costs = "$argon2id$v=19$m=19456,t=2,p=1$";
         assert!(hash.as_str().starts_with(costs), "{}", hash.as_str());
     }
 
     #[tokio::test]
-    async fn one_password_has_another_hash_each_time() {
+    async fn same_password_hashes_differently_each_time() {
         let hasher = hasher();
         let password = Password::attempt("any password");
         let first = hasher.hash(&password).await.unwrap();
@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_unreadable_hash_is_a_failure_and_no_match() {
+    async fn unreadable_hash_is_an_error_instead_of_a_mismatch() {
         let hash = PasswordHash::from_phc_string("plain".to_owned());
         let verified = hasher().verify(&Password::attempt("plain"), &hash, QUEUE).await;
         assert!(matches!(verified, Err(HashingError::Failed(_))), "{verified:?}");
     }
 
     #[tokio::test]
-    async fn who_waits_too_long_for_a_turn_is_told_that_it_is_busy() {
+    async fn waiting_too_long_for_a_hashing_slot_reports_busy() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 1, Duration::from_millis(10));
         let turn = hasher.acquire_permit(None).await.unwrap();
         let password = Password::attempt("any password");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_queue_leaves_turns_to_others() {
+    async fn one_hashing_queue_leaves_slots_to_others() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT);
         let first = hasher.acquire_permit(Some(QUEUE)).await.unwrap();
         let _second = hasher.acquire_permit(Some(QUEUE)).await.unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn many_at_once_work_in_no_more_memory_than_there_are_turns() {
+    async fn concurrent_hashing_memory_is_limited_by_slots() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 2, Duration::MAX);
         let hasher = Arc::new(hasher);
         let mut attempts = JoinSet::new();

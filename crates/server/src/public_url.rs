@@ -43,25 +43,25 @@ mod tests {
     }
 
     #[test]
-    fn a_local_listener_is_reached_at_its_address() {
+    fn local_listener_url_is_its_address() {
         assert_eq!(of("127.0.0.1:8080").unwrap(), "http://127.0.0.1:8080");
         assert_eq!(of("[::1]:8080").unwrap(), "http://[::1]:8080");
     }
 
     #[test]
-    fn a_listener_on_all_addresses_is_reached_at_localhost() {
+    fn wildcard_listener_url_is_localhost() {
         assert_eq!(of("0.0.0.0:8080").unwrap(), "http://localhost:8080");
         assert_eq!(of("[::]:8080").unwrap(), "http://localhost:8080");
     }
 
     #[test]
-    fn a_listener_for_other_machines_needs_a_public_url() {
+    fn non_local_listener_requires_a_public_url() {
         let message = of("192.168.1.2:8080").unwrap_err();
         assert!(message.contains("set --public-url"), "{message}");
     }
 
     #[test]
-    fn a_refused_url_is_not_shown() {
+    fn rejected_url_is_not_shown() {
         let error = given("https://me:s3cret@host").unwrap_err();
         assert!(!error.to_string().contains("s3cret"), "{error}");
     }

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_whole_buffer_is_filled_with_other_bytes_each_time() {
+    fn random_fills_the_whole_buffer_with_different_bytes() {
         let mut first = [0_u8; 64];
         let mut second = [0_u8; 64];
         OsRandom.fill(&mut first);

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_left_is_written_at_the_end() {
+    async fn remaining_refusals_are_written_at_shutdown() {
         let scene = Scene::new();
         let log = scene.start();
         for _ in 0..3 {
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_storage_that_never_answers_holds_up_neither_refusals_nor_the_end() {
+    async fn hanging_storage_delays_neither_refusals_nor_shutdown() {
         let scene = Scene::new();
         scene.book.hangs.store(true, Ordering::SeqCst);
         let log = scene.start();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_of_one_limit_leaves_room_for_others() {
+    async fn flood_against_one_limit_leaves_room_for_others() {
         let scene = Scene::new();
         let account = CountedAccount::new("ada", None);
         let address = ThrottleBucket::of_attempt(account, Some([192, 0, 2, 7].into()))[0];
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_an_unavailable_storage_does_not_take_is_written_when_it_is_back() {
+    async fn refusals_unwritten_during_an_outage_are_written_afterwards() {
         let scene = Scene::new();
         scene.book.is_down.store(true, Ordering::SeqCst);
         let log = scene.start();

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_name_the_paths_that_the_http_api_has() {
+    fn console_pages_name_existing_api_paths() {
         use keyward_console::api_paths;
         assert_eq!(api_paths::USER, paths::USER);
         assert_eq!(api_paths::PROJECTS, paths::PROJECTS);
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_answered_by_the_http_api_and_people_by_the_console() {
+    fn api_paths_are_served_by_http_api_others_by_console() {
         for path in [paths::API_KEYS, paths::REFERENCE, "/problems/not_found"] {
             assert_eq!(Interface::of(path), Interface::HttpApi, "{path}");
         }

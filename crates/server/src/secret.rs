@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_not_shown_when_debugged() {
+    fn debug_output_hides_the_secret() {
         let secret = Secret::new("postgres://me:s3cret@host/db".to_owned());
         assert_eq!(format!("{secret:?}"), "Secret(redacted)");
         assert_eq!(secret.expose(), "postgres://me:s3cret@host/db");

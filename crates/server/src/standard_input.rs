@@ -67,14 +67,14 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_read_without_its_end_and_with_its_spaces() {
+    fn line_is_read_without_line_end_but_with_spaces() {
         for bytes in [&b" pass word "[..], b" pass word \n", b" pass word \r\n"] {
             assert_eq!(read(bytes).unwrap(), " pass word ");
         }
     }
 
     #[test]
-    fn what_is_not_one_line_of_text_is_refused() {
+    fn input_other_than_one_text_line_is_rejected() {
         assert!(matches!(read(b""), Err(StandardInputError::Empty)));
         assert!(matches!(read(b"\n"), Err(StandardInputError::Empty)));
         assert!(matches!(read(b"a\nb"), Err(StandardInputError::SeveralLines)));
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_is_read_to_the_end_of_the_line() {
+    fn terminal_input_is_read_to_the_end_of_the_line() {
         let line = next_line(&b"first\nsecond\n"[..]).unwrap();
         assert_eq!(line.expose(), "first");
     }

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_known_by_accept_or_by_bearer_token() {
+    fn programs_are_recognized_by_accept_header_or_bearer_token() {
         for accept in [
             "application/json",
             "Application/JSON; charset=utf-8",
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn bearer_token_decides_only_where_no_page_is_wanted() {
+    fn bearer_token_decides_only_without_html_preference() {
         for (accept, is_program) in [
             ("text/html,application/xhtml+xml,*/*;q=0.8", false),
             ("text/html, application/json", false),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_else_gets_pages() {
+    fn other_clients_get_pages() {
         for accept in [
             "*/*",
             "",

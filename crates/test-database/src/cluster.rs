@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_port_that_another_process_took_first_is_given_up_for_a_free_one() {
+    async fn port_taken_by_another_process_is_replaced_by_another() {
         let taken = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let mut ports = vec![free_port().unwrap(), taken.local_addr().unwrap().port()];
         let programs = programs_folder().unwrap();

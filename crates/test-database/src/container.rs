@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_image_is_a_name_and_a_tag_wherever_its_registry_is() {
+    fn image_is_a_name_and_tag_on_any_registry() {
         assert_eq!(split_image("postgres:15-bookworm"), ("postgres", "15-bookworm"));
         assert_eq!(
             split_image("localhost:5000/postgres:17"),

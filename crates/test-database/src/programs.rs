@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_without_the_programs_is_told_where_they_were_looked_for() {
+    fn missing_programs_are_reported_with_the_searched_paths() {
         let obstacle = find(Vec::new(), &[("/nonexistent", "", "bin")]).unwrap_err();
         assert!(
             obstacle.contains("initdb") && obstacle.contains("PATH"),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_is_read_by_its_whole_name() {
+    fn account_is_found_by_its_full_name() {
         let accounts =
             "root:x:0:0:root:/root:/bin/bash\npostgres2:x:7:8::/:/bin/sh\npostgres:x:101:104::/:/bin/sh\n";
         assert_eq!(

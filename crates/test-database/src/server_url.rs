@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_name_takes_the_place_of_the_maintenance_database() {
+    fn database_name_replaces_the_maintenance_database() {
         for (url, expected) in [
             (
                 "postgres://u:p@host:5432/postgres",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_without_a_database_means_the_one_named_postgres() {
+    fn url_without_a_database_means_postgres() {
         assert_eq!(
             ServerUrl::parse("postgres://u@host").unwrap().maintenance(),
             "postgres://u@host/postgres"
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_url_is_refused_with_the_form_that_is_expected() {
+    fn invalid_url_is_rejected_with_the_expected_form() {
         let message = ServerUrl::parse("host=localhost user=me")
             .unwrap_err()
             .to_string();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn no_password_is_ever_shown() {
+    fn password_is_never_shown() {
         let url = ServerUrl::parse("postgres://me:s3cret@host/postgres").unwrap();
         assert_eq!(format!("{url:?}"), "postgres://me@host/postgres");
         let message = ServerUrl::parse("postgres://me:s3cret@host:nonsense/postgres")

@@ -42,7 +42,7 @@ async fn answers(url: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_cluster_answers_until_its_input_closes() {
+async fn cluster_answers_until_its_input_closes() {
     let (mut child, stdin, url) = start(&mut command(&["--database", "cluster"]));
     assert!(answers(&url).await, "{url}");
     drop(stdin);
@@ -51,7 +51,7 @@ async fn a_cluster_answers_until_its_input_closes() {
 }
 
 #[tokio::test]
-async fn a_cluster_ends_when_its_owner_is_killed() {
+async fn cluster_ends_when_its_owner_is_killed() {
     let (mut child, _stdin, url) = start(&mut command(&["--database", "cluster"]));
     assert!(answers(&url).await, "{url}");
     child.kill().unwrap();
@@ -64,7 +64,7 @@ async fn a_cluster_ends_when_its_owner_is_killed() {
 }
 
 #[tokio::test]
-async fn a_kept_cluster_is_found_again_with_its_data() {
+async fn kept_cluster_is_found_again_with_its_data() {
     let folder = temporary_folder("kept");
     let keep = ["--keep", folder.to_str().unwrap()];
     for statement in ["CREATE TABLE kept (name text)", "SELECT name FROM kept"] {
@@ -82,7 +82,7 @@ async fn a_kept_cluster_is_found_again_with_its_data() {
 }
 
 #[test]
-fn insisting_on_containers_fails_where_no_engine_answers() {
+fn required_containers_fail_without_a_container_engine() {
     let output = command(&["--database", "containers"]).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success(), "{stderr}");
@@ -98,7 +98,7 @@ fn insisting_on_containers_fails_where_no_engine_answers() {
 }
 
 #[test]
-fn a_url_at_which_no_server_answers_is_a_failure_and_not_another_road() {
+fn unreachable_url_fails_instead_of_using_another_backend() {
     let url = "postgres://me:s3cret@127.0.0.1:1/postgres";
     let output = command(&[]).env("TEST_DATABASE_URL", url).output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();

@@ -34,7 +34,7 @@ fn key_of(test: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_one_test_writes_another_does_not_see() {
+async fn tests_do_not_see_each_others_writes() {
     let key = key_of("isolation");
     let one = TestDatabase::migrated(&key, make_table).await.unwrap();
     let other = TestDatabase::migrated(&key, make_table).await.unwrap();
@@ -50,7 +50,7 @@ async fn what_one_test_writes_another_does_not_see() {
 }
 
 #[tokio::test]
-async fn the_template_is_migrated_once_however_many_ask_at_once() {
+async fn template_is_migrated_once_for_concurrent_callers() {
     let key = key_of("once");
     let migrations = Arc::new(AtomicU32::new(0));
     let ask = || {
@@ -68,7 +68,7 @@ async fn the_template_is_migrated_once_however_many_ask_at_once() {
 }
 
 #[tokio::test]
-async fn a_connection_that_the_migration_left_open_does_not_hinder_the_copy() {
+async fn open_connection_left_by_migration_does_not_block_the_copy() {
     let (keep, kept) = std::sync::mpsc::channel();
     let database = TestDatabase::migrated(&key_of("left open"), async move |url: String| {
         let client = connect(&url).await?;
@@ -83,7 +83,7 @@ async fn a_connection_that_the_migration_left_open_does_not_hinder_the_copy() {
 }
 
 #[tokio::test]
-async fn a_migration_that_fails_is_told_and_leaves_no_template() {
+async fn failed_migration_is_reported_and_leaves_no_template() {
     let key = key_of("failing");
     let failed = TestDatabase::migrated(&key, async |_url| Err("the third migration is wrong"))
         .await
@@ -99,7 +99,7 @@ async fn a_migration_that_fails_is_told_and_leaves_no_template() {
 }
 
 #[tokio::test]
-async fn a_migration_that_panics_is_an_error_and_not_a_hang() {
+async fn panicking_migration_is_an_error_instead_of_a_hang() {
     let failed = TestDatabase::migrated(&key_of("panicking"), async |_url| {
         assert_eq!(1, 2, "as a migration may");
         Ok::<(), Error>(())
@@ -110,7 +110,7 @@ async fn a_migration_that_panics_is_an_error_and_not_a_hang() {
 }
 
 #[tokio::test]
-async fn a_dropped_database_is_gone_even_while_someone_is_connected() {
+async fn connected_database_can_be_dropped() {
     let witness = TestDatabase::empty().await.unwrap();
     let database = TestDatabase::empty().await.unwrap();
     let (url, name) = (database.url().to_owned(), database.name().to_owned());
@@ -126,7 +126,7 @@ async fn a_dropped_database_is_gone_even_while_someone_is_connected() {
 }
 
 #[tokio::test]
-async fn terminated_connections_break_and_new_ones_are_let_in() {
+async fn terminated_connections_break_and_new_ones_are_accepted() {
     let database = TestDatabase::empty().await.unwrap();
     let before = connect(database.url()).await.unwrap();
     database.terminate_connections().await.unwrap();
@@ -140,7 +140,7 @@ async fn terminated_connections_break_and_new_ones_are_let_in() {
 }
 
 #[tokio::test]
-async fn a_database_can_be_away_and_come_back() {
+async fn database_can_be_unavailable_and_return() {
     let database = TestDatabase::empty().await.unwrap();
     let before = connect(database.url()).await.unwrap();
     database.refuse_connections().await.unwrap();
@@ -151,7 +151,7 @@ async fn a_database_can_be_away_and_come_back() {
 }
 
 #[tokio::test]
-async fn every_server_sorts_and_encodes_alike() {
+async fn every_server_has_the_same_collation_and_encoding() {
     let database = TestDatabase::empty().await.unwrap();
     let client = connect(database.url()).await.unwrap();
     let row = client
@@ -165,7 +165,7 @@ async fn every_server_sorts_and_encodes_alike() {
 }
 
 #[test]
-fn a_synchronous_test_has_a_database_after_its_runtime_is_gone() {
+fn synchronous_test_keeps_its_database_after_its_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

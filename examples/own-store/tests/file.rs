@@ -6,7 +6,7 @@ use keyward_domain::testing::Builder;
 use own_store::FileStore;
 
 #[tokio::test]
-async fn what_was_answered_is_there_when_the_file_is_opened_again() {
+async fn confirmed_changes_persist_after_reopening_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("planner.redb");
     let make = Builder::new(1);
@@ -30,7 +30,7 @@ async fn what_was_answered_is_there_when_the_file_is_opened_again() {
 }
 
 #[tokio::test]
-async fn a_file_serves_one_store_at_a_time() {
+async fn file_serves_one_store_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("planner.redb");
     let _first = FileStore::open(&file).unwrap();
@@ -42,7 +42,7 @@ async fn a_file_serves_one_store_at_a_time() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_database_stays_as_it_is() {
+async fn file_that_is_no_database_is_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("notes.txt");
     std::fs::write(&file, "buy milk").unwrap();

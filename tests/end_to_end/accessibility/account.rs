@@ -4,7 +4,7 @@ use super::tour::Tour;
 use crate::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_while_an_account_is_looked_after() {
+async fn axe_finds_nothing_during_account_changes() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.sign_in().await;
@@ -27,7 +27,7 @@ async fn axe_finds_nothing_while_an_account_is_looked_after() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_from_signing_in_to_signing_out() {
+async fn axe_finds_nothing_from_sign_in_to_sign_out() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.go_and_look("sign in", "/sign-in").await;

@@ -6,7 +6,7 @@ use super::tour::Tour;
 use crate::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_on_the_docs_page_while_an_operation_is_tried() {
+async fn axe_finds_nothing_on_docs_while_trying_an_operation() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.browser.go_to(&tour.url("/docs")).await;
@@ -25,7 +25,7 @@ async fn axe_finds_nothing_on_the_docs_page_while_an_operation_is_tried() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_on_the_page_of_any_problem() {
+async fn axe_finds_nothing_on_any_problem_page() {
     let keyward = Keyward::start().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.go_and_look("unknown problem", "/problems/no_such_problem")

@@ -5,7 +5,7 @@ use crate::api::text;
 use crate::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_while_a_key_is_edited_and_revoked() {
+async fn axe_finds_nothing_while_editing_and_revoking_a_key() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     let api = tour.sign_in_and_create_first_key().await;
@@ -45,7 +45,7 @@ async fn axe_finds_nothing_while_a_key_is_edited_and_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_while_an_owner_looks_after_all_keys() {
+async fn axe_finds_nothing_on_organization_key_pages() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     let all = "/organizations/engines/settings/api-keys/all";

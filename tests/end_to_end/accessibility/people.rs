@@ -4,7 +4,7 @@ use super::tour::Tour;
 use crate::keyward::{Keyward, OWNER_PASSWORD};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_while_people_come_and_go() {
+async fn axe_finds_nothing_while_members_join_and_leave() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     let members = "/organizations/engines/settings/members";
@@ -88,7 +88,7 @@ async fn axe_finds_nothing_while_people_come_and_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_while_owners_take_turns() {
+async fn axe_finds_nothing_while_owners_change() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.sign_in().await;

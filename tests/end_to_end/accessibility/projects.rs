@@ -4,7 +4,7 @@ use super::tour::Tour;
 use crate::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_nothing_while_a_project_is_run() {
+async fn axe_finds_nothing_on_project_pages() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.sign_in().await;

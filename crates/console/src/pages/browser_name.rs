@@ -46,7 +46,7 @@ mod tests {
     use super::browser_name;
 
     #[test]
-    fn browsers_are_called_what_people_call_them() {
+    fn user_agent_maps_to_common_browser_name() {
         let windows = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) ";
         let phone = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) ";
         for (said, name) in [

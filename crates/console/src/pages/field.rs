@@ -65,7 +65,7 @@ mod tests {
     use super::Field;
 
     #[test]
-    fn pasted_token_is_not_shown_again() {
+    fn pasted_token_is_not_displayed_again() {
         let shown_after = |typed: &str| {
             let mut field = Field::with_value(typed);
             let parsed = KeyName::parse(&field.value);

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wait_is_told_in_seconds_minutes_or_hours_rounded_up() {
+    fn wait_is_rounded_up_to_seconds_minutes_or_hours() {
         let told = |milliseconds| {
             let retry_after = TimeDelta::milliseconds(milliseconds);
             Wait::from(Throttled { retry_after }).to_string()

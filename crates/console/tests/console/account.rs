@@ -45,7 +45,7 @@ fn ends(page: &crate::browser::Answer) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_account_menu_leads_to_the_account_and_out() {
+async fn account_menu_links_to_account_and_signs_out() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for path in [LIST, ACCOUNT] {
@@ -56,7 +56,7 @@ async fn the_account_menu_leads_to_the_account_and_out() {
 }
 
 #[tokio::test]
-async fn the_account_is_for_who_is_signed_in() {
+async fn account_page_requires_sign_in() {
     let (running, _) = Running::with_ada().await;
     let visitor = running.visitor();
     for path in [ACCOUNT, PASSWORD] {
@@ -78,7 +78,7 @@ async fn the_account_is_for_who_is_signed_in() {
 }
 
 #[tokio::test]
-async fn it_shows_every_organization_with_the_users_role() {
+async fn account_page_lists_every_organization_with_role() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let other = installation.organization("Other <b>");
@@ -94,7 +94,7 @@ async fn it_shows_every_organization_with_the_users_role() {
 }
 
 #[tokio::test]
-async fn who_belongs_nowhere_still_has_an_account() {
+async fn user_without_organization_has_account_page() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let now = running.installation.builder.clock.now();
@@ -105,7 +105,7 @@ async fn who_belongs_nowhere_still_has_an_account() {
 }
 
 #[tokio::test]
-async fn it_shows_where_the_user_is_signed_in_and_which_browser_this_is() {
+async fn account_page_lists_sessions_and_marks_the_current_browser() {
     let (running, _) = Running::with_ada().await;
     signed_in_with(&running, FIREFOX).await;
     signed_in_with(&running, "<script>alert(1)</script>").await;
@@ -132,7 +132,7 @@ async fn it_shows_where_the_user_is_signed_in_and_which_browser_this_is() {
 }
 
 #[tokio::test]
-async fn own_session_is_shown_as_seen_now() {
+async fn current_session_is_shown_as_last_seen_now() {
     let (running, _) = Running::with_ada().await;
     let here = running.signed_in("ada").await;
     running.signed_in("ada").await;
@@ -156,7 +156,7 @@ async fn own_session_is_shown_as_seen_now() {
 }
 
 #[tokio::test]
-async fn one_session_is_ended_and_no_other() {
+async fn ending_one_session_keeps_the_others() {
     let (running, _) = Running::with_ada().await;
     let [here, first, second] = [
         running.signed_in("ada").await,
@@ -175,7 +175,7 @@ async fn one_session_is_ended_and_no_other() {
 }
 
 #[tokio::test]
-async fn nobody_ends_somebody_elses_session() {
+async fn ending_another_users_session_is_refused() {
     let (running, ada) = Running::with_ada().await;
     let (hers, other) = (running.signed_in("ada").await, running.signed_in("ada").await);
     running
@@ -198,7 +198,7 @@ async fn nobody_ends_somebody_elses_session() {
 }
 
 #[tokio::test]
-async fn all_other_sessions_are_ended_at_once() {
+async fn ending_all_other_sessions_keeps_the_current_one() {
     let (running, ada) = Running::with_ada().await;
     let others = [running.signed_in("ada").await, running.signed_in("ada").await];
     running
@@ -218,7 +218,7 @@ async fn all_other_sessions_are_ended_at_once() {
 }
 
 #[tokio::test]
-async fn a_changed_password_is_the_one_that_works_and_ends_other_sessions() {
+async fn password_change_replaces_password_and_ends_other_sessions() {
     let (running, _) = Running::with_ada().await;
     let elsewhere = running.signed_in("ada").await;
     let here = running.signed_in("ada").await;
@@ -239,7 +239,7 @@ async fn a_changed_password_is_the_one_that_works_and_ends_other_sessions() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_password_is_told_beside_its_field_and_changes_nothing() {
+async fn invalid_password_change_shows_field_errors_and_changes_nothing() {
     let (running, _) = Running::with_ada().await;
     let elsewhere = running.signed_in("ada").await;
     let here = running.signed_in("ada").await;
@@ -275,7 +275,7 @@ async fn what_is_wrong_with_a_password_is_told_beside_its_field_and_changes_noth
 }
 
 #[tokio::test]
-async fn guesses_at_the_current_password_are_throttled() {
+async fn guessing_the_current_password_is_throttled() {
     let (running, _) = Running::with_ada().await;
     let here = running.signed_in("ada").await;
     let fields = [("current_password", "a guess"), ("new_password", NEW)];
@@ -297,7 +297,7 @@ async fn guesses_at_the_current_password_are_throttled() {
 }
 
 #[tokio::test]
-async fn the_first_owners_browser_is_known_after_the_setup() {
+async fn setup_remembers_the_first_owners_browser() {
     let running = Running::new().await;
     let setup = running.installation.setup();
     let token = setup.create_link(RequestSource::default()).await.unwrap();
@@ -320,7 +320,7 @@ async fn the_first_owners_browser_is_known_after_the_setup() {
 }
 
 #[tokio::test]
-async fn a_user_has_a_hundred_sessions_and_the_oldest_ends_for_the_next() {
+async fn session_101_ends_the_users_oldest_session() {
     let (running, _) = Running::with_ada().await;
     let oldest = running.signed_in("ada").await;
     running.installation.builder.clock.advance(TimeDelta::minutes(1));
@@ -353,7 +353,7 @@ async fn a_user_has_a_hundred_sessions_and_the_oldest_ends_for_the_next() {
 }
 
 #[tokio::test]
-async fn refused_attempts_are_listed_for_their_user_alone() {
+async fn refused_attempts_are_listed_for_their_user_only() {
     const HEADING: &str = "Failed sign-in attempts";
     let (running, ada) = Running::with_ada().await;
     running

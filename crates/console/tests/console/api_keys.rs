@@ -10,7 +10,7 @@ use crate::browser::form;
 use crate::running::{LIST, NEW, Running};
 
 #[tokio::test]
-async fn who_has_no_key_learns_what_one_is_and_where_to_begin() {
+async fn empty_key_list_explains_keys_and_links_to_creation() {
     let (running, _) = Running::with_ada().await;
     let list = running.signed_in("ada").await.get(LIST).await;
     assert!(list.shows("Create your first key") && list.shows(&format!("href=\"{NEW}\"")));
@@ -21,14 +21,14 @@ async fn who_has_no_key_learns_what_one_is_and_where_to_begin() {
 }
 
 #[tokio::test]
-async fn the_account_menu_leads_to_the_api_reference() {
+async fn account_menu_links_to_api_reference() {
     let (running, _) = Running::with_ada().await;
     let list = running.signed_in("ada").await.get(LIST).await;
     assert!(list.shows("<a href=\"/docs\">API reference</a>"));
 }
 
 #[tokio::test]
-async fn the_table_shows_hint_state_and_origin_and_only_ones_own_keys() {
+async fn key_table_shows_hint_state_and_origin_of_own_keys() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
@@ -48,7 +48,7 @@ async fn the_table_shows_hint_state_and_origin_and_only_ones_own_keys() {
 }
 
 #[tokio::test]
-async fn a_key_whose_creator_is_not_kept_any_more_was_not_created_in_the_console() {
+async fn key_with_removed_creator_is_not_shown_as_console_key() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let parent = installation.issue(&ada.as_holder(), "Parent").await;
@@ -72,7 +72,7 @@ async fn a_key_whose_creator_is_not_kept_any_more_was_not_created_in_the_console
 }
 
 #[tokio::test]
-async fn search_and_status_narrow_the_list_and_keep_each_other() {
+async fn search_and_status_narrow_the_list_and_preserve_each_other() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let holder = ada.as_holder();
@@ -126,7 +126,7 @@ async fn search_and_status_narrow_the_list_and_keep_each_other() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_searched_for_leaves_the_address_at_once() {
+async fn searched_token_is_removed_from_url() {
     let (running, ada) = Running::with_ada().await;
     let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
     let token = issued.token.expose();
@@ -157,7 +157,7 @@ async fn a_token_that_is_searched_for_leaves_the_address_at_once() {
 }
 
 #[tokio::test]
-async fn a_key_that_a_key_revoked_says_which() {
+async fn key_revoked_by_a_key_names_that_key() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let keys = installation.keys();
@@ -192,7 +192,7 @@ async fn a_key_that_a_key_revoked_says_which() {
 }
 
 #[tokio::test]
-async fn long_lists_come_in_pages_that_lose_nothing() {
+async fn long_key_list_paginates_without_loss() {
     let (running, ada) = Running::with_ada().await;
     for number in 0..55 {
         running
@@ -214,7 +214,7 @@ async fn long_lists_come_in_pages_that_lose_nothing() {
 }
 
 #[tokio::test]
-async fn an_address_that_was_mistyped_says_so() {
+async fn mistyped_query_shows_an_explanation() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for query in ["?status=lost", "?after=1", "?search=a&search=b", "?search=%ff"] {
@@ -227,7 +227,7 @@ async fn an_address_that_was_mistyped_says_so() {
 }
 
 #[tokio::test]
-async fn script_in_any_text_stays_text() {
+async fn html_in_key_texts_is_escaped() {
     let script = "<script>alert(1)</script>\"'&";
     let running = Running::new().await;
     let installation = &running.installation;
@@ -281,7 +281,7 @@ async fn script_in_any_text_stays_text() {
 }
 
 #[tokio::test]
-async fn holders_are_told_that_a_key_which_no_longer_works_was_used() {
+async fn holder_sees_notice_of_refused_uses_of_a_revoked_key() {
     const WORDS: &str = "Some of your keys that no longer work are still in use";
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;

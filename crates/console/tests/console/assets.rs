@@ -10,7 +10,7 @@ fn addresses(page: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn style_script_and_icon_are_kept_for_ever_under_a_name_of_their_content() {
+async fn assets_have_content_hashed_urls_and_are_cached_forever() {
     let (running, _) = Running::with_ada().await;
     let visitor = running.visitor();
     let page = visitor.get("/sign-in").await;
@@ -53,7 +53,7 @@ async fn style_script_and_icon_are_kept_for_ever_under_a_name_of_their_content()
 }
 
 #[tokio::test]
-async fn an_asset_of_another_version_is_not_there() {
+async fn asset_url_of_another_version_is_not_found() {
     let (running, _) = Running::with_ada().await;
     for path in [
         "/assets/console-0000000000000000.css",
@@ -66,7 +66,7 @@ async fn an_asset_of_another_version_is_not_there() {
 }
 
 #[tokio::test]
-async fn paper_and_forced_colours_have_rules_and_comfort_stays_small() {
+async fn assets_support_print_and_forced_colors_within_size_limits() {
     const MOST_STYLE: usize = 20 * 1024;
     const MOST_SCRIPT: usize = 8 * 1024;
     let (running, _) = Running::with_ada().await;

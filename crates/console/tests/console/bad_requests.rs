@@ -4,7 +4,7 @@ use reqwest::header::CONTENT_TYPE;
 use crate::running::{LIST, NEW, Running};
 
 #[tokio::test]
-async fn what_is_not_there_is_a_page_with_a_way_on() {
+async fn unknown_page_is_404_with_links_onward() {
     let (running, _) = Running::with_ada().await;
     for path in [
         "/nowhere",
@@ -19,7 +19,7 @@ async fn what_is_not_there_is_a_page_with_a_way_on() {
 }
 
 #[tokio::test]
-async fn a_wrong_method_is_told_the_right_ones() {
+async fn wrong_method_is_405_with_allowed_methods() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for (method, path, allow) in [
@@ -42,7 +42,7 @@ async fn a_wrong_method_is_told_the_right_ones() {
 }
 
 #[tokio::test]
-async fn head_answers_like_get_without_the_page() {
+async fn head_answers_like_get_without_a_page_body() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let answer = browser.send(browser.request(Method::HEAD, LIST)).await;
@@ -51,7 +51,7 @@ async fn head_answers_like_get_without_the_page() {
 }
 
 #[tokio::test]
-async fn damaged_forms_are_refused_as_a_whole() {
+async fn damaged_form_is_rejected_completely() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
@@ -73,7 +73,7 @@ async fn damaged_forms_are_refused_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_damaged_address_is_not_called_a_form() {
+async fn damaged_url_is_not_reported_as_a_form_error() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for query in ["search=%ff", "search=a&search=b", "status=x", "after=x"] {
@@ -84,7 +84,7 @@ async fn a_damaged_address_is_not_called_a_form() {
 }
 
 #[tokio::test]
-async fn large_form_of_a_stranger_is_not_read() {
+async fn large_form_without_session_is_rejected_unread() {
     let (running, _) = Running::with_ada().await;
     let large = format!("username=ada&password={}", "x".repeat(16 * 1024));
     for path in ["/sign-in", "/join", "/setup"] {
@@ -104,7 +104,7 @@ async fn large_form_of_a_stranger_is_not_read() {
 }
 
 #[tokio::test]
-async fn large_form_of_somebody_signed_in_is_read() {
+async fn large_form_with_session_is_read() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
@@ -116,7 +116,7 @@ async fn large_form_of_somebody_signed_in_is_read() {
 }
 
 #[tokio::test]
-async fn only_forms_are_read() {
+async fn request_body_other_than_a_form_is_rejected() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for content_type in [
@@ -135,7 +135,7 @@ async fn only_forms_are_read() {
 }
 
 #[tokio::test]
-async fn a_form_over_64_kib_is_refused() {
+async fn form_over_64_kib_is_rejected() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let answer = browser

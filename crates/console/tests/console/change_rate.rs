@@ -21,7 +21,7 @@ async fn running_with_ada() -> (Running, Member) {
 }
 
 #[tokio::test]
-async fn a_key_too_many_is_created_with_the_same_form_after_the_wait() {
+async fn rate_limited_key_form_succeeds_unchanged_after_the_wait() {
     let (running, ada) = running_with_ada().await;
     for name in ["First", "Second"] {
         running.installation.issue(&ada.as_holder(), name).await;
@@ -50,7 +50,7 @@ async fn a_key_too_many_is_created_with_the_same_form_after_the_wait() {
 }
 
 #[tokio::test]
-async fn an_edit_too_many_keeps_what_was_typed() {
+async fn rate_limited_edit_preserves_input() {
     let (running, ada) = running_with_ada().await;
     let issued = running.installation.issue(&ada.as_holder(), "First").await;
     running.installation.issue(&ada.as_holder(), "Second").await;

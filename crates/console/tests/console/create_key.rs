@@ -31,7 +31,7 @@ async fn keys_of(running: &Running, member: &Member) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_answer_shows_the_token_once_and_it_works() {
+async fn created_token_is_shown_once_and_works() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
@@ -57,7 +57,7 @@ async fn the_answer_shows_the_token_once_and_it_works() {
 }
 
 #[tokio::test]
-async fn a_repeated_form_makes_no_second_key_and_shows_no_token() {
+async fn repeated_form_creates_no_second_key_and_shows_no_token() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
@@ -74,7 +74,7 @@ async fn a_repeated_form_makes_no_second_key_and_shows_no_token() {
 }
 
 #[tokio::test]
-async fn each_showing_of_the_form_makes_a_key_of_its_own() {
+async fn each_rendered_form_creates_its_own_key() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for _ in 0..2 {
@@ -85,7 +85,7 @@ async fn each_showing_of_the_form_makes_a_key_of_its_own() {
 }
 
 #[tokio::test]
-async fn no_other_page_ever_shows_the_token() {
+async fn token_appears_on_no_other_page() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
@@ -102,7 +102,7 @@ async fn no_other_page_ever_shows_the_token() {
 }
 
 #[tokio::test]
-async fn errors_stand_beside_their_fields_and_what_was_typed_stays() {
+async fn invalid_key_form_shows_field_errors_and_preserves_input() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
@@ -123,7 +123,7 @@ async fn errors_stand_beside_their_fields_and_what_was_typed_stays() {
 }
 
 #[tokio::test]
-async fn nul_and_override_characters_are_refused() {
+async fn nul_and_bidi_override_characters_are_rejected() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();
@@ -139,7 +139,7 @@ async fn nul_and_override_characters_are_refused() {
 }
 
 #[tokio::test]
-async fn at_the_limit_the_form_comes_back_with_what_was_typed_and_says_what_to_do() {
+async fn key_limit_returns_the_form_with_input_and_advice() {
     let mut installation = TestInstallation::new();
     installation.limits.valid = KeyLimit(1);
     let running = Running::with(installation, None, |_| ()).await;
@@ -163,7 +163,7 @@ async fn at_the_limit_the_form_comes_back_with_what_was_typed_and_says_what_to_d
 }
 
 #[tokio::test]
-async fn creating_is_on_record_with_its_request_and_its_address() {
+async fn key_creation_event_records_request_id_and_client_address() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let nonce = browser.get(NEW).await.field("nonce").to_owned();

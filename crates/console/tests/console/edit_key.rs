@@ -19,7 +19,7 @@ async fn ada_with_key() -> (Running, Browser, ApiKey) {
 }
 
 #[tokio::test]
-async fn a_key_is_renamed_and_described_from_its_row_and_the_list_says_so() {
+async fn editing_a_key_from_its_row_changes_texts_with_notice() {
     let (running, browser, key) = ada_with_key().await;
     let path = edit_path(&key);
     let list = browser.get(LIST).await;
@@ -61,7 +61,7 @@ async fn a_key_is_renamed_and_described_from_its_row_and_the_list_says_so() {
 }
 
 #[tokio::test]
-async fn errors_stand_beside_their_fields_and_nothing_is_changed() {
+async fn invalid_edit_shows_field_errors_and_changes_nothing() {
     let (_running, browser, key) = ada_with_key().await;
     let path = edit_path(&key);
     let long = "d".repeat(501);
@@ -89,7 +89,7 @@ async fn errors_stand_beside_their_fields_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_changed_meanwhile_is_not_overwritten_unseen() {
+async fn stale_edit_is_refused_and_shows_current_texts() {
     let (running, browser, key) = ada_with_key().await;
     let path = edit_path(&key);
     let opened = browser.get(&path).await;
@@ -123,7 +123,7 @@ async fn a_key_that_was_changed_meanwhile_is_not_overwritten_unseen() {
 }
 
 #[tokio::test]
-async fn errors_do_not_hide_that_a_key_was_changed_meanwhile() {
+async fn field_errors_do_not_hide_a_concurrent_change() {
     let (_running, browser, key) = ada_with_key().await;
     let path = edit_path(&key);
     let seen = key.version().to_string();
@@ -138,7 +138,7 @@ async fn errors_do_not_hide_that_a_key_was_changed_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_stays_as_it_was() {
+async fn revoked_key_cannot_be_edited() {
     let (running, browser, key) = ada_with_key().await;
     let path = edit_path(&key);
     browser
@@ -158,7 +158,7 @@ async fn a_revoked_key_stays_as_it_was() {
 }
 
 #[tokio::test]
-async fn another_members_key_is_as_unknown_as_one_that_never_was() {
+async fn editing_another_members_key_is_not_found() {
     let (running, browser, key) = ada_with_key().await;
     let acme = running.installation.organization("Other");
     let grace = running.installation.member(&acme, "grace", Role::Member);

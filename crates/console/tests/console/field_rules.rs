@@ -22,7 +22,7 @@ fn hint<'a>(page: &'a Answer, field: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn the_fields_of_the_first_run_tell_their_rules() {
+async fn setup_form_fields_state_their_rules() {
     let running = Running::new().await;
     let token = running
         .installation
@@ -58,7 +58,7 @@ async fn the_fields_of_the_first_run_tell_their_rules() {
 }
 
 #[tokio::test]
-async fn the_fields_of_a_key_tell_their_rules() {
+async fn key_form_fields_state_their_rules() {
     let (running, _) = Running::with_ada().await;
     let page = running.signed_in("ada").await.get(NEW).await;
     assert!(hint(&page, "name").contains(&KeyName::MAX.to_string()));

@@ -9,7 +9,7 @@ use crate::running::{LIST, Running};
 const SETTINGS: &str = "/organizations/acme/settings";
 
 #[tokio::test]
-async fn message_is_said_by_the_next_page_and_never_again() {
+async fn flash_message_appears_on_the_next_page_only() {
     let running = Running::behind_https().await;
     let browser = running.signed_in("ada").await;
     let answer = browser.post("/account/sessions/end-others", &[]).await;
@@ -29,7 +29,7 @@ async fn message_is_said_by_the_next_page_and_never_again() {
 }
 
 #[tokio::test]
-async fn message_waits_while_another_form_is_answered() {
+async fn flash_message_is_kept_while_another_form_is_answered() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     browser.post("/account/sessions/end-others", &[]).await;
@@ -43,7 +43,7 @@ async fn message_waits_while_another_form_is_answered() {
 }
 
 #[tokio::test]
-async fn no_link_can_claim_what_did_not_happen() {
+async fn forged_url_shows_no_flash_message() {
     let (running, ada) = Running::with_ada().await;
     let robots = project(&running, &ada, "Robots").await;
     let key = running
@@ -86,7 +86,7 @@ async fn no_link_can_claim_what_did_not_happen() {
 
 /// On a local installation, other programs on the same host can set cookies.
 #[tokio::test]
-async fn cookie_of_somebody_else_brings_no_words_and_no_names() {
+async fn forged_flash_cookie_shows_no_texts_or_names() {
     let (running, ada) = Running::with_ada().await;
     let grace = running
         .installation
@@ -117,7 +117,7 @@ async fn cookie_of_somebody_else_brings_no_words_and_no_names() {
 }
 
 #[tokio::test]
-async fn each_tab_says_what_its_own_form_did() {
+async fn each_form_shows_its_own_flash_message() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let sent = browser.post("/account/sessions/end-others", &[]).await;

@@ -43,7 +43,7 @@ fn assert_protected(path: &str, answer: &Answer) {
 }
 
 #[tokio::test]
-async fn an_address_with_a_secret_is_sent_on_to_nobody() {
+async fn url_with_a_secret_is_not_sent_as_referrer() {
     let (running, _) = Running::with_ada().await;
     for path in ["/join?token=0", "/setup?token=0"] {
         let answer = running.visitor().get(path).await;
@@ -52,7 +52,7 @@ async fn an_address_with_a_secret_is_sent_on_to_nobody() {
 }
 
 #[tokio::test]
-async fn every_page_redirect_and_error_carries_the_protecting_headers() {
+async fn every_response_has_the_security_headers() {
     let (running, _) = Running::with_ada().await;
     let visitor = running.visitor();
     let ada = running.signed_in("ada").await;
@@ -77,7 +77,7 @@ async fn every_page_redirect_and_error_carries_the_protecting_headers() {
 }
 
 #[tokio::test]
-async fn browsers_are_told_to_stay_with_https_where_people_use_it_and_only_there() {
+async fn hsts_is_sent_over_public_https_only() {
     let https = Running::behind_https().await.visitor().get("/sign-in").await;
     assert_eq!(https.header("strict-transport-security"), "max-age=31536000");
     let (local, _) = Running::with_ada().await;
@@ -86,7 +86,7 @@ async fn browsers_are_told_to_stay_with_https_where_people_use_it_and_only_there
 }
 
 #[tokio::test]
-async fn a_refusal_of_the_front_door_gets_the_same_page_and_policy() {
+async fn front_door_refusal_uses_console_page_and_policy() {
     let response = keyward_console::error_page(poem::http::StatusCode::SERVICE_UNAVAILABLE, "request-7");
     assert_eq!(response.status(), 503);
     let header = |name: &str| response.headers().get(name).map(|value| value.to_str().unwrap());

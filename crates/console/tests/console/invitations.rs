@@ -38,7 +38,7 @@ fn take_back_path(list: &Answer) -> String {
 }
 
 #[tokio::test]
-async fn the_answer_shows_the_link_once_and_says_when_it_expires() {
+async fn created_invitation_link_is_shown_once_with_its_expiry() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     let page = invite(&owner, " Grace <script> ", "member").await;
@@ -56,7 +56,7 @@ async fn the_answer_shows_the_link_once_and_says_when_it_expires() {
 }
 
 #[tokio::test]
-async fn a_form_that_is_sent_again_invites_nobody_else_and_shows_no_link() {
+async fn repeated_invitation_form_invites_once_and_shows_no_link() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     let nonce = owner.get(INVITE).await.field("nonce").to_owned();
@@ -89,7 +89,7 @@ async fn a_form_that_is_sent_again_invites_nobody_else_and_shows_no_link() {
 }
 
 #[tokio::test]
-async fn a_form_without_its_words_is_said_so_beside_the_field_and_invites_nobody() {
+async fn invitation_form_without_idempotency_key_shows_error_and_invites_nobody() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     let page = invite(&owner, " ", "owner").await;
@@ -101,7 +101,7 @@ async fn a_form_without_its_words_is_said_so_beside_the_field_and_invites_nobody
 }
 
 #[tokio::test]
-async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead() {
+async fn pending_invitation_is_listed_until_revoked_and_then_refused() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     let link = invitation(&owner, "Grace", "member").await;
@@ -132,7 +132,7 @@ async fn what_waits_is_listed_until_it_is_taken_back_and_then_its_link_is_dead()
 }
 
 #[tokio::test]
-async fn an_expired_invitation_is_marked() {
+async fn expired_invitation_is_marked() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     invitation(&owner, "Grace", "member").await;
@@ -153,7 +153,7 @@ async fn an_expired_invitation_is_marked() {
 }
 
 #[tokio::test]
-async fn an_invitation_that_was_used_cannot_be_taken_back() {
+async fn accepted_invitation_cannot_be_revoked() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     running
@@ -171,7 +171,7 @@ async fn an_invitation_that_was_used_cannot_be_taken_back() {
 }
 
 #[tokio::test]
-async fn many_invitations_come_page_by_page() {
+async fn pending_invitations_paginate() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
     for number in 0..51 {
@@ -189,7 +189,7 @@ async fn many_invitations_come_page_by_page() {
 
 /// S13, S18: whoever does not run the organization finds nothing there, and changes nothing.
 #[tokio::test]
-async fn only_owners_of_the_organization_invite_and_take_back() {
+async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     installation.member(&ada.organization, "grace", Role::Member);

@@ -40,7 +40,7 @@ async fn invited(role: &str) -> (Running, Browser, String) {
 }
 
 #[tokio::test]
-async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
+async fn newcomer_accepts_invitation_creates_account_and_is_signed_in() {
     let (running, owner, link) = invited("member").await;
     let browser = running.visitor();
     let page = browser.open(&link).await;
@@ -65,7 +65,7 @@ async fn somebody_new_sees_the_offer_makes_an_account_and_is_signed_in() {
 }
 
 #[tokio::test]
-async fn an_owner_can_be_invited() {
+async fn owner_role_can_be_offered() {
     let (running, _, link) = invited("owner").await;
     let browser = running.visitor();
     join_as_newcomer(&browser, &link, "grace").await;
@@ -73,7 +73,7 @@ async fn an_owner_can_be_invited() {
 }
 
 #[tokio::test]
-async fn errors_stand_beside_their_fields_and_what_was_typed_stays_but_the_password() {
+async fn invalid_join_form_shows_field_errors_and_preserves_nonsecret_input() {
     let (running, _, link) = invited("member").await;
     let fields = [
         ("token", token(&link)),
@@ -93,7 +93,7 @@ async fn errors_stand_beside_their_fields_and_what_was_typed_stays_but_the_passw
 }
 
 #[tokio::test]
-async fn a_taken_username_is_said_beside_its_field_and_uses_nothing_up() {
+async fn taken_username_shows_field_error_and_keeps_invitation_open() {
     let (running, _, link) = invited("member").await;
     let browser = running.visitor();
     let page = join_as_newcomer(&browser, &link, "ada").await;
@@ -104,7 +104,7 @@ async fn a_taken_username_is_said_beside_its_field_and_uses_nothing_up() {
 }
 
 #[tokio::test]
-async fn who_tries_many_usernames_is_told_to_wait() {
+async fn trying_many_usernames_is_throttled() {
     let (running, _, link) = invited("member").await;
     let browser = running.visitor();
     let mut page = join_as_newcomer(&browser, &link, "ada").await;
@@ -122,7 +122,7 @@ async fn who_tries_many_usernames_is_told_to_wait() {
 }
 
 #[tokio::test]
-async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
+async fn existing_user_signs_in_and_returns_to_join() {
     let (running, _, link) = invited("member").await;
     let other = running.installation.organization("Other");
     let grace = running.installation.member(&other, "grace", Role::Owner);
@@ -166,7 +166,7 @@ async fn who_has_an_account_signs_in_and_comes_back_to_join_as_themselves() {
 }
 
 #[tokio::test]
-async fn a_member_is_told_and_the_invitation_stays_for_somebody_else() {
+async fn invitation_opened_by_a_member_stays_open() {
     let (running, owner, link) = invited("member").await;
     for (answer, status) in [
         (owner.open(&link).await, 200),
@@ -182,7 +182,7 @@ async fn a_member_is_told_and_the_invitation_stays_for_somebody_else() {
 }
 
 #[tokio::test]
-async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() {
+async fn all_invalid_invitation_links_show_the_same_page() {
     let (running, owner, used) = invited("member").await;
     join_as_newcomer(&running.visitor(), &used, "grace").await;
     let taken_back = invitation(&owner, "Somebody", "member").await;
@@ -218,7 +218,7 @@ async fn links_that_are_used_expired_taken_back_damaged_or_made_up_look_alike() 
 }
 
 #[tokio::test]
-async fn who_was_removed_finds_links_from_before_dead_and_joins_with_a_later_one() {
+async fn removed_member_needs_an_invitation_made_after_removal() {
     let (running, owner, kept) = invited("owner").await;
     let clock = running.installation.builder.clock.clone();
     let used = invitation(&owner, "Grace", "member").await;
@@ -248,7 +248,7 @@ async fn who_was_removed_finds_links_from_before_dead_and_joins_with_a_later_one
 }
 
 #[tokio::test]
-async fn of_many_who_open_one_link_exactly_one_joins() {
+async fn concurrent_use_of_one_invitation_admits_one_user() {
     let (running, _, link) = invited("member").await;
     let mut joining = JoinSet::new();
     for number in 0..8 {
@@ -272,7 +272,7 @@ async fn of_many_who_open_one_link_exactly_one_joins() {
 }
 
 #[tokio::test]
-async fn who_was_signed_out_meanwhile_is_told_that_they_have_not_joined() {
+async fn signed_out_user_is_told_that_joining_failed() {
     let (running, _, link) = invited("member").await;
     let page = join_as_user(&running.visitor(), &link, "grace").await;
     assert_eq!(page.status, 403);
@@ -280,7 +280,7 @@ async fn who_was_signed_out_meanwhile_is_told_that_they_have_not_joined() {
 }
 
 #[tokio::test]
-async fn no_address_after_a_form_carries_the_secret() {
+async fn no_redirect_after_a_form_contains_the_secret() {
     let (running, _, link) = invited("member").await;
     let browser = running.visitor();
     for answer in [
@@ -293,7 +293,7 @@ async fn no_address_after_a_form_carries_the_secret() {
 }
 
 #[tokio::test]
-async fn another_site_cannot_make_anybody_join() {
+async fn cross_site_form_cannot_join() {
     let (running, _, link) = invited("member").await;
     let other = running.installation.organization("Other");
     running.installation.member(&other, "grace", Role::Member);
@@ -309,7 +309,7 @@ async fn another_site_cannot_make_anybody_join() {
 
 /// The page was opened as one user, and in another tab the browser has become somebody else's.
 #[tokio::test]
-async fn a_page_that_offers_to_join_as_somebody_joins_as_nobody_else() {
+async fn join_form_offered_to_one_user_joins_no_other() {
     let (running, owner, link) = invited("member").await;
     let other = running.installation.organization("Other");
     running.installation.member(&other, "dan", Role::Member);
@@ -328,7 +328,7 @@ async fn a_page_that_offers_to_join_as_somebody_joins_as_nobody_else() {
 }
 
 #[tokio::test]
-async fn who_is_signed_in_and_opens_a_dead_link_is_told_what_to_do_and_not_to_sign_in() {
+async fn invalid_link_while_signed_in_shows_advice_without_sign_in() {
     let (running, _, link) = invited("member").await;
     let grace = running.visitor();
     join_as_newcomer(&grace, &link, "grace").await;
@@ -343,7 +343,7 @@ async fn who_is_signed_in_and_opens_a_dead_link_is_told_what_to_do_and_not_to_si
 }
 
 #[tokio::test]
-async fn the_way_through_sign_in_says_what_for() {
+async fn sign_in_for_an_invitation_states_its_purpose() {
     let (running, _, link) = invited("member").await;
     let visitor = running.visitor();
     let page = visitor.open(&link).await;
@@ -353,7 +353,7 @@ async fn the_way_through_sign_in_says_what_for() {
 }
 
 #[tokio::test]
-async fn invitations_secret_leaves_the_address_with_the_first_request() {
+async fn invitation_secret_is_removed_from_url_at_first_request() {
     let (running, _, link) = invited("member").await;
     let visitor = running.visitor();
     let answer = visitor.get(&link).await;

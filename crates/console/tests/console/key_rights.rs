@@ -52,7 +52,7 @@ fn checked(page: &Answer) -> &'static str {
 }
 
 #[tokio::test]
-async fn whoever_creates_a_key_chooses_whether_it_may_manage_keys() {
+async fn key_form_chooses_the_right_to_manage_keys() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for (chosen, expected) in [(Some("yes"), true), (Some("no"), false), (None, true)] {
@@ -68,7 +68,7 @@ async fn whoever_creates_a_key_chooses_whether_it_may_manage_keys() {
 }
 
 #[tokio::test]
-async fn the_form_begins_with_the_organizations_choice_and_keeps_the_viewers() {
+async fn key_form_defaults_to_organization_choice_and_preserves_the_input() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     assert_eq!(checked(&browser.get(NEW).await), "yes");
@@ -86,7 +86,7 @@ async fn the_form_begins_with_the_organizations_choice_and_keeps_the_viewers() {
 }
 
 #[tokio::test]
-async fn an_owner_chooses_for_new_keys_on_the_general_page() {
+async fn owner_sets_the_default_key_right_on_the_general_page() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     assert_eq!(checked(&browser.get(GENERAL).await), "yes");
@@ -118,7 +118,7 @@ async fn an_owner_chooses_for_new_keys_on_the_general_page() {
 }
 
 #[tokio::test]
-async fn a_member_reads_the_choice_and_cannot_change_it() {
+async fn member_sees_the_default_key_right_but_cannot_change_it() {
     let (running, ada) = Running::with_ada().await;
     running
         .installation
@@ -141,7 +141,7 @@ async fn a_member_reads_the_choice_and_cannot_change_it() {
 }
 
 #[tokio::test]
-async fn every_page_about_a_key_tells_whether_it_may_manage_keys() {
+async fn every_key_page_shows_the_right_to_manage_keys() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let installation = &running.installation;
@@ -182,7 +182,7 @@ async fn every_page_about_a_key_tells_whether_it_may_manage_keys() {
 }
 
 #[tokio::test]
-async fn the_audit_log_tells_what_a_new_key_may_do_and_what_was_chosen() {
+async fn audit_log_shows_key_rights_and_default_changes() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     running.installation.issue(&ada.as_holder(), "Manager").await;

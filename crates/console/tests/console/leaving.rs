@@ -21,7 +21,7 @@ async fn grace() -> (Running, Browser, Member) {
 }
 
 #[tokio::test]
-async fn who_leaves_sees_what_stops_and_loses_keys_and_pages_at_once() {
+async fn leaving_shows_consequences_and_ends_keys_and_access_immediately() {
     let (running, browser, grace) = grace().await;
     let key = running.installation.issue(&grace.as_holder(), "Laptop").await;
     assert!(browser.get(GENERAL).await.shows(&format!("href=\"{LEAVE}\"")));
@@ -45,7 +45,7 @@ async fn who_leaves_sees_what_stops_and_loses_keys_and_pages_at_once() {
 }
 
 #[tokio::test]
-async fn other_organizations_go_on() {
+async fn leaving_one_organization_keeps_the_others() {
     let (running, browser, grace) = grace().await;
     let installation = &running.installation;
     let other = installation.organization("Other");
@@ -74,7 +74,7 @@ async fn other_organizations_go_on() {
 }
 
 #[tokio::test]
-async fn of_many_projects_that_are_left_some_are_named_and_all_are_counted() {
+async fn leaving_page_names_some_projects_and_counts_all() {
     let (running, browser, grace) = grace().await;
     let authority = Authority::of_administrator(grace.organization.id);
     let projects = running.installation.projects();
@@ -109,7 +109,7 @@ async fn of_many_projects_that_are_left_some_are_named_and_all_are_counted() {
 }
 
 #[tokio::test]
-async fn without_the_tick_nobody_leaves() {
+async fn leaving_without_confirmation_is_refused() {
     let (_running, browser, _) = grace().await;
     let page = browser.post(LEAVE, &[]).await;
     assert!(page.status == 422 && page.shows("Check the box to leave. Nothing was changed."));
@@ -117,7 +117,7 @@ async fn without_the_tick_nobody_leaves() {
 }
 
 #[tokio::test]
-async fn the_last_owner_is_told_beforehand_why_not_and_what_to_do() {
+async fn last_owner_sees_why_leaving_is_impossible() {
     let (running, _, _) = grace().await;
     let owner = running.signed_in("ada").await;
     let general = owner.get("/organizations/acme/settings/general").await;
@@ -142,7 +142,7 @@ async fn the_last_owner_is_told_beforehand_why_not_and_what_to_do() {
 }
 
 #[tokio::test]
-async fn an_owner_leaves_if_another_stays() {
+async fn owner_can_leave_while_another_owner_remains() {
     let (running, _, grace) = grace().await;
     running
         .installation
@@ -154,7 +154,7 @@ async fn an_owner_leaves_if_another_stays() {
 }
 
 #[tokio::test]
-async fn of_many_own_keys_the_50_used_last_are_shown_with_a_link_to_all() {
+async fn leaving_page_lists_50_recently_used_keys_and_links_all() {
     let (running, browser, grace) = grace().await;
     for number in 0..60 {
         running

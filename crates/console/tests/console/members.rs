@@ -42,7 +42,7 @@ async fn ada_and_grace() -> (Running, Browser, Member, Member) {
 }
 
 #[tokio::test]
-async fn owners_see_who_belongs_with_role_keys_and_projects() {
+async fn owner_sees_members_with_role_keys_and_projects() {
     let (running, browser, _, grace) = ada_and_grace().await;
     running.installation.issue(&grace.as_holder(), "Laptop").await;
     let page = browser.get(MEMBERS).await;
@@ -57,7 +57,7 @@ async fn owners_see_who_belongs_with_role_keys_and_projects() {
 }
 
 #[tokio::test]
-async fn members_are_found_by_name_and_come_page_by_page() {
+async fn members_are_searched_by_name_and_paginated() {
     let (running, browser, ada, _) = ada_and_grace().await;
     for number in 0..60 {
         running.installation.builder.clock.advance(TimeDelta::seconds(1));
@@ -80,7 +80,7 @@ async fn members_are_found_by_name_and_come_page_by_page() {
 
 /// S13, S14, S18: for a member, an owner of another organization, a former owner and nobody alike.
 #[tokio::test]
-async fn only_owners_of_the_organization_see_and_change_its_members() {
+async fn only_owners_of_the_organization_manage_members() {
     let (running, _, ada, grace) = ada_and_grace().await;
     let installation = &running.installation;
     let other = installation.organization("Other");
@@ -140,7 +140,7 @@ async fn only_owners_of_the_organization_see_and_change_its_members() {
 }
 
 #[tokio::test]
-async fn the_invitations_of_an_owner_are_taken_back_with_the_role_and_told_before() {
+async fn demotion_warns_of_and_revokes_the_owners_invitations() {
     let (running, browser, _, grace) = ada_and_grace().await;
     browser
         .post(&role_path(&grace), &[("role", "owner"), ("confirm", "yes")])

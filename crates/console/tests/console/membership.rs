@@ -4,7 +4,7 @@ use keyward_domain::membership::Role;
 use crate::running::{LIST, NEW, Running};
 
 #[tokio::test]
-async fn an_organization_one_does_not_belong_to_looks_like_one_that_does_not_exist() {
+async fn foreign_organization_looks_like_an_unknown_one() {
     let (running, _) = Running::with_ada().await;
     let other = running.installation.organization("Other");
     running.installation.member(&other, "grace", Role::Owner);
@@ -28,7 +28,7 @@ async fn an_organization_one_does_not_belong_to_looks_like_one_that_does_not_exi
 }
 
 #[tokio::test]
-async fn a_shortened_address_leads_to_the_keys() {
+async fn organization_url_without_page_redirects_to_keys() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for path in ["/organizations/acme", "/organizations/acme/settings"] {
@@ -40,7 +40,7 @@ async fn a_shortened_address_leads_to_the_keys() {
 }
 
 #[tokio::test]
-async fn an_ended_membership_ends_its_organizations_pages_at_once_and_nothing_else() {
+async fn ended_membership_immediately_closes_only_its_organizations_pages() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let other = installation.organization("Other");
@@ -70,7 +70,7 @@ async fn an_ended_membership_ends_its_organizations_pages_at_once_and_nothing_el
 }
 
 #[tokio::test]
-async fn who_belongs_nowhere_is_told_so_and_can_sign_out() {
+async fn user_without_organization_sees_explanation_and_can_sign_out() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let now = running.installation.builder.clock.now();
@@ -81,7 +81,7 @@ async fn who_belongs_nowhere_is_told_so_and_can_sign_out() {
 }
 
 #[tokio::test]
-async fn who_belongs_to_several_organizations_can_switch() {
+async fn user_in_several_organizations_can_switch() {
     let (running, ada) = Running::with_ada().await;
     let other = running.installation.organization("Other");
     let second = running

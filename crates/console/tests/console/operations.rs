@@ -5,7 +5,7 @@ use std::fmt::Write;
 use keyward_console::operations;
 
 #[test]
-fn list_of_operations_is_what_the_console_serves() {
+fn operation_list_equals_the_served_console_routes() {
     let mut served = String::new();
     for (method, path) in operations() {
         writeln!(served, "{method} {path}").unwrap();

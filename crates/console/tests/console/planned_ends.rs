@@ -68,7 +68,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn lists_show_a_key_as_valid_until_its_planned_end() {
+async fn key_is_listed_in_console_as_valid_until_planned_end() {
     let scene = Scene::new().await;
     for (moment, has_come) in scene.around_the_end() {
         scene.wait_until(moment);
@@ -83,7 +83,7 @@ async fn lists_show_a_key_as_valid_until_its_planned_end() {
 }
 
 #[tokio::test]
-async fn a_key_can_be_edited_and_revoked_until_its_planned_end() {
+async fn key_is_editable_and_revocable_until_its_planned_end() {
     let scene = Scene::new().await;
     for (moment, has_come) in scene.around_the_end() {
         scene.wait_until(moment);
@@ -104,7 +104,7 @@ async fn a_key_can_be_edited_and_revoked_until_its_planned_end() {
 }
 
 #[tokio::test]
-async fn a_member_is_here_until_the_planned_end() {
+async fn member_has_access_until_the_planned_end() {
     let scene = Scene::new().await;
     let bobs = scene.running.signed_in("bob").await;
     let page = format!("{MEMBERS}/{}", scene.bob.membership.id);
@@ -121,7 +121,7 @@ async fn a_member_is_here_until_the_planned_end() {
 }
 
 #[tokio::test]
-async fn what_stops_when_a_member_leaves_has_not_ended_before() {
+async fn leaving_preview_omits_keys_past_their_planned_end() {
     let scene = Scene::new().await;
     for (moment, keys) in [(scene.end - MILLISECOND, "2 keys"), (scene.end, "1 key")] {
         scene.wait_until(moment);
@@ -139,7 +139,7 @@ async fn what_stops_when_a_member_leaves_has_not_ended_before() {
 
 /// However far the clock goes while a page is made.
 #[tokio::test]
-async fn a_page_asks_about_one_moment() {
+async fn page_evaluates_all_keys_at_one_time() {
     let scene = Scene::new().await;
     let clock = &scene.running.installation.builder.clock;
     for before in 0..20 {

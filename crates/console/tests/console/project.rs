@@ -42,7 +42,7 @@ fn id(member: &Member) -> String {
 }
 
 #[tokio::test]
-async fn renaming_changes_the_name_and_says_so() {
+async fn renaming_a_project_shows_notice() {
     let (_running, browser, _, _, robots) = robots().await;
     let page = browser.get(&path(&robots, "")).await;
     assert!(page.shows("<h1><bdi>Robots</bdi></h1>") && page.shows(&robots.id.to_string()));
@@ -53,7 +53,7 @@ async fn renaming_changes_the_name_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_name_that_cannot_be_is_explained_and_the_project_keeps_its_own() {
+async fn invalid_project_name_shows_error_and_keeps_the_old_name() {
     let (_running, browser, _, _, robots) = robots().await;
     let page = browser.post(&path(&robots, ""), &[("name", " ")]).await;
     assert_eq!(page.status, 422);
@@ -62,7 +62,7 @@ async fn a_name_that_cannot_be_is_explained_and_the_project_keeps_its_own() {
 }
 
 #[tokio::test]
-async fn archiving_says_what_stops_and_needs_a_deliberate_act() {
+async fn archiving_explains_consequences_and_requires_confirmation() {
     let (running, browser, ada, grace, robots) = robots().await;
     put_in(&running, &ada, &robots, &grace).await;
     let key = running.installation.issue(&grace.as_holder(), "Grace's").await;
@@ -92,7 +92,7 @@ async fn archiving_says_what_stops_and_needs_a_deliberate_act() {
 }
 
 #[tokio::test]
-async fn restoring_brings_a_project_back_with_its_members() {
+async fn restoring_a_project_restores_its_members() {
     let (running, browser, ada, grace, robots) = robots().await;
     put_in(&running, &ada, &robots, &grace).await;
     let key = running.installation.issue(&grace.as_holder(), "Grace's").await;
@@ -105,7 +105,7 @@ async fn restoring_brings_a_project_back_with_its_members() {
 }
 
 #[tokio::test]
-async fn changing_twice_is_no_mistake_and_leaves_one_event() {
+async fn repeated_project_change_succeeds_with_one_event() {
     let (running, browser, _, grace, robots) = robots().await;
     let grace = id(&grace);
     for (page, fields) in [
@@ -125,7 +125,7 @@ async fn changing_twice_is_no_mistake_and_leaves_one_event() {
 }
 
 #[tokio::test]
-async fn members_of_the_organization_are_searched_and_added_one_after_the_other() {
+async fn members_are_searched_and_added_to_a_project_individually() {
     let (running, browser, ada, grace, robots) = robots().await;
     let installation = &running.installation;
     let other = installation.organization("Other");
@@ -157,7 +157,7 @@ async fn members_of_the_organization_are_searched_and_added_one_after_the_other(
 }
 
 #[tokio::test]
-async fn who_is_removed_from_a_project_stays_in_the_organization_and_reaches_it_no_more() {
+async fn member_removed_from_project_stays_member_without_reaching_the_project() {
     let (running, browser, ada, grace, robots) = robots().await;
     put_in(&running, &ada, &robots, &grace).await;
     let key = running.installation.issue(&grace.as_holder(), "Grace's").await;
@@ -196,7 +196,7 @@ async fn who_is_removed_from_a_project_stays_in_the_organization_and_reaches_it_
 
 /// Running an organization is no membership of its projects.
 #[tokio::test]
-async fn an_owner_outside_a_project_is_told_that_their_keys_do_not_reach_it() {
+async fn owner_outside_a_project_sees_that_keys_cannot_reach() {
     let (running, browser, ada, _, robots) = robots().await;
     let key = running.installation.issue(&ada.as_holder(), "Ada's").await;
     let page = browser.get(&path(&robots, "")).await;
@@ -214,7 +214,7 @@ async fn an_owner_outside_a_project_is_told_that_their_keys_do_not_reach_it() {
 }
 
 #[tokio::test]
-async fn hundreds_of_members_page_through_and_are_known_to_be_in_the_project() {
+async fn hundreds_of_project_members_paginate_and_are_not_offered_again() {
     const COUNT: usize = 130;
     let (running, browser, ada, _, robots) = robots().await;
     for number in 0..COUNT {
@@ -249,7 +249,7 @@ async fn hundreds_of_members_page_through_and_are_known_to_be_in_the_project() {
 }
 
 #[tokio::test]
-async fn projects_and_members_of_another_organization_are_unknown_here() {
+async fn foreign_projects_and_members_are_not_found() {
     let (running, browser, _, grace, robots) = robots().await;
     let installation = &running.installation;
     let other = installation.organization("Other");
@@ -285,7 +285,7 @@ async fn projects_and_members_of_another_organization_are_unknown_here() {
 }
 
 #[tokio::test]
-async fn names_run_in_their_own_direction() {
+async fn names_are_rendered_in_their_own_direction() {
     let (running, ada) = Running::with_ada().await;
     let name = "مرصد الخليج";
     let project = project(&running, &ada, name).await;

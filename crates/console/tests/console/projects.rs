@@ -54,7 +54,7 @@ fn names(list: &Answer) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn who_has_no_project_learns_what_one_is_and_where_to_begin() {
+async fn empty_project_list_explains_projects_and_links_to_creation() {
     let (running, ada) = Running::with_ada().await;
     running
         .installation
@@ -70,7 +70,7 @@ async fn who_has_no_project_learns_what_one_is_and_where_to_begin() {
 }
 
 #[tokio::test]
-async fn an_owner_sees_all_projects_of_the_organization_with_the_number_of_their_members() {
+async fn owner_sees_all_projects_with_member_counts() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
@@ -96,7 +96,7 @@ async fn an_owner_sees_all_projects_of_the_organization_with_the_number_of_their
 }
 
 #[tokio::test]
-async fn search_and_status_narrow_the_list_and_keep_each_other() {
+async fn search_and_status_narrow_the_list_and_preserve_each_other() {
     let (running, ada) = Running::with_ada().await;
     for name in ["Warehouse robots", "Nightly export"] {
         project(&running, &ada, name).await;
@@ -128,7 +128,7 @@ async fn search_and_status_narrow_the_list_and_keep_each_other() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_searched_for_leaves_every_address_that_can_be_searched() {
+async fn searched_token_is_removed_from_every_searchable_url() {
     let (running, ada) = Running::with_ada().await;
     let project = project(&running, &ada, "Bridges").await;
     let add_members = format!("{PROJECTS}/{}/add-members", project.id);
@@ -156,7 +156,7 @@ async fn token_in_the_path_of_another_host_redirects_nowhere() {
 }
 
 #[tokio::test]
-async fn thousands_of_projects_page_through_to_the_last() {
+async fn thousands_of_projects_paginate_to_the_end() {
     const COUNT: usize = 1_234;
     const PER_PAGE: usize = 50;
     let (running, ada) = Running::with_ada().await;
@@ -179,7 +179,7 @@ async fn thousands_of_projects_page_through_to_the_last() {
 }
 
 #[tokio::test]
-async fn a_member_sees_what_their_keys_reach_and_nothing_to_change_it() {
+async fn member_sees_reachable_projects_without_controls() {
     let (running, ada) = Running::with_ada().await;
     let grace = running
         .installation
@@ -205,7 +205,7 @@ async fn a_member_sees_what_their_keys_reach_and_nothing_to_change_it() {
 }
 
 #[tokio::test]
-async fn creating_a_project_leads_to_its_page_which_says_so() {
+async fn creating_a_project_opens_its_page_with_notice() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let form = browser.get(NEW_PROJECT).await;
@@ -223,7 +223,7 @@ async fn creating_a_project_leads_to_its_page_which_says_so() {
 }
 
 #[tokio::test]
-async fn a_name_that_cannot_be_is_explained_beside_its_field_and_kept() {
+async fn invalid_project_name_shows_field_error_and_preserves_input() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for (name, error) in [
@@ -244,7 +244,7 @@ async fn a_name_that_cannot_be_is_explained_beside_its_field_and_kept() {
 }
 
 #[tokio::test]
-async fn an_address_that_was_mistyped_says_so() {
+async fn mistyped_query_shows_an_explanation() {
     let (running, ada) = Running::with_ada().await;
     running
         .installation
@@ -260,7 +260,7 @@ async fn an_address_that_was_mistyped_says_so() {
 
 /// Members and strangers cannot tell an owner's pages from pages that do not exist.
 #[tokio::test]
-async fn an_owners_pages_do_not_exist_for_anybody_else() {
+async fn owner_pages_are_not_found_for_non_owners() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
@@ -299,7 +299,7 @@ async fn an_owners_pages_do_not_exist_for_anybody_else() {
 }
 
 #[tokio::test]
-async fn forms_of_other_sites_change_no_project() {
+async fn cross_site_form_changes_no_project() {
     let (running, ada) = Running::with_ada().await;
     let robots = project(&running, &ada, "Robots").await;
     let browser = running.signed_in("ada").await;
@@ -320,7 +320,7 @@ async fn forms_of_other_sites_change_no_project() {
 
 /// Their role ended while the form was on its way.
 #[tokio::test]
-async fn who_runs_the_organization_no_longer_creates_nothing() {
+async fn former_owner_creates_no_project() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let mary = installation.member(&ada.organization, "mary", Role::Owner);
@@ -347,7 +347,7 @@ async fn who_runs_the_organization_no_longer_creates_nothing() {
 }
 
 #[tokio::test]
-async fn script_in_a_name_stays_text() {
+async fn html_in_project_name_is_escaped() {
     let (running, ada) = Running::with_ada().await;
     let script = "<script>alert(1)</script>\"'&";
     let robots = project(&running, &ada, script).await;

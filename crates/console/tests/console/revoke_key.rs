@@ -33,7 +33,7 @@ async fn ada_with_key_tree() -> (Running, Browser, [IssuedKey; 3]) {
 }
 
 #[tokio::test]
-async fn the_page_names_the_key_what_stops_and_the_valid_keys_made_from_it() {
+async fn revocation_page_names_key_consequences_and_valid_descendants() {
     let (_running, browser, [parent, child, grandchild]) = ada_with_key_tree().await;
     let page = browser.get(&revoke_path(&parent.key)).await;
     assert_eq!(page.status, 200);
@@ -47,7 +47,7 @@ async fn the_page_names_the_key_what_stops_and_the_valid_keys_made_from_it() {
 }
 
 #[tokio::test]
-async fn revoking_ends_the_key_and_leaves_those_made_from_it_alone_unless_asked() {
+async fn revoking_keeps_descendants_unless_requested() {
     let (running, browser, [parent, child, grandchild]) = ada_with_key_tree().await;
     let answer = browser
         .post(&revoke_path(&parent.key), &[("confirm", "yes")])
@@ -68,7 +68,7 @@ async fn revoking_ends_the_key_and_leaves_those_made_from_it_alone_unless_asked(
 }
 
 #[tokio::test]
-async fn revoking_takes_those_made_from_it_along_if_asked() {
+async fn revoking_includes_descendants_when_requested() {
     let (running, browser, key_tree) = ada_with_key_tree().await;
     let fields = [("descendants", "revoke"), ("confirm", "yes")];
     let answer = browser.post(&revoke_path(&key_tree[0].key), &fields).await;
@@ -83,7 +83,7 @@ async fn revoking_takes_those_made_from_it_along_if_asked() {
 }
 
 #[tokio::test]
-async fn keys_made_from_a_revoked_key_can_still_be_revoked_together() {
+async fn descendants_of_a_revoked_key_can_be_revoked_together() {
     let (running, browser, [parent, child, grandchild]) = ada_with_key_tree().await;
     let path = revoke_path(&parent.key);
     browser.post(&path, &[("confirm", "yes")]).await;
@@ -95,7 +95,7 @@ async fn keys_made_from_a_revoked_key_can_still_be_revoked_together() {
 }
 
 #[tokio::test]
-async fn without_the_tick_nothing_is_revoked_and_the_choice_is_kept() {
+async fn unconfirmed_revocation_revokes_nothing_and_preserves_the_choice() {
     let (running, browser, key_tree) = ada_with_key_tree().await;
     let page = browser
         .post(&revoke_path(&key_tree[0].key), &[("descendants", "revoke")])
@@ -106,7 +106,7 @@ async fn without_the_tick_nothing_is_revoked_and_the_choice_is_kept() {
 }
 
 #[tokio::test]
-async fn revoking_twice_is_no_mistake_and_leaves_one_event() {
+async fn repeated_revocation_succeeds_with_one_event() {
     let (running, browser, [_, _, leaf]) = ada_with_key_tree().await;
     let path = revoke_path(&leaf.key);
     browser.post(&path, &[("confirm", "yes")]).await;
@@ -125,7 +125,7 @@ async fn revoking_twice_is_no_mistake_and_leaves_one_event() {
 }
 
 #[tokio::test]
-async fn another_members_key_is_as_unknown_as_one_that_never_was_and_stays_untouched() {
+async fn revoking_another_members_key_is_not_found_and_changes_nothing() {
     let (running, ada) = Running::with_ada().await;
     let grace = running
         .installation
@@ -160,7 +160,7 @@ async fn another_members_key_is_as_unknown_as_one_that_never_was_and_stays_untou
 }
 
 #[tokio::test]
-async fn revoking_leads_back_to_the_list_as_it_was() {
+async fn revoking_returns_to_the_same_list() {
     let (_, browser, [parent, ..]) = ada_with_key_tree().await;
     let query = "status=all&search=parent";
     let list = browser.get(&format!("{LIST}?{query}")).await;

@@ -22,7 +22,7 @@ async fn sign_in(running: &Running, headers: &[(&str, &str)]) -> Answer {
 }
 
 #[tokio::test]
-async fn forms_are_believed_from_this_origin_and_from_nowhere_else() {
+async fn form_is_accepted_from_its_own_origin_only() {
     let (running, _) = Running::with_ada().await;
     let ours = running.public_url.as_str();
     let localhost = format!("http://localhost:{}", running.port);
@@ -60,7 +60,7 @@ async fn forms_are_believed_from_this_origin_and_from_nowhere_else() {
 }
 
 #[tokio::test]
-async fn behind_https_only_the_public_url_is_this_origin() {
+async fn public_https_url_is_the_only_accepted_origin() {
     let running = Running::behind_https().await;
     let local = format!("http://127.0.0.1:{}", running.port);
     assert_eq!(
@@ -83,7 +83,7 @@ async fn behind_https_only_the_public_url_is_this_origin() {
 }
 
 #[tokio::test]
-async fn a_forged_form_changes_nothing_for_who_is_signed_in() {
+async fn forged_form_changes_nothing_for_a_signed_in_user() {
     let (running, ada) = Running::with_ada().await;
     let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
     let browser = running.signed_in("ada").await;
@@ -102,7 +102,7 @@ async fn a_forged_form_changes_nothing_for_who_is_signed_in() {
 }
 
 #[tokio::test]
-async fn no_get_changes_anything() {
+async fn get_request_changes_nothing() {
     let (running, ada) = Running::with_ada().await;
     let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
     let browser = running.signed_in("ada").await;

@@ -16,7 +16,7 @@ fn attributes(set_cookie: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_cookie_is_bound_to_the_host_on_https_and_plain_on_a_local_installation() {
+async fn session_cookie_has_host_prefix_over_https_but_not_locally() {
     let https = Running::behind_https().await;
     let answer = https.visitor().post("/sign-in", &CREDENTIALS).await;
     assert_eq!(
@@ -32,7 +32,7 @@ async fn the_cookie_is_bound_to_the_host_on_https_and_plain_on_a_local_installat
 }
 
 #[tokio::test]
-async fn signing_out_ends_the_session_here_and_on_the_server() {
+async fn sign_out_ends_the_session_in_browser_and_on_server() {
     let running = Running::behind_https().await;
     let browser = running.signed_in("ada").await;
     let stolen = browser.second_tab();
@@ -45,7 +45,7 @@ async fn signing_out_ends_the_session_here_and_on_the_server() {
 }
 
 #[tokio::test]
-async fn signing_out_twice_is_no_mistake() {
+async fn repeated_sign_out_succeeds() {
     let (running, _) = Running::with_ada().await;
     let visitor = running.visitor();
     let answer = visitor.post("/sign-out", &[]).await;
@@ -54,7 +54,7 @@ async fn signing_out_twice_is_no_mistake() {
 }
 
 #[tokio::test]
-async fn each_sign_in_starts_a_new_session_and_ends_the_one_before() {
+async fn sign_in_replaces_the_browsers_previous_session() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let before = browser.second_tab();
@@ -65,7 +65,7 @@ async fn each_sign_in_starts_a_new_session_and_ends_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_session_planted_by_a_stranger_is_not_taken_over() {
+async fn session_planted_by_an_attacker_is_not_adopted() {
     let (running, _) = Running::with_ada().await;
     let browser = running.visitor();
     let planted = format!("session={}", "0".repeat(64));
@@ -77,7 +77,7 @@ async fn a_session_planted_by_a_stranger_is_not_taken_over() {
 }
 
 #[tokio::test]
-async fn an_ended_session_leads_to_sign_in_and_from_there_back() {
+async fn expired_session_redirects_to_sign_in_and_back() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     running.installation.builder.clock.advance(TimeDelta::hours(13));
@@ -99,7 +99,7 @@ async fn an_ended_session_leads_to_sign_in_and_from_there_back() {
 }
 
 #[tokio::test]
-async fn a_session_ends_after_fourteen_days_even_if_it_is_used() {
+async fn session_ends_after_14_days_despite_use() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for _ in 0..27 {
@@ -116,7 +116,7 @@ async fn a_session_ends_after_fourteen_days_even_if_it_is_used() {
 }
 
 #[tokio::test]
-async fn a_reset_password_ends_every_session() {
+async fn password_reset_ends_every_session() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let password = Password::attempt("another fifteen characters");
@@ -129,7 +129,7 @@ async fn a_reset_password_ends_every_session() {
 }
 
 #[tokio::test]
-async fn a_form_sent_after_the_session_ended_is_said_to_be_unsaved() {
+async fn form_sent_after_session_end_is_reported_as_unsaved() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let new = format!("{LIST}/new");
@@ -143,7 +143,7 @@ async fn a_form_sent_after_the_session_ended_is_said_to_be_unsaved() {
 }
 
 #[tokio::test]
-async fn an_api_key_never_opens_the_console() {
+async fn api_key_does_not_authenticate_the_console() {
     let (running, ada) = Running::with_ada().await;
     let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
     let token = issued.token.expose();
@@ -158,7 +158,7 @@ async fn an_api_key_never_opens_the_console() {
 
 /// Whoever stole a session could otherwise begin a form with it and finish it after the session's end.
 #[tokio::test]
-async fn a_session_that_ends_while_its_form_is_on_the_way_changes_no_key() {
+async fn session_ending_while_its_form_arrives_changes_no_key() {
     let (running, ada) = Running::with_ada().await;
     let key = running.installation.issue(&ada.as_holder(), "kept").await.key;
     let revoke = format!("{LIST}/{}/revoke", key.id);

@@ -31,7 +31,7 @@ async fn complete(browser: &Browser, token: &str) -> crate::browser::Answer {
 }
 
 #[tokio::test]
-async fn before_the_first_run_every_way_leads_to_the_hint() {
+async fn every_page_before_setup_redirects_to_the_setup_hint() {
     let running = Running::new().await;
     let browser = running.visitor();
     let home = browser.get("/").await;
@@ -41,7 +41,7 @@ async fn before_the_first_run_every_way_leads_to_the_hint() {
 }
 
 #[tokio::test]
-async fn the_link_makes_the_first_owner_and_signs_them_in() {
+async fn setup_link_creates_the_first_owner_and_signs_in() {
     let running = Running::new().await;
     let browser = running.visitor();
     let (path, token) = link(&running).await;
@@ -66,7 +66,7 @@ async fn the_link_makes_the_first_owner_and_signs_them_in() {
 }
 
 #[tokio::test]
-async fn the_longest_names_and_password_fit_into_the_forms() {
+async fn longest_names_and_password_fit_the_forms() {
     let running = Running::new().await;
     let browser = running.visitor();
     // Each syllable is one character when composed, and nine bytes as it comes.
@@ -103,7 +103,7 @@ async fn the_longest_names_and_password_fit_into_the_forms() {
 }
 
 #[tokio::test]
-async fn a_link_works_once() {
+async fn link_works_once() {
     let running = Running::new().await;
     let (path, token) = link(&running).await;
     complete(&running.visitor(), &token).await;
@@ -116,7 +116,7 @@ async fn a_link_works_once() {
 }
 
 #[tokio::test]
-async fn an_expired_replaced_unknown_or_damaged_link_says_how_to_get_another() {
+async fn invalid_setup_link_explains_how_to_get_another() {
     let running = Running::new().await;
     let browser = running.visitor();
     let (replaced, replaced_token) = link(&running).await;
@@ -145,7 +145,7 @@ async fn an_expired_replaced_unknown_or_damaged_link_says_how_to_get_another() {
 }
 
 #[tokio::test]
-async fn all_errors_come_at_once_beside_their_fields_with_what_was_typed_but_the_password() {
+async fn invalid_setup_form_shows_all_errors_and_preserves_nonsecret_input() {
     let running = Running::new().await;
     let (_, token) = link(&running).await;
     let fields = [
@@ -179,7 +179,7 @@ async fn all_errors_come_at_once_beside_their_fields_with_what_was_typed_but_the
 }
 
 #[tokio::test]
-async fn a_password_made_from_what_is_typed_beside_it_is_refused() {
+async fn password_derived_from_other_setup_fields_is_rejected() {
     let running = Running::new().await;
     let (_, token) = link(&running).await;
     for password in [
@@ -203,7 +203,7 @@ async fn a_password_made_from_what_is_typed_beside_it_is_refused() {
 }
 
 #[tokio::test]
-async fn setup_links_secret_leaves_the_address_with_the_first_request() {
+async fn setup_secret_is_removed_from_url_at_first_request() {
     let running = Running::new().await;
     let browser = running.visitor();
     let (path, token) = link(&running).await;

@@ -6,7 +6,7 @@ use crate::running::{LIST, Running};
 const CREDENTIALS: [(&str, &str); 2] = [("username", "ada"), ("password", TestInstallation::PASSWORD)];
 
 #[tokio::test]
-async fn home_leads_through_sign_in_to_the_keys() {
+async fn home_redirects_through_sign_in_to_keys() {
     let (running, _) = Running::with_ada().await;
     let browser = running.visitor();
     assert_eq!(browser.get("/").await.location(), "/sign-in");
@@ -17,7 +17,7 @@ async fn home_leads_through_sign_in_to_the_keys() {
 }
 
 #[tokio::test]
-async fn who_is_signed_in_is_led_on_from_the_sign_in_page() {
+async fn signed_in_user_is_redirected_from_the_sign_in_page() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     assert_eq!(browser.get("/sign-in").await.location(), "/");
@@ -29,7 +29,7 @@ async fn who_is_signed_in_is_led_on_from_the_sign_in_page() {
 }
 
 #[tokio::test]
-async fn nothing_tells_an_unknown_user_from_a_wrong_password() {
+async fn unknown_user_and_wrong_password_look_the_same() {
     let (running, _) = Running::with_ada().await;
     let browser = running.visitor();
     let mut pages = Vec::new();
@@ -47,7 +47,7 @@ async fn nothing_tells_an_unknown_user_from_a_wrong_password() {
 }
 
 #[tokio::test]
-async fn a_token_in_place_of_a_username_is_not_shown_again() {
+async fn token_entered_as_username_is_not_displayed_again() {
     let (running, _) = Running::with_ada().await;
     let token = "kwp_000000000000000000000000000000002wjyrI";
     let attempt = [("username", token), ("password", "certainly not the one")];
@@ -57,7 +57,7 @@ async fn a_token_in_place_of_a_username_is_not_shown_again() {
 }
 
 #[tokio::test]
-async fn who_tries_too_often_is_told_how_long_to_wait_whether_the_user_exists_or_not() {
+async fn throttled_sign_in_states_the_wait_for_any_username() {
     let (running, _) = Running::with_ada().await;
     let browser = running.visitor();
     for username in ["ada", "bob"] {
@@ -81,7 +81,7 @@ async fn who_tries_too_often_is_told_how_long_to_wait_whether_the_user_exists_or
 }
 
 #[tokio::test]
-async fn sign_in_never_leads_to_another_site() {
+async fn sign_in_never_redirects_to_another_site() {
     let (running, _) = Running::with_ada().await;
     for next in [
         "https://evil.example/",
@@ -102,7 +102,7 @@ async fn sign_in_never_leads_to_another_site() {
 }
 
 #[tokio::test]
-async fn a_refused_attempt_keeps_the_wanted_page() {
+async fn refused_sign_in_keeps_the_requested_page() {
     let (running, _) = Running::with_ada().await;
     let fields = [("username", "ada"), ("password", "wrong"), ("next", LIST)];
     let answer = running.visitor().post("/sign-in", &fields).await;
@@ -110,7 +110,7 @@ async fn a_refused_attempt_keeps_the_wanted_page() {
 }
 
 #[tokio::test]
-async fn who_forgot_their_password_learns_what_an_administrator_types() {
+async fn forgotten_password_page_shows_the_administrators_command() {
     let (running, _) = Running::with_ada().await;
     let page = running.visitor().get("/sign-in").await;
     assert!(

@@ -122,7 +122,7 @@ fn assert_says_so(answer: &Answer, status: u16, words: &str, path: &str) {
 }
 
 #[tokio::test]
-async fn while_storage_is_down_every_page_says_so_with_the_request_id() {
+async fn every_page_during_storage_outage_shows_error_with_request_id() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     running.installation.store.go_down();
@@ -151,7 +151,7 @@ async fn while_storage_is_down_every_page_says_so_with_the_request_id() {
 }
 
 #[tokio::test]
-async fn page_shown_while_storage_takes_no_changes_notes_the_session() {
+async fn page_served_while_storage_is_read_only_records_session_use() {
     let (log, _guard) = Log::start();
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;

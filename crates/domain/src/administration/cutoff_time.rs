@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_is_settled_a_minute_later() {
+    fn cutoff_time_is_settled_after_one_minute() {
         let moment: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().unwrap();
         let checked_after = |milliseconds| {
             let settled = CutoffTime::new(moment, moment + TimeDelta::milliseconds(milliseconds));

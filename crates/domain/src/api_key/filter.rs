@@ -102,12 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn a_list_shows_valid_keys_if_nothing_else_is_asked() {
+    fn key_filter_defaults_to_valid_keys() {
         assert_eq!(KeyFilter::default(), KeyFilter::new(StatusFilter::Valid, None));
     }
 
     #[test]
-    fn a_status_filter_accepts_keys_of_its_state() {
+    fn status_filter_accepts_keys_in_its_state() {
         let (valid, now) = (key(), Builder::new(1).clock.now());
         let revoked = ApiKey {
             revocation: Some(Revocation {
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_is_trimmed_and_folded_and_may_be_empty() {
+    fn search_term_is_trimmed_folded_and_possibly_empty() {
         let term = |text| {
             KeyFilter::new(StatusFilter::Valid, Some(text))
                 .term()
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_is_found_in_name_description_and_hint() {
+    fn search_term_matches_name_description_and_hint() {
         let key = key();
         let hint = format!(" {} ", key.hint);
         for (term, found) in [

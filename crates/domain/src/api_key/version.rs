@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_the_first_half_of_a_digest_of_name_and_description() {
+    fn key_version_is_half_the_digest_of_name_and_description() {
         // printf '\0\0\0\0\0\0\0\6Deploy\0\0\0\0\0\0\0\7nightly' | sha256sum
         let version = key("Deploy", "nightly").version().to_string();
         assert_eq!(version, "a85f06c3320ac4983205ff79d02766bd");
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn every_edit_that_changes_something_changes_the_version() {
+    fn every_effective_edit_changes_the_version() {
         let mut key = key("Deploy", "nightly");
         let first = key.version();
         let edits = [
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_to_a_key_by_itself_leaves_its_version() {
+    fn key_use_does_not_change_the_version() {
         let installation = TestInstallation::new();
         let before = key("Deploy", "");
         let used = ApiKey {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_precondition_is_met_by_any_version_that_it_names() {
+    fn precondition_is_met_by_any_listed_version() {
         let (key, other) = (key("Deploy", ""), key("Other", ""));
         let one_of = |versions: &[KeyVersion]| KeyPrecondition::OneOf(versions.to_vec());
         assert!(KeyPrecondition::AnyVersion.is_met_by(&key));
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn only_32_hexadecimal_digits_in_lower_case_are_a_version() {
+    fn version_is_32_lowercase_hexadecimal_digits() {
         for text in ["", "0", "G", "A", "+", "é"] {
             let text = format!("{}{text}", "0".repeat(32 - text.len()));
             let expected = match text.trim_start_matches('0') {

@@ -73,7 +73,7 @@ mod tests {
     const TEXT: &str = "1234-0a1b2c3d-0198c0de00007000800000000000abcd";
 
     #[test]
-    fn position_reads_back_as_it_was_written() {
+    fn position_round_trips_through_text() {
         let position: FeedPosition = TEXT.parse().unwrap();
         assert_eq!(position.number, 1234);
         assert_eq!(position.log, AuditLogId(0x0a1b_2c3d));
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_position() {
+    fn invalid_position_is_rejected() {
         for text in [
             "",
             "1234",

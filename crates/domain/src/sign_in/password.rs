@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn length_counts_instead_of_composition() {
+    fn password_length_matters_instead_of_composition() {
         for typed in [
             "quiet otters read maps",
             "correct donkey charger paperclip",
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_has_an_end() {
+    fn password_over_the_maximum_length_is_rejected() {
         let words = "seven brisk cranes over a lake; ".repeat(10);
         assert_eq!(refusal(&words[..256]), None);
         assert_eq!(refusal(&words[..257]), Some(WeakPassword::TooLong));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_from_common_passwords_and_names_is_refused() {
+    fn password_from_common_passwords_and_known_names_is_rejected() {
         for typed in [
             "aaaaaaaaaaaaaaaa",
             "AbCabcaBCabcabc",
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn keyboards_that_compose_letters_differently_type_the_same_password() {
+    fn password_matches_across_unicode_normalization_forms() {
         assert_eq!(
             Password::attempt("cafe\u{301}").expose(),
             Password::attempt("caf\u{e9}").expose()
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_generated_password_may_be_chosen() {
+    fn generated_password_is_acceptable() {
         let random = SeededRandom::new(1);
         for _ in 0..100 {
             let generated = Password::generate(&random);
@@ -282,7 +282,7 @@ mod tests {
         #![proptest_config(crate::property_tests::config())]
 
         #[test]
-        fn what_was_chosen_can_be_typed_again(typed in any::<String>()) {
+        fn accepted_password_can_be_typed_again(typed in any::<String>()) {
             if let Ok(chosen) = choose(&typed) {
                 let attempt = Password::attempt(&typed);
                 prop_assert_eq!(attempt.expose(), chosen.expose());

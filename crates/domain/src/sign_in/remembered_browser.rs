@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_remembered_for_its_user_only() {
+    fn browser_is_remembered_for_its_user_only() {
         let make = Builder::new(1);
         let key = BrowserKey::generate(&*make.random);
         let (ada, bob): (UserId, UserId) = (make.ids.next(), make.ids.next());
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_password_forgets_a_browser_and_leaves_it_no_second_entry() {
+    fn password_change_forgets_browser_without_adding_a_second_entry() {
         let make = Builder::new(1);
         let key = BrowserKey::generate(&*make.random);
         let (ada, bob): (UserId, UserId) = (make.ids.next(), make.ids.next());
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_is_forgotten_after_its_time() {
+    fn remembered_browser_expires() {
         let make = Builder::new(1);
         let key = BrowserKey::generate(&*make.random);
         let ada = make.ids.next();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_was_changed_is_worth_nothing() {
+    fn altered_browser_token_is_rejected() {
         let make = Builder::new(1);
         let key = BrowserKey::generate(&*make.random);
         let ada = make.ids.next();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_users_of_one_browser_are_each_remembered() {
+    fn browser_remembers_each_of_its_last_users() {
         let make = Builder::new(1);
         let key = BrowserKey::generate(&*make.random);
         let users: Vec<UserId> = (0..5).map(|_| make.ids.next()).collect();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_token_is_none() {
+    fn malformed_browser_token_is_ignored() {
         let entry = "0".repeat(super::ENTRY);
         for text in [
             "",

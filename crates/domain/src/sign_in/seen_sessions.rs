@@ -81,7 +81,7 @@ mod tests {
     use crate::testing::Builder;
 
     #[test]
-    fn session_seen_twice_waits_once_with_the_latest_moment() {
+    fn session_seen_twice_is_queued_once_with_the_latest_time() {
         let make = Builder::new(1);
         let (seen, session, at) = (SeenSessions::new(2), make.ids.next(), make.clock.now());
         let later = at + TimeDelta::seconds(1);
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn session_seen_while_it_is_written_waits_again() {
+    fn session_seen_during_its_write_is_queued_again() {
         let make = Builder::new(1);
         let (seen, session, at) = (SeenSessions::new(2), make.ids.next(), make.clock.now());
         let later = at + TimeDelta::seconds(1);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn full_memory_passes_new_sessions_over_and_keeps_its_own() {
+    fn full_queue_drops_new_sessions_and_keeps_queued_ones() {
         let make = Builder::new(1);
         let (seen, at) = (SeenSessions::new(2), make.clock.now());
         let sessions: [SessionId; 3] = std::array::from_fn(|_| make.ids.next());

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_lives_12_hours_without_use() {
+    fn session_expires_after_12_idle_hours() {
         let session = session();
         let end = session.last_seen_at + TimeDelta::hours(12);
         assert!(session.is_live(session.started_at));
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_lives_14_days_however_much_it_is_used() {
+    fn session_expires_after_14_days_despite_use() {
         let mut session = session();
         let end = session.started_at + TimeDelta::days(14);
         session.last_seen_at = end - MILLISECOND;
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn use_is_written_down_once_a_minute() {
+    fn session_use_is_recorded_once_a_minute() {
         let session = session();
         let due = session.last_seen_at + TimeDelta::minutes(1);
         assert!(!session.needs_last_seen_update(due - MILLISECOND));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_token_survives_being_sent_and_shows_itself_to_nobody() {
+    fn session_token_round_trips_and_is_hidden_from_debug_output() {
         let random = SeededRandom::new(1);
         let token = SessionToken::generate(&random);
         let sent = SessionToken::parse(token.expose()).unwrap();
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_64_lower_case_hexadecimal_digits_are_a_session_token() {
+    fn session_token_is_64_lowercase_hexadecimal_digits() {
         for text in [
             String::new(),
             "0".repeat(63),

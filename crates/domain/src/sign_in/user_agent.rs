@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_shown_is_kept_and_nothing_else() {
+    fn user_agent_keeps_printable_ascii_up_to_300_characters() {
         assert_eq!(kept(" Mozilla/5.0 (X11) "), Some("Mozilla/5.0 (X11)".to_owned()));
         assert_eq!(kept("a\u{202e}b\u{7}c\té"), Some("abc".to_owned()));
         assert_eq!(kept("<script>"), Some("<script>".to_owned()));
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_once_is_kept_whole() {
+    fn sanitizing_a_user_agent_is_idempotent() {
         let long = format!("{} {}", "x".repeat(299), "y".repeat(299));
         let once = kept(&long).unwrap();
         assert_eq!(kept(&once), Some(once));

@@ -239,7 +239,7 @@ mod tests {
     use crate::text::TextError;
 
     #[test]
-    fn words_of_every_script_and_emoji_are_welcome() {
+    fn words_of_every_script_and_emoji_are_accepted() {
         for text in [
             "Größe",
             "Tiếng Việt",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_as_nothing_is_refused() {
+    fn invisible_characters_are_rejected() {
         let ignorable = (0..=0x10_FFFF)
             .filter_map(char::from_u32)
             .filter(|&c| is_ignorable(c));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn ignorables_are_refused_where_nothing_is_written_with_them() {
+    fn ignorable_characters_are_rejected_outside_their_scripts() {
         for text in [
             "خانه\u{200C}",
             "خانه\u{200C} ها",
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn noncharacters_and_annotation_marks_are_refused() {
+    fn noncharacters_and_annotation_marks_are_rejected() {
         for c in [
             '\u{FDD0}',
             '\u{FFFE}',
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_in_a_row_are_bounded() {
+    fn consecutive_combining_marks_are_limited() {
         let marked = |marks| format!("a{}b", "\u{302}".repeat(marks));
         assert_eq!(check(&marked(MAX_MARKS)), Ok(()));
         assert_eq!(
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn something_must_be_seen() {
+    fn text_without_visible_character_is_rejected() {
         for text in ["\u{2800}", "\u{302}", "\u{E000}", "\u{2800} \u{2800}", "\u{903}"] {
             assert_eq!(check(text), Err(TextError::Invisible), "{text:?}");
         }

@@ -22,7 +22,7 @@ mod tests {
     use super::checksum;
 
     #[test]
-    fn the_published_vectors_hold() {
+    fn checksum_matches_the_published_vectors() {
         let vectors = [
             ("00000000000000000000000000000000", "2wjyrI"),
             ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "3Ae0o2"),

@@ -14,7 +14,7 @@ use keyward_domain::testing::{FixedClock, SeededRandom, TestInstallation};
 use keyward_domain::token::Token;
 
 #[tokio::test]
-async fn a_malformed_token_touches_no_storage() {
+async fn malformed_token_is_rejected_without_storage_access() {
     let mut credentials = MockCredentials::new();
     credentials.expect_find().never();
     let authenticate = Authenticate::new(Arc::new(credentials), Arc::new(FixedClock::default()));
@@ -35,7 +35,7 @@ async fn a_malformed_token_touches_no_storage() {
 }
 
 #[tokio::test]
-async fn an_unknown_token_is_looked_up_once_and_refused() {
+async fn unknown_token_is_rejected_after_one_lookup() {
     let mut credentials = MockCredentials::new();
     credentials.expect_find().once().returning(|_| Ok(None));
     let token = Token::generate(&SeededRandom::new(1));
@@ -45,7 +45,7 @@ async fn an_unknown_token_is_looked_up_once_and_refused() {
 }
 
 #[tokio::test]
-async fn a_valid_key_tells_whom_it_acts_as() {
+async fn valid_key_identifies_its_consumer() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Member);
@@ -63,7 +63,7 @@ async fn a_valid_key_tells_whom_it_acts_as() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_refused_at_once() {
+async fn revoked_key_is_rejected_immediately() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Member).as_holder();
@@ -76,7 +76,7 @@ async fn a_revoked_key_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn keys_of_a_user_who_left_are_refused_for_ever() {
+async fn keys_of_a_former_user_stay_rejected() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Member);
@@ -91,7 +91,7 @@ async fn keys_of_a_user_who_left_are_refused_for_ever() {
 }
 
 #[tokio::test]
-async fn an_unsure_store_neither_accepts_nor_refuses() {
+async fn store_failure_neither_accepts_nor_rejects_a_key() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Member).as_holder();
@@ -136,7 +136,7 @@ async fn revoke(installation: &TestInstallation, holder: &Holder, issued: &keywa
 }
 
 #[tokio::test]
-async fn an_accepted_request_is_noted_and_a_refused_one_is_not() {
+async fn only_accepted_requests_are_recorded_as_uses() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Member).as_holder();

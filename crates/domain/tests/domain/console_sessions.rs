@@ -12,7 +12,7 @@ use keyward_domain::sign_in::signing_in::SignInPorts;
 use crate::signing_in::{installation_with_ada, is_signed_in, ports, sign_in, source, with_ports};
 
 #[tokio::test]
-async fn a_session_ends_after_12_idle_hours() {
+async fn session_ends_after_12_idle_hours() {
     let (installation, _) = installation_with_ada();
     let token = sign_in(&installation).await;
     let clock = &installation.builder.clock;
@@ -28,7 +28,7 @@ async fn a_session_ends_after_12_idle_hours() {
 }
 
 #[tokio::test]
-async fn a_session_ends_after_14_days_of_use() {
+async fn session_ends_after_14_days_of_use() {
     let (installation, _) = installation_with_ada();
     let token = sign_in(&installation).await;
     let clock = &installation.builder.clock;
@@ -44,7 +44,7 @@ async fn a_session_ends_after_14_days_of_use() {
 }
 
 #[tokio::test]
-async fn use_is_noted_at_most_once_a_minute() {
+async fn session_use_is_recorded_at_most_once_a_minute() {
     let (installation, ada) = installation_with_ada();
     let clock = Arc::clone(&installation.builder.clock);
     let session = Session {
@@ -83,7 +83,7 @@ async fn use_is_noted_at_most_once_a_minute() {
 }
 
 #[tokio::test]
-async fn signing_out_ends_the_session_and_is_told_once() {
+async fn sign_out_ends_the_session_with_one_event() {
     let (installation, ada) = installation_with_ada();
     let token = sign_in(&installation).await;
     let elsewhere = sign_in(&installation).await;
@@ -106,7 +106,7 @@ async fn signing_out_ends_the_session_and_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_cookie_that_was_made_up_lets_nobody_in() {
+async fn invented_session_cookie_is_rejected() {
     let (installation, _) = installation_with_ada();
     sign_in(&installation).await;
     let made_up = SessionToken::generate(&*installation.builder.random);

@@ -58,7 +58,7 @@ fn actions(followed: &FollowedEvents) -> Vec<Action> {
 }
 
 #[tokio::test]
-async fn following_is_an_event_of_the_log_that_is_followed() {
+async fn following_a_log_is_recorded_in_that_log() {
     let (installation, ada) = installation_with_ada();
     let here = record(&installation, Some(&ada)).await;
     let nowhere = record(&installation, None).await;
@@ -79,7 +79,7 @@ async fn following_is_an_event_of_the_log_that_is_followed() {
 }
 
 #[tokio::test]
-async fn followed_events_come_with_names_and_their_organization() {
+async fn followed_events_include_names_and_organization() {
     let (installation, ada) = installation_with_ada();
     record(&installation, Some(&ada)).await;
     let mut follower = follower(&installation, FollowedLog::ALL, FeedStart::Beginning);
@@ -92,7 +92,7 @@ async fn followed_events_come_with_names_and_their_organization() {
 }
 
 #[tokio::test]
-async fn reading_to_the_end_leaves_out_what_comes_later() {
+async fn reading_to_the_end_excludes_later_events() {
     let (installation, _) = installation_with_ada();
     let first = record(&installation, None).await;
     let mut follower = follower(&installation, FollowedLog::ALL, FeedStart::Beginning).to_the_end();
@@ -103,7 +103,7 @@ async fn reading_to_the_end_leaves_out_what_comes_later() {
 }
 
 #[tokio::test]
-async fn following_from_the_end_begins_with_what_comes_next() {
+async fn following_from_the_end_starts_with_the_next_event() {
     let (installation, _) = installation_with_ada();
     record(&installation, None).await;
     let mut follower = follower(&installation, FollowedLog::ALL, FeedStart::End);
@@ -115,7 +115,7 @@ async fn following_from_the_end_begins_with_what_comes_next() {
 }
 
 #[tokio::test]
-async fn follower_goes_on_where_it_was_after_a_failure() {
+async fn follower_resumes_at_its_position_after_a_failure() {
     let (installation, _) = installation_with_ada();
     let first = record(&installation, None).await;
     let mut follower = follower(&installation, FollowedLog::ALL, FeedStart::Beginning);
@@ -141,7 +141,7 @@ async fn follower_goes_on_where_it_was_after_a_failure() {
 }
 
 #[tokio::test]
-async fn follower_whose_event_may_be_recorded_records_another() {
+async fn follower_with_unknown_event_outcome_records_another_event() {
     let (installation, _) = installation_with_ada();
     let first = record(&installation, None).await;
     let recorded: Arc<Mutex<Vec<AuditEvent>>> = Arc::default();
@@ -194,7 +194,7 @@ async fn events_removed_while_the_follower_waits_are_reported_once() {
 }
 
 #[tokio::test]
-async fn events_removed_before_they_were_read_are_reported_once() {
+async fn events_removed_before_reading_are_reported_once() {
     let (installation, _) = installation_with_ada();
     for _ in 0..3 {
         record(&installation, None).await;

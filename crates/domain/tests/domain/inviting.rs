@@ -48,7 +48,7 @@ async fn pending(installation: &TestInstallation, owner: &Member) -> Vec<Invitat
 }
 
 #[tokio::test]
-async fn an_invitation_says_who_invites_whom_as_what_and_until_when() {
+async fn invitation_records_inviter_invitee_role_and_expiry() {
     let (installation, ada) = with_owner();
     let IssuedInvitation { invitation, token } = invite(&installation, &ada).await;
 
@@ -83,7 +83,7 @@ async fn an_invitation_says_who_invites_whom_as_what_and_until_when() {
 }
 
 #[tokio::test]
-async fn the_secret_of_a_link_is_in_no_event_and_no_debug_text() {
+async fn invitation_secret_is_in_no_event_or_debug_output() {
     let (installation, ada) = with_owner();
     let issued = invite(&installation, &ada).await;
 
@@ -92,7 +92,7 @@ async fn the_secret_of_a_link_is_in_no_event_and_no_debug_text() {
 }
 
 #[tokio::test]
-async fn each_invitation_has_a_secret_of_its_own() {
+async fn each_invitation_has_its_own_secret() {
     let (installation, ada) = with_owner();
     let [first, second] = [
         invite(&installation, &ada).await,
@@ -104,7 +104,7 @@ async fn each_invitation_has_a_secret_of_its_own() {
 }
 
 #[tokio::test]
-async fn the_link_of_an_invitation_that_was_taken_back_leads_nowhere() {
+async fn revoked_invitation_link_is_invalid() {
     let (installation, ada) = with_owner();
     let issued = invite(&installation, &ada).await;
     for _ in 0..2 {
@@ -129,7 +129,7 @@ async fn the_link_of_an_invitation_that_was_taken_back_leads_nowhere() {
 }
 
 #[tokio::test]
-async fn an_owner_of_another_organization_takes_no_invitation_back() {
+async fn owner_cannot_revoke_another_organizations_invitation() {
     let (installation, ada) = with_owner();
     let issued = invite(&installation, &ada).await;
     let other = installation.organization("Other");

@@ -44,7 +44,7 @@ async fn issue(
 }
 
 #[tokio::test]
-async fn the_token_shown_is_the_one_that_works() {
+async fn displayed_token_authenticates() {
     let (installation, ada) = installation_with_ada();
     let issued = installation.issue(&ada.as_holder(), "ci").await;
     let read = Token::parse(issued.token.expose()).expect("well formed");
@@ -59,7 +59,7 @@ async fn the_token_shown_is_the_one_that_works() {
 }
 
 #[tokio::test]
-async fn the_hint_never_is_the_token() {
+async fn hint_is_never_a_token() {
     let (installation, ada) = installation_with_ada();
     for number in 0..50 {
         let issued = installation
@@ -73,7 +73,7 @@ async fn the_hint_never_is_the_token() {
 }
 
 #[tokio::test]
-async fn a_key_holds_what_its_holder_wrote_and_when() {
+async fn new_key_stores_the_given_texts_and_creation_time() {
     let (installation, ada) = installation_with_ada();
     let issued = issue(&installation.keys(), &ada.as_holder(), None)
         .await
@@ -93,7 +93,7 @@ async fn a_key_holds_what_its_holder_wrote_and_when() {
 }
 
 #[tokio::test]
-async fn a_key_from_the_console_has_no_parent_and_one_from_a_key_does() {
+async fn only_keys_created_by_a_key_have_a_parent() {
     let (installation, ada) = installation_with_ada();
     let first = installation.issue(&ada.as_holder(), "first").await;
     assert_eq!(first.key.origin, Origin::Console(ada.user.id));
@@ -111,7 +111,7 @@ async fn a_key_from_the_console_has_no_parent_and_one_from_a_key_does() {
 }
 
 #[tokio::test]
-async fn each_issue_is_in_the_audit_log_without_its_token() {
+async fn key_creation_is_logged_without_its_token() {
     let (installation, ada) = installation_with_ada();
     let source = RequestSource {
         address: Some([192, 0, 2, 7].into()),
@@ -148,7 +148,7 @@ async fn each_issue_is_in_the_audit_log_without_its_token() {
 }
 
 #[tokio::test]
-async fn a_holder_has_at_most_100_valid_keys() {
+async fn holder_has_at_most_100_valid_keys() {
     let (installation, ada) = installation_with_ada();
     let holder = ada.as_holder();
     let mut last = None;
@@ -179,7 +179,7 @@ async fn a_holder_has_at_most_100_valid_keys() {
 }
 
 #[tokio::test]
-async fn a_form_makes_one_key() {
+async fn form_creates_one_key() {
     let (installation, ada) = installation_with_ada();
     let (keys, holder) = (installation.keys(), ada.as_holder());
     let nonce = Some(keys.form_nonce());
@@ -196,7 +196,7 @@ async fn a_form_makes_one_key() {
 }
 
 #[tokio::test]
-async fn a_key_revoked_in_the_meantime_issues_nothing() {
+async fn concurrently_revoked_key_issues_no_key() {
     let (installation, ada) = installation_with_ada();
     let first = installation.issue(&ada.as_holder(), "first").await;
     let through_key = installation.caller(&first).await.as_holder();
@@ -217,7 +217,7 @@ async fn a_key_revoked_in_the_meantime_issues_nothing() {
 }
 
 #[tokio::test]
-async fn a_member_who_left_in_the_meantime_issues_nothing() {
+async fn concurrently_removed_member_issues_no_key() {
     let (installation, ada) = installation_with_ada();
     let holder = ada.as_holder();
     let now = installation.builder.clock.now();
@@ -228,7 +228,7 @@ async fn a_member_who_left_in_the_meantime_issues_nothing() {
 }
 
 #[tokio::test]
-async fn each_refusal_of_the_store_reaches_the_caller_as_it_is() {
+async fn every_store_refusal_reaches_the_caller_unchanged() {
     let make = Builder::new(1);
     let member = make.member(&make.organization("Acme"), "ada");
     let first: ApiKeyId = make.ids.next();

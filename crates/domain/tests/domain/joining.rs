@@ -74,7 +74,7 @@ async fn join(
 }
 
 #[tokio::test]
-async fn a_newcomer_gets_an_account_with_their_password_and_the_role_they_were_invited_as() {
+async fn newcomer_gets_account_with_chosen_password_and_invited_role() {
     for role in [Role::Member, Role::Owner] {
         let (installation, ada, issued) = with_invitation(role).await;
         let before = installation.store.events().len();
@@ -125,7 +125,7 @@ async fn a_newcomer_gets_an_account_with_their_password_and_the_role_they_were_i
 }
 
 #[tokio::test]
-async fn a_signed_in_user_joins_a_second_organization_as_another_consumer() {
+async fn signed_in_user_joins_second_organization_as_another_consumer() {
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     let other = installation.organization("Other");
     let stranger = installation.member(&other, "stranger", Role::Member);
@@ -150,7 +150,7 @@ async fn a_signed_in_user_joins_a_second_organization_as_another_consumer() {
 }
 
 #[tokio::test]
-async fn a_link_works_once() {
+async fn link_works_once() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     join(&installation, &issued.token, "bob").await.expect("joined");
 
@@ -167,7 +167,7 @@ async fn a_link_works_once() {
 }
 
 #[tokio::test]
-async fn a_link_works_until_it_expires() {
+async fn link_works_until_it_expires() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     let clock = &installation.builder.clock;
     clock.advance(Invitation::LIFETIME - TimeDelta::milliseconds(1));
@@ -205,7 +205,7 @@ fn without_hashing(installation: &TestInstallation) -> Joining {
 }
 
 #[tokio::test]
-async fn few_usernames_are_told_as_taken_for_one_invitation() {
+async fn username_probing_is_limited_per_invitation() {
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     let joining = without_hashing(&installation);
     for _ in 0..10 {
@@ -236,7 +236,7 @@ async fn few_usernames_are_told_as_taken_for_one_invitation() {
 }
 
 #[tokio::test]
-async fn newcomers_with_usernames_of_their_own_are_not_counted() {
+async fn successful_newcomers_do_not_count_as_username_probing() {
     let (installation, ada, _) = with_invitation(Role::Member).await;
     for number in 0..250 {
         let issued = invite(&installation, &ada, Role::Member).await;
@@ -247,7 +247,7 @@ async fn newcomers_with_usernames_of_their_own_are_not_counted() {
 }
 
 #[tokio::test]
-async fn a_dead_link_costs_no_hashing() {
+async fn invalid_link_causes_no_password_hashing() {
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     installation
         .invitations()
@@ -273,7 +273,7 @@ async fn a_dead_link_costs_no_hashing() {
 }
 
 #[tokio::test]
-async fn a_username_that_is_taken_leaves_the_invitation_open() {
+async fn taken_username_keeps_the_invitation_open() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     let before = installation.store.events();
     let refused = join(&installation, &issued.token, "ada").await;
@@ -287,7 +287,7 @@ async fn a_username_that_is_taken_leaves_the_invitation_open() {
 }
 
 #[tokio::test]
-async fn a_member_does_not_join_again_and_the_invitation_stays_open() {
+async fn member_joining_again_is_refused_and_invitation_stays_open() {
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     let refused = installation
         .joining()
@@ -302,7 +302,7 @@ async fn a_member_does_not_join_again_and_the_invitation_stays_open() {
 }
 
 #[tokio::test]
-async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_tokens_stay_dead() {
+async fn removed_member_invited_again_is_a_new_consumer_without_tokens() {
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     let bob = join(&installation, &issued.token, "bob").await.expect("joined");
     let old = installation.issue(&bob.as_holder(), "old").await;
@@ -332,7 +332,7 @@ async fn whoever_was_removed_and_is_invited_anew_is_a_new_consumer_and_old_token
 }
 
 #[tokio::test]
-async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kept() {
+async fn removed_member_cannot_return_with_an_old_invitation() {
     let (installation, ada, issued) = with_invitation(Role::Member).await;
     let bob = join(&installation, &issued.token, "bob").await.expect("joined");
     let kept = invite(&installation, &ada, Role::Owner).await;
@@ -359,7 +359,7 @@ async fn whoever_was_removed_does_not_come_back_with_an_invitation_that_they_kep
 }
 
 #[tokio::test]
-async fn a_stranger_who_guesses_at_a_newcomers_address_does_not_keep_them_out() {
+async fn guessing_from_a_newcomers_address_does_not_block_the_newcomer() {
     let (installation, _, issued) = with_invitation(Role::Member).await;
     for number in 0..300 {
         let name = format!("user-{number}");

@@ -348,7 +348,7 @@ proptest! {
     #![proptest_config(Config { rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() })]
 
     #[test]
-    fn a_key_lives_by_the_rules_whatever_happens(steps in proptest::collection::vec(step(), 1..40)) {
+    fn random_operations_keep_every_key_invariant(steps in proptest::collection::vec(step(), 1..40)) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
         runtime.block_on(async {
             let mut world = World::new();

@@ -8,20 +8,21 @@
 
 mod authenticating;
 mod broken_store;
-mod broken_stores_are_caught;
+mod broken_store_detection;
 mod console_sessions;
 mod following_the_audit_log;
 mod inviting;
 mod issuing_keys;
 mod joining;
 mod key_lifecycle;
+mod logged_events;
 mod managing_accounts;
 mod managing_keys;
 mod managing_members;
 mod managing_organization_keys;
 mod managing_projects;
 mod memory_store;
-mod misread_columns_are_caught;
+mod misread_column_detection;
 mod own_account;
 mod reading_the_audit_trail;
 mod refused_uses;
@@ -30,4 +31,3 @@ mod retention;
 mod setting_up;
 mod sign_in_limits;
 mod signing_in;
-mod what_events_say;

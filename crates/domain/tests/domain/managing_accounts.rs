@@ -50,7 +50,7 @@ async fn sign_in(
 }
 
 #[tokio::test]
-async fn a_new_user_can_sign_in_and_is_a_member() {
+async fn new_user_can_sign_in_and_is_a_member() {
     let installation = TestInstallation::new();
     installation.organization("Other");
     let acme = installation.organization("Acme");
@@ -91,7 +91,7 @@ async fn a_new_user_can_sign_in_and_is_a_member() {
 }
 
 #[tokio::test]
-async fn a_username_is_given_once() {
+async fn username_is_unique() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     installation.member(&acme, "bob", Role::Member);
@@ -108,7 +108,7 @@ async fn a_username_is_given_once() {
 }
 
 #[tokio::test]
-async fn nobody_joins_an_organization_that_does_not_exist() {
+async fn unknown_organization_cannot_be_joined() {
     let installation = TestInstallation::new();
     installation.organization("Acme");
     let mut hasher = MockPasswordHasher::new();
@@ -129,7 +129,7 @@ async fn nobody_joins_an_organization_that_does_not_exist() {
 }
 
 #[tokio::test]
-async fn a_further_organization_has_an_existing_user_as_its_owner_and_is_told() {
+async fn additional_organization_for_an_existing_owner_is_logged() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Member);
@@ -172,7 +172,7 @@ async fn a_further_organization_has_an_existing_user_as_its_owner_and_is_told() 
 }
 
 #[tokio::test]
-async fn nobody_owns_an_organization_who_does_not_exist() {
+async fn unknown_user_cannot_own_an_organization() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let refused = installation
@@ -190,7 +190,7 @@ async fn nobody_owns_an_organization_who_does_not_exist() {
 }
 
 #[tokio::test]
-async fn a_reset_password_replaces_the_old_one_and_ends_the_users_sessions() {
+async fn password_reset_replaces_the_password_and_ends_sessions() {
     let installation = TestInstallation::new();
     let acme = installation.organization("Acme");
     let ada = installation.member(&acme, "ada", Role::Owner);
@@ -235,7 +235,7 @@ async fn a_reset_password_replaces_the_old_one_and_ends_the_users_sessions() {
 }
 
 #[tokio::test]
-async fn the_password_of_nobody_is_not_reset() {
+async fn password_of_an_unknown_user_is_not_reset() {
     let installation = TestInstallation::new();
     installation.organization("Acme");
     let refused = installation

@@ -33,7 +33,7 @@ fn rename(name: &str) -> KeyEdit {
 }
 
 #[tokio::test]
-async fn another_holders_key_is_as_unknown_as_no_key() {
+async fn another_holders_key_looks_like_an_unknown_key() {
     let (installation, ada, bob) = installation_with_ada_and_bob();
     let keys = installation.keys();
     let hers = installation.issue(&ada, "hers").await;
@@ -80,7 +80,7 @@ async fn another_holders_key_is_as_unknown_as_no_key() {
 }
 
 #[tokio::test]
-async fn an_edit_changes_what_it_names_and_is_told_once() {
+async fn edit_changes_only_the_given_fields_with_one_event() {
     let (installation, ada, _) = installation_with_ada_and_bob();
     let keys = installation.keys();
     let issued = installation.issue(&ada, "before").await;
@@ -122,7 +122,7 @@ async fn an_edit_changes_what_it_names_and_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_keeps_its_name() {
+async fn revoked_key_keeps_its_name() {
     let (installation, ada, _) = installation_with_ada_and_bob();
     let keys = installation.keys();
     let issued = installation.issue(&ada, "old").await;
@@ -149,7 +149,7 @@ async fn a_revoked_key_keeps_its_name() {
 }
 
 #[tokio::test]
-async fn a_key_that_revokes_itself_says_so() {
+async fn key_revoking_itself_is_recorded_as_actor() {
     let (installation, ada, _) = installation_with_ada_and_bob();
     let issued = installation.issue(&ada, "ci").await;
     let itself = installation.caller(&issued).await.as_holder();
@@ -185,7 +185,7 @@ async fn a_key_that_revokes_itself_says_so() {
 }
 
 #[tokio::test]
-async fn descendants_are_shown_before_they_are_revoked() {
+async fn descendants_can_be_listed_before_they_are_revoked() {
     let (installation, ada, _) = installation_with_ada_and_bob();
     let keys = installation.keys();
     let root = installation.issue(&ada, "root").await;
@@ -231,7 +231,7 @@ async fn descendants_are_shown_before_they_are_revoked() {
 }
 
 #[tokio::test]
-async fn a_list_shows_the_holders_keys_through_its_filter() {
+async fn key_list_applies_its_filter_to_the_holders_keys() {
     let (installation, ada, bob) = installation_with_ada_and_bob();
     let keys = installation.keys();
     installation.issue(&bob, "deploy bob").await;
@@ -271,7 +271,7 @@ async fn a_list_shows_the_holders_keys_through_its_filter() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_down_is_told_by_every_use_case() {
+async fn every_key_use_case_reports_an_unavailable_store() {
     let (installation, ada, _) = installation_with_ada_and_bob();
     let keys = installation.keys();
     let issued = installation.issue(&ada, "ci").await;

@@ -44,7 +44,7 @@ async fn is_member(installation: &TestInstallation, member: &Member) -> bool {
 }
 
 #[tokio::test]
-async fn only_an_owner_has_authority() {
+async fn only_owners_have_authority() {
     let (_, ada, bob) = ada_and_bob();
 
     assert_eq!(bob.as_authority(bob.membership.joined_at), None);
@@ -53,7 +53,7 @@ async fn only_an_owner_has_authority() {
 }
 
 #[tokio::test]
-async fn an_owner_sees_members_and_how_many_keys_they_have() {
+async fn owner_sees_members_with_their_key_counts() {
     let (installation, ada, bob) = ada_and_bob();
     installation.issue(&bob.as_holder(), "ci").await;
     let (members, of_acme) = (installation.members(), authority(&ada));
@@ -82,7 +82,7 @@ async fn an_owner_sees_members_and_how_many_keys_they_have() {
 }
 
 #[tokio::test]
-async fn a_changed_role_is_told_with_who_changed_it_and_from_where() {
+async fn role_change_event_records_actor_and_address() {
     let (installation, ada, bob) = ada_and_bob();
     let members = installation.members();
     for (role, action) in [
@@ -108,7 +108,7 @@ async fn a_changed_role_is_told_with_who_changed_it_and_from_where() {
 }
 
 #[tokio::test]
-async fn whoever_is_removed_loses_the_pages_and_every_key_at_once() {
+async fn removed_member_immediately_loses_access_and_keys() {
     let (installation, ada, bob) = ada_and_bob();
     let key = installation.issue(&bob.as_holder(), "ci").await;
     installation
@@ -135,7 +135,7 @@ async fn whoever_is_removed_loses_the_pages_and_every_key_at_once() {
 }
 
 #[tokio::test]
-async fn an_administrator_removes_members_of_every_organization() {
+async fn administrator_removes_members_of_every_organization() {
     let (installation, _, bob) = ada_and_bob();
     let administrator = Authority::of_administrator(bob.organization.id);
     installation
@@ -150,7 +150,7 @@ async fn an_administrator_removes_members_of_every_organization() {
 }
 
 #[tokio::test]
-async fn a_member_leaves_by_themselves_and_the_last_owner_cannot() {
+async fn member_can_leave_but_the_last_owner_cannot() {
     let (installation, ada, bob) = ada_and_bob();
     let members = installation.members();
     members.leave(&bob, from_somewhere()).await.expect("left");
@@ -181,7 +181,7 @@ async fn a_member_leaves_by_themselves_and_the_last_owner_cannot() {
 }
 
 #[tokio::test]
-async fn an_authority_of_a_page_that_was_opened_before_is_worth_nothing_after_the_role_is_gone() {
+async fn authority_of_an_open_page_is_invalid_after_demotion() {
     let (installation, ada, bob) = ada_and_bob();
     let cleo = installation.member(&ada.organization, "cleo", Role::Owner);
     let (members, before) = (installation.members(), authority(&cleo));
@@ -204,7 +204,7 @@ async fn an_authority_of_a_page_that_was_opened_before_is_worth_nothing_after_th
 }
 
 #[tokio::test]
-async fn a_live_member_is_found_by_their_whole_username_among_many_with_longer_ones() {
+async fn active_member_is_found_by_exact_username_among_longer_ones() {
     let (installation, ada, bob) = ada_and_bob();
     for number in 0..120 {
         installation.member(&ada.organization, &format!("bob-{number}"), Role::Member);

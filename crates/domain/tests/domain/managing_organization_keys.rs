@@ -71,7 +71,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_holder_reads_who_revoked_their_key_and_why() {
+async fn holder_reads_who_revoked_their_key_and_why() {
     let scene = scene().await;
     let note = RevocationNote::parse("found in a repository").ok();
     let authority = scene
@@ -89,7 +89,7 @@ async fn a_holder_reads_who_revoked_their_key_and_why() {
 }
 
 #[tokio::test]
-async fn what_the_command_line_revokes_is_no_owners_act() {
+async fn command_line_revocation_is_not_attributed_to_an_owner() {
     let scene = scene().await;
     let authority = Authority::of_administrator(scene.ada.organization.id);
     let revocation = scene.revoke(&authority, None).await;
@@ -100,7 +100,7 @@ async fn what_the_command_line_revokes_is_no_owners_act() {
 }
 
 #[tokio::test]
-async fn a_key_is_unused_since_any_moment_after_its_creation() {
+async fn inactivity_filter_finds_only_keys_created_before_its_cutoff() {
     let scene = scene().await;
     let keys = scene.installation.organization_keys();
     let authority = scene
@@ -188,7 +188,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn many_keys_are_revoked_until_none_is_left() {
+async fn bulk_revocation_continues_until_no_valid_key_is_left() {
     let (scene, selection) = Scene::with_five().await;
     let keys = in_twos(&scene, |_| None);
     let revoked = scene.revoke_in_twos(&keys, &selection, None).await;
@@ -198,7 +198,7 @@ async fn many_keys_are_revoked_until_none_is_left() {
 }
 
 #[tokio::test]
-async fn when_the_time_is_up_it_is_said_how_many_were_revoked_and_the_next_one_goes_on() {
+async fn bulk_revocation_reports_progress_at_its_time_budget_and_resumes() {
     let (scene, selection) = Scene::with_five().await;
     let keys = in_twos(&scene, |_| None);
     let time_budget = Some(TimeDelta::seconds(4));
@@ -217,7 +217,7 @@ async fn when_the_time_is_up_it_is_said_how_many_were_revoked_and_the_next_one_g
 }
 
 #[tokio::test]
-async fn what_was_revoked_before_a_failure_is_counted() {
+async fn keys_revoked_before_a_failure_are_counted() {
     let (scene, selection) = Scene::with_five().await;
     let keys = in_twos(&scene, |batch| {
         (batch == 1).then(|| StorageError::Unavailable("it is restarted".into()).into())
@@ -234,7 +234,7 @@ async fn what_was_revoked_before_a_failure_is_counted() {
 }
 
 #[tokio::test]
-async fn keys_are_selected_by_a_moment_that_is_a_minute_ago() {
+async fn cutoff_time_selecting_keys_is_at_least_one_minute_old() {
     let scene = scene().await;
     let keys = scene.installation.organization_keys();
     let now = scene.installation.builder.clock.now();

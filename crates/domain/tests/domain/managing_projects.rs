@@ -56,7 +56,7 @@ async fn reached_by(installation: &TestInstallation, member: &Member) -> Vec<Pro
 }
 
 #[tokio::test]
-async fn a_new_project_is_active_without_members_and_told() {
+async fn new_project_is_active_and_empty_with_one_event() {
     let (installation, ada, _, project) = with_project().await;
     let found = installation
         .projects()
@@ -82,7 +82,7 @@ async fn a_new_project_is_active_without_members_and_told() {
 }
 
 #[tokio::test]
-async fn a_member_reaches_a_project_from_when_they_are_added_until_they_are_taken_out() {
+async fn member_reaches_a_project_from_addition_until_removal() {
     let (installation, ada, bob, project) = with_project().await;
     let (projects, of_acme) = (installation.projects(), authority(&ada));
     assert_eq!(reached_by(&installation, &bob).await, []);
@@ -127,7 +127,7 @@ async fn a_member_reaches_a_project_from_when_they_are_added_until_they_are_take
 }
 
 #[tokio::test]
-async fn an_archived_project_is_reached_again_with_its_members_once_it_is_restored() {
+async fn restored_project_is_reachable_by_its_members_again() {
     let (installation, ada, bob, project) = with_project().await;
     let (projects, of_acme) = (installation.projects(), authority(&ada));
     projects
@@ -152,7 +152,7 @@ async fn an_archived_project_is_reached_again_with_its_members_once_it_is_restor
 }
 
 #[tokio::test]
-async fn a_renamed_project_is_listed_by_its_new_name() {
+async fn renamed_project_is_listed_by_its_new_name() {
     let (installation, ada, _, project) = with_project().await;
     let (projects, of_acme) = (installation.projects(), authority(&ada));
     projects
@@ -178,7 +178,7 @@ async fn a_renamed_project_is_listed_by_its_new_name() {
 }
 
 #[tokio::test]
-async fn an_owner_of_another_organization_finds_no_such_project() {
+async fn owner_cannot_find_another_organizations_project() {
     let (installation, _, _, project) = with_project().await;
     let other = installation.organization("Other");
     let stranger = installation.member(&other, "stranger", Role::Owner);

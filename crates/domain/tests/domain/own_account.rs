@@ -13,7 +13,7 @@ use crate::signing_in::{attempt, installation_with_ada, is_signed_in, sign_in, s
 const NEW: &str = "seven slow brown foxes";
 
 #[tokio::test]
-async fn a_user_sees_the_sessions_that_let_them_in_latest_first() {
+async fn user_sees_active_sessions_latest_first() {
     let (installation, _) = installation_with_ada();
     sign_in(&installation).await;
     installation.builder.clock.advance(Session::IDLE_TIMEOUT);
@@ -33,7 +33,7 @@ async fn a_user_sees_the_sessions_that_let_them_in_latest_first() {
 }
 
 #[tokio::test]
-async fn a_user_ends_another_of_their_sessions() {
+async fn user_ends_another_own_session() {
     let (installation, ada) = installation_with_ada();
     let elsewhere = sign_in(&installation).await;
     let here = sign_in(&installation).await;
@@ -55,7 +55,7 @@ async fn a_user_ends_another_of_their_sessions() {
 }
 
 #[tokio::test]
-async fn nobody_ends_somebody_elses_session() {
+async fn ending_another_users_session_is_refused() {
     let (installation, ada) = installation_with_ada();
     let hers = sign_in(&installation).await;
     let hers_id = session(&installation, &hers).await.session.id;
@@ -77,7 +77,7 @@ async fn nobody_ends_somebody_elses_session() {
 }
 
 #[tokio::test]
-async fn a_user_signs_out_everywhere_else() {
+async fn user_signs_out_everywhere_else() {
     let (installation, ada) = installation_with_ada();
     let elsewhere = [sign_in(&installation).await, sign_in(&installation).await];
     let here = sign_in(&installation).await;
@@ -107,7 +107,7 @@ async fn a_user_signs_out_everywhere_else() {
 }
 
 #[tokio::test]
-async fn a_changed_password_ends_all_other_sessions_and_is_the_one_that_works() {
+async fn password_change_ends_other_sessions_and_accepts_the_new_password() {
     let (installation, ada) = installation_with_ada();
     let elsewhere = sign_in(&installation).await;
     let here = sign_in(&installation).await;
@@ -132,7 +132,7 @@ async fn a_changed_password_ends_all_other_sessions_and_is_the_one_that_works() 
 }
 
 #[tokio::test]
-async fn a_wrong_current_password_changes_nothing_and_is_told() {
+async fn wrong_current_password_changes_nothing_and_is_logged() {
     let (installation, ada) = installation_with_ada();
     let elsewhere = sign_in(&installation).await;
     let here = sign_in(&installation).await;
@@ -158,7 +158,7 @@ async fn a_wrong_current_password_changes_nothing_and_is_told() {
 }
 
 #[tokio::test]
-async fn guessing_the_current_password_is_stopped_and_time_gives_tries_back() {
+async fn guessing_the_current_password_is_throttled_until_attempts_regenerate() {
     let (installation, _) = installation_with_ada();
     let here = sign_in(&installation).await;
     let signed_in = session(&installation, &here).await;
@@ -183,7 +183,7 @@ async fn guessing_the_current_password_is_stopped_and_time_gives_tries_back() {
 }
 
 #[tokio::test]
-async fn strangers_who_try_to_sign_in_keep_nobody_from_changing_their_password() {
+async fn failed_sign_ins_by_others_permit_a_password_change() {
     let (installation, _) = installation_with_ada();
     let here = sign_in(&installation).await;
     let signed_in = session(&installation, &here).await;
@@ -198,7 +198,7 @@ async fn strangers_who_try_to_sign_in_keep_nobody_from_changing_their_password()
 }
 
 #[tokio::test]
-async fn a_user_sees_the_latest_refused_attempts_at_their_own_password() {
+async fn user_sees_recent_refused_attempts_at_own_password() {
     let (installation, ada) = installation_with_ada();
     installation.member(&ada.organization, "bob", ada.membership.role);
     let here = session(&installation, &sign_in(&installation).await).await;

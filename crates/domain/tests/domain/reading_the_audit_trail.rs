@@ -13,7 +13,7 @@ use keyward_domain::rate::Rate;
 use keyward_domain::testing::TestInstallation;
 
 #[tokio::test]
-async fn events_come_with_the_names_of_all_who_are_in_them() {
+async fn events_include_the_names_of_all_participants() {
     let (installation, ada) = installation_with_ada();
     let deploy = installation.issue(&ada.as_holder(), "Deploy").await;
     let child = installation.caller(&deploy).await.as_holder();
@@ -48,7 +48,7 @@ async fn events_come_with_the_names_of_all_who_are_in_them() {
 }
 
 #[tokio::test]
-async fn whom_the_filter_is_about_is_named_even_if_nothing_is_found() {
+async fn filtered_participant_is_named_even_without_matching_events() {
     let (installation, ada) = installation_with_ada();
     let grace = installation.member(&ada.organization, "grace", Role::Member);
     let filter = AuditFilter {
@@ -75,7 +75,7 @@ async fn whom_the_filter_is_about_is_named_even_if_nothing_is_found() {
 }
 
 #[tokio::test]
-async fn an_export_holds_every_event_that_passes_the_filter_once() {
+async fn export_contains_each_matching_event_once() {
     let (installation, ada) = installation_with_ada();
     let other = installation.organization("Other");
     let stranger = installation.member(&other, "grace", Role::Owner);
@@ -107,7 +107,7 @@ async fn an_export_holds_every_event_that_passes_the_filter_once() {
 }
 
 #[tokio::test]
-async fn an_export_that_failed_goes_on_where_it_was() {
+async fn failed_export_resumes_at_its_position() {
     let (installation, ada) = installation_with_ada();
     for number in 0..600 {
         let issued = installation
@@ -137,7 +137,7 @@ async fn an_export_that_failed_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn whoever_runs_the_server_reads_what_happened_in_no_organization() {
+async fn server_operator_reads_events_of_no_organization() {
     let (installation, ada) = installation_with_ada();
     installation.issue(&ada.as_holder(), "Deploy").await;
     let grace = installation.member(&installation.organization("Other"), "grace", Role::Member);
@@ -171,7 +171,7 @@ async fn whoever_runs_the_server_reads_what_happened_in_no_organization() {
 }
 
 #[tokio::test]
-async fn owners_name_actors_by_username_or_identifier() {
+async fn owners_filter_actors_by_username_or_identifier() {
     let (installation, ada) = installation_with_ada();
     let other = installation.organization("Other");
     let stranger = installation.member(&other, "grace", Role::Owner);
@@ -196,7 +196,7 @@ async fn owners_name_actors_by_username_or_identifier() {
 }
 
 #[tokio::test]
-async fn owners_name_what_it_was_about_by_identifier() {
+async fn owners_filter_subjects_by_identifier() {
     let (installation, ada) = installation_with_ada();
     let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
     let project = project(&installation, &ada);
@@ -230,7 +230,7 @@ async fn owners_name_what_it_was_about_by_identifier() {
 }
 
 #[tokio::test]
-async fn owners_name_what_is_gone_by_the_identifier_that_their_log_keeps() {
+async fn owners_filter_removed_subjects_by_their_logged_identifier() {
     let (installation, ada) = installation_with_ada();
     let other = installation.organization("Other");
     let stranger = installation.member(&other, "grace", Role::Owner);
@@ -341,7 +341,7 @@ fn invitation(installation: &TestInstallation, owner: &Member) -> InvitationId {
 }
 
 #[tokio::test]
-async fn an_export_is_told_once_and_not_in_itself() {
+async fn export_is_logged_once_and_excludes_its_own_event() {
     let (installation, ada) = installation_with_ada();
     for number in 0..1_100 {
         let name = format!("Key {number}");
@@ -377,7 +377,7 @@ async fn an_export_is_told_once_and_not_in_itself() {
 }
 
 #[tokio::test]
-async fn the_installations_export_is_in_its_own_log() {
+async fn installation_export_is_recorded_in_the_installation_log() {
     let (installation, _) = installation_with_ada();
     let mut export = installation
         .audit_trail()
@@ -397,7 +397,7 @@ async fn the_installations_export_is_in_its_own_log() {
 }
 
 #[tokio::test]
-async fn an_export_that_cannot_be_told_does_not_begin() {
+async fn export_does_not_start_when_its_event_cannot_be_written() {
     let (installation, ada) = installation_with_ada();
     installation.issue(&ada.as_holder(), "Laptop").await;
     let trail = installation.audit_trail();
@@ -413,7 +413,7 @@ async fn an_export_that_cannot_be_told_does_not_begin() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_merely_read_is_not_told() {
+async fn viewing_a_page_writes_no_event() {
     let (installation, ada) = installation_with_ada();
     installation.issue(&ada.as_holder(), "Laptop").await;
     let request = PageRequest {

@@ -101,7 +101,7 @@ fn uses(
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_reported_once_an_hour() {
+async fn use_of_a_revoked_key_is_reported_hourly() {
     let (installation, acme, ada) = installation();
     let key = installation.issue(&ada.as_holder(), "Deploy").await;
     revoke(&installation, &ada, &key).await;
@@ -123,7 +123,7 @@ async fn a_revoked_key_is_reported_once_an_hour() {
 }
 
 #[tokio::test]
-async fn a_key_whose_member_has_left_is_reported_likewise() {
+async fn use_of_a_former_members_key_is_reported_hourly() {
     let (installation, acme, ada) = installation();
     let key = installation.issue(&ada.as_holder(), "Deploy").await;
     let now = installation.builder.clock.now();
@@ -149,7 +149,7 @@ async fn accepted_and_unknown_tokens_are_not_reported() {
 }
 
 #[tokio::test]
-async fn of_several_servers_one_reports_a_key() {
+async fn one_of_several_servers_reports_a_refused_use() {
     let (installation, _, ada) = installation();
     let key = installation.issue(&ada.as_holder(), "Deploy").await;
     revoke(&installation, &ada, &key).await;
@@ -166,7 +166,7 @@ async fn of_several_servers_one_reports_a_key() {
 }
 
 #[tokio::test]
-async fn many_dead_keys_of_one_organization_do_not_fill_its_log() {
+async fn many_revoked_keys_do_not_flood_their_organizations_log() {
     let (installation, acme, _) = installation();
     let other = installation.organization("Other");
     let server = Server::of(&installation);
@@ -201,7 +201,7 @@ async fn many_dead_keys_of_one_organization_do_not_fill_its_log() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_reported_waits() {
+async fn unreported_uses_are_queued() {
     let (installation, _, ada) = installation();
     let key = installation.issue(&ada.as_holder(), "Deploy").await;
     revoke(&installation, &ada, &key).await;
@@ -222,7 +222,7 @@ async fn what_cannot_be_reported_waits() {
 }
 
 #[tokio::test]
-async fn no_more_keys_wait_than_there_is_room_for() {
+async fn queue_of_unreported_uses_is_bounded() {
     let (installation, acme, _) = installation();
     let server = Server::with_capacity(&installation, 10);
     let now = installation.builder.clock.now();
@@ -235,7 +235,7 @@ async fn no_more_keys_wait_than_there_is_room_for() {
 }
 
 #[tokio::test]
-async fn holders_see_the_latest_refused_uses_of_their_own_keys() {
+async fn holders_see_recent_refused_uses_of_own_keys() {
     let (installation, acme, ada) = installation();
     let bob = installation.member(&acme, "bob", Role::Member);
     let server = Server::of(&installation);

@@ -57,7 +57,7 @@ fn nowhere() -> RequestSource {
 }
 
 #[tokio::test]
-async fn a_restricted_key_issues_no_key() {
+async fn restricted_key_issues_no_key() {
     let scene = Scene::new().await;
     let holder = scene.holder().await;
     assert_eq!(holder.reach(), KeyReach::Only(scene.restricted.key.id));
@@ -77,7 +77,7 @@ async fn a_restricted_key_issues_no_key() {
 }
 
 #[tokio::test]
-async fn to_a_restricted_key_every_other_key_is_unknown() {
+async fn restricted_key_cannot_find_other_keys() {
     let scene = Scene::new().await;
     let (keys, holder) = (scene.installation.keys(), scene.holder().await);
     let events = scene.installation.store.events().len();
@@ -110,7 +110,7 @@ async fn to_a_restricted_key_every_other_key_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_restricted_key_lists_itself_on_one_page() {
+async fn restricted_key_lists_itself_on_one_page() {
     let scene = Scene::new().await;
     let holder = scene.holder().await;
     let own = scene.restricted.key.id;
@@ -148,7 +148,7 @@ async fn a_restricted_key_lists_itself_on_one_page() {
 }
 
 #[tokio::test]
-async fn a_restricted_key_reads_edits_and_revokes_itself() {
+async fn restricted_key_reads_edits_and_revokes_itself() {
     for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
         let scene = Scene::new().await;
         let (keys, holder) = (scene.installation.keys(), scene.holder().await);
@@ -190,7 +190,7 @@ async fn a_restricted_key_reads_edits_and_revokes_itself() {
 }
 
 #[tokio::test]
-async fn an_organizations_choice_holds_where_nothing_is_asked_for() {
+async fn unspecified_key_right_follows_the_organizations_choice() {
     let scene = Scene::new().await;
     let authority = scene
         .ada

@@ -36,7 +36,7 @@ fn now() -> DateTime<Utc> {
 }
 
 #[tokio::test]
-async fn dead_keys_stay_90_days_unless_told_otherwise() {
+async fn dead_keys_are_kept_90_days_by_default() {
     let given = RetentionPeriods::default()
         .with_dead_keys(TimeDelta::days(15))
         .unwrap();
@@ -57,7 +57,7 @@ async fn dead_keys_stay_90_days_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn ended_invitations_stay_30_days_unless_told_otherwise() {
+async fn ended_invitations_are_kept_30_days_by_default() {
     let given = RetentionPeriods::default()
         .with_ended_invitations(TimeDelta::days(15))
         .unwrap();
@@ -78,7 +78,7 @@ async fn ended_invitations_stay_30_days_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn expired_sessions_stay_a_day_unless_told_otherwise() {
+async fn expired_sessions_are_kept_one_day_by_default() {
     let given = RetentionPeriods::default()
         .with_expired_sessions(TimeDelta::days(3))
         .unwrap();
@@ -99,7 +99,7 @@ async fn expired_sessions_stay_a_day_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn empty_throttle_buckets_stay_as_long_as_clocks_may_differ() {
+async fn refilled_throttle_buckets_are_kept_for_the_allowed_clock_skew() {
     let mut store = MockRetentionStore::new();
     store
         .expect_remove_empty_throttle_buckets()
@@ -115,7 +115,7 @@ async fn empty_throttle_buckets_stay_as_long_as_clocks_may_differ() {
 }
 
 #[tokio::test]
-async fn audit_events_stay_for_ever_unless_told_otherwise() {
+async fn audit_events_are_kept_forever_by_default() {
     // A call of the store would be one too many.
     let mut run = run(MockRetentionStore::new(), RetentionPeriods::default()).await;
     assert_eq!(
@@ -127,7 +127,7 @@ async fn audit_events_stay_for_ever_unless_told_otherwise() {
 }
 
 #[tokio::test]
-async fn audit_events_go_by_whole_days_and_with_an_event() {
+async fn audit_events_are_removed_by_whole_days_with_an_event() {
     let mut store = MockRetentionStore::new();
     store
         .expect_remove_audit_events()
@@ -157,7 +157,7 @@ async fn audit_events_go_by_whole_days_and_with_an_event() {
 }
 
 #[tokio::test]
-async fn who_may_not_remove_events_is_told_so() {
+async fn missing_right_to_remove_events_is_reported() {
     let mut store = MockRetentionStore::new();
     store
         .expect_remove_audit_events()
@@ -180,7 +180,7 @@ async fn who_may_not_remove_events_is_told_so() {
 }
 
 #[tokio::test]
-async fn a_period_that_began_before_time_keeps_everything() {
+async fn retention_starting_before_the_epoch_keeps_everything() {
     let periods = RetentionPeriods::default()
         .with_dead_keys(TimeDelta::MAX)
         .unwrap();
@@ -194,7 +194,7 @@ async fn a_period_that_began_before_time_keeps_everything() {
 }
 
 #[test]
-fn periods_are_not_shorter_than_they_are_safe() {
+fn retention_periods_have_a_safe_minimum() {
     let almost = |days| TimeDelta::days(days) - TimeDelta::milliseconds(1);
     let too_short = |days| {
         Err(InvalidRetentionPeriod {
@@ -213,7 +213,7 @@ fn periods_are_not_shorter_than_they_are_safe() {
 }
 
 #[tokio::test]
-async fn nothing_is_removed_while_the_clock_is_in_doubt() {
+async fn nothing_is_removed_while_the_clock_is_untrusted() {
     let mut store = MockRetentionStore::new();
     let doubt = ClockDoubt::Differs {
         ours: now(),
@@ -229,7 +229,7 @@ async fn nothing_is_removed_while_the_clock_is_in_doubt() {
 }
 
 #[tokio::test]
-async fn the_store_learns_that_somebody_confirmed_the_clock() {
+async fn clock_confirmation_reaches_the_store() {
     let mut store = MockRetentionStore::new();
     store
         .expect_check_clock()
@@ -240,7 +240,7 @@ async fn the_store_learns_that_somebody_confirmed_the_clock() {
 }
 
 #[tokio::test]
-async fn a_run_of_many_portions_writes_one_event_with_the_first_that_removes_any() {
+async fn removal_in_many_batches_writes_one_event_with_the_first() {
     let mut store = MockRetentionStore::new();
     let mut answers = [
         Ok(0),

@@ -43,7 +43,7 @@ fn setup_over(
 }
 
 #[tokio::test]
-async fn the_link_makes_the_first_organization_and_its_owner() {
+async fn setup_link_creates_the_first_organization_and_owner() {
     let installation = TestInstallation::new();
     let setup = installation.setup();
     assert!(!setup.is_complete().await.expect("the store answers"));
@@ -82,7 +82,7 @@ async fn the_link_makes_the_first_organization_and_its_owner() {
 }
 
 #[tokio::test]
-async fn the_command_line_sets_up_without_a_link() {
+async fn command_line_sets_up_without_a_link() {
     let installation = TestInstallation::new();
     let organization = installation
         .setup()
@@ -97,7 +97,7 @@ async fn the_command_line_sets_up_without_a_link() {
 }
 
 #[tokio::test]
-async fn nobody_sets_up_twice() {
+async fn second_setup_attempt_is_refused() {
     let installation = TestInstallation::new();
     let setup = installation.setup();
     let link = setup.create_link(nowhere()).await.expect("a link");
@@ -127,7 +127,7 @@ async fn nobody_sets_up_twice() {
 }
 
 #[tokio::test]
-async fn a_link_works_24_hours() {
+async fn setup_link_works_for_24_hours() {
     let installation = TestInstallation::new();
     let setup = installation.setup();
     let link = setup.create_link(nowhere()).await.expect("a link");
@@ -144,7 +144,7 @@ async fn a_link_works_24_hours() {
 }
 
 #[tokio::test]
-async fn a_new_link_ends_the_one_before() {
+async fn new_setup_link_invalidates_the_previous_one() {
     let installation = TestInstallation::new();
     let setup = installation.setup();
     let first = setup.create_link(nowhere()).await.expect("a link");
@@ -162,7 +162,7 @@ async fn a_new_link_ends_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_dead_link_costs_no_hashing() {
+async fn invalid_link_causes_no_password_hashing() {
     let installation = TestInstallation::new();
     let mut hasher = MockPasswordHasher::new();
     hasher.expect_hash().never();
@@ -191,7 +191,7 @@ async fn a_dead_link_costs_no_hashing() {
 }
 
 #[tokio::test]
-async fn whoever_loses_the_race_is_told_what_the_store_says() {
+async fn concurrent_setup_reports_the_stores_refusal() {
     let installation = TestInstallation::new();
     let mut store = MockInstallationStore::new();
     store.expect_is_set_up().returning(|| Ok(false));
@@ -214,7 +214,7 @@ async fn whoever_loses_the_race_is_told_what_the_store_says() {
 }
 
 #[tokio::test]
-async fn a_busy_hasher_leaves_the_link_usable() {
+async fn busy_password_hasher_keeps_the_setup_link_valid() {
     let installation = TestInstallation::new();
     let store = Arc::new(installation.store.clone());
     let mut hasher = MockPasswordHasher::new();

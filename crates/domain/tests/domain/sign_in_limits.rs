@@ -66,7 +66,7 @@ async fn reset_password(installation: &TestInstallation, ada: &Member) {
 }
 
 #[tokio::test]
-async fn collected_browsers_share_one_bound() {
+async fn collected_browsers_share_one_limit() {
     let (installation, _) = installation_with_ada();
     let browsers = collect_browsers(&installation, 30).await;
 
@@ -74,7 +74,7 @@ async fn collected_browsers_share_one_bound() {
 }
 
 #[tokio::test]
-async fn browsers_collected_before_a_reset_are_strangers() {
+async fn browsers_remembered_before_a_password_reset_are_unknown() {
     let (installation, ada) = installation_with_ada();
     let browsers = collect_browsers(&installation, 30).await;
     reset_password(&installation, &ada).await;
@@ -91,7 +91,7 @@ async fn browsers_collected_before_a_reset_are_strangers() {
 }
 
 #[tokio::test]
-async fn only_the_browser_that_changes_the_password_stays_remembered() {
+async fn only_the_browser_changing_the_password_stays_remembered() {
     let (installation, _) = installation_with_ada();
     let browsers = collect_browsers(&installation, 2).await;
     let here = sign_in(
@@ -119,7 +119,7 @@ async fn only_the_browser_that_changes_the_password_stays_remembered() {
 }
 
 #[tokio::test]
-async fn sign_ins_of_one_user_have_a_bound_in_all_browsers() {
+async fn sign_ins_of_one_user_are_limited_across_browsers() {
     let (installation, ada) = installation_with_ada();
     let browsers = collect_browsers(&installation, 60).await;
     let sign_in = installation.sign_in();
@@ -140,7 +140,7 @@ async fn sign_ins_of_one_user_have_a_bound_in_all_browsers() {
 }
 
 #[tokio::test]
-async fn guesses_use_up_none_of_a_users_sign_ins() {
+async fn guesses_do_not_consume_a_users_sign_in_limit() {
     let (installation, _) = installation_with_ada();
     let browsers = collect_browsers(&installation, 59).await;
     checked(&installation, &browsers).await;
@@ -157,7 +157,7 @@ async fn guesses_use_up_none_of_a_users_sign_ins() {
 }
 
 #[tokio::test]
-async fn sign_ins_beyond_the_bound_are_soon_not_checked() {
+async fn sign_ins_over_the_limit_are_not_checked() {
     let (installation, _) = installation_with_ada();
     collect_browsers(&installation, 60).await;
     let mut hasher = MockPasswordHasher::new();
@@ -174,7 +174,7 @@ async fn sign_ins_beyond_the_bound_are_soon_not_checked() {
 }
 
 #[tokio::test]
-async fn changes_of_a_password_have_a_bound() {
+async fn password_changes_are_limited() {
     let (installation, _) = installation_with_ada();
     let here = sign_in(&installation, attempt("ada", TestInstallation::PASSWORD)).await;
     let signed_in = installation.sign_in().signed_in(&here.session).await;
@@ -211,7 +211,7 @@ impl RefusalNotes for Unwritten {
 }
 
 #[tokio::test]
-async fn an_answer_waits_for_no_record_of_its_refusal() {
+async fn sign_in_response_does_not_wait_for_the_refusal_event() {
     for (username, logs) in [("ada", 2), ("nobody", 1)] {
         let (installation, _) = installation_with_ada();
         let refusals = Arc::new(Unwritten::default());
@@ -266,7 +266,7 @@ async fn guess_at_current_password(installation: &TestInstallation, signed_in: &
 }
 
 #[tokio::test]
-async fn strangers_and_who_is_signed_in_hide_none_of_each_others_guesses() {
+async fn guesses_by_strangers_and_session_holders_are_logged_independently() {
     for are_strangers_first in [true, false] {
         let (installation, _) = installation_with_ada();
         let here = sign_in(&installation, attempt("ada", TestInstallation::PASSWORD)).await;

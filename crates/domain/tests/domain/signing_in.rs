@@ -1,7 +1,7 @@
 //! Signing in to the console.
 
 mod failures;
-mod refusals_in_the_log;
+mod logged_refusals;
 mod secrecy;
 mod throttling;
 
@@ -97,7 +97,7 @@ pub(crate) fn with_ports(make: &Builder, ports: SignInPorts) -> SignIn {
 }
 
 #[tokio::test]
-async fn the_right_password_signs_in_and_is_told() {
+async fn correct_password_signs_in_with_an_event() {
     let (installation, ada) = installation_with_ada();
     let token = sign_in(&installation).await;
     let signed_in = installation
@@ -125,7 +125,7 @@ fn logs(events: &[AuditEvent]) -> Vec<Option<OrganizationId>> {
 }
 
 #[tokio::test]
-async fn spaces_and_capitals_around_a_username_do_not_matter() {
+async fn username_ignores_case_and_surrounding_spaces() {
     let (installation, _) = installation_with_ada();
     for typed in ["Ada", " ada ", "ADA\t"] {
         let attempt = attempt(typed, TestInstallation::PASSWORD);
@@ -138,7 +138,7 @@ async fn guess_until_throttled(installation: &TestInstallation, address: &str) {
 }
 
 #[tokio::test]
-async fn each_sign_in_has_a_session_of_its_own_and_ends_the_one_before() {
+async fn each_sign_in_has_its_own_session_replacing_the_previous() {
     let (installation, ada) = installation_with_ada();
     let elsewhere = sign_in(&installation).await;
     let first = sign_in(&installation).await;
@@ -172,7 +172,7 @@ async fn each_sign_in_has_a_session_of_its_own_and_ends_the_one_before() {
 }
 
 #[tokio::test]
-async fn a_refused_attempt_ends_no_session() {
+async fn refused_attempt_ends_no_session() {
     let (installation, _) = installation_with_ada();
     let token = sign_in(&installation).await;
     let refused = installation

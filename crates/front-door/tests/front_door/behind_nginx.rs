@@ -115,7 +115,7 @@ async fn hold(address: SocketAddr) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_clients_behind_nginx_are_served_while_the_server_is_saturated() {
+async fn slow_clients_behind_nginx_are_served_when_saturated() {
     let door = Running::with(|config| config.limits.connections = Some(CONNECTIONS)).await;
     let nginx = Nginx::start(door.address).await;
     let mut holders = JoinSet::new();

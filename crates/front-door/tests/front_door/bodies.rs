@@ -22,7 +22,7 @@ fn chunked(path: &str, chunks: &[usize]) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_body_at_the_cap_is_read() {
+async fn body_at_the_limit_is_read() {
     let door = Running::with_defaults().await;
     for request in [
         with_length("/length", CAP),
@@ -41,7 +41,7 @@ async fn a_body_at_the_cap_is_read() {
 }
 
 #[tokio::test]
-async fn an_announced_body_over_the_cap_never_reaches_the_application() {
+async fn declared_body_over_the_limit_never_reaches_the_application() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client.send(with_length("/length", CAP + 1)).await;
@@ -53,7 +53,7 @@ async fn an_announced_body_over_the_cap_never_reaches_the_application() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_over_the_cap_is_a_413_in_the_applications_words() {
+async fn chunked_body_over_the_limit_is_413_in_application_format() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client.send(chunked("/length", &[CAP, 1])).await;
@@ -66,7 +66,7 @@ async fn a_chunked_body_over_the_cap_is_a_413_in_the_applications_words() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_over_the_cap_is_a_413_though_the_application_calls_it_a_bad_request() {
+async fn chunked_body_over_the_limit_is_413_despite_application_400() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client.send(chunked("/length-unmapped", &[CAP + 1])).await;
@@ -79,7 +79,7 @@ async fn a_chunked_body_over_the_cap_is_a_413_though_the_application_calls_it_a_
 }
 
 #[tokio::test]
-async fn a_client_that_sends_far_too_much_before_it_reads_still_gets_the_answer() {
+async fn client_sending_far_too_much_still_receives_the_response() {
     let door = Running::with_defaults().await;
     for request in [
         with_length("/length", 10 * CAP),
@@ -94,7 +94,7 @@ async fn a_client_that_sends_far_too_much_before_it_reads_still_gets_the_answer(
 }
 
 #[tokio::test]
-async fn a_refused_client_may_finish_sending_before_it_reads_the_answer() {
+async fn refused_client_may_finish_sending_before_reading_the_response() {
     let door = Running::with_defaults().await;
     for (refused, status) in [
         (&with_length("/length", 10 * CAP)[..1_000], 413),
@@ -117,7 +117,7 @@ async fn a_refused_client_may_finish_sending_before_it_reads_the_answer() {
 }
 
 #[tokio::test]
-async fn a_client_that_asks_before_sending_too_much_is_not_told_to_continue() {
+async fn oversized_body_announced_with_expect_gets_no_100_continue() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client
@@ -127,7 +127,7 @@ async fn a_client_that_asks_before_sending_too_much_is_not_told_to_continue() {
 }
 
 #[tokio::test]
-async fn a_request_with_two_framings_is_read_as_chunked_and_is_the_last() {
+async fn request_with_two_framings_is_read_as_chunked_then_closed() {
     let door = Running::with_defaults().await;
     for framing in [
         "Content-Length: 44\r\nTransfer-Encoding: chunked",
@@ -149,7 +149,7 @@ async fn a_request_with_two_framings_is_read_as_chunked_and_is_the_last() {
 }
 
 #[tokio::test]
-async fn contradicting_framings_are_refused() {
+async fn contradictory_framings_are_rejected() {
     let door = Running::with_defaults().await;
     for framing in [
         "Content-Length: 1\r\nContent-Length: 2",

@@ -23,7 +23,7 @@ fn local_and_private(header: ForwardedHeader) -> TrustedProxies {
 }
 
 #[tokio::test]
-async fn without_trusted_proxies_a_forged_address_is_ignored() {
+async fn forged_client_address_without_trusted_proxies_is_ignored() {
     let forged = "X-Forwarded-For: 192.0.2.1\r\nForwarded: for=192.0.2.1\r\nX-Real-IP: 192.0.2.1\r\n";
     let seen = address_seen_with(TrustedProxies::default(), forged).await;
     assert!(seen.starts_with("127.0.0.1:"), "{seen}");
@@ -31,7 +31,7 @@ async fn without_trusted_proxies_a_forged_address_is_ignored() {
 }
 
 #[tokio::test]
-async fn behind_trusted_proxies_the_right_most_untrusted_hop_is_the_client() {
+async fn rightmost_untrusted_hop_behind_trusted_proxies_is_the_client() {
     let headers = "X-Forwarded-For: 6.6.6.6, 192.0.2.1\r\nX-Forwarded-For: 10.0.0.7\r\n";
     assert_eq!(
         address_seen_with(local_and_private(ForwardedHeader::XForwardedFor), headers).await,
@@ -45,7 +45,7 @@ async fn behind_trusted_proxies_the_right_most_untrusted_hop_is_the_client() {
 }
 
 #[tokio::test]
-async fn garbage_from_a_proxy_leaves_the_last_trustworthy_address() {
+async fn invalid_hop_from_a_proxy_leaves_the_last_trusted_address() {
     let headers = "X-Forwarded-For: 192.0.2.1, <script>, 10.0.0.7\r\n";
     assert_eq!(
         address_seen_with(local_and_private(ForwardedHeader::XForwardedFor), headers).await,

@@ -8,7 +8,7 @@ const A_MOMENT: Duration = Duration::from_millis(200);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 #[tokio::test]
-async fn the_connection_over_the_cap_waits_and_is_served_when_one_leaves() {
+async fn connection_over_the_limit_waits_until_another_closes() {
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut first = door.client().await;
     first.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
@@ -26,7 +26,7 @@ async fn the_connection_over_the_cap_waits_and_is_served_when_one_leaves() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_makes_room_for_who_waits() {
+async fn idle_connection_is_closed_for_a_waiting_client() {
     let door = Running::with(|config| config.limits.connections = Some(2)).await;
     let mut idle = door.client().await;
     let answer = idle.get("/").await;
@@ -44,7 +44,7 @@ async fn an_idle_connection_makes_room_for_who_waits() {
 }
 
 #[tokio::test]
-async fn large_answer_arrives_whole_when_saturated() {
+async fn large_response_is_complete_when_saturated() {
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut client = door.client().await;
     client
@@ -59,7 +59,7 @@ async fn large_answer_arrives_whole_when_saturated() {
 }
 
 #[tokio::test]
-async fn a_flood_of_connections_is_served_in_turn() {
+async fn many_connections_over_the_limit_are_served_in_order() {
     let door = Running::with(|config| config.limits.connections = Some(3)).await;
     let mut flood = Vec::new();
     for _ in 0..100 {
@@ -73,7 +73,7 @@ async fn a_flood_of_connections_is_served_in_turn() {
 }
 
 #[tokio::test]
-async fn hundreds_can_wait_for_a_place() {
+async fn hundreds_of_connections_can_wait() {
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut busy = door.client().await;
     busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
@@ -93,7 +93,7 @@ async fn hundreds_can_wait_for_a_place() {
 }
 
 #[tokio::test]
-async fn silent_connections_hold_their_places_only_until_the_header_deadline() {
+async fn silent_connections_are_closed_at_the_header_deadline() {
     let door = Running::with(|config| {
         config.limits.connections = Some(2);
         config.deadlines.header_read = A_MOMENT;
@@ -109,7 +109,7 @@ async fn silent_connections_hold_their_places_only_until_the_header_deadline() {
 }
 
 #[tokio::test]
-async fn half_a_head_has_the_short_timeout_when_saturated() {
+async fn incomplete_header_has_the_short_timeout_when_saturated() {
     let door = Running::with(|config| {
         config.limits.connections = Some(3);
         config.deadlines.header_read = HOUR;
@@ -131,7 +131,7 @@ async fn half_a_head_has_the_short_timeout_when_saturated() {
 }
 
 #[tokio::test]
-async fn half_a_body_has_the_short_timeout_when_saturated() {
+async fn incomplete_body_has_the_short_timeout_when_saturated() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
         config.deadlines.body = HOUR;
@@ -146,7 +146,7 @@ async fn half_a_body_has_the_short_timeout_when_saturated() {
 }
 
 #[tokio::test]
-async fn half_a_body_from_before_saturation_has_the_short_timeout() {
+async fn incomplete_body_from_before_saturation_has_the_short_timeout() {
     let door = Running::with(|config| {
         config.limits.connections = Some(2);
         config.deadlines.body = HOUR;
@@ -169,7 +169,7 @@ async fn half_a_body_from_before_saturation_has_the_short_timeout() {
 
 // On several threads, where requests begin while others are still being let in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_newcomer_is_served_in_a_flood_of_half_bodies_that_return_at_once() {
+async fn new_client_is_served_during_a_flood_of_incomplete_bodies() {
     let door = Running::with(|config| {
         config.limits.connections = Some(20);
         config.deadlines.body = HOUR;
@@ -195,7 +195,7 @@ async fn a_newcomer_is_served_in_a_flood_of_half_bodies_that_return_at_once() {
 }
 
 #[tokio::test]
-async fn half_a_body_has_its_usual_time_while_no_client_waits() {
+async fn incomplete_body_has_full_deadline_while_no_client_waits() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
         config.deadlines.saturated_timeout = A_MOMENT;
@@ -210,7 +210,7 @@ async fn half_a_body_has_its_usual_time_while_no_client_waits() {
 }
 
 #[tokio::test]
-async fn half_a_body_has_its_usual_time_after_saturation() {
+async fn incomplete_body_has_full_deadline_after_saturation() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
         config.deadlines.saturated_timeout = A_MOMENT;
@@ -233,7 +233,7 @@ async fn half_a_body_has_its_usual_time_after_saturation() {
 }
 
 #[tokio::test]
-async fn half_a_body_and_lingering_share_one_short_timeout() {
+async fn incomplete_body_and_lingering_share_one_short_timeout() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
         config.deadlines.body = HOUR;
@@ -270,7 +270,7 @@ async fn refused_client_has_the_short_timeout_when_saturated() {
 }
 
 #[tokio::test]
-async fn clients_that_do_not_read_lose_their_places_when_others_wait() {
+async fn clients_that_do_not_read_are_disconnected_when_saturated() {
     let door = Running::with(|config| {
         config.limits.connections = Some(3);
         config.deadlines.saturated_timeout = A_MOMENT;
@@ -292,7 +292,7 @@ async fn clients_that_do_not_read_lose_their_places_when_others_wait() {
 }
 
 #[tokio::test]
-async fn requests_sent_at_once_are_answered_in_order() {
+async fn pipelined_requests_are_answered_in_order() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client

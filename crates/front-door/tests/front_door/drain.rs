@@ -11,7 +11,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn a_request_in_flight_finishes_while_new_connections_are_refused() {
+async fn request_in_flight_finishes_while_new_connections_are_refused() {
     let mut door = Running::with_defaults().await;
     let mut client = door.client().await;
     client
@@ -30,7 +30,7 @@ async fn a_request_in_flight_finishes_while_new_connections_are_refused() {
 }
 
 #[tokio::test]
-async fn draining_server_gives_a_body_its_usual_time() {
+async fn body_in_transit_keeps_its_full_deadline_during_drain() {
     let saturated_timeout = Duration::from_millis(200);
     let mut door = Running::with(|config| config.deadlines.saturated_timeout = saturated_timeout).await;
     let mut client = door.client().await;
@@ -47,7 +47,7 @@ async fn draining_server_gives_a_body_its_usual_time() {
 }
 
 #[tokio::test]
-async fn a_large_answer_arrives_whole_while_draining() {
+async fn large_response_is_complete_during_drain() {
     let mut door = Running::with_defaults().await;
     let mut client = door.client().await;
     client
@@ -62,7 +62,7 @@ async fn a_large_answer_arrives_whole_while_draining() {
 }
 
 #[tokio::test]
-async fn idle_connections_delay_the_drain_for_their_grace_only() {
+async fn idle_connections_delay_the_drain_by_their_grace_period_only() {
     let mut door = Running::with(|config| {
         config.deadlines.drain = Duration::from_secs(3_600);
         config.deadlines.idle_grace = Duration::from_millis(200);
@@ -81,7 +81,7 @@ async fn idle_connections_delay_the_drain_for_their_grace_only() {
 }
 
 #[tokio::test]
-async fn idle_connection_has_one_more_request_answered_while_draining() {
+async fn idle_connection_gets_one_more_response_during_drain() {
     let mut door = Running::with(|config| config.deadlines.idle_grace = Duration::from_secs(3_600)).await;
     let mut idle = door.client().await;
     assert!(idle.get("/").await.header("connection").is_empty());
@@ -95,7 +95,7 @@ async fn idle_connection_has_one_more_request_answered_while_draining() {
 }
 
 #[tokio::test]
-async fn clients_that_keep_connections_alive_lose_no_post_at_shutdown() {
+async fn keep_alive_clients_lose_no_post_at_shutdown() {
     let mut door = Running::with_defaults().await;
     let mut clients = tokio::task::JoinSet::new();
     for _ in 0..20 {
@@ -123,7 +123,7 @@ async fn clients_that_keep_connections_alive_lose_no_post_at_shutdown() {
 }
 
 #[tokio::test]
-async fn clients_that_wait_for_a_place_are_told_of_the_shutdown() {
+async fn waiting_clients_are_informed_of_the_shutdown() {
     let mut door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut busy = door.client().await;
     busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
@@ -152,7 +152,7 @@ async fn clients_that_wait_for_a_place_are_told_of_the_shutdown() {
 }
 
 #[tokio::test]
-async fn half_a_head_delays_the_drain_for_the_short_timeout_only() {
+async fn incomplete_header_delays_the_drain_by_the_short_timeout_only() {
     let mut door = Running::with(|config| {
         config.deadlines.header_read = Duration::from_secs(3_600);
         config.deadlines.saturated_timeout = Duration::from_millis(200);
@@ -170,7 +170,7 @@ async fn half_a_head_delays_the_drain_for_the_short_timeout_only() {
 }
 
 #[tokio::test]
-async fn a_stuck_request_is_cut_off_at_the_drain_deadline() {
+async fn stuck_request_is_aborted_at_the_drain_deadline() {
     let mut door = Running::with(|config| {
         config.deadlines.drain = Duration::from_millis(200);
         config.deadlines.handler = Duration::from_secs(3_600);
@@ -190,7 +190,7 @@ async fn a_stuck_request_is_cut_off_at_the_drain_deadline() {
 }
 
 #[tokio::test]
-async fn it_says_not_ready_before_it_stops_accepting() {
+async fn server_reports_unready_before_it_stops_accepting() {
     let mut door =
         Running::with(|config| config.deadlines.not_ready_notice = Duration::from_secs(3_600)).await;
     assert_eq!(door.client().await.get("/readyz").await.status, 200);

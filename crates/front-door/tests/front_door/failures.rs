@@ -7,7 +7,7 @@ use keyward_front_door::Refused;
 use crate::running::{Running, request_id};
 
 #[tokio::test]
-async fn a_panic_is_a_500_with_every_header_and_the_connection_goes_on() {
+async fn panic_becomes_500_with_all_headers_and_connection_continues() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     let answer = client.get("/panic").await;
@@ -21,7 +21,7 @@ async fn a_panic_is_a_500_with_every_header_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_panic_outside_the_application_ends_one_connection_only() {
+async fn panic_outside_the_application_ends_one_connection_only() {
     let door = Running::with(|config| {
         config.limits.connections = Some(1);
         config.error_pages = Arc::new(|_: &Refused<'_>| panic!("on purpose"));
@@ -34,7 +34,7 @@ async fn a_panic_outside_the_application_ends_one_connection_only() {
 }
 
 #[tokio::test]
-async fn what_is_done_for_a_client_that_hangs_up_is_dropped() {
+async fn work_for_a_disconnected_client_is_dropped() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client
@@ -46,7 +46,7 @@ async fn what_is_done_for_a_client_that_hangs_up_is_dropped() {
 }
 
 #[tokio::test]
-async fn clients_that_hang_up_anywhere_leave_the_house_in_order() {
+async fn disconnects_at_any_point_leak_no_connection_slots() {
     let door = Running::with(|config| config.limits.connections = Some(2)).await;
     let request = "POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\n123";
     for bytes in 0..=request.len() {
@@ -57,7 +57,7 @@ async fn clients_that_hang_up_anywhere_leave_the_house_in_order() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_refused() {
+async fn non_http_input_is_rejected() {
     let door = Running::with_defaults().await;
     for bytes in [
         &b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"[..],
@@ -84,7 +84,7 @@ async fn what_is_not_http_is_refused() {
 
 /// hyper has no answer to HTTP/2's preface, so that only the closed connection tells.
 #[tokio::test]
-async fn a_client_that_speaks_http_2_is_not_kept_waiting() {
+async fn http_2_client_is_refused_immediately() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;

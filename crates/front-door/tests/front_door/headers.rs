@@ -33,7 +33,7 @@ async fn headers_up_to_the_limit_are_read() {
 }
 
 #[tokio::test]
-async fn too_many_headers_are_refused() {
+async fn too_many_headers_are_rejected() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client.send(with_headers(64)).await;
@@ -42,7 +42,7 @@ async fn too_many_headers_are_refused() {
 }
 
 #[tokio::test]
-async fn too_large_headers_are_refused_however_large() {
+async fn headers_over_the_size_limit_are_rejected_at_any_size() {
     let door = Running::with_defaults().await;
     for bytes in [32 * 1024 + 1, 100 * 1024, 1024 * 1024] {
         let mut client = door.client().await;
@@ -73,7 +73,7 @@ fn assert_has_security_headers(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn every_answer_has_the_security_headers_and_a_request_id() {
+async fn every_response_has_security_headers_and_a_request_id() {
     let door = Running::with(|config| config.deadlines.handler = std::time::Duration::from_millis(100)).await;
     for (request, status) in [
         ("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
@@ -98,7 +98,7 @@ async fn every_answer_has_the_security_headers_and_a_request_id() {
 }
 
 #[tokio::test]
-async fn over_https_every_answer_says_that_there_is_no_other_way() {
+async fn every_https_response_has_strict_transport_security() {
     let door = Running::with(|config| config.https = true).await;
     let mut client = door.client().await;
     for path in ["/", "/missing", "/panic"] {
@@ -110,7 +110,7 @@ async fn over_https_every_answer_says_that_there_is_no_other_way() {
 }
 
 #[tokio::test]
-async fn a_page_chooses_its_content_security_and_referrer_policies_and_nothing_else() {
+async fn page_overrides_only_content_security_and_referrer_policies() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     let default = client.get("/").await;

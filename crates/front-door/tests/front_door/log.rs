@@ -62,7 +62,7 @@ impl MakeWriter<'_> for Log {
 }
 
 #[tokio::test]
-async fn a_request_is_logged_with_path_status_client_and_id_but_no_query_header_or_body() {
+async fn request_log_line_has_path_status_client_and_id_only() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
@@ -90,7 +90,7 @@ async fn a_request_is_logged_with_path_status_client_and_id_but_no_query_header_
 }
 
 #[tokio::test]
-async fn what_is_too_long_for_a_part_of_a_path_is_not_logged() {
+async fn overlong_path_segment_is_not_logged() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     // A token where its id belongs.
@@ -103,7 +103,7 @@ async fn what_is_too_long_for_a_part_of_a_path_is_not_logged() {
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_is_logged() {
+async fn client_disconnect_is_logged() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
@@ -120,7 +120,7 @@ async fn a_client_that_hangs_up_is_logged() {
 }
 
 #[tokio::test]
-async fn what_happens_inside_a_request_is_logged_with_its_id() {
+async fn log_lines_within_a_request_have_its_id() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     assert_eq!(door.client().await.get("/panic").await.status, 500);
@@ -132,7 +132,7 @@ async fn what_happens_inside_a_request_is_logged_with_its_id() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_off_is_logged_with_its_request() {
+async fn aborted_response_is_logged_with_its_request() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| config.deadlines.response = Duration::from_millis(100)).await;
     let mut client = door.client().await;
@@ -145,7 +145,7 @@ async fn an_answer_that_is_cut_off_is_logged_with_its_request() {
 }
 
 #[tokio::test]
-async fn answer_that_its_client_does_not_read_is_cut_and_logged_as_that() {
+async fn response_aborted_for_a_stalled_reader_is_logged_as_such() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| config.deadlines.stalled_response = Duration::from_millis(100)).await;
     let mut client = door.client().await;
@@ -157,7 +157,7 @@ async fn answer_that_its_client_does_not_read_is_cut_and_logged_as_that() {
 }
 
 #[tokio::test]
-async fn health_checks_that_succeed_are_logged_at_debug() {
+async fn successful_health_checks_are_logged_at_debug() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| config.health_paths = &["/healthz", "/missing"]).await;
     let mut client = door.client().await;
@@ -169,7 +169,7 @@ async fn health_checks_that_succeed_are_logged_at_debug() {
 }
 
 #[tokio::test]
-async fn lines_of_a_request_have_its_id_once_and_its_key_and_trace() {
+async fn request_log_lines_have_one_id_and_key_and_trace() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| {
         config.trusted_proxies.networks = vec!["127.0.0.1/32".parse().unwrap()];
@@ -190,7 +190,7 @@ async fn lines_of_a_request_have_its_id_once_and_its_key_and_trace() {
 }
 
 #[tokio::test]
-async fn forwarded_header_of_an_unknown_proxy_is_warned_of_once() {
+async fn forwarded_header_from_an_unknown_proxy_is_warned_of_once() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
@@ -208,7 +208,7 @@ async fn forwarded_header_of_an_unknown_proxy_is_warned_of_once() {
 }
 
 #[tokio::test]
-async fn trusted_proxy_that_sends_the_other_header_only_is_warned_of_once() {
+async fn trusted_proxy_sending_the_other_header_is_warned_of_once() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| {
         config.trusted_proxies.networks = vec!["127.0.0.1/32".parse().unwrap()];
@@ -242,7 +242,7 @@ async fn trusted_proxy_that_sends_the_other_header_only_is_warned_of_once() {
 }
 
 #[tokio::test]
-async fn trusting_everybody_is_warned_of_at_start() {
+async fn trusting_all_addresses_is_warned_of_at_start() {
     for (network, warned) in [("0.0.0.0/0", 1), ("::/0", 1), ("10.0.0.0/8", 0)] {
         let (log, _guard) = Log::start();
         let door = Running::with(|config| {
@@ -259,7 +259,7 @@ async fn trusting_everybody_is_warned_of_at_start() {
 }
 
 #[tokio::test]
-async fn an_answer_whose_client_leaves_is_logged_with_its_request() {
+async fn response_with_disconnected_client_is_logged_with_its_request() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
@@ -273,7 +273,7 @@ async fn an_answer_whose_client_leaves_is_logged_with_its_request() {
 }
 
 #[tokio::test]
-async fn what_happens_while_an_answer_is_streamed_is_logged_with_its_id() {
+async fn log_lines_during_response_streaming_have_its_id() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;

@@ -3,7 +3,7 @@
 use crate::running::{Running, request_id};
 
 #[tokio::test]
-async fn a_request_id_is_ours_whatever_the_client_sent() {
+async fn client_supplied_request_id_is_replaced() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     for number in 1..=3 {
@@ -17,7 +17,7 @@ async fn a_request_id_is_ours_whatever_the_client_sent() {
 }
 
 #[tokio::test]
-async fn request_id_of_a_trusted_proxy_is_taken_if_it_is_one() {
+async fn valid_request_id_from_a_trusted_proxy_is_adopted() {
     let door = Running::with(|config| {
         config.trusted_proxies.networks = vec!["127.0.0.1/32".parse().unwrap()];
     })
@@ -41,7 +41,7 @@ async fn request_id_of_a_trusted_proxy_is_taken_if_it_is_one() {
 }
 
 #[tokio::test]
-async fn percent_encoded_letters_of_a_path_are_decoded() {
+async fn percent_encoded_letters_in_a_path_are_decoded() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     assert_eq!(client.get("/h%65llo%2Fyou?%65").await.status, 200);
@@ -49,7 +49,7 @@ async fn percent_encoded_letters_of_a_path_are_decoded() {
 }
 
 #[tokio::test]
-async fn an_error_page_knows_the_request_id_of_its_answer() {
+async fn error_page_contains_its_responses_request_id() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     client.send("GET /somewhere?secret HTTP/1.1\r\n\r\n").await;
@@ -62,7 +62,7 @@ async fn an_error_page_knows_the_request_id_of_its_answer() {
 }
 
 #[tokio::test]
-async fn a_request_needs_exactly_one_host() {
+async fn request_without_exactly_one_host_is_rejected() {
     let door = Running::with_defaults().await;
     for hosts in [
         "",
@@ -98,7 +98,7 @@ async fn http_1_0_without_host_is_answered_and_closed() {
 }
 
 #[tokio::test]
-async fn trace_and_connect_are_refused_with_what_the_target_allows() {
+async fn trace_and_connect_are_405_with_allowed_methods() {
     let door = Running::with_defaults().await;
     for (request, allow) in [
         ("TRACE / HTTP/1.1", "GET, HEAD"),
@@ -114,7 +114,7 @@ async fn trace_and_connect_are_refused_with_what_the_target_allows() {
 }
 
 #[tokio::test]
-async fn an_answer_to_head_has_the_length_but_no_body() {
+async fn head_response_has_length_but_no_body() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
     for path in ["/", "/panic"] {

@@ -45,14 +45,14 @@ async fn door_with(deadlines: Deadlines) -> Running {
 }
 
 #[tokio::test]
-async fn a_connection_without_a_request_is_closed_at_the_header_deadline() {
+async fn connection_without_request_is_closed_at_the_header_deadline() {
     let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     assert_eq!(client.closed().await, b"");
 }
 
 #[tokio::test]
-async fn half_a_head_is_closed_at_the_header_deadline() {
+async fn incomplete_header_is_closed_at_the_header_deadline() {
     let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     client.send("GET / HTTP/1.1\r\nHost: local").await;
@@ -61,7 +61,7 @@ async fn half_a_head_is_closed_at_the_header_deadline() {
 }
 
 #[tokio::test]
-async fn headers_that_trickle_in_do_not_extend_their_deadline() {
+async fn trickling_headers_do_not_extend_their_deadline() {
     let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     client.send("GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await;
@@ -77,7 +77,7 @@ async fn headers_that_trickle_in_do_not_extend_their_deadline() {
 }
 
 #[tokio::test]
-async fn a_second_request_has_the_header_deadline_from_its_first_byte() {
+async fn second_request_has_the_header_deadline_from_its_first_byte() {
     let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     assert_eq!(client.get("/").await.status, 200);
@@ -86,7 +86,7 @@ async fn a_second_request_has_the_header_deadline_from_its_first_byte() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_outlives_the_header_deadline() {
+async fn idle_connection_outlives_the_header_deadline() {
     let door = door_with(SHORT_HEADER_READ).await;
     let mut client = door.client().await;
     assert_eq!(client.get("/").await.status, 200);
@@ -95,7 +95,7 @@ async fn an_idle_connection_outlives_the_header_deadline() {
 }
 
 #[tokio::test]
-async fn a_handler_outlives_the_deadlines_of_the_connection() {
+async fn handler_outlives_the_connection_deadlines() {
     let door = door_with(Deadlines {
         header_read: SHORT,
         keep_alive: SHORT,
@@ -113,7 +113,7 @@ async fn a_handler_outlives_the_deadlines_of_the_connection() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_at_the_keep_alive_deadline() {
+async fn idle_connection_is_closed_at_the_keep_alive_deadline() {
     let door = door_with(SHORT_KEEP_ALIVE).await;
     let mut client = door.client().await;
     assert_eq!(client.get("/").await.status, 200);
@@ -121,7 +121,7 @@ async fn an_idle_connection_is_closed_at_the_keep_alive_deadline() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_after_several_and_slow_requests_too() {
+async fn idle_connection_after_slow_requests_has_the_keep_alive_deadline() {
     let door = door_with(SHORT_KEEP_ALIVE).await;
     let mut client = door.client().await;
     for path in ["/", "/gated"] {
@@ -136,7 +136,7 @@ async fn an_idle_connection_is_closed_after_several_and_slow_requests_too() {
 }
 
 #[tokio::test]
-async fn a_slow_body_ends_for_the_handler_with_timed_out() {
+async fn slow_body_fails_in_the_handler_with_timed_out() {
     let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
     client
@@ -153,7 +153,7 @@ async fn a_slow_body_ends_for_the_handler_with_timed_out() {
 }
 
 #[tokio::test]
-async fn a_slow_body_is_a_408_though_the_application_calls_it_a_bad_request() {
+async fn slow_body_is_408_despite_application_400() {
     let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
     client
@@ -170,7 +170,7 @@ async fn a_slow_body_is_a_408_though_the_application_calls_it_a_bad_request() {
 }
 
 #[tokio::test]
-async fn a_body_that_trickles_in_does_not_extend_its_deadline() {
+async fn trickling_body_does_not_extend_its_deadline() {
     let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
     client
@@ -186,7 +186,7 @@ async fn a_body_that_trickles_in_does_not_extend_its_deadline() {
 }
 
 #[tokio::test]
-async fn a_handler_that_takes_too_long_is_dropped_and_answered_for_with_503() {
+async fn handler_over_its_deadline_is_dropped_with_503() {
     let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
     let answer = client.get("/never").await;
@@ -198,7 +198,7 @@ async fn a_handler_that_takes_too_long_is_dropped_and_answered_for_with_503() {
 }
 
 #[tokio::test]
-async fn a_handler_that_takes_too_long_after_the_body_is_answered_for_with_503() {
+async fn handler_over_its_deadline_after_the_body_is_503() {
     let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
     client
@@ -208,7 +208,7 @@ async fn a_handler_that_takes_too_long_after_the_body_is_answered_for_with_503()
 }
 
 #[tokio::test]
-async fn waiting_for_the_body_is_not_the_handlers_time() {
+async fn waiting_for_the_body_does_not_count_as_handler_time() {
     let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
     client
@@ -221,7 +221,7 @@ async fn waiting_for_the_body_is_not_the_handlers_time() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadline() {
+async fn client_not_reading_is_disconnected_at_the_response_deadline() {
     let door = Running::with(|config| {
         config.deadlines = Deadlines {
             response: SHORT,
@@ -237,7 +237,7 @@ async fn a_client_that_does_not_read_its_answer_makes_room_at_the_response_deadl
 }
 
 #[tokio::test]
-async fn who_reads_nothing_of_too_much_makes_room_and_who_reads_slowly_gets_all() {
+async fn stalled_reader_is_disconnected_while_a_slow_reader_gets_everything() {
     let door = Running::with(|config| {
         config.deadlines = Deadlines {
             saturated_timeout: 4 * SHORT,
@@ -269,7 +269,7 @@ async fn who_reads_nothing_of_too_much_makes_room_and_who_reads_slowly_gets_all(
 }
 
 #[tokio::test]
-async fn a_streamed_answer_outlives_the_response_deadline_while_its_client_takes_it() {
+async fn streamed_response_outlives_the_response_deadline_while_read() {
     let door = door_with(Deadlines {
         response: 2 * SHORT,
         ..PATIENT
@@ -294,7 +294,7 @@ async fn a_streamed_answer_outlives_the_response_deadline_while_its_client_takes
 }
 
 #[tokio::test]
-async fn a_streamed_answer_that_its_client_drips_makes_room() {
+async fn streamed_response_to_a_trickling_reader_is_aborted() {
     let door = Running::with(|config| {
         config.deadlines = Deadlines {
             response: SHORT,
@@ -322,7 +322,7 @@ async fn a_streamed_answer_that_its_client_drips_makes_room() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_end_is_cut_at_the_response_deadline() {
+async fn endless_response_is_aborted_at_the_response_deadline() {
     let door = door_with(Deadlines {
         response: SHORT,
         ..PATIENT

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_is_the_one_whose_rules_the_document_follows() {
+    fn openapi_version_matches_the_documents_rules() {
         assert_eq!(
             normalised(json!({"openapi": "3.0.0"})),
             json!({"openapi": "3.0.3"})
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn request_bodies_refuse_unknown_fields_and_answers_may_have_more() {
+    fn requests_forbid_unknown_fields_but_responses_allow_them() {
         let document = json!({
             "paths": {"/a": {"post": {
                 "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Asked"}}}},
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_described_reference_keeps_its_description_beside_a_single_all_of() {
+    fn described_reference_keeps_its_description_beside_all_of() {
         let document = json!({
             "allOf": [{"$ref": "#/components/schemas/A"}, {"description": "An A."}], "description": "An A."
         });
@@ -205,14 +205,14 @@ mod tests {
     }
 
     #[test]
-    fn limits_of_integers_are_integers() {
+    fn integer_limits_are_integers() {
         let document = json!({"limit": {"type": "integer", "minimum": 1.0, "maximum": 100.0}});
         let limit = normalised(document)["limit"].to_string();
         assert_eq!(limit, r#"{"type":"integer","minimum":1,"maximum":100}"#);
     }
 
     #[test]
-    fn header_names_are_spelled_as_people_write_them() {
+    fn header_names_use_conventional_capitalization() {
         let document = json!({"headers": {"LOCATION": {}, "CACHE-CONTROL": {}, "ETAG": {}}});
         assert_eq!(
             normalised(document)["headers"],
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn descriptions_keep_their_paragraphs_only() {
+    fn descriptions_keep_paragraph_breaks_only() {
         let document = json!({
             "description": "One\nline.\n\nAnother\none.", "example": {"description": "Two\nlines"}
         });

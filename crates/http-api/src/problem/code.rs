@@ -251,7 +251,7 @@ mod tests {
     use super::Code;
 
     #[test]
-    fn every_code_is_found_by_its_word() {
+    fn every_problem_code_is_found_by_its_name() {
         for code in Code::ALL {
             assert_eq!(Code::from_word(code.definition().word), Some(code));
         }

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_said_in_words() {
+    fn schema_limits_are_written_in_words() {
         assert_eq!(
             field(json!({"type": "integer", "minimum": 1, "maximum": 100})).limits,
             "1 to 100"
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_found_wherever_they_are() {
+    fn references_are_found_at_any_depth() {
         let reference = json!({"$ref": "#/components/schemas/ApiKey"});
         assert_eq!(field(reference.clone()).schema, "ApiKey");
         assert_eq!(field(json!({"allOf": [reference]})).schema, "ApiKey");

@@ -122,14 +122,14 @@ mod tests {
     use super::pointer;
 
     #[test]
-    fn pointers_escape_what_they_are_made_of() {
+    fn json_pointer_tokens_are_escaped() {
         assert_eq!(pointer("name"), "/name");
         assert_eq!(pointer(""), "/");
         assert_eq!(pointer("a/b~c"), "/a~1b~0c");
     }
 
     #[test]
-    fn pointers_repeat_no_token() {
+    fn json_pointers_do_not_expose_tokens() {
         assert_eq!(pointer("kwp_000000000000000000000000000000002wjyrI"), "");
     }
 }

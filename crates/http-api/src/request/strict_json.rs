@@ -96,7 +96,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn ordinary_json_is_read_as_it_is() {
+    fn ordinary_json_is_parsed_unchanged() {
         let text = r#"{"b": [1, -2, 0.5, true, null], "a": {"x": "\ud83d\ude00"}}"#;
         assert_eq!(
             parse(text.as_bytes()).unwrap(),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_mean_two_things_is_refused() {
+    fn ambiguous_json_is_rejected() {
         for text in [
             "",
             " ",

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_read_back_as_it_was() {
+    fn cursor_round_trips_through_text() {
         for cursor in [
             cursor("ключ: a:b 🔑"),
             Cursor {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cursor_is_refused() {
+    fn invalid_cursor_is_rejected() {
         let id = "019b76da-a800-7c3e-8f21-5d1c3a9e4b70";
         for text in [
             String::new(),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_sent_along_must_say_the_same() {
+    fn cursor_with_contradicting_filters_is_rejected() {
         let cursor = cursor("Backup");
         let same = SearchTerm::read(" backup ").unwrap();
         let other = SearchTerm::read("else").unwrap();

@@ -50,7 +50,7 @@ mod tests {
     use super::{HINT, TOKEN};
 
     #[test]
-    fn example_token_has_shape_but_fails_checksum() {
+    fn example_token_has_token_format_but_invalid_checksum() {
         assert_eq!(Token::parse(TOKEN).err(), Some(MalformedToken::Checksum));
         assert_eq!(HINT.trim_start_matches("kwp_…"), &TOKEN[TOKEN.len() - 4..]);
     }

@@ -50,7 +50,7 @@ mod tests {
     const ID: &str = "019b76da-a800-7c3e-8f21-5d1c3a9e4b70";
 
     #[test]
-    fn a_cursor_is_read_back_as_it_was() {
+    fn cursor_round_trips_through_text() {
         let cursor = ProjectCursor {
             after: ID.parse().unwrap(),
         };
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cursor_of_this_list_is_refused() {
+    fn invalid_project_cursor_is_rejected() {
         for text in [
             String::new(),
             "1:projects:".to_owned(),

@@ -35,7 +35,7 @@ fn without_request_id(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
 }
 
 #[tokio::test]
-async fn every_operation_first_asks_for_credentials() {
+async fn every_operation_checks_credentials_first() {
     let scene = Scene::new().await;
     for operation in operations() {
         for path in [operation.path(), operation.template.replace("{id}", "%FF")] {
@@ -55,7 +55,7 @@ async fn every_operation_first_asks_for_credentials() {
 
 /// Nobody learns from a refusal whether a token ever worked.
 #[tokio::test]
-async fn every_operation_refuses_all_bad_credentials_alike() {
+async fn every_operation_rejects_all_invalid_credentials_identically() {
     let scene = Scene::new().await;
     let builder = &scene.installation.builder;
     let unknown = Token::generate(&*builder.random);
@@ -119,7 +119,7 @@ async fn every_operation_refuses_all_bad_credentials_alike() {
 
 /// RFC 6750 §3.1: a client that knows another scheme only has sent nothing that could be refused.
 #[tokio::test]
-async fn another_scheme_counts_as_no_credentials() {
+async fn other_scheme_counts_as_missing_credentials() {
     let scene = Scene::new().await;
     for value in ["Basic YTpi", "Digest username=\"a\"", "", &scene.ada.token] {
         let request = scene
@@ -134,7 +134,7 @@ async fn another_scheme_counts_as_no_credentials() {
 }
 
 #[tokio::test]
-async fn the_scheme_is_read_without_regard_to_case() {
+async fn authorization_scheme_is_case_insensitive() {
     let scene = Scene::new().await;
     for scheme in ["Bearer", "bearer", "BEARER", "bEaReR "] {
         let value = format!("{scheme} {}", scene.ada.token);
@@ -147,7 +147,7 @@ async fn the_scheme_is_read_without_regard_to_case() {
 }
 
 #[tokio::test]
-async fn a_token_counts_in_its_header_only() {
+async fn token_is_accepted_in_its_header_only() {
     let scene = Scene::new().await;
     let token = &scene.ada.token;
     let elsewhere = [
@@ -170,7 +170,7 @@ async fn a_token_counts_in_its_header_only() {
 }
 
 #[tokio::test]
-async fn a_cookie_neither_helps_nor_hinders() {
+async fn cookie_is_ignored() {
     let scene = Scene::new().await;
     let request = scene
         .api
@@ -183,7 +183,7 @@ async fn a_cookie_neither_helps_nor_hinders() {
 
 /// A flood of garbage costs no storage.
 #[tokio::test]
-async fn a_malformed_token_touches_no_storage() {
+async fn malformed_token_is_rejected_without_storage_access() {
     let installation = TestInstallation::new();
     let mut credentials = MockCredentials::new();
     credentials.expect_find().never();
@@ -216,7 +216,7 @@ async fn a_malformed_token_touches_no_storage() {
 
 /// Whoever stole a token could otherwise begin requests with it and finish them after its revocation.
 #[tokio::test]
-async fn a_key_that_is_revoked_while_its_body_is_on_the_way_changes_nothing() {
+async fn key_revoked_while_its_request_body_arrives_changes_nothing() {
     let scene = Scene::new().await;
     let kept = scene.ada.key_path();
     for (method, path) in [(Method::POST, API_KEYS), (Method::PATCH, kept.as_str())] {

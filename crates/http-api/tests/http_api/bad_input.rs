@@ -12,7 +12,7 @@ use crate::documented::operations;
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn what_is_not_one_json_text_is_malformed() {
+async fn body_other_than_one_json_text_is_malformed() {
     let scene = Scene::new().await;
     let deep = format!("{{\"name\": {}{}}}", "[".repeat(16), "]".repeat(16));
     let bodies: [&[u8]; 18] = [
@@ -48,7 +48,7 @@ async fn what_is_not_one_json_text_is_malformed() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_has_an_error_at_its_root() {
+async fn non_object_body_has_an_error_at_the_root() {
     let scene = Scene::new().await;
     for body in ["null", "[]", "\"name\"", "1", "[{\"name\": \"x\"}]"] {
         let answer = scene.api.post_bytes(&scene.ada.token, body).await;
@@ -57,7 +57,7 @@ async fn what_is_no_object_has_an_error_at_its_root() {
 }
 
 #[tokio::test]
-async fn names_that_cannot_be_are_refused() {
+async fn invalid_names_are_rejected() {
     let scene = Scene::new().await;
     for (name, detail) in [
         (json!(""), "must not be empty"),
@@ -100,7 +100,7 @@ async fn names_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn descriptions_that_cannot_be_are_refused() {
+async fn invalid_descriptions_are_rejected() {
     let scene = Scene::new().await;
     for (description, detail) in [
         (
@@ -123,7 +123,7 @@ async fn descriptions_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn tokens_in_texts_are_refused_and_not_repeated() {
+async fn tokens_in_texts_are_rejected_and_not_repeated() {
     let scene = Scene::new().await;
     let token = &scene.ada.token;
     let text = format!("use {token}");
@@ -146,7 +146,7 @@ async fn tokens_in_texts_are_refused_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn names_that_nobody_sees_are_refused() {
+async fn invisible_names_are_rejected() {
     let scene = Scene::new().await;
     for name in [
         "\u{200b}",
@@ -170,7 +170,7 @@ async fn names_that_nobody_sees_are_refused() {
 
 /// As pydantic's `model_dump()` sends what is not set.
 #[tokio::test]
-async fn null_description_is_absent_at_creation_and_removed_by_change() {
+async fn null_description_is_empty_on_creation_and_cleared_on_update() {
     let scene = Scene::new().await;
     let body = json!({"name": "x", "description": null});
     let created = scene.api.post(API_KEYS, &scene.ada.token, &body).await.ok(201);
@@ -186,7 +186,7 @@ async fn null_description_is_absent_at_creation_and_removed_by_change() {
 }
 
 #[tokio::test]
-async fn null_name_is_refused_with_what_to_do() {
+async fn null_name_is_rejected_with_advice() {
     let scene = Scene::new().await;
     let body = json!({"name": null});
     let created = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
@@ -204,7 +204,7 @@ async fn null_name_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn all_errors_of_a_body_come_at_once() {
+async fn all_field_errors_are_reported_together() {
     let scene = Scene::new().await;
     let body = json!({"description": "x".repeat(501), "id": "7", "consumerId": 1, "a/b~c": null});
     let answer = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
@@ -220,7 +220,7 @@ async fn all_errors_of_a_body_come_at_once() {
 }
 
 #[tokio::test]
-async fn thousands_of_unknown_fields_make_no_endless_answer() {
+async fn thousands_of_unknown_fields_produce_a_bounded_response() {
     let scene = Scene::new().await;
     let fields: Vec<String> = (0..5000).map(|number| format!("\"{number}\":0")).collect();
     let answer = scene
@@ -231,7 +231,7 @@ async fn thousands_of_unknown_fields_make_no_endless_answer() {
 }
 
 #[tokio::test]
-async fn only_json_is_a_supported_media_type() {
+async fn non_json_media_type_is_rejected() {
     let scene = Scene::new().await;
     for media_type in [
         None,
@@ -257,7 +257,7 @@ async fn only_json_is_a_supported_media_type() {
 }
 
 #[tokio::test]
-async fn a_body_of_64_kib_is_read_and_a_byte_more_is_too_large() {
+async fn request_body_over_64_kib_is_rejected() {
     let scene = Scene::new().await;
     let body = |bytes: usize| format!("{{\"name\":\"x\"{}}}", " ".repeat(bytes - 12));
     scene
@@ -271,7 +271,7 @@ async fn a_body_of_64_kib_is_read_and_a_byte_more_is_too_large() {
 
 /// Whoever announces too much is refused before the operation is known, also where no body belongs.
 #[tokio::test]
-async fn every_operation_refuses_a_body_that_is_announced_as_too_large() {
+async fn every_operation_rejects_a_declared_oversized_body() {
     let scene = Scene::new().await;
     let api = HttpApi {
         authenticate: scene.installation.authenticate(),
@@ -289,7 +289,7 @@ async fn every_operation_refuses_a_body_that_is_announced_as_too_large() {
 }
 
 #[tokio::test]
-async fn a_chunked_body_has_the_same_limit() {
+async fn chunked_body_has_the_same_limit() {
     let scene = Scene::new().await;
     let mut request = format!(
         "POST {API_KEYS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
@@ -306,7 +306,7 @@ async fn a_chunked_body_has_the_same_limit() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_arrive_in_time_is_given_up() {
+async fn late_request_body_times_out() {
     let scene = Scene::new().await;
     let api = HttpApi {
         authenticate: scene.installation.authenticate(),
@@ -326,7 +326,7 @@ async fn a_body_that_does_not_arrive_in_time_is_given_up() {
 }
 
 #[tokio::test]
-async fn unsupported_methods_are_told_the_supported_ones() {
+async fn unsupported_method_is_405_with_allowed_methods() {
     let scene = Scene::new().await;
     for (method, path, allow) in [
         (Method::PUT, API_KEYS.to_owned(), "GET, HEAD, POST"),
@@ -345,7 +345,7 @@ async fn unsupported_methods_are_told_the_supported_ones() {
 }
 
 #[tokio::test]
-async fn addresses_that_do_not_exist_are_problems() {
+async fn unknown_path_is_a_404_problem() {
     let scene = Scene::new().await;
     for path in [
         "/api",
@@ -369,7 +369,7 @@ async fn addresses_that_do_not_exist_are_problems() {
 
 /// A typo in a parameter must never be taken for its absence.
 #[tokio::test]
-async fn every_operation_refuses_unknown_and_repeated_query_parameters() {
+async fn every_operation_rejects_unknown_and_repeated_query_parameters() {
     let scene = Scene::new().await;
     for operation in operations() {
         for query in ["unknown=1", "unknown", "=1", "Limit=1", "limit=1&limit=1"] {
@@ -391,7 +391,7 @@ async fn every_operation_refuses_unknown_and_repeated_query_parameters() {
 }
 
 #[tokio::test]
-async fn what_a_key_is_cannot_be_set_at_its_creation() {
+async fn read_only_key_fields_are_rejected_on_creation() {
     let scene = Scene::new().await;
     for field in [
         "id",

@@ -18,7 +18,7 @@ async fn scene_with_burst(burst: u32) -> Scene {
 }
 
 #[tokio::test]
-async fn one_change_too_many_is_told_with_the_seconds_to_wait() {
+async fn rate_limited_change_states_the_seconds_to_wait() {
     let scene = scene_with_burst(3).await;
     let (path, token) = (scene.ada.key_path(), &scene.ada.token);
     let other = scene.create(token, "other").await;
@@ -63,7 +63,7 @@ async fn one_change_too_many_is_told_with_the_seconds_to_wait() {
 }
 
 #[tokio::test]
-async fn keys_are_revoked_and_read_whatever_the_rate() {
+async fn revoking_and_reading_keys_ignore_the_rate_limit() {
     let scene = scene_with_burst(2).await;
     let token = &scene.ada.token;
     let other = scene.create(token, "other").await;
@@ -77,7 +77,7 @@ async fn keys_are_revoked_and_read_whatever_the_rate() {
 }
 
 #[tokio::test]
-async fn one_persons_changes_refuse_nobody_else() {
+async fn users_rate_limits_are_separate() {
     let scene = scene_with_burst(2).await;
     scene.create(&scene.ada.token, "second").await;
     let refused = scene

@@ -11,7 +11,7 @@ use crate::api::{API_KEYS, USER};
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn a_new_key_comes_with_its_token_and_works() {
+async fn created_key_has_a_working_token() {
     let scene = Scene::new().await;
     let body = json!({"name": " Nightly backup ", "description": "Two\r\nlines"});
     let answer = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
@@ -40,7 +40,7 @@ async fn a_new_key_comes_with_its_token_and_works() {
 }
 
 #[tokio::test]
-async fn the_calling_key_is_the_parent_of_the_new_one() {
+async fn calling_key_is_the_parent_of_the_created_key() {
     let scene = Scene::new().await;
     let second = scene.create(&scene.ada.token, "second").await;
     let third = scene.create(second["key"].as_str().unwrap(), "third").await;
@@ -50,13 +50,13 @@ async fn the_calling_key_is_the_parent_of_the_new_one() {
 }
 
 #[tokio::test]
-async fn a_description_may_be_absent() {
+async fn description_may_be_omitted() {
     let scene = Scene::new().await;
     assert_eq!(scene.create(&scene.ada.token, "short").await["description"], "");
 }
 
 #[tokio::test]
-async fn every_script_and_emoji_is_welcome() {
+async fn every_script_and_emoji_is_accepted() {
     let scene = Scene::new().await;
     let body = json!({"name": "مفتاح 🔑 ключ", "description": "שלום\n你好"});
     let created = scene.api.post(API_KEYS, &scene.ada.token, &body).await.ok(201);
@@ -67,7 +67,7 @@ async fn every_script_and_emoji_is_welcome() {
 }
 
 #[tokio::test]
-async fn a_charset_may_be_said() {
+async fn charset_parameter_is_accepted() {
     let scene = Scene::new().await;
     for media_type in ["application/json; charset=utf-8", "Application/JSON"] {
         let request = scene
@@ -80,7 +80,7 @@ async fn a_charset_may_be_said() {
 }
 
 #[tokio::test]
-async fn the_key_limit_is_a_conflict() {
+async fn key_limit_is_a_conflict() {
     let limits = KeyLimits {
         valid: KeyLimit(2),
         ..KeyLimits::default()
@@ -99,7 +99,7 @@ async fn the_key_limit_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_line_of_keys_creates_none() {
+async fn key_at_the_maximum_tree_depth_creates_no_key() {
     let scene = Scene::new().await;
     let mut tokens = vec![scene.ada.token.clone()];
     for number in 2..=ApiKey::MAX_TREE_DEPTH {
@@ -118,7 +118,7 @@ async fn the_end_of_a_line_of_keys_creates_none() {
 }
 
 #[tokio::test]
-async fn creating_is_on_record_with_its_request_and_its_address() {
+async fn key_creation_event_records_request_id_and_client_address() {
     let scene = Scene::new().await;
     let answer = scene
         .api

@@ -15,7 +15,7 @@ fn token_of(key: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_deleted_key_works_nowhere_and_the_others_go_on() {
+async fn deleted_key_stops_working_and_others_continue() {
     let scene = Scene::new().await;
     let second = scene.create(&scene.ada.token, "second").await;
     let third = scene.create(token_of(&second), "third").await;
@@ -29,7 +29,7 @@ async fn a_deleted_key_works_nowhere_and_the_others_go_on() {
 }
 
 #[tokio::test]
-async fn deleting_again_succeeds_and_leaves_no_second_trace() {
+async fn repeated_deletion_succeeds_without_a_second_event() {
     let scene = Scene::new().await;
     let second = scene.create(&scene.ada.token, "second").await;
     for _ in 0..3 {
@@ -45,7 +45,7 @@ async fn deleting_again_succeeds_and_leaves_no_second_trace() {
 }
 
 #[tokio::test]
-async fn descendants_go_along_if_asked() {
+async fn descendants_are_revoked_when_requested() {
     let scene = Scene::new().await;
     let second = scene.create(&scene.ada.token, "second").await;
     let third = scene.create(token_of(&second), "third").await;
@@ -64,7 +64,7 @@ async fn descendants_go_along_if_asked() {
 
 /// An importer such as Postman's sends every parameter, with its default.
 #[tokio::test]
-async fn descendants_stay_valid_if_kept_explicitly() {
+async fn descendants_explicitly_kept_remain_valid() {
     let scene = Scene::new().await;
     let second = scene.create(&scene.ada.token, "second").await;
     let third = scene.create(token_of(&second), "third").await;
@@ -79,7 +79,7 @@ async fn descendants_stay_valid_if_kept_explicitly() {
 }
 
 #[tokio::test]
-async fn a_key_can_revoke_itself() {
+async fn key_can_revoke_itself() {
     let scene = Scene::new().await;
     scene
         .api
@@ -95,7 +95,7 @@ async fn a_key_can_revoke_itself() {
 
 /// A typo must not silently keep descendants valid.
 #[tokio::test]
-async fn a_mistyped_parameter_revokes_nothing() {
+async fn mistyped_parameter_revokes_nothing() {
     let scene = Scene::new().await;
     let second = scene.create(&scene.ada.token, "second").await;
     for query in [

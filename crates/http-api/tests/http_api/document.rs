@@ -58,7 +58,7 @@ impl<'de> Visitor<'de> for NoDuplicates {
 /// Two structs for one path would make poem-openapi write the path twice, and readers would lose one of them. The
 /// visitor knows no null and no fraction either: neither belongs here.
 #[test]
-fn the_document_repeats_nothing() {
+fn document_has_no_duplicate_members_and_is_deterministic() {
     let document = keyward_http_api::document();
     if let Err(error) = serde_json::from_str::<NoDuplicates>(&document) {
         panic!("{error}");
@@ -69,7 +69,7 @@ fn the_document_repeats_nothing() {
 }
 
 #[test]
-fn every_operation_is_there_under_its_name() {
+fn every_operation_is_documented_by_name() {
     let found: Vec<String> = operations()
         .iter()
         .map(|operation| format!("{} {} {}", operation.id(), operation.method, operation.template))
@@ -92,7 +92,7 @@ fn every_operation_is_there_under_its_name() {
 }
 
 #[test]
-fn every_operation_says_whom_it_serves_and_what_it_answers() {
+fn every_operation_documents_audience_and_responses() {
     let every = ["400", "401", "413", "500", "503"];
     let with_body = ["408", "415", "422"];
     for operation in operations() {
@@ -136,7 +136,7 @@ fn every_operation_says_whom_it_serves_and_what_it_answers() {
 
 /// So that whoever generates documentation or a mock server sees something sensible.
 #[test]
-fn every_body_has_an_example_that_fits_its_schema() {
+fn every_body_has_an_example_valid_against_its_schema() {
     for operation in operations() {
         let bodies = operation.definition["responses"]
             .as_object()
@@ -161,7 +161,7 @@ fn every_body_has_an_example_that_fits_its_schema() {
 }
 
 #[test]
-fn every_field_and_parameter_is_described() {
+fn every_field_and_parameter_has_a_description() {
     for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
         assert!(schema["description"].is_string(), "{name}");
         for (member, schema) in schema
@@ -193,7 +193,7 @@ fn every_field_and_parameter_is_described() {
 
 /// Generated clients send defaults along. A cursor carries its filters and refuses others.
 #[test]
-fn what_a_cursor_carries_has_no_default() {
+fn parameters_carried_by_a_cursor_have_no_default() {
     let list = operations()
         .into_iter()
         .find(|operation| operation.id() == "listApiKeys")
@@ -206,7 +206,7 @@ fn what_a_cursor_carries_has_no_default() {
 
 /// Clients for Go and Java refuse a member that they do not know unless the document says that there may be some.
 #[test]
-fn answers_may_gain_members_and_requests_may_not() {
+fn responses_allow_additional_members_but_requests_do_not() {
     let bodies: BTreeSet<&str> = operations()
         .iter()
         .filter_map(|operation| {
@@ -227,7 +227,7 @@ fn answers_may_gain_members_and_requests_may_not() {
 
 /// Generators name inline enumerations as they like, and anew when something else changes.
 #[test]
-fn enumerations_are_schemas_with_names() {
+fn enumerations_are_named_schemas() {
     fn inline_enumerations(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::Object(object) => {
@@ -251,7 +251,7 @@ fn enumerations_are_schemas_with_names() {
 }
 
 #[test]
-fn words_of_which_more_may_come_are_listed() {
+fn extensible_enumerations_are_documented_as_such() {
     let schemas = &DOCUMENT["components"]["schemas"];
     let known = |schema: &str, member: &str| {
         let words = &schemas[schema]["properties"][member]["x-extensible-enum"];
@@ -279,7 +279,7 @@ fn words_of_which_more_may_come_are_listed() {
 
 /// An importer such as Postman's sends them all.
 #[tokio::test]
-async fn examples_of_parameters_are_accepted_together_and_revoke_nothing() {
+async fn parameter_examples_are_accepted_together_and_revoke_nothing() {
     let scene = Scene::new().await;
     for operation in operations() {
         let mut query = Vec::new();
@@ -325,7 +325,7 @@ async fn examples_of_parameters_are_accepted_together_and_revoke_nothing() {
 
 /// The fields that are read are the fields that are documented.
 #[tokio::test]
-async fn every_documented_field_of_a_body_is_accepted() {
+async fn every_documented_body_field_is_accepted() {
     let scene = Scene::new().await;
     for operation in operations() {
         let Some(body) = operation
@@ -353,7 +353,7 @@ async fn every_documented_field_of_a_body_is_accepted() {
 }
 
 #[tokio::test]
-async fn the_examples_of_bodies_are_accepted() {
+async fn body_examples_are_accepted() {
     let scene = Scene::new().await;
     for operation in operations() {
         let Some(body) = operation.example_body() else {
@@ -368,7 +368,7 @@ async fn the_examples_of_bodies_are_accepted() {
 }
 
 #[tokio::test]
-async fn the_document_is_served_to_everybody() {
+async fn document_is_served_without_authentication() {
     let scene = Scene::new().await;
     let answer = scene
         .api

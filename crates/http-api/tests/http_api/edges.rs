@@ -24,7 +24,7 @@ async fn behind_a_public_url(scene: &Scene) -> Api {
 }
 
 #[tokio::test]
-async fn links_are_absolute_where_the_public_url_is_known() {
+async fn links_are_absolute_with_known_public_url() {
     let scene = Scene::new().await;
     for name in ["one", "two"] {
         scene.project_of(&scene.ada, name).await;
@@ -54,7 +54,7 @@ async fn links_are_absolute_where_the_public_url_is_known() {
 }
 
 #[tokio::test]
-async fn links_are_relative_where_no_public_url_is_known() {
+async fn links_are_relative_without_public_url() {
     let scene = Scene::new().await;
     let problem = scene.api.get(&format!("{API_KEYS}/x"), &scene.ada.token).await;
     assert_eq!(problem.refusal(404, "not_found")["type"], "/problems/not_found");
@@ -87,7 +87,7 @@ async fn document(scene: &Scene, headers: &[(&str, &str)]) -> Answer {
 }
 
 #[tokio::test]
-async fn document_is_not_sent_again_to_whoever_has_it() {
+async fn document_is_304_for_a_current_entity_tag() {
     let scene = Scene::new().await;
     let first = document(&scene, &[]).await;
     let tag = first.header("etag").unwrap();
@@ -110,7 +110,7 @@ async fn document_is_not_sent_again_to_whoever_has_it() {
 }
 
 #[tokio::test]
-async fn document_is_compressed_for_whoever_accepts_gzip() {
+async fn document_is_compressed_when_gzip_is_accepted() {
     let scene = Scene::new().await;
     let answer = scene
         .api
@@ -131,7 +131,7 @@ async fn document_is_compressed_for_whoever_accepts_gzip() {
 }
 
 #[tokio::test]
-async fn compressed_bodies_are_refused_with_what_is_accepted() {
+async fn compressed_request_body_is_rejected_with_accepted_encodings() {
     let scene = Scene::new().await;
     for (coding, is_accepted) in [
         ("gzip", false),
@@ -161,7 +161,7 @@ async fn compressed_bodies_are_refused_with_what_is_accepted() {
 }
 
 #[tokio::test]
-async fn numbers_and_percent_signs_of_queries_mean_one_thing_only() {
+async fn ambiguous_numbers_and_percent_signs_in_queries_are_rejected() {
     let scene = Scene::new().await;
     for query in [
         "limit=05",
@@ -189,7 +189,7 @@ async fn numbers_and_percent_signs_of_queries_mean_one_thing_only() {
 }
 
 #[tokio::test]
-async fn byte_order_mark_is_refused_by_name() {
+async fn byte_order_mark_is_rejected_by_name() {
     let scene = Scene::new().await;
     let answer = scene
         .api

@@ -7,7 +7,7 @@ use crate::api::API_KEYS;
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn a_key_is_shown_without_its_token_and_without_what_it_does_not_have() {
+async fn key_is_returned_without_token_or_absent_fields() {
     let scene = Scene::new().await;
     let answer = scene.api.get(&scene.ada.key_path(), &scene.ada.token).await;
     let hint = format!("kwp_…{}", &scene.ada.token[38..]);
@@ -30,7 +30,7 @@ async fn a_key_is_shown_without_its_token_and_without_what_it_does_not_have() {
 }
 
 #[tokio::test]
-async fn current_is_the_key_of_the_request() {
+async fn current_identifies_the_requesting_key() {
     let scene = Scene::new().await;
     let other = scene.create(&scene.ada.token, "other").await;
     let path = format!("{API_KEYS}/current");
@@ -40,7 +40,7 @@ async fn current_is_the_key_of_the_request() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_says_when_and_why() {
+async fn revoked_key_includes_time_and_reason() {
     let scene = Scene::new().await;
     let other = scene.create(&scene.ada.token, "other").await;
     let path = format!("{API_KEYS}/{}", other["id"].as_str().unwrap());
@@ -53,7 +53,7 @@ async fn a_revoked_key_says_when_and_why() {
 
 /// Nobody learns which identifiers exist.
 #[tokio::test]
-async fn unknown_foreign_and_malformed_ids_answer_alike() {
+async fn unknown_foreign_and_malformed_ids_get_identical_responses() {
     let scene = Scene::new().await;
     let foreign = scene.grace.key_id.as_str();
     let ids = [

@@ -14,7 +14,7 @@ fn path(project: &Project) -> String {
 }
 
 #[tokio::test]
-async fn a_project_that_is_reached_is_shown() {
+async fn reachable_project_is_returned() {
     let scene = Scene::new().await;
     let project = scene.project_of(&scene.ada, "engine").await;
     let answer = scene.api.get(&path(&project), &scene.ada.token).await;
@@ -30,7 +30,7 @@ async fn a_project_that_is_reached_is_shown() {
 
 /// Nobody learns which projects there are.
 #[tokio::test]
-async fn projects_out_of_reach_answer_like_ones_that_do_not_exist() {
+async fn unreachable_projects_look_like_unknown_ones() {
     let scene = Scene::new().await;
     let (authority, source) = (scene.authority(), RequestSource::default);
     let archived = scene.project_of(&scene.ada, "archived").await;
@@ -79,7 +79,7 @@ async fn projects_out_of_reach_answer_like_ones_that_do_not_exist() {
 }
 
 #[tokio::test]
-async fn a_restored_project_is_reached_again() {
+async fn restored_project_is_reachable_again() {
     let scene = Scene::new().await;
     let (authority, source) = (scene.authority(), RequestSource::default);
     let project = scene.project_of(&scene.ada, "engine").await;
@@ -92,7 +92,7 @@ async fn a_restored_project_is_reached_again() {
 }
 
 #[tokio::test]
-async fn a_former_member_is_refused() {
+async fn former_member_is_rejected() {
     let scene = Scene::new().await;
     let project = scene.project_of(&scene.ada, "engine").await;
     let now = scene.installation.builder.clock.now();
@@ -103,7 +103,7 @@ async fn a_former_member_is_refused() {
 }
 
 #[tokio::test]
-async fn it_has_no_query_parameters() {
+async fn project_operation_has_no_query_parameters() {
     let scene = Scene::new().await;
     let project = scene.project_of(&scene.ada, "engine").await;
     let answer = scene
@@ -114,7 +114,7 @@ async fn it_has_no_query_parameters() {
 }
 
 #[tokio::test]
-async fn projects_are_for_reading_only() {
+async fn projects_are_read_only() {
     let scene = Scene::new().await;
     let project = scene.project_of(&scene.ada, "engine").await;
     for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {

@@ -7,7 +7,7 @@ use crate::api::USER;
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn a_key_can_ask_whom_it_acts_as() {
+async fn key_identifies_its_user() {
     let scene = Scene::new().await;
     let answer = scene.api.get(USER, &scene.ada.token).await;
     assert_eq!(
@@ -32,7 +32,7 @@ async fn a_key_can_ask_whom_it_acts_as() {
 }
 
 #[tokio::test]
-async fn a_user_who_left_is_refused() {
+async fn key_of_a_former_user_is_rejected() {
     let scene = Scene::new().await;
     let now = scene.installation.builder.clock.now();
     scene

@@ -47,7 +47,7 @@ impl Noting {
 }
 
 #[tokio::test]
-async fn a_key_tells_when_and_from_where_it_was_last_used_and_nothing_if_it_never_was() {
+async fn key_shows_last_use_time_and_address_or_nothing() {
     let noting = noting().await;
     let before = noting.current().await;
     assert!(before.get("lastUsedAt").is_none() && before.get("lastUsedFrom").is_none());
@@ -61,7 +61,7 @@ async fn a_key_tells_when_and_from_where_it_was_last_used_and_nothing_if_it_neve
 }
 
 #[tokio::test]
-async fn a_thousand_requests_with_one_key_in_a_minute_are_one_write() {
+async fn thousand_requests_with_one_key_per_minute_are_one_write() {
     let noting = noting().await;
     let mut writes = 0;
     for number in 0..1_000 {
@@ -74,7 +74,7 @@ async fn a_thousand_requests_with_one_key_in_a_minute_are_one_write() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_refused_is_no_use() {
+async fn rejected_token_is_not_recorded_as_used() {
     let noting = noting().await;
     let other = noting.scene.create(&noting.scene.ada.token, "other").await;
     let path = format!("{API_KEYS}/{}", other["id"].as_str().unwrap());

@@ -24,7 +24,7 @@ async fn scene_with_keys() -> Scene {
 }
 
 #[tokio::test]
-async fn the_list_shows_own_valid_keys_newest_first_and_never_a_token() {
+async fn list_shows_own_valid_keys_newest_first_without_tokens() {
     let scene = scene_with_keys().await;
     let answer = scene.api.get(API_KEYS, &scene.ada.token).await;
     let page = answer.ok(200);
@@ -37,7 +37,7 @@ async fn the_list_shows_own_valid_keys_newest_first_and_never_a_token() {
 }
 
 #[tokio::test]
-async fn a_status_chooses_keys() {
+async fn status_filters_keys() {
     let scene = scene_with_keys().await;
     assert_eq!(names(&list(&scene, "status=revoked").await), ["key 2"]);
     assert_eq!(names(&list(&scene, "status=all").await).len(), 6);
@@ -45,7 +45,7 @@ async fn a_status_chooses_keys() {
 }
 
 #[tokio::test]
-async fn a_search_looks_into_names_descriptions_and_hints() {
+async fn search_matches_names_descriptions_and_hints() {
     let scene = Scene::new().await;
     scene.create_in_console("Nightly Backup", "").await;
     scene.create_in_console("ночь", "Резервная копия").await;
@@ -64,7 +64,7 @@ async fn a_search_looks_into_names_descriptions_and_hints() {
 }
 
 #[tokio::test]
-async fn pages_follow_each_other_by_cursor_and_by_link() {
+async fn pages_continue_by_cursor_and_by_link() {
     let scene = scene_with_keys().await;
     let mut path = format!("{API_KEYS}?limit=2&status=all&search=key");
     let mut seen = Vec::new();
@@ -86,7 +86,7 @@ async fn pages_follow_each_other_by_cursor_and_by_link() {
 }
 
 #[tokio::test]
-async fn a_cursor_carries_its_filters_and_refuses_others() {
+async fn cursor_carries_its_filters_and_rejects_others() {
     let scene = scene_with_keys().await;
     let first = list(&scene, "limit=1&status=all&search=key").await;
     let cursor = first["nextCursor"].as_str().unwrap();
@@ -105,7 +105,7 @@ async fn a_cursor_carries_its_filters_and_refuses_others() {
 
 /// A cursor is no secret: somebody else's shows nothing but own keys.
 #[tokio::test]
-async fn anothers_cursor_shows_own_keys_only() {
+async fn another_users_cursor_lists_own_keys_only() {
     let scene = scene_with_keys().await;
     let first = list(&scene, "limit=1").await;
     let path = format!("{API_KEYS}?cursor={}", first["nextCursor"].as_str().unwrap());
@@ -116,7 +116,7 @@ async fn anothers_cursor_shows_own_keys_only() {
 }
 
 #[tokio::test]
-async fn parameters_that_cannot_be_are_refused() {
+async fn invalid_parameters_are_rejected() {
     let scene = Scene::new().await;
     for (query, detail) in [
         (

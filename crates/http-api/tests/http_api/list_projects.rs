@@ -25,7 +25,7 @@ async fn scene_with_projects() -> Scene {
 }
 
 #[tokio::test]
-async fn a_key_reaches_the_projects_of_its_user_newest_first() {
+async fn key_lists_its_users_projects_newest_first() {
     let scene = scene_with_projects().await;
     let answer = scene.api.get(PROJECTS, &scene.ada.token).await;
     let page = answer.ok(200);
@@ -38,7 +38,7 @@ async fn a_key_reaches_the_projects_of_its_user_newest_first() {
 }
 
 #[tokio::test]
-async fn a_project_shows_its_identifier_name_and_beginning() {
+async fn project_shows_identifier_name_and_creation_time() {
     let scene = Scene::new().await;
     let project = scene.project_of(&scene.ada, "مشروع 🛰️").await;
     let item = json!({
@@ -48,14 +48,14 @@ async fn a_project_shows_its_identifier_name_and_beginning() {
 }
 
 #[tokio::test]
-async fn a_user_without_projects_has_an_empty_list() {
+async fn user_without_projects_has_an_empty_list() {
     let scene = Scene::new().await;
     scene.project_of(&scene.grace, "somebody else's").await;
     assert_eq!(list(&scene, "").await, json!({"items": []}));
 }
 
 #[tokio::test]
-async fn an_archived_project_is_out_of_reach_until_it_is_restored() {
+async fn archived_project_is_not_listed_until_restored() {
     let scene = Scene::new().await;
     let project = scene.project_of(&scene.ada, "engine").await;
     let projects = scene.installation.projects();
@@ -67,7 +67,7 @@ async fn an_archived_project_is_out_of_reach_until_it_is_restored() {
 }
 
 #[tokio::test]
-async fn who_is_taken_out_of_a_project_reaches_it_no_more() {
+async fn removed_project_member_no_longer_lists_it() {
     let scene = scene_with_projects().await;
     let kept = scene.project_of(&scene.ada, "kept").await;
     let lost = scene.project_of(&scene.ada, "lost").await;
@@ -85,7 +85,7 @@ async fn who_is_taken_out_of_a_project_reaches_it_no_more() {
 
 /// A user in two organizations is two consumers.
 #[tokio::test]
-async fn a_key_reaches_nothing_of_another_organization_of_its_user() {
+async fn key_lists_no_projects_of_its_users_other_organization() {
     let scene = Scene::new().await;
     scene.project_of(&scene.ada, "here").await;
     let other = scene.installation.organization("Another");
@@ -115,7 +115,7 @@ async fn a_key_reaches_nothing_of_another_organization_of_its_user() {
 
 /// An owner is no exception: running an organization is no membership of its projects.
 #[tokio::test]
-async fn a_key_of_an_owner_reaches_the_projects_it_is_in_and_no_other() {
+async fn owners_key_lists_only_projects_the_owner_is_in() {
     let scene = scene_with_projects().await;
     let owner = scene
         .installation
@@ -126,7 +126,7 @@ async fn a_key_of_an_owner_reaches_the_projects_it_is_in_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_former_member_is_refused() {
+async fn former_member_is_rejected() {
     let scene = scene_with_projects().await;
     let now = scene.installation.builder.clock.now();
     let membership = scene.ada.member.membership.id;
@@ -136,7 +136,7 @@ async fn a_former_member_is_refused() {
 }
 
 #[tokio::test]
-async fn pages_follow_each_other_by_cursor_and_by_link() {
+async fn pages_continue_by_cursor_and_by_link() {
     let scene = scene_with_projects().await;
     let mut path = format!("{PROJECTS}?limit=2");
     let mut seen = Vec::new();
@@ -161,7 +161,7 @@ async fn pages_follow_each_other_by_cursor_and_by_link() {
 }
 
 #[tokio::test]
-async fn a_cursor_survives_the_project_it_names() {
+async fn cursor_remains_valid_after_its_project_is_gone() {
     let scene = scene_with_projects().await;
     let first = list(&scene, "limit=2").await;
     let last = first["items"][1]["id"].as_str().unwrap().parse().unwrap();
@@ -177,7 +177,7 @@ async fn a_cursor_survives_the_project_it_names() {
 
 /// A cursor is no secret: somebody else's shows nothing but what the calling key reaches.
 #[tokio::test]
-async fn anothers_cursor_shows_own_projects_only() {
+async fn another_users_cursor_lists_own_projects_only() {
     let scene = scene_with_projects().await;
     scene.project_of(&scene.ada, "newest").await;
     let first = list(&scene, "limit=1").await;
@@ -187,7 +187,7 @@ async fn anothers_cursor_shows_own_projects_only() {
 }
 
 #[tokio::test]
-async fn the_cursors_of_keys_and_projects_are_not_taken_for_each_other() {
+async fn key_and_project_cursors_are_not_interchangeable() {
     let scene = scene_with_projects().await;
     scene.create(&scene.ada.token, "second").await;
     let keys = scene
@@ -203,7 +203,7 @@ async fn the_cursors_of_keys_and_projects_are_not_taken_for_each_other() {
 }
 
 #[tokio::test]
-async fn parameters_that_cannot_be_are_refused() {
+async fn invalid_parameters_are_rejected() {
     let scene = Scene::new().await;
     let limit = "The query parameter `limit` must be a number from 1 to 100.";
     let cursor = "The query parameter `cursor` must be the `nextCursor` of an earlier page, unchanged.";

@@ -9,7 +9,7 @@ use crate::documented::{operations, resolved};
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn every_problem_leads_to_a_page_that_explains_it() {
+async fn every_problem_type_links_to_its_explanation() {
     let scene = Scene::new().await;
     let mut types = vec!["/problems/method_not_allowed", "/problems/already_created"];
     for operation in operations() {
@@ -54,7 +54,7 @@ async fn every_problem_leads_to_a_page_that_explains_it() {
 }
 
 #[tokio::test]
-async fn a_page_reads_well() {
+async fn problem_page_matches_its_snapshot() {
     let scene = Scene::new().await;
     let answer = scene
         .api
@@ -67,7 +67,7 @@ async fn a_page_reads_well() {
 }
 
 #[tokio::test]
-async fn an_unknown_problem_leads_to_the_known_ones() {
+async fn unknown_problem_page_links_to_known_problems() {
     let scene = Scene::new().await;
     for path in ["/problems/nothing", "/problems/%3Cscript%3E"] {
         let answer = scene.api.send(scene.api.anonymous(Method::GET, path)).await;
@@ -78,7 +78,7 @@ async fn an_unknown_problem_leads_to_the_known_ones() {
 }
 
 #[tokio::test]
-async fn refusals_from_outside_the_api_are_problems_too() {
+async fn errors_outside_the_api_are_problems() {
     for (status, code) in [
         (400, "malformed_request"),
         (405, "method_not_allowed"),

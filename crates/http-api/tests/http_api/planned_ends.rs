@@ -44,7 +44,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_token_is_accepted_until_the_planned_end_of_its_key() {
+async fn token_is_accepted_until_its_keys_planned_end() {
     let scene = Scene::new().await;
     let (_, token, end) = scene.planned_key().await;
     scene.wait_until(end - MILLISECOND);
@@ -55,7 +55,7 @@ async fn a_token_is_accepted_until_the_planned_end_of_its_key() {
 }
 
 #[tokio::test]
-async fn tokens_are_accepted_until_the_planned_end_of_the_membership() {
+async fn tokens_are_accepted_until_their_memberships_planned_end() {
     let scene = Scene::new().await;
     scene.project_of(&scene.ada, "engine").await;
     let end = scene.installation.now() + TimeDelta::hours(1);
@@ -73,7 +73,7 @@ async fn tokens_are_accepted_until_the_planned_end_of_the_membership() {
 }
 
 #[tokio::test]
-async fn a_key_is_shown_as_valid_until_its_planned_end() {
+async fn key_has_valid_status_until_its_planned_end() {
     let scene = Scene::new().await;
     let (key, _, end) = scene.planned_key().await;
     let path = format!("{API_KEYS}/{}", key.id);
@@ -95,7 +95,7 @@ async fn a_key_is_shown_as_valid_until_its_planned_end() {
 }
 
 #[tokio::test]
-async fn a_key_counts_for_the_limit_until_its_planned_end() {
+async fn key_counts_toward_the_limit_until_its_planned_end() {
     let scene = Scene::with_limits(KeyLimits {
         valid: KeyLimit(2),
         ..KeyLimits::default()
@@ -111,7 +111,7 @@ async fn a_key_counts_for_the_limit_until_its_planned_end() {
 }
 
 #[tokio::test]
-async fn a_key_is_changed_until_its_planned_end() {
+async fn key_accepts_updates_until_its_planned_end() {
     let scene = Scene::new().await;
     let (key, _, end) = scene.planned_key().await;
     let (path, token) = (format!("{API_KEYS}/{}", key.id), &scene.ada.token);
@@ -128,7 +128,7 @@ async fn a_key_is_changed_until_its_planned_end() {
 
 /// However far the clock goes while an answer is made.
 #[tokio::test]
-async fn a_list_asks_about_one_moment() {
+async fn list_evaluates_all_keys_at_one_time() {
     let scene = Scene::new().await;
     let (_, _, end) = scene.planned_key().await;
     let clock = &scene.installation.builder.clock;

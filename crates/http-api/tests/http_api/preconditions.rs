@@ -45,7 +45,7 @@ async fn key(scene: &Scene) -> (Value, String, String) {
 }
 
 #[tokio::test]
-async fn a_key_has_one_strong_tag_until_it_is_edited() {
+async fn key_has_one_strong_entity_tag_until_edited() {
     let scene = Scene::new().await;
     let (key, path, created) = key(&scene).await;
     assert!(created.starts_with('"') && created.ends_with('"'), "{created}");
@@ -65,7 +65,7 @@ async fn a_key_has_one_strong_tag_until_it_is_edited() {
 
 /// The tag says nothing of the last use and the state, so no answer may be kept by it.
 #[tokio::test]
-async fn a_tag_lets_nobody_keep_an_answer() {
+async fn entity_tag_does_not_make_responses_cacheable() {
     let scene = Scene::new().await;
     let (_, path, tag) = key(&scene).await;
     let request = scene
@@ -78,7 +78,7 @@ async fn a_tag_lets_nobody_keep_an_answer() {
 }
 
 #[tokio::test]
-async fn of_two_editors_the_second_is_told_to_look_again() {
+async fn second_concurrent_editor_is_told_to_reload() {
     let scene = Scene::new().await;
     let (_, path, seen) = key(&scene).await;
     let first = rename(&scene, &path, "first", &[&seen]).await;
@@ -92,7 +92,7 @@ async fn of_two_editors_the_second_is_told_to_look_again() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_edited_is_not_revoked_unseen() {
+async fn edited_key_is_not_revoked_with_its_old_version() {
     let scene = Scene::new().await;
     let (parent, path, seen) = key(&scene).await;
     let child = scene.create(parent["key"].as_str().unwrap(), "child").await;
@@ -114,7 +114,7 @@ async fn a_key_that_was_edited_is_not_revoked_unseen() {
 
 /// What was asked for is so already: the request may be one that was repeated because its answer was lost.
 #[tokio::test]
-async fn a_key_that_is_revoked_already_may_be_of_any_version() {
+async fn already_revoked_key_matches_any_version() {
     let scene = Scene::new().await;
     let (_, path, seen) = key(&scene).await;
     let other = tag_of(&scene, &scene.ada.key_path()).await;
@@ -127,7 +127,7 @@ async fn a_key_that_is_revoked_already_may_be_of_any_version() {
 }
 
 #[tokio::test]
-async fn a_header_may_list_tags_or_name_any() {
+async fn if_match_accepts_a_list_or_asterisk() {
     let scene = Scene::new().await;
     let (_, path, mut tag) = key(&scene).await;
     let other = tag_of(&scene, &scene.ada.key_path()).await;
@@ -145,7 +145,7 @@ async fn a_header_may_list_tags_or_name_any() {
 }
 
 #[tokio::test]
-async fn weak_and_unknown_tags_never_match() {
+async fn weak_and_unknown_entity_tags_never_match() {
     let scene = Scene::new().await;
     let (_, path, tag) = key(&scene).await;
     let upper = tag.to_uppercase();
@@ -160,7 +160,7 @@ async fn weak_and_unknown_tags_never_match() {
 }
 
 #[tokio::test]
-async fn a_malformed_header_is_named() {
+async fn malformed_if_match_header_is_named() {
     let scene = Scene::new().await;
     let (_, path, tag) = key(&scene).await;
     let bare = tag.trim_matches('"');
@@ -180,7 +180,7 @@ async fn a_malformed_header_is_named() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_told_before_its_version() {
+async fn missing_key_is_reported_before_its_version() {
     let scene = Scene::new().await;
     let nobodys = format!("{API_KEYS}/019b76da-b3b8-7d05-9a6e-7f8091a2b3c4");
     for path in [nobodys, scene.grace.key_path()] {

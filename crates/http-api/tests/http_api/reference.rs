@@ -23,7 +23,7 @@ async fn assets(scene: &Scene) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn everybody_can_read_all_of_the_document() {
+async fn complete_reference_is_readable_without_authentication() {
     let scene = Scene::new().await;
     let answer = get(&scene, "/docs").await;
     assert_eq!(answer.status, 200);
@@ -61,7 +61,7 @@ async fn everybody_can_read_all_of_the_document() {
 }
 
 #[tokio::test]
-async fn there_is_a_way_back_to_the_console() {
+async fn reference_links_back_to_the_console() {
     let scene = Scene::new().await;
     for path in ["/docs", "/problems/not_found"] {
         let page = get(&scene, path).await.body;
@@ -72,7 +72,7 @@ async fn there_is_a_way_back_to_the_console() {
 }
 
 #[tokio::test]
-async fn the_key_has_the_same_name_in_every_line_for_a_shell() {
+async fn key_variable_has_one_name_in_every_shell_example() {
     let scene = Scene::new().await;
     for path in ["/docs", "/problems/credentials_missing"] {
         let page = get(&scene, path).await.body;
@@ -88,13 +88,13 @@ async fn the_key_has_the_same_name_in_every_line_for_a_shell() {
 }
 
 #[tokio::test]
-async fn a_slash_too_many_makes_no_difference() {
+async fn trailing_slash_is_ignored() {
     let scene = Scene::new().await;
     assert_eq!(get(&scene, "/docs/").await.body, get(&scene, "/docs").await.body);
 }
 
 #[tokio::test]
-async fn every_link_within_the_reference_leads_somewhere() {
+async fn every_internal_reference_link_resolves() {
     let scene = Scene::new().await;
     let page = get(&scene, "/docs").await.body;
     let targets = page
@@ -107,7 +107,7 @@ async fn every_link_within_the_reference_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn the_reference_has_nothing_inline_and_nothing_from_elsewhere() {
+async fn reference_has_no_inline_or_external_resources() {
     let scene = Scene::new().await;
     let answer = get(&scene, "/docs").await;
     let policy = answer.header("content-security-policy").unwrap();
@@ -129,7 +129,7 @@ async fn the_reference_has_nothing_inline_and_nothing_from_elsewhere() {
 
 /// The two style sheets cannot share a file, since no adapter knows another one.
 #[test]
-fn the_reference_has_the_colours_of_the_console() {
+fn reference_uses_the_consoles_colors() {
     let colours_in = |path: &str| -> Vec<String> {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
         let style = std::fs::read_to_string(path).unwrap();
@@ -148,7 +148,7 @@ fn the_reference_has_the_colours_of_the_console() {
 }
 
 #[tokio::test]
-async fn browsers_may_keep_style_and_script_for_ever() {
+async fn reference_assets_are_cacheable_forever() {
     let scene = Scene::new().await;
     for path in assets(&scene).await {
         let answer = get(&scene, &path).await;
@@ -172,7 +172,7 @@ async fn browsers_may_keep_style_and_script_for_ever() {
 }
 
 #[tokio::test]
-async fn an_asset_of_another_version_is_not_found() {
+async fn reference_asset_of_another_version_is_not_found() {
     let scene = Scene::new().await;
     for path in ["/docs/reference-0000000000000000.css", "/docs/reference.js"] {
         assert_eq!(get(&scene, path).await.status, 404, "{path}");

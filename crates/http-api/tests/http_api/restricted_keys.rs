@@ -17,7 +17,7 @@ async fn restricted(scene: &Scene, name: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_key_may_be_created_without_the_right_to_manage_keys() {
+async fn key_can_be_created_without_the_right_to_manage_keys() {
     let scene = Scene::new().await;
     let (token, id) = restricted(&scene, "deploy").await;
     assert_eq!(scene.last_event().action, Action::CreateRestrictedApiKey);
@@ -41,7 +41,7 @@ async fn a_key_may_be_created_without_the_right_to_manage_keys() {
 }
 
 #[tokio::test]
-async fn a_restricted_key_creates_no_key() {
+async fn restricted_key_creates_no_key() {
     let scene = Scene::new().await;
     let (token, _) = restricted(&scene, "deploy").await;
     let events = scene.installation.store.events().len();
@@ -62,7 +62,7 @@ async fn a_restricted_key_creates_no_key() {
 }
 
 #[tokio::test]
-async fn a_restricted_key_lists_only_itself() {
+async fn restricted_key_lists_only_itself() {
     let scene = Scene::new().await;
     let (token, id) = restricted(&scene, "deploy").await;
     scene.create(&scene.ada.token, "deploy, too").await;
@@ -104,7 +104,7 @@ async fn a_restricted_key_lists_only_itself() {
 }
 
 #[tokio::test]
-async fn to_a_restricted_key_another_key_is_as_unknown_as_none() {
+async fn other_keys_look_unknown_to_a_restricted_key() {
     let scene = Scene::new().await;
     let (token, _) = restricted(&scene, "deploy").await;
     let (_, sibling) = restricted(&scene, "sibling").await;
@@ -136,7 +136,7 @@ async fn to_a_restricted_key_another_key_is_as_unknown_as_none() {
 }
 
 #[tokio::test]
-async fn a_restricted_key_renames_and_revokes_itself() {
+async fn restricted_key_renames_and_revokes_itself() {
     let scene = Scene::new().await;
     for query in ["", "?descendants=revoke"] {
         for by_name in [true, false] {
@@ -164,7 +164,7 @@ async fn a_restricted_key_renames_and_revokes_itself() {
 }
 
 #[tokio::test]
-async fn what_a_key_may_do_never_changes() {
+async fn key_right_never_changes() {
     let scene = Scene::new().await;
     let (token, id) = restricted(&scene, "deploy").await;
     for (path, asking) in [
@@ -182,7 +182,7 @@ async fn what_a_key_may_do_never_changes() {
 }
 
 #[tokio::test]
-async fn the_right_is_true_or_false() {
+async fn key_right_must_be_a_boolean() {
     let scene = Scene::new().await;
     for wrong in [json!("false"), json!(0), json!([]), json!({})] {
         let body = json!({"name": "x", "canManageKeys": wrong});
@@ -192,7 +192,7 @@ async fn the_right_is_true_or_false() {
 }
 
 #[tokio::test]
-async fn an_absent_right_is_as_the_organization_has_chosen() {
+async fn omitted_key_right_follows_the_organizations_choice() {
     let scene = Scene::new().await;
     for chosen in [false, true] {
         scene

@@ -91,7 +91,7 @@ async fn answers_when_failing(error: fn() -> StorageError) -> Vec<(reqwest::Meth
 }
 
 #[tokio::test]
-async fn every_operation_says_that_storage_is_unavailable() {
+async fn every_operation_reports_unavailable_storage() {
     for (_, answer) in answers_when_failing(|| StorageError::Unavailable(SECRET.into())).await {
         let problem = answer.refusal(503, "unavailable");
         assert_eq!(answer.header("retry-after"), Some("5"));
@@ -100,7 +100,7 @@ async fn every_operation_says_that_storage_is_unavailable() {
 }
 
 #[tokio::test]
-async fn every_change_says_that_its_outcome_is_unknown() {
+async fn every_change_reports_an_unknown_outcome() {
     let keys = failing(|| StorageError::OutcomeUnknown(SECRET.into()));
     let (api, token) = api_over(keys).await;
     let path = format!("{API_KEYS}/current");
@@ -117,7 +117,7 @@ async fn every_change_says_that_its_outcome_is_unknown() {
 }
 
 #[tokio::test]
-async fn defects_are_internal_and_tell_nothing() {
+async fn defects_are_500_without_details() {
     let corrupt: fn() -> StorageError = || StorageError::Corrupt {
         table: "api_keys",
         column: "hint",
@@ -139,7 +139,7 @@ async fn defects_are_internal_and_tell_nothing() {
 
 /// Storage that cannot be asked about a token neither accepts nor refuses it.
 #[tokio::test]
-async fn nobody_is_let_in_or_turned_away_while_storage_is_down() {
+async fn authentication_during_storage_outage_is_neither_accepted_nor_rejected() {
     let scene = Scene::new().await;
     scene.installation.store.go_down();
     for operation in operations() {
@@ -154,7 +154,7 @@ async fn nobody_is_let_in_or_turned_away_while_storage_is_down() {
 
 /// Between authentication and the change, the key was revoked or its user left.
 #[tokio::test]
-async fn a_holder_who_is_gone_is_not_accepted() {
+async fn missing_holder_is_rejected() {
     let mut keys = MockApiKeys::new();
     keys.expect_add()
         .returning(|_, _, _| Err(AddKeyError::HolderGone));
@@ -179,7 +179,7 @@ async fn a_holder_who_is_gone_is_not_accepted() {
 
 /// Whoever runs the service finds the cause under the request's id, and no token beside it.
 #[tokio::test]
-async fn the_log_says_what_answers_do_not() {
+async fn log_contains_the_details_withheld_from_responses() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
@@ -209,7 +209,7 @@ async fn the_log_says_what_answers_do_not() {
 
 /// Whoever serves the API tells of an outage once.
 #[tokio::test]
-async fn requests_that_an_outage_fails_are_not_logged_as_failed() {
+async fn requests_failed_by_an_outage_are_not_logged_individually() {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::WARN)

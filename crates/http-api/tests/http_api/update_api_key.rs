@@ -7,7 +7,7 @@ use crate::api::API_KEYS;
 use crate::scene::Scene;
 
 #[tokio::test]
-async fn only_what_is_given_changes() {
+async fn only_given_fields_change() {
     let scene = Scene::new().await;
     let (path, token) = (scene.ada.key_path(), &scene.ada.token);
     let described = scene
@@ -39,7 +39,7 @@ async fn only_what_is_given_changes() {
 }
 
 #[tokio::test]
-async fn an_empty_edit_changes_nothing() {
+async fn empty_update_changes_nothing() {
     let scene = Scene::new().await;
     let before = scene
         .api
@@ -57,7 +57,7 @@ async fn an_empty_edit_changes_nothing() {
 }
 
 #[tokio::test]
-async fn current_is_the_key_of_the_request() {
+async fn current_identifies_the_requesting_key() {
     let scene = Scene::new().await;
     let path = format!("{API_KEYS}/current");
     let item = scene
@@ -72,7 +72,7 @@ async fn current_is_the_key_of_the_request() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_stays_as_it_was() {
+async fn revoked_key_cannot_be_edited() {
     let scene = Scene::new().await;
     let key = scene.create(&scene.ada.token, "old").await;
     let path = format!("{API_KEYS}/{}", key["id"].as_str().unwrap());
@@ -88,7 +88,7 @@ async fn a_revoked_key_stays_as_it_was() {
 }
 
 #[tokio::test]
-async fn what_a_key_is_cannot_be_set() {
+async fn read_only_key_fields_are_rejected_on_update() {
     let scene = Scene::new().await;
     let body = json!({"id": "x", "consumerId": "y", "createdAt": "z", "status": "valid", "name": "w"});
     let answer = scene

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn each_host_is_an_address_with_its_own_port() {
+    async fn each_host_has_its_own_port() {
         let config: Config = URL.parse().unwrap();
         let found = addresses(&config).await;
         let ports: Vec<&[u16]> = found.iter().map(Config::get_ports).collect();

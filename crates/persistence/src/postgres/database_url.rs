@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sslmode_is_what_libpq_means_by_it() {
+    fn each_sslmode_has_its_libpq_meaning() {
         assert_eq!(mode(""), TlsMode::Prefer);
         assert_eq!(mode("?sslmode=disable"), TlsMode::Disable);
         assert_eq!(mode("?sslmode=prefer&connect_timeout=3"), TlsMode::Prefer);
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wish_for_tls_is_never_passed_over() {
+    fn requested_tls_is_never_silently_ignored() {
         let with = |options: &str| refusal(&format!("postgres://me@host/db?{options}"));
         assert_eq!(with("sslmode=verify_full"), InvalidDatabaseUrl::SslMode);
         assert_eq!(with("sslmode="), InvalidDatabaseUrl::SslMode);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn other_options_stay() {
+    fn other_url_options_are_preserved() {
         let (config, _) =
             parse("postgresql://me@host:5433/db?application_name=here&sslmode=disable").unwrap();
         assert_eq!(config.get_application_name(), Some("here"));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn no_refusal_and_no_debug_text_shows_the_password() {
+    fn rejection_and_debug_output_hide_the_password() {
         for url in [
             "mysql://me:s3cret@host/db",
             "s3cret",

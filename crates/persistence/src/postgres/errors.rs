@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_without_a_new_program_or_schema_is_unavailable() {
+    fn transient_errors_are_unavailable() {
         for message in [
             "canceling statement due to statement timeout",
             LOCK_TIMEOUT,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_new_program_or_schema_can_mend_is_a_defect() {
+    fn errors_requiring_new_program_or_schema_are_defects() {
         let error = storage_error(of(
             DatabaseErrorKind::Unknown,
             "relation \"api_keys\" does not exist",
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_breaks_off_has_an_unknown_outcome() {
+    fn interrupted_commit_has_an_unknown_outcome() {
         for kind in [
             DatabaseErrorKind::ClosedConnection,
             DatabaseErrorKind::UnableToSendCommand,

@@ -55,7 +55,7 @@ mod tests {
     use super::{IN_ENGLISH, is_english};
 
     #[test]
-    fn a_server_speaks_english_by_its_setting_or_for_want_of_a_translation() {
+    fn server_language_is_english_by_setting_or_missing_translation() {
         let in_german = "Setzt die Sprache, in der Mitteilungen ausgegeben werden.";
         assert!(is_english("C", in_german) && is_english("POSIX", in_german));
         for locale in ["de_DE.utf8", "", "en_US.utf8"] {

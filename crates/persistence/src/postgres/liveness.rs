@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn statement_that_a_far_server_ends_shows_no_dead_line() {
+    async fn statement_ended_by_a_distant_server_is_no_dead_connection() {
         let begun = Instant::now();
         advance(Duration::from_secs(1)).await;
         let liveness = liveness();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn line_is_dead_after_the_silence_of_two_steps() {
+    async fn connection_is_dead_after_two_silent_steps() {
         let (begun, liveness) = (Instant::now(), liveness());
         let nothing = pin!(pending::<()>());
         let waited = liveness

@@ -97,12 +97,12 @@ mod tests {
     }
 
     #[test]
-    fn clients_that_keep_a_session_each_share_none() {
+    fn clients_with_distinct_stable_sessions_share_none() {
         assert!(!are_shared([1, 1], [2, 2]));
     }
 
     #[test]
-    fn clients_that_change_or_have_the_same_session_share_them() {
+    fn clients_with_changing_or_equal_sessions_share_them() {
         assert!(are_shared([1, 1], [1, 1]), "one after the other");
         assert!(are_shared([1, 2], [3, 3]), "the first was given another");
         assert!(are_shared([1, 1], [2, 3]), "the second was given another");

@@ -51,7 +51,7 @@ mod tests {
     use super::{containing, grams};
 
     #[test]
-    fn a_term_is_asked_for_by_its_grams() {
+    fn search_term_is_queried_by_its_n_grams() {
         let organization = OrganizationId::from_uuid(Uuid::from_u128(0x12_3456));
         for (term, expected) in [
             ("a", "'123456a':*"),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_in_a_term_stand_for_themselves() {
+    fn wildcards_in_a_search_term_are_literal() {
         assert_eq!(containing("50%_\\n"), "%50\\%\\_\\\\n%");
     }
 }

@@ -254,7 +254,7 @@ mod tests {
     const NOTE: &str = "INSERT INTO notes VALUES (x'00')";
 
     #[tokio::test]
-    async fn a_commit_that_takes_too_long_is_unknown_and_goes_on() {
+    async fn late_commit_is_reported_unknown_and_continues() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |config| {
             config.answer_timeout = Duration::from_secs(2);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_that_does_not_come_to_its_commit_in_time_is_withdrawn() {
+    async fn change_not_committing_in_time_is_withdrawn() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |config| {
             config.answer_timeout = Duration::from_secs(1);
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_database_is_unavailable_and_goes_on_when_there_is_room() {
+    async fn full_disk_is_unavailable_until_space_is_free() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |_| ()).await;
         let outcome = execute(
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn revocations_use_the_reserve_and_other_changes_wait_until_it_is_whole() {
+    async fn revocations_use_the_reserve_while_other_changes_wait() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |config| config.reserve = 4 * MIB).await;
         let reserve = || {
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn revocations_that_use_up_the_reserve_are_unavailable() {
+    async fn revocations_exhausting_the_reserve_are_unavailable() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |config| config.reserve = 2 * MIB).await;
         let work = |connection: &mut SqliteConnection| -> Changed<()> {
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_that_panics_leaves_nothing_and_the_next_one_works() {
+    async fn panicking_change_is_rolled_back_and_the_next_succeeds() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |_| ()).await;
         let work = |connection: &mut SqliteConnection| -> Changed<()> {
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_cannot_write() {
+    async fn read_transaction_cannot_write() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |_| ()).await;
         let outcome = store

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn every_connection_syncs_its_commits_and_keeps_foreign_keys() {
+    fn every_connection_syncs_commits_and_enforces_foreign_keys() {
         let directory = TemporaryDirectory::new();
         let (file, first) = DatabaseFile::open(&directory.path(), Duration::from_millis(1_234), 0).unwrap();
         let another = |access| file.connect(access).map_err(|error| error.to_string()).unwrap();
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn write_ahead_log_shrinks_when_the_read_that_kept_it_has_ended() {
+    fn write_ahead_log_shrinks_after_the_long_read_ends() {
         let directory = TemporaryDirectory::new();
         let (file, mut writer) = DatabaseFile::open(&directory.path(), Duration::from_secs(5), 0).unwrap();
         let mut reader = file
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_rebuild_sorts_in_files_which_are_beside_the_database() {
+    fn only_a_rebuild_creates_sort_files_beside_the_database() {
         for (access, sorts_in_files) in [(Access::Rebuild, true), (Access::Write, false)] {
             let directory = TemporaryDirectory::new();
             let data = directory.path().join("it's data");

@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_by_itself_is_unavailable() {
+    fn transient_sqlite_errors_are_unavailable() {
         for message in [
             BUSY,
             TABLE_LOCKED,
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_a_new_program_or_file_can_mend_is_a_defect() {
+    fn errors_requiring_new_program_or_file_are_defects() {
         for message in ["no such table: api_keys", NOT_A_DATABASE, DAMAGED] {
             let error = storage_error(of(message));
             assert!(matches!(error, StorageError::Defect(_)), "{message}");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_was_not_written_changed_nothing() {
+    fn unwritten_commit_changed_nothing() {
         for message in [BUSY, FULL, READ_ONLY] {
             let error = commit_error(of(message));
             assert!(matches!(error, StorageError::Unavailable(_)), "{message}");
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_that_breaks_off_has_an_unknown_outcome() {
+    fn interrupted_commit_has_an_unknown_outcome() {
         for message in [IO, OUT_OF_MEMORY, DAMAGED] {
             let error = commit_error(of(message));
             assert!(matches!(error, StorageError::OutcomeUnknown(_)), "{message}");

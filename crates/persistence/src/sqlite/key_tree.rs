@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_below_many_roots_climb_once() {
+    async fn keys_below_many_roots_are_traversed_once() {
         let directory = TemporaryDirectory::new();
         let store = scene(&directory).await;
         let roots: Vec<Uuid> = (1..=100).map(|number| Uuid::from_u128(number * 29)).collect();

@@ -239,7 +239,7 @@ mod tests {
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     #[test]
-    fn migration_that_finds_the_disk_full_says_so() {
+    fn migration_on_a_full_disk_reports_it() {
         let directory = TemporaryDirectory::new();
         // Fewer pages than the tables need.
         for pages in [5, 20, 40] {

@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whatever_looks_at_many_rows_ends_when_nobody_waits() {
+    async fn every_large_query_stops_when_cancelled() {
         let directory = TemporaryDirectory::new();
         let store = scene(&directory).await;
         let organization = OrganizationId::from_uuid(Uuid::nil());

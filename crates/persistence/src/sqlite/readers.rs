@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_revocation_waits_until_reads_that_stall_are_over() {
+    async fn revocations_do_not_wait_for_stalled_reads() {
         let directory = TemporaryDirectory::new();
         let (mut store, make) = (scene(&directory).await, Builder::new(1));
         store.timeouts.answer = Duration::from_secs(8);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_revocation_fails_because_reads_fail() {
+    async fn failing_reads_do_not_fail_revocations() {
         let directory = TemporaryDirectory::new();
         let (store, make) = (scene(&directory).await, Builder::new(1));
         store.readers.fast_slots.close();
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reads_that_take_long_keep_nobody_waiting_for_as_long() {
+    async fn slow_reads_do_not_delay_others_as_long() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, Duration::from_secs(60));
         let stuck: Vec<_> = (0..8).map(|_| tokio::spawn(endless(store.clone()))).collect();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_that_is_given_up_ends() {
+    async fn timed_out_read_is_interrupted() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, Duration::from_millis(300));
         for _ in 0..3 {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_read_whose_caller_leaves_ends() {
+    async fn cancelled_read_is_interrupted() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, Duration::from_secs(60));
         for _ in 0..20 {

@@ -154,7 +154,7 @@ mod tests {
     use crate::abort::Abort;
 
     #[test]
-    fn statements_that_wait_for_something_else_are_a_defect() {
+    fn statement_waiting_for_something_else_is_a_defect() {
         let outcome: Result<(), Abort<StorageError>> = at_once(Box::pin(pending()));
         assert!(matches!(outcome, Err(Abort::Storage(StorageError::Defect(_)))));
     }

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn reserve_takes_real_blocks_and_nobody_else_reads_it() {
+    fn reserve_allocates_real_blocks_readable_by_the_owner_only() {
         let directory = TemporaryDirectory::new();
         let reserve = reserve(&directory, 4);
         let file = fs::metadata(&reserve.file).unwrap();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn signing_in_leaves_half_of_the_reserve_to_revocations() {
+    fn sign_in_leaves_half_of_the_reserve_to_revocations() {
         let directory = TemporaryDirectory::new();
         let reserve = reserve(&directory, 4);
         assert!(!reserve.release(Claim::Nothing));
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_without_a_claim_wait_until_the_reserve_is_whole() {
+    fn changes_without_reserve_access_wait_until_it_is_full() {
         let directory = TemporaryDirectory::new();
         let reserve = reserve(&directory, 2);
         reserve.admit(Claim::Nothing).unwrap();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn reserve_larger_than_the_disk_takes_nothing() {
+    fn reserve_larger_than_the_disk_allocates_nothing() {
         let directory = TemporaryDirectory::new();
         let database = directory.path().join("keyward.db");
         fs::write(&database, "").unwrap();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_that_release_at_once_free_a_part_each() {
+    fn concurrent_releases_by_processes_each_free_a_part() {
         let directory = TemporaryDirectory::new();
         let reserve = reserve(&directory, 16);
         let database = &reserve.database;

@@ -33,7 +33,7 @@ mod tests {
     use super::grams;
 
     #[test]
-    fn a_term_is_asked_for_by_its_grams() {
+    fn search_term_is_queried_by_its_n_grams() {
         let organization = OrganizationId::from_uuid(Uuid::from_u128(0x12_3456));
         for (term, expected) in [
             ("a", "\"12345661\"*"),

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn values_read_back_as_they_were_written() {
+    fn exported_values_round_trip() {
         let id = "\"01234567-89ab-7cde-8f01-23456789abcd\"";
         assert_eq!(read_as::<Id>(id).as_deref(), Some(id));
         for moment in [
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_way_to_write_a_value_is_refused() {
+    fn alternative_value_encodings_are_rejected() {
         for id in ["\"0123456789ab7cde8f0123456789abcd\"", "\"\"", "1", "null"] {
             assert_eq!(read_as::<Id>(id), None, "{id}");
         }

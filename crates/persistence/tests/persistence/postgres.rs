@@ -2,8 +2,8 @@
 
 mod addresses;
 mod audit_feed;
+mod concurrency;
 mod conformance;
-mod crowds;
 mod faults;
 mod fixture;
 mod idle_connections;

@@ -77,12 +77,12 @@ mod tests {
     }
 
     #[test]
-    fn the_only_organization_need_not_be_named() {
+    fn organization_option_may_be_omitted_with_one_organization() {
         assert_eq!(the_only(organizations(&["acme"])).unwrap().slug.as_str(), "acme");
     }
 
     #[test]
-    fn one_of_several_must_be_named() {
+    fn organization_option_is_required_with_several_organizations() {
         assert_eq!(
             the_only(organizations(&["acme", "beta"]))
                 .unwrap_err()
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_none_before_the_first_run() {
+    fn no_organization_exists_before_setup() {
         let acme = Slug::parse("acme").unwrap();
         for failure in [the_only(Vec::new()).unwrap_err(), unknown(&acme, Vec::new())] {
             assert!(failure.to_string().starts_with("Keyward is not set up yet"));

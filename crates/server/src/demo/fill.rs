@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn there_are_keys_of_every_kind() {
+    async fn demo_has_keys_of_every_kind() {
         let filled = Filled::new().await;
         let keys = filled.keys().await;
         let is_old = |at: DateTime<Utc>| at < filled.now - TimeDelta::days(90);
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_key_was_used_before_it_was_made_or_after_it_ended() {
+    async fn demo_keys_are_used_only_between_creation_and_end() {
         let filled = Filled::new().await;
         for key in filled.keys().await {
             let Some(last) = key.last_use else { continue };
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn invitations_wait_and_have_expired() {
+    async fn demo_has_pending_and_expired_invitations() {
         let filled = Filled::new().await;
         let invitations = filled.use_cases.invitations();
         let page = PageRequest {

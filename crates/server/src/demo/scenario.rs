@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_stand_in_the_order_of_their_moments() {
+    fn scenario_steps_are_in_time_order() {
         let now = DateTime::UNIX_EPOCH + TimeDelta::days(20_000);
         for scenario in scenarios() {
             let mut before = scenario.founded.before(now);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_moments_and_durations_are_refused() {
+    fn malformed_times_and_durations_are_refused() {
         for text in ["", "311", "0 09:20", "311 09", "x 09:20"] {
             assert!(PastMoment::try_from(text.to_owned()).is_err(), "{text}");
         }

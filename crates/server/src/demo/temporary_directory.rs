@@ -51,7 +51,7 @@ mod tests {
     use crate::random::OsRandom;
 
     #[test]
-    fn each_is_new_private_and_removed_with_what_is_in_it() {
+    fn temporary_directory_is_unique_private_and_removed_with_contents() {
         let one = TemporaryDirectory::create(&OsRandom).unwrap();
         let other = TemporaryDirectory::create(&OsRandom).unwrap();
         assert_ne!(one.path(), other.path());

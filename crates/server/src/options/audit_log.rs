@@ -84,14 +84,14 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_all_of_it() {
+    fn day_covers_all_its_hours() {
         assert_eq!(since("2026-02-28"), Ok(at("2026-02-28T00:00:00Z")));
         assert_eq!(until("2026-02-28"), Ok(at("2026-03-01T00:00:00Z")));
         assert_eq!(until("9999-12-31"), Ok(at("+10000-01-01T00:00:00Z")));
     }
 
     #[test]
-    fn a_moment_is_itself_wherever_its_clock_stands() {
+    fn timestamp_with_any_offset_is_one_instant() {
         for read in [since, until] {
             let moment = at("2026-01-31T11:00:00Z");
             assert_eq!(read("2026-01-31T11:00:00Z"), Ok(moment));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_is_refused_with_an_example_of_both() {
+    fn invalid_date_is_rejected_with_examples() {
         for text in [
             "",
             "today",

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_s_variable_is_known() {
+    fn every_option_has_a_known_variable() {
         let known = [
             "KEYWARD_LISTEN",
             "KEYWARD_PUBLIC_URL",
@@ -81,12 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn a_key_for_clients_in_the_same_shell_is_left_alone() {
+    fn api_key_variable_for_clients_is_ignored() {
         assert_eq!(unknown(&["KEYWARD_API_KEY", "KEYWARD_URL"]), Vec::<String>::new());
     }
 
     #[test]
-    fn a_misspelt_variable_is_told() {
+    fn misspelled_variable_is_reported() {
         assert_eq!(
             unknown(&["KEYWARD_LISTENN", "KEYWARD_DATABASE", "OTHER"]),
             ["KEYWARD_DATABASE", "KEYWARD_LISTENN"]
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_of_kubernetes_are_left_alone() {
+    fn kubernetes_variables_are_ignored() {
         let of_kubernetes = [
             "KEYWARD_PORT",
             "KEYWARD_PORT_8080_TCP_ADDR",

@@ -115,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_as_the_domain_has_it() {
+    fn omitted_retention_options_use_the_domain_defaults() {
         assert_eq!(read(&[]).unwrap(), RetentionPeriods::default());
     }
 
     #[test]
-    fn every_option_sets_its_own_period() {
+    fn every_retention_option_sets_its_own_period() {
         let read = read(&[
             "--keep-revoked-keys=15",
             "--keep-ended-invitations=15",
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_too_long_or_no_number_of_days_is_refused() {
+    fn invalid_or_out_of_range_retention_days_are_rejected() {
         for (option, shortest) in [
             ("--keep-revoked-keys", 15),
             ("--keep-ended-invitations", 15),

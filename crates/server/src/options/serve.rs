@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_of_time_are_whole_seconds_up_to_an_hour() {
+    fn durations_are_whole_seconds_up_to_an_hour() {
         assert_eq!(seconds("0"), Ok(Duration::ZERO));
         assert_eq!(seconds("3600"), Ok(Duration::from_secs(3600)));
         for text in ["", "-1", "1.5", "20s", "3601"] {

@@ -93,7 +93,7 @@ mod tests {
     const PASSWORD: &[u8] = b"correct horse battery staple";
 
     #[test]
-    fn a_hash_of_another_implementation_is_understood() {
+    fn hash_of_another_implementation_is_verified() {
         // Made by argon2-cffi 25.1 (the reference implementation in C), with other costs than ours.
         let hash =
             "$argon2id$v=19$m=256,t=3,p=2$c2l4dGVlbiBieXRlIHNhbA$eJWjP9Eh+PRo0UC9Ek1IrolGaE72R5ybb0KVUtaWUHI";
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_was_used_before_changes_nothing() {
+    fn reused_memory_does_not_affect_the_hash() {
         let mut memory = Vec::new();
         let first = hash(PASSWORD, [7; SALT_BYTES], &mut memory).unwrap();
         assert_eq!(memory.len(), MEMORY as usize);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_argon2id_hash_is_an_error_and_no_match() {
+    fn invalid_argon2id_hash_is_an_error_instead_of_a_mismatch() {
         for phc_string in [
             "",
             "plain",
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn costs_above_ours_are_refused_before_any_memory_is_taken() {
+    fn excessive_hash_costs_are_refused_before_memory_allocation() {
         for costs in [
             "m=4294967295,t=1,p=1",
             "m=19457,t=1,p=1",
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn checking_nobody_s_hash_costs_what_checking_any_other_costs() {
+    fn dummy_hash_costs_the_same_as_any_other() {
         let hash = hash(PASSWORD, [7; SALT_BYTES], &mut Vec::new()).unwrap();
         let costs = |phc_string: &str| phc_string.split('$').take(4).collect::<Vec<_>>().join("$");
         assert_eq!(costs(DUMMY_HASH), costs(&hash));

@@ -150,7 +150,7 @@ impl Log {
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[tokio::test(start_paused = true)]
-async fn it_removes_everything_at_the_start_and_again_every_hour() {
+async fn retention_runs_at_start_and_every_hour() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| {
         contents.events_may_go = true;
@@ -187,7 +187,7 @@ async fn it_removes_everything_at_the_start_and_again_every_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn between_two_portions_the_database_is_free_for_as_long_as_the_first_took() {
+async fn pause_between_batches_lasts_as_long_as_the_batch() {
     for (takes, rests) in [(2_000, 2_000), (1, 50)] {
         let cellar = Arc::new(Cellar::default());
         cellar.change(|contents| {
@@ -209,7 +209,7 @@ async fn between_two_portions_the_database_is_free_for_as_long_as_the_first_took
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_goes_on_after_a_portion_that_is_not_full_but_not_for_ever() {
+async fn partial_batch_continues_the_run_up_to_a_limit() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| {
         contents.keys_at_once = Some(3);
@@ -235,7 +235,7 @@ async fn it_goes_on_after_a_portion_that_is_not_full_but_not_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_waits_for_one_portion_and_no_other_begins() {
+async fn shutdown_waits_for_one_batch_and_starts_no_other() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| {
         contents.dead_keys = u32::MAX;
@@ -254,7 +254,7 @@ async fn the_end_waits_for_one_portion_and_no_other_begins() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_comes_at_once_during_a_rest() {
+async fn shutdown_between_runs_is_immediate() {
     let cellar = Arc::new(Cellar::default());
     let job = start(&cellar);
     sleep(MINUTE).await;
@@ -264,7 +264,7 @@ async fn the_end_comes_at_once_during_a_rest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_does_not_wait_for_a_database_that_hangs() {
+async fn shutdown_does_not_wait_for_a_hanging_database() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| contents.portion_takes = MINUTE * 1_000);
     let job = start(&cellar);
@@ -275,7 +275,7 @@ async fn the_end_does_not_wait_for_a_database_that_hangs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_stops_nothing_else_and_is_told_once_and_again_when_it_works() {
+async fn failing_kind_stops_no_other_and_logs_failure_and_recovery() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| {
         contents.events_may_go = true;
@@ -310,7 +310,7 @@ async fn what_fails_stops_nothing_else_and_is_told_once_and_again_when_it_works(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_portion_that_is_too_much_is_halved_until_it_is_not() {
+async fn oversized_batch_is_halved_until_it_succeeds() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| {
         contents.events_may_go = true;
@@ -332,7 +332,7 @@ async fn a_portion_that_is_too_much_is_halved_until_it_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_failed_is_tried_again_after_a_minute() {
+async fn failed_run_is_retried_after_one_minute() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| {
         contents.keys_are_stuck = true;
@@ -347,7 +347,7 @@ async fn what_failed_is_tried_again_after_a_minute() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_goes_while_the_clock_is_in_doubt_and_every_run_says_so() {
+async fn nothing_is_removed_with_untrusted_clock_and_each_run_reports() {
     let cellar = Arc::new(Cellar::default());
     let moment = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
     let doubt = ClockDoubt::Differs {
@@ -389,7 +389,7 @@ async fn nothing_goes_while_the_clock_is_in_doubt_and_every_run_says_so() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_doubt_about_the_clock_after_a_failure_is_told_every_hour() {
+async fn untrusted_clock_after_a_failure_is_logged_hourly() {
     let cellar = Arc::new(Cellar::default());
     cellar.change(|contents| {
         contents.events_may_go = true;
@@ -414,7 +414,7 @@ async fn a_doubt_about_the_clock_after_a_failure_is_told_every_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_may_not_remove_audit_events_says_once_what_to_do() {
+async fn missing_privilege_to_remove_events_is_logged_once_with_advice() {
     let cellar = Arc::new(Cellar::default());
     let log = Log::keep();
     let job = start(&cellar);

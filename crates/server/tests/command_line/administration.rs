@@ -16,7 +16,7 @@ async fn empty() -> TestDatabase {
 }
 
 #[tokio::test]
-async fn migrating_twice_is_migrating_once() {
+async fn repeated_migration_changes_nothing() {
     let database = empty().await;
     for _ in 0..2 {
         let answer = keyward(&database, &["migrate"]).run();
@@ -52,7 +52,7 @@ async fn bootstrap_works_once() {
 }
 
 #[tokio::test]
-async fn the_setup_link_is_alone_on_standard_output() {
+async fn standard_output_contains_only_the_setup_link() {
     let database = empty().await;
     let answer = keyward(&database, &["admin", "setup-link"])
         .variable("KEYWARD_PUBLIC_URL", "https://keys.example.com/")
@@ -69,7 +69,7 @@ async fn the_setup_link_is_alone_on_standard_output() {
 }
 
 #[tokio::test]
-async fn nobody_can_be_added_before_the_first_run() {
+async fn user_creation_before_setup_is_refused() {
     let database = empty().await;
     let answer = keyward(
         &database,
@@ -84,7 +84,7 @@ async fn nobody_can_be_added_before_the_first_run() {
 }
 
 #[tokio::test]
-async fn a_generated_password_is_alone_on_standard_output() {
+async fn standard_output_contains_only_the_generated_password() {
     let database = set_up().await;
     for arguments in [
         &["admin", "create-user", "--username=bob", "--generate-password"][..],
@@ -108,7 +108,7 @@ async fn a_generated_password_is_alone_on_standard_output() {
 }
 
 #[tokio::test]
-async fn a_taken_username_is_refused() {
+async fn taken_username_is_refused() {
     let database = set_up().await;
     let answer = keyward(
         &database,
@@ -120,7 +120,7 @@ async fn a_taken_username_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_user_or_organization_is_named() {
+async fn unknown_user_or_organization_is_named() {
     let database = set_up().await;
     let answer = keyward(
         &database,
@@ -146,7 +146,7 @@ async fn an_unknown_user_or_organization_is_named() {
 }
 
 #[tokio::test]
-async fn a_reset_password_replaces_the_old_one_and_ends_the_sessions() {
+async fn password_reset_replaces_the_password_and_ends_its_sessions() {
     let database = set_up().await;
     let server = Server::start(database.url(), &[]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
@@ -175,7 +175,7 @@ async fn a_reset_password_replaces_the_old_one_and_ends_the_sessions() {
 }
 
 #[tokio::test]
-async fn a_created_user_can_sign_in() {
+async fn created_user_can_sign_in() {
     let database = set_up().await;
     let arguments = [
         "admin",
@@ -192,7 +192,7 @@ async fn a_created_user_can_sign_in() {
 }
 
 #[tokio::test]
-async fn a_generated_password_that_nobody_saw_can_be_replaced() {
+async fn lost_generated_password_can_be_replaced() {
     let database = empty().await;
     let arguments = [
         "admin",

@@ -67,7 +67,7 @@ fn found_by(expression: &str, text: &str) -> String {
 }
 
 #[test]
-fn the_documented_search_finds_every_action_that_a_backup_undoes_and_no_other() {
+fn documented_grep_finds_exactly_the_actions_undone_by_restore() {
     let (_, command) = DOCUMENTATION.split_once("| grep -E '").unwrap();
     let (expression, rest) = command.split_once('\'').unwrap();
     let rest = rest.lines().next().unwrap();

@@ -48,7 +48,7 @@ async fn places(test: &str) -> [Place; 2] {
 }
 
 #[tokio::test]
-async fn what_happened_in_no_organization_is_printed_the_latest_first() {
+async fn installation_events_are_printed_newest_first() {
     for place in places("audit-log").await {
         let mut server = place.serve(&[]);
         let signed_in = sign_in(&server, "ada", PASSWORD);
@@ -89,7 +89,7 @@ async fn what_happened_in_no_organization_is_printed_the_latest_first() {
 }
 
 #[tokio::test]
-async fn what_happened_in_an_organization_is_as_its_owners_export_it() {
+async fn printed_organization_events_equal_the_owners_export() {
     for place in places("audit-log-of-one").await {
         let server = place.serve(&[]);
         let signed_in = sign_in(&server, "ada", PASSWORD);
@@ -124,7 +124,7 @@ async fn what_happened_in_an_organization_is_as_its_owners_export_it() {
 }
 
 #[tokio::test]
-async fn days_and_moments_bound_what_is_printed() {
+async fn printed_events_are_limited_by_days_and_times() {
     for place in places("audit-log-bounds").await {
         let of_acme = |bounds: &[&str]| {
             let options = [&["--organization=acme-sons"], bounds].concat();
@@ -146,7 +146,7 @@ async fn days_and_moments_bound_what_is_printed() {
 }
 
 #[test]
-fn bounds_that_make_no_sense_are_refused_before_anything_is_opened() {
+fn contradictory_time_limits_are_rejected_before_opening_storage() {
     let place = Place::file("audit-log-nonsense");
     for (bounds, code, complaint) in [
         (
@@ -168,7 +168,7 @@ fn bounds_that_make_no_sense_are_refused_before_anything_is_opened() {
 }
 
 #[tokio::test]
-async fn owners_read_for_how_long_the_server_keeps_events() {
+async fn audit_log_page_shows_the_servers_retention() {
     let place = Place::file("audit-log-kept");
     place.bootstrap();
     let server = place.serve(&["--keep-audit-events=45"]);
@@ -183,7 +183,7 @@ async fn owners_read_for_how_long_the_server_keeps_events() {
 }
 
 #[tokio::test]
-async fn a_reader_who_has_seen_enough_is_no_failure() {
+async fn reader_closing_the_pipe_early_is_no_failure() {
     for place in places("audit-log-head").await {
         let mut printing = place
             .keyward(&["admin", "audit-log", "--organization=acme-sons"])
@@ -200,7 +200,7 @@ async fn a_reader_who_has_seen_enough_is_no_failure() {
 }
 
 #[tokio::test]
-async fn each_printing_is_told_in_the_log_that_was_printed() {
+async fn each_printing_is_recorded_in_the_printed_log() {
     for place in places("audit-log-told").await {
         for (options, subject) in [
             (&[][..], "installation"),
@@ -220,7 +220,7 @@ async fn each_printing_is_told_in_the_log_that_was_printed() {
 }
 
 #[tokio::test]
-async fn an_event_of_a_newer_version_is_shown_and_exported_by_its_words() {
+async fn event_of_a_newer_version_is_printed_and_exported() {
     const NEWER: &str = "
         INSERT INTO audit_events (id, occurred_at, organization_id, actor_kind, action, subject_kind, subject_id, outcome)
         SELECT '00000000-0000-7000-8000-00000000beef', current_timestamp(3), id, 'administrator', 'key_set.rotate', 'key_set',

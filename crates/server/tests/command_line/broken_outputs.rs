@@ -60,7 +60,7 @@ fn run(place: &Place, arguments: &[&str], stdout: Stdio, stderr: Stdio) -> Outpu
 }
 
 #[test]
-fn answer_that_cannot_be_written_is_a_failure_and_no_panic() {
+fn unwritable_standard_output_is_an_error_without_panic() {
     let place = Place::file("broken-standard-output");
     place.bootstrap();
     for broken in Broken::ALL {
@@ -74,7 +74,7 @@ fn answer_that_cannot_be_written_is_a_failure_and_no_panic() {
 }
 
 #[test]
-fn complaint_that_cannot_be_written_leaves_its_exit_code() {
+fn unwritable_standard_error_keeps_the_exit_code() {
     let place = Place::file("broken-standard-error");
     place.bootstrap();
     for arguments in COMPLAINING {

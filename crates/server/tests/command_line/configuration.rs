@@ -9,7 +9,7 @@ use crate::server::Server;
 use crate::setup::{PASSWORD, set_up};
 
 #[tokio::test]
-async fn the_key_limit_is_what_the_option_says() {
+async fn key_limit_option_sets_the_limit() {
     let database = set_up().await;
     let server = Server::start(database.url(), &["--key-limit=1"]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
@@ -22,7 +22,7 @@ async fn the_key_limit_is_what_the_option_says() {
 }
 
 #[tokio::test]
-async fn the_rate_of_changes_is_what_the_options_say() {
+async fn change_rate_options_set_the_rate_limit() {
     let database = set_up().await;
     let server = Server::start(database.url(), &["--change-rate=1", "--change-burst=1"]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
@@ -35,7 +35,7 @@ async fn the_rate_of_changes_is_what_the_options_say() {
 }
 
 #[tokio::test]
-async fn an_https_public_url_makes_cookies_and_answers_strict() {
+async fn https_public_url_enables_secure_cookies_and_hsts() {
     let database = set_up().await;
     let server = Server::start(database.url(), &["--public-url=https://keys.example.com"]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
@@ -59,7 +59,7 @@ async fn an_https_public_url_makes_cookies_and_answers_strict() {
 }
 
 #[tokio::test]
-async fn only_a_trusted_proxy_is_believed_about_the_client() {
+async fn only_trusted_proxies_set_the_client_address() {
     let database = TestDatabase::empty().await.unwrap();
     for (arguments, client) in [
         (&[][..], "127.0.0.1"),
@@ -85,7 +85,7 @@ async fn only_a_trusted_proxy_is_believed_about_the_client() {
 }
 
 #[test]
-fn a_directory_named_on_the_command_line_wins_over_a_url_in_the_environment() {
+fn data_directory_flag_overrides_the_database_url_variable() {
     let directory = DataDirectory::new("flag-wins");
     let path = directory.path().to_str().unwrap();
     let nowhere = "postgres://keyward@127.0.0.1:1/keyward";
@@ -103,7 +103,7 @@ fn a_directory_named_on_the_command_line_wins_over_a_url_in_the_environment() {
 }
 
 #[test]
-fn a_command_line_names_one_database() {
+fn command_line_with_two_databases_is_rejected() {
     let url = "postgres://keyward@127.0.0.1:1/keyward";
     let answer = Keyward::new(&["migrate", "--data-dir=here", "--database-url", url]).run();
     assert_eq!(answer.code, Some(2), "{answer:?}");
@@ -111,7 +111,7 @@ fn a_command_line_names_one_database() {
 }
 
 #[tokio::test]
-async fn the_database_can_be_named_in_a_file() {
+async fn database_url_can_be_read_from_a_file() {
     let database = TestDatabase::empty().await.unwrap();
     let file = std::env::temp_dir().join(format!("{}-url", database.name()));
     std::fs::write(&file, format!("{}\n", database.url())).unwrap();
@@ -123,7 +123,7 @@ async fn the_database_can_be_named_in_a_file() {
 }
 
 #[test]
-fn the_log_is_text_if_asked_for() {
+fn log_format_can_be_text() {
     let warning = |format: &str| {
         let answer = Keyward::new(&["migrate", "--log-format", format])
             .variable("KEYWARD_MISSPELT", "1")

@@ -21,7 +21,7 @@ fn listen() -> (TcpListener, String) {
 }
 
 #[test]
-fn a_database_that_is_not_there_is_given_up_after_a_few_seconds_with_what_to_check() {
+fn unreachable_database_fails_with_hint() {
     // It lets everybody in and says nothing.
     let (_silent, silent) = listen();
     let silent_url = format!("postgres://keyward:s3cret@{silent}/keyward");
@@ -65,7 +65,7 @@ fn other(url: &str, user: &str, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_unknown_user_and_an_unknown_database_are_told_at_once_by_every_command() {
+async fn unknown_user_or_database_fails_every_command_immediately() {
     let database = TestDatabase::empty().await.unwrap();
     let unknown_user = other(database.url(), "keyward_nobody:s3cret", database.name());
     let unknown_name = format!("{}_gone", database.url());
@@ -106,7 +106,7 @@ fn answer_everybody(listener: TcpListener, answer: Vec<u8>) {
 }
 
 #[test]
-fn a_wrong_password_and_a_wish_for_tls_are_told_at_once() {
+fn wrong_password_or_pg_hba_rejection_fails_immediately() {
     for (code, message, sentence) in [
         (
             "28P01",
@@ -133,7 +133,7 @@ fn a_wrong_password_and_a_wish_for_tls_are_told_at_once() {
 }
 
 #[test]
-fn a_missing_password_is_told_at_once() {
+fn missing_password_fails_immediately() {
     let (listener, address) = listen();
     // AuthenticationCleartextPassword.
     answer_everybody(listener, b"R\0\0\0\x08\0\0\0\x03".to_vec());
@@ -145,7 +145,7 @@ fn a_missing_password_is_told_at_once() {
 }
 
 #[test]
-fn a_server_without_tls_is_told_at_once_if_the_url_asks_for_tls() {
+fn required_tls_on_a_server_without_it_fails_immediately() {
     let (listener, address) = listen();
     // The answer to an SSLRequest.
     answer_everybody(listener, b"N".to_vec());
@@ -160,7 +160,7 @@ fn a_server_without_tls_is_told_at_once_if_the_url_asks_for_tls() {
 }
 
 #[test]
-fn root_certificates_that_cannot_be_read_are_named() {
+fn unreadable_root_certificates_are_named() {
     let url = format!("{NOBODY}?sslmode=verify-full&sslrootcert=/nowhere/root.pem");
     assert_eq!(
         Keyward::new(&["migrate"]).database(&url).run().refusal(),
@@ -169,7 +169,7 @@ fn root_certificates_that_cannot_be_read_are_named() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_create_tables_is_told_what_to_grant() {
+async fn missing_privilege_to_create_tables_fails_with_advice() {
     let database = TestDatabase::empty().await.unwrap();
     let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
         .await
@@ -192,7 +192,7 @@ async fn a_user_who_may_not_create_tables_is_told_what_to_grant() {
 }
 
 #[tokio::test]
-async fn somebody_else_s_tables_are_left_alone() {
+async fn tables_of_another_application_are_unchanged() {
     let database = TestDatabase::empty().await.unwrap();
     let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
         .await

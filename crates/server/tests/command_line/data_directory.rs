@@ -49,7 +49,7 @@ impl Drop for DataDirectory {
 }
 
 #[test]
-fn without_a_database_url_everything_is_kept_in_the_data_directory() {
+fn data_directory_holds_everything_without_a_database_url() {
     let directory = DataDirectory::new("embedded");
     let mut server = Server::start_in(directory.path());
     assert_eq!(server.get("/readyz").status, 200);
@@ -71,7 +71,7 @@ fn without_a_database_url_everything_is_kept_in_the_data_directory() {
 }
 
 #[test]
-fn a_data_directory_is_served_by_one_server_at_a_time() {
+fn data_directory_is_served_by_one_server_at_a_time() {
     let directory = DataDirectory::new("served-twice");
     let mut server = Server::start_in(directory.path());
     let second = directory.run(&["serve", "--listen=127.0.0.1:0"], "");

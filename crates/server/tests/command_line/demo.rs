@@ -120,7 +120,7 @@ impl Demo {
 }
 
 #[test]
-fn the_printed_lines_for_a_shell_ask_the_api() {
+fn printed_shell_commands_query_the_api() {
     let directory = TemporaryDirectory::new("curl");
     let demo = directory.start(&[]);
     let lines = format!("export KEYWARD_API_KEY={}\n{}", demo.token(), demo.curl_line());
@@ -137,7 +137,7 @@ fn the_printed_lines_for_a_shell_ask_the_api() {
 }
 
 #[test]
-fn the_printed_key_reaches_the_owners_active_projects() {
+fn printed_key_reaches_the_owners_active_projects() {
     let directory = TemporaryDirectory::new("projects");
     let demo = directory.start(&[]);
     let (status, list) = demo.ask("GET", "/api/v1/user/projects");
@@ -153,7 +153,7 @@ fn the_printed_key_reaches_the_owners_active_projects() {
 }
 
 #[test]
-fn the_printed_password_opens_the_console_for_everybody_it_names() {
+fn printed_password_signs_in_every_named_user() {
     let directory = TemporaryDirectory::new("console");
     let demo = directory.start(&[]);
     assert_eq!(demo.printed_after("username: "), "ada");
@@ -171,7 +171,7 @@ fn the_printed_password_opens_the_console_for_everybody_it_names() {
 }
 
 #[test]
-fn the_data_is_the_same_at_each_start_and_the_secrets_are_not() {
+fn demo_data_is_identical_at_each_start_except_secrets() {
     let directory = TemporaryDirectory::new("same");
     let (one, other) = (directory.start(&[]), directory.start(&[]));
     assert_eq!(one.keys(), other.keys());
@@ -180,7 +180,7 @@ fn the_data_is_the_same_at_each_start_and_the_secrets_are_not() {
 }
 
 #[test]
-fn its_keys_are_in_every_state_and_as_old_as_they_say() {
+fn demo_has_keys_in_every_state_with_stated_ages() {
     let directory = TemporaryDirectory::new("states");
     let demo = directory.start(&[]);
     let keys = demo.keys();
@@ -215,7 +215,7 @@ fn values_after<'a>(page: &'a str, words: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn every_filter_finds_something_in_the_audit_log() {
+fn every_audit_filter_finds_something_in_the_demo() {
     let directory = TemporaryDirectory::new("audit-log");
     let demo = directory.start(&[]);
     let signed_in = sign_in(&demo.server, "ada", demo.password());
@@ -249,7 +249,7 @@ fn every_filter_finds_something_in_the_audit_log() {
 }
 
 #[test]
-fn the_owner_is_a_plain_member_of_a_second_organization() {
+fn demo_owner_is_a_member_of_a_second_organization() {
     let directory = TemporaryDirectory::new("second-organization");
     let demo = directory.start(&[]);
     let signed_in = sign_in(&demo.server, "ada", demo.password());
@@ -272,7 +272,7 @@ fn the_owner_is_a_plain_member_of_a_second_organization() {
 }
 
 #[test]
-fn two_at_once_do_not_disturb_each_other() {
+fn two_concurrent_demos_are_independent() {
     let directory = TemporaryDirectory::new("two");
     let (mut one, other) = (directory.start(&[]), directory.start(&[]));
     assert_eq!(directory.entries().len(), 2);
@@ -284,7 +284,7 @@ fn two_at_once_do_not_disturb_each_other() {
 }
 
 #[test]
-fn it_lives_in_a_private_directory_that_is_gone_at_the_end() {
+fn demo_directory_is_private_and_removed_at_the_end() {
     let directory = TemporaryDirectory::new("gone");
     for signal in [Signal::TERM, Signal::INT] {
         let mut demo = directory.start(&[]);
@@ -299,7 +299,7 @@ fn it_lives_in_a_private_directory_that_is_gone_at_the_end() {
 }
 
 #[test]
-fn it_is_gone_also_if_a_second_signal_cuts_the_end_short() {
+fn demo_directory_is_removed_despite_a_second_signal() {
     let directory = TemporaryDirectory::new("second-signal");
     let mut demo = directory.start(&["--shutdown-delay=3600"]);
     demo.server.signal(Signal::TERM);
@@ -309,7 +309,7 @@ fn it_is_gone_also_if_a_second_signal_cuts_the_end_short() {
 }
 
 #[test]
-fn the_log_holds_no_secret_and_nothing_leads_to_the_first_run() {
+fn demo_log_has_no_secret_and_no_page_offers_setup() {
     let directory = TemporaryDirectory::new("log");
     let mut demo = directory.start(&["--log-level=trace"]);
     sign_in(&demo.server, "ada", demo.password());
@@ -326,7 +326,7 @@ fn the_log_holds_no_secret_and_nothing_leads_to_the_first_run() {
 }
 
 #[test]
-fn the_options_of_a_server_are_those_of_a_demo() {
+fn demo_accepts_server_options() {
     let directory = TemporaryDirectory::new("options");
     let demo = directory.start(&["--key-limit=1", "--public-url=http://localhost:1234"]);
     let list = "'http://localhost:1234/api/v1/user/api-keys'";
@@ -341,7 +341,7 @@ fn the_options_of_a_server_are_those_of_a_demo() {
 }
 
 #[test]
-fn nothing_is_removed_for_its_age() {
+fn demo_removes_nothing_by_retention() {
     let directory = TemporaryDirectory::new("age");
     let mut demo = directory.start(&[]);
     let revoked_long_ago = |key: &Value| key["name"] == "Load test, contractor" && key["status"] == "revoked";
@@ -359,7 +359,7 @@ fn assert_refused(directory: &TemporaryDirectory, answer: &Answer, words: &str) 
 }
 
 #[test]
-fn it_is_never_for_other_machines() {
+fn demo_refuses_non_local_addresses() {
     let directory = TemporaryDirectory::new("loopback");
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8080"] {
         let answer = directory
@@ -370,7 +370,7 @@ fn it_is_never_for_other_machines() {
 }
 
 #[test]
-fn it_never_touches_real_data() {
+fn demo_never_uses_an_existing_database() {
     let directory = TemporaryDirectory::new("real-data");
     let url = "postgres://keyward@127.0.0.1:1/keyward";
     let file = std::env::temp_dir().join(format!("keyward-test-of-demo-url-{}", std::process::id()));
@@ -397,7 +397,7 @@ fn it_never_touches_real_data() {
 }
 
 #[test]
-fn a_busy_port_leaves_nothing_behind() {
+fn demo_on_a_busy_port_leaves_nothing_behind() {
     let directory = TemporaryDirectory::new("busy");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

@@ -31,7 +31,7 @@ fn serve(directory: &DataDirectory, listen: &str) -> Keyward {
 }
 
 #[test]
-fn an_open_data_directory_and_database_are_warned_of_with_what_to_do() {
+fn publicly_readable_data_directory_and_database_are_warned_of() {
     let directory = DataDirectory::new("exposed");
     let local = || serve(&directory, "127.0.0.1:0");
     assert_eq!(warnings(local()), [""; 0], "as it is made, it is closed");
@@ -62,7 +62,7 @@ fn an_open_data_directory_and_database_are_warned_of_with_what_to_do() {
 }
 
 #[test]
-fn a_plain_listener_for_other_machines_is_warned_of() {
+fn plaintext_listener_for_other_machines_is_warned_of() {
     let directory = DataDirectory::new("plain-listener");
     let told = warnings(serve(&directory, "0.0.0.0:0"));
     assert_eq!(told.len(), 1, "{told:?}");
@@ -80,7 +80,7 @@ fn a_plain_listener_for_other_machines_is_warned_of() {
 }
 
 #[tokio::test]
-async fn a_url_file_that_others_may_read_is_warned_of() {
+async fn publicly_readable_url_file_is_warned_of() {
     let database = TestDatabase::empty().await.unwrap();
     let directory = DataDirectory::new("url-file");
     fs::create_dir(directory.path()).unwrap();

@@ -148,7 +148,7 @@ fn actions(events: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn killed_follower_goes_on_without_loss_or_repetition() {
+async fn killed_follower_resumes_without_loss_or_repetition() {
     for place in places("following").await {
         let server = place.serve(&[]);
         let first = Following::start(&place, &["--all"]);
@@ -208,7 +208,7 @@ async fn each_log_is_followed_alone_or_with_all_others() {
 }
 
 #[tokio::test]
-async fn follower_ends_when_asked_or_when_its_reader_leaves() {
+async fn follower_ends_on_signal_or_closed_output() {
     for place in places("following-ends").await {
         for signal in [Signal::TERM, Signal::INT] {
             let following = Following::start(&place, &["--organization=acme-sons"]);
@@ -233,7 +233,7 @@ async fn client(database: &TestDatabase) -> tokio_postgres::Client {
 }
 
 #[tokio::test]
-async fn follower_ends_when_asked_though_its_reader_stalls() {
+async fn follower_ends_on_signal_despite_a_stalled_reader() {
     let place = Place::server().await;
     place.bootstrap();
     let Place::Server(database) = &place else {
@@ -252,7 +252,7 @@ async fn follower_ends_when_asked_though_its_reader_stalls() {
 }
 
 #[tokio::test]
-async fn follower_waits_for_a_database_that_is_away_and_says_so_once() {
+async fn follower_waits_for_an_unavailable_database_with_one_notice() {
     let place = Place::server().await;
     place.bootstrap();
     let Place::Server(database) = &place else {
@@ -276,7 +276,7 @@ async fn follower_waits_for_a_database_that_is_away_and_says_so_once() {
 }
 
 #[tokio::test]
-async fn follower_waits_for_a_database_that_is_away_at_its_start() {
+async fn follower_starts_waiting_for_an_unavailable_database() {
     let place = Place::server().await;
     place.bootstrap();
     let Place::Server(database) = &place else {
@@ -296,7 +296,7 @@ async fn follower_waits_for_a_database_that_is_away_at_its_start() {
 }
 
 #[tokio::test]
-async fn follower_that_may_not_connect_ends_with_the_reason() {
+async fn follower_refused_by_the_database_ends_with_the_reason() {
     let database = TestDatabase::empty().await.unwrap();
     let (server, _) = database.url().split_once(database.name()).unwrap();
     let refused = Keyward::new(&["admin", "audit-log", "--follow"])
@@ -375,7 +375,7 @@ impl OwnRole {
 }
 
 #[tokio::test]
-async fn follower_ends_with_the_reason_when_its_role_may_not_sign_in_any_more() {
+async fn follower_ends_with_the_reason_when_its_role_loses_login() {
     let role = OwnRole::new().await;
     bootstrap(&role.url("")).success();
     let following = role.follow("");
@@ -388,7 +388,7 @@ async fn follower_ends_with_the_reason_when_its_role_may_not_sign_in_any_more() 
 }
 
 #[tokio::test]
-async fn follower_waits_while_one_of_its_servers_refuses_and_another_is_away() {
+async fn follower_waits_when_one_server_refuses_and_another_is_unreachable() {
     let role = OwnRole::new().await;
     bootstrap(&role.url("")).success();
     let following = role.follow("127.0.0.1:1,");
@@ -405,7 +405,7 @@ async fn follower_waits_while_one_of_its_servers_refuses_and_another_is_away() {
 }
 
 #[tokio::test]
-async fn position_goes_on_in_an_import_and_not_in_another_database() {
+async fn position_is_valid_after_import_but_not_in_another_database() {
     let [from, other] = places("following-moved").await;
     let events = printed(&from, &["--after=start", "--all"]);
     let (read, unread) = (position(&events[0]), position(&events[1]));
@@ -427,7 +427,7 @@ async fn position_goes_on_in_an_import_and_not_in_another_database() {
 }
 
 #[test]
-fn options_that_make_no_sense_are_refused_before_anything_is_opened() {
+fn contradictory_options_are_rejected_before_opening_storage() {
     let place = Place::file("following-nonsense");
     for (options, complaint) in [
         (

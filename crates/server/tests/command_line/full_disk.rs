@@ -56,91 +56,94 @@ fn keyward(data: &Path, arguments: &[&str], input: &str) -> Answer {
 }
 
 #[test]
-fn full_disk_refuses_new_keys_and_revokes() {
-    on_a_small_disk("full_disk::full_disk_refuses_new_keys_and_revokes", |disk| {
-        let data = disk.join("data");
-        let acme = "--organization=acme-sons";
-        let bootstrap = [
-            "admin",
-            "bootstrap",
-            "--organization=Acme & Sons",
-            "--username=ada",
-            "--password-stdin",
-        ];
-        keyward(&data, &bootstrap, PASSWORD).success();
-        let grace = ["--username=grace", "--password-stdin"];
-        keyward(
-            &data,
-            &[&["admin", "create-user", acme], &grace[..]].concat(),
-            PASSWORD,
-        )
-        .success();
-        let mut server = Server::start_in(&data);
-        let signed_in = sign_in(&server, "ada", PASSWORD);
-        let names = ["api", "console", "command", "restarted", "stays"];
-        let keys = names.map(|name| Key::create(&server, cookie(&signed_in), name));
-        let [by_api, by_console, by_command, after_restart, stays] = &keys;
-        until(&server, 200);
+fn full_disk_refuses_new_keys_but_accepts_revocations() {
+    on_a_small_disk(
+        "full_disk::full_disk_refuses_new_keys_but_accepts_revocations",
+        |disk| {
+            let data = disk.join("data");
+            let acme = "--organization=acme-sons";
+            let bootstrap = [
+                "admin",
+                "bootstrap",
+                "--organization=Acme & Sons",
+                "--username=ada",
+                "--password-stdin",
+            ];
+            keyward(&data, &bootstrap, PASSWORD).success();
+            let grace = ["--username=grace", "--password-stdin"];
+            keyward(
+                &data,
+                &[&["admin", "create-user", acme], &grace[..]].concat(),
+                PASSWORD,
+            )
+            .success();
+            let mut server = Server::start_in(&data);
+            let signed_in = sign_in(&server, "ada", PASSWORD);
+            let names = ["api", "console", "command", "restarted", "stays"];
+            let keys = names.map(|name| Key::create(&server, cookie(&signed_in), name));
+            let [by_api, by_console, by_command, after_restart, stays] = &keys;
+            until(&server, 200);
 
-        // Whatever is set free, others take at once.
-        let ballast = disk.join("ballast");
-        let fill = || fill(&ballast);
-        fill();
-        until_detail(&server, DISK_FULL);
-        // What SQLite allocated before may have room for some.
-        assert!((0..90).any(|_| stays.make_child(&server) == 503));
-        server.event("changes fail");
-        server.event("storage unavailable");
-        assert_eq!(keys.each_ref().map(|key| key.status(&server)), [200; 5]);
+            // Whatever is set free, others take at once.
+            let ballast = disk.join("ballast");
+            let fill = || fill(&ballast);
+            fill();
+            until_detail(&server, DISK_FULL);
+            // What SQLite allocated before may have room for some.
+            assert!((0..90).any(|_| stays.make_child(&server) == 503));
+            server.event("changes fail");
+            server.event("storage unavailable");
+            assert_eq!(keys.each_ref().map(|key| key.status(&server)), [200; 5]);
 
-        assert_eq!(by_api.revoke(&server), 204);
-        fill();
-        let again = sign_in(&server, "ada", PASSWORD);
-        fill();
-        let revoke = format!(
-            "/organizations/acme-sons/settings/api-keys/{}/revoke",
-            by_console.id
-        );
-        let revoked = send(&server, &revoke, cookie(&again), "confirm=yes");
-        assert_eq!(revoked.status, 303, "{}", revoked.body);
-        fill();
-        let revoke = [
-            "admin",
-            "revoke",
-            acme,
-            "--reason=found in a log",
-            "--key",
-            &by_command.id,
-        ];
-        keyward(&data, &revoke, "").success();
-        fill();
-        keyward(&data, &["admin", "remove-member", acme, "--username=grace"], "").success();
-        fill();
-        assert_eq!(
-            keys.each_ref().map(|key| key.status(&server)),
-            [401, 401, 401, 200, 200]
-        );
-        assert_eq!(stays.make_child(&server), 503, "what is kept is not for that");
+            assert_eq!(by_api.revoke(&server), 204);
+            fill();
+            let again = sign_in(&server, "ada", PASSWORD);
+            fill();
+            let revoke = format!(
+                "/organizations/acme-sons/settings/api-keys/{}/revoke",
+                by_console.id
+            );
+            let revoked = send(&server, &revoke, cookie(&again), "confirm=yes");
+            assert_eq!(revoked.status, 303, "{}", revoked.body);
+            fill();
+            let revoke = [
+                "admin",
+                "revoke",
+                acme,
+                "--reason=found in a log",
+                "--key",
+                &by_command.id,
+            ];
+            keyward(&data, &revoke, "").success();
+            fill();
+            keyward(&data, &["admin", "remove-member", acme, "--username=grace"], "").success();
+            fill();
+            assert_eq!(
+                keys.each_ref().map(|key| key.status(&server)),
+                [401, 401, 401, 200, 200]
+            );
+            assert_eq!(stays.make_child(&server), 503, "what is kept is not for that");
 
-        server.signal(Signal::KILL);
-        server.ended();
-        fill();
-        let mut server = Server::start_in(&data);
-        until_detail(&server, DISK_FULL);
-        assert_eq!(
-            keys.each_ref().map(|key| key.status(&server)),
-            [401, 401, 401, 200, 200]
-        );
-        assert_eq!(after_restart.revoke(&server), 204);
-        assert_eq!(after_restart.status(&server), 401);
-        assert_eq!(stays.make_child(&server), 503);
+            server.signal(Signal::KILL);
+            server.ended();
+            fill();
+            let mut server = Server::start_in(&data);
+            until_detail(&server, DISK_FULL);
+            assert_eq!(
+                keys.each_ref().map(|key| key.status(&server)),
+                [401, 401, 401, 200, 200]
+            );
+            assert_eq!(after_restart.revoke(&server), 204);
+            assert_eq!(after_restart.status(&server), 401);
+            assert_eq!(stays.make_child(&server), 503);
 
-        fs::remove_file(&ballast).unwrap();
-        until(&server, 200);
-        assert_eq!(stays.make_child(&server), 201);
-        server.event("changes work again");
-        let reserve = fs::metadata(data.join("keyward.reserve")).unwrap();
-        assert_eq!(reserve.len(), RESERVE);
-        assert!(reserve.blocks() * 512 >= RESERVE, "{} blocks", reserve.blocks());
-    });
+            fs::remove_file(&ballast).unwrap();
+            until(&server, 200);
+            assert_eq!(stays.make_child(&server), 201);
+            server.event("changes work again");
+            let reserve = fs::metadata(data.join("keyward.reserve")).unwrap();
+            assert_eq!(reserve.len(), RESERVE);
+            assert!(reserve.blocks() * 512 >= RESERVE, "{} blocks", reserve.blocks());
+        },
+    );
 }

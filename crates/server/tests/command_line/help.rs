@@ -32,7 +32,7 @@ fn all_commands() -> Vec<Explained> {
 }
 
 #[test]
-fn help_explains_every_command_and_every_option_of_it() {
+fn help_describes_every_command_and_option() {
     for Explained { command, help } in all_commands() {
         let usage = ["Usage: keyward", &command.join(" ")].join(" ");
         assert!(help.contains(usage.trim_end()), "{help}");
@@ -61,7 +61,7 @@ fn help_explains_every_command_and_every_option_of_it() {
 }
 
 #[test]
-fn help_is_the_same_however_it_is_asked_for() {
+fn help_is_identical_by_flag_and_command() {
     for Explained { command, help } in all_commands() {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         let asked = Keyward::new(&[&words[..], &["--help"]].concat()).run();
@@ -70,7 +70,7 @@ fn help_is_the_same_however_it_is_asked_for() {
 }
 
 #[test]
-fn help_never_shows_what_a_variable_holds() {
+fn help_never_contains_variable_values() {
     for Explained { command, .. } in all_commands() {
         let words: Vec<&str> = command.iter().map(String::as_str).collect();
         let mut run = Keyward::new(&[&words[..], &["--help"]].concat());
@@ -90,7 +90,7 @@ fn help_never_shows_what_a_variable_holds() {
 
 /// So that every test about the database reaches every command that opens one.
 #[test]
-fn the_commands_that_take_a_database_are_the_ones_that_tests_try() {
+fn tested_commands_are_exactly_those_using_a_database() {
     let mut taking: Vec<String> = all_commands()
         .into_iter()
         .filter(|explained| explained.help.contains("--database-url"))

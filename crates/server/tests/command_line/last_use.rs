@@ -11,7 +11,7 @@ use crate::server::{Server, TIMEOUT};
 use crate::setup::{PASSWORD, bootstrap};
 
 #[tokio::test]
-async fn the_last_use_before_sigterm_is_kept() {
+async fn last_use_before_sigterm_is_stored() {
     let database = TestDatabase::empty().await.unwrap();
     bootstrap(database.url()).success();
     let mut server = Server::start(database.url(), &[]);
@@ -63,7 +63,7 @@ async fn session_seen_just_before_sigterm_is_written() {
 }
 
 #[tokio::test]
-async fn last_uses_that_are_lost_at_the_end_are_counted_in_the_log() {
+async fn last_uses_lost_at_shutdown_are_counted_in_the_log() {
     let database = TestDatabase::empty().await.unwrap();
     bootstrap(database.url()).success();
     let mut server = Server::start(database.url(), &[]);

@@ -21,7 +21,7 @@ fn typed_in(directory: &DataDirectory, arguments: &[&str]) -> Answer {
 }
 
 #[test]
-fn a_command_on_what_is_there_makes_no_database_and_names_the_directory_it_looked_in() {
+fn command_on_existing_data_creates_no_database_and_names_directory() {
     let elsewhere = DataDirectory::new("elsewhere");
     fs::create_dir(elsewhere.path()).unwrap();
     for command in NEEDING_A_DATABASE
@@ -49,7 +49,7 @@ fn a_command_on_what_is_there_makes_no_database_and_names_the_directory_it_looke
 }
 
 #[test]
-fn a_command_that_an_installation_may_begin_with_says_where_it_made_the_database() {
+fn initial_command_reports_where_it_created_the_database() {
     let export = DataDirectory::new("made-from");
     export.bootstrap().success();
     let export = export.run(&["export"], "").success();
@@ -77,7 +77,7 @@ fn a_command_that_an_installation_may_begin_with_says_where_it_made_the_database
 }
 
 #[test]
-fn the_directory_is_told_as_an_absolute_path() {
+fn directory_is_reported_as_an_absolute_path() {
     let elsewhere = DataDirectory::new("absolute");
     fs::create_dir(elsewhere.path()).unwrap();
     let made = elsewhere.path().join("keyward-data");
@@ -91,7 +91,7 @@ fn the_directory_is_told_as_an_absolute_path() {
 }
 
 #[test]
-fn a_server_logs_that_it_made_a_new_database() {
+fn server_logs_creating_a_new_database() {
     let directory = DataDirectory::new("made-by-server");
     let said = format!(
         "\"message\":\"database created\",\"directory\":\"{}\"",

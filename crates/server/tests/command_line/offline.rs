@@ -3,19 +3,19 @@
 use crate::keyward::Keyward;
 
 #[test]
-fn the_version_is_printed() {
+fn version_command_prints_the_version() {
     let version = Keyward::new(&["--version"]).run().success();
     assert_eq!(version, format!("keyward {}\n", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
-fn the_printed_openapi_document_is_what_the_api_serves_byte_for_byte() {
+fn printed_openapi_document_equals_the_served_one() {
     let printed = Keyward::new(&["openapi"]).run().success();
     assert_eq!(printed, keyward_http_api::document());
 }
 
 #[test]
-fn an_unknown_command_or_flag_is_a_usage_error() {
+fn unknown_command_or_flag_is_a_usage_error() {
     for arguments in [
         &["frobnicate"][..],
         &["--frobnicate"],
@@ -29,7 +29,7 @@ fn an_unknown_command_or_flag_is_a_usage_error() {
 }
 
 #[test]
-fn the_published_vectors_can_be_tokens() {
+fn published_vectors_are_recognized_as_tokens() {
     for token in [
         "kwp_000000000000000000000000000000002wjyrI",
         "kwp_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA3Ae0o2",
@@ -47,7 +47,7 @@ fn the_published_vectors_can_be_tokens() {
 }
 
 #[test]
-fn what_cannot_be_a_token_is_told_apart_by_its_reason_and_never_shown() {
+fn invalid_token_is_explained_by_reason_and_never_shown() {
     let shape = "not a Keyward token: expected `kwp_` followed by 38 letters and digits\n";
     let checksum = "the checksum does not match: the token was mistyped or cut off\n";
     for (input, reason) in [
@@ -67,7 +67,7 @@ fn what_cannot_be_a_token_is_told_apart_by_its_reason_and_never_shown() {
 }
 
 #[test]
-fn input_that_is_not_one_line_of_text_is_refused() {
+fn input_other_than_one_line_is_refused() {
     for (input, sentence) in [
         (&b""[..], "standard input is empty: pipe one line into it"),
         (b"one\ntwo\n", "standard input holds more than one line"),

@@ -45,7 +45,7 @@ async fn events(database: &TestDatabase) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_further_organization_gets_a_slug_of_its_own_and_an_owner_who_exists() {
+async fn created_organization_gets_its_own_slug_and_existing_owner() {
     let database = set_up().await;
     add_bob(&database);
     for slug in ["acme-sons-2", "acme-sons-3"] {
@@ -79,7 +79,7 @@ async fn a_further_organization_gets_a_slug_of_its_own_and_an_owner_who_exists()
 }
 
 #[tokio::test]
-async fn an_organization_without_an_owner_who_exists_is_refused_in_one_sentence() {
+async fn organization_for_an_unknown_owner_is_refused_in_one_sentence() {
     let database = set_up().await;
     let answer = create(&database, "Other", "nobody");
     assert_eq!(answer.refusal(), "there is no user named nobody");
@@ -89,7 +89,7 @@ async fn an_organization_without_an_owner_who_exists_is_refused_in_one_sentence(
 }
 
 #[tokio::test]
-async fn a_removed_member_has_no_pages_and_no_working_key_any_more() {
+async fn removed_member_loses_pages_and_keys() {
     let database = set_up().await;
     add_bob(&database);
     let server = Server::start(database.url(), &[]);
@@ -120,7 +120,7 @@ async fn a_removed_member_has_no_pages_and_no_working_key_any_more() {
 }
 
 #[tokio::test]
-async fn the_last_owner_is_not_removed_and_what_does_not_exist_is_named() {
+async fn removing_last_owner_or_unknown_member_is_refused_by_name() {
     let database = set_up().await;
     add_bob(&database);
     let told = events(&database).await;

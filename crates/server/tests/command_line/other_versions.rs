@@ -40,7 +40,7 @@ fn is(command: &[&str], names: &[&str]) -> bool {
 }
 
 #[tokio::test]
-async fn no_command_touches_tables_that_a_newer_version_broke() {
+async fn no_command_changes_a_breaking_newer_schema() {
     for place in set_up_on_both("newer-breaking").await {
         make_newer(&place).await;
         break_compatibility(&place).await;
@@ -53,7 +53,7 @@ async fn no_command_touches_tables_that_a_newer_version_broke() {
 }
 
 #[tokio::test]
-async fn commands_and_servers_work_beside_a_newer_version_that_only_added() {
+async fn commands_and_servers_work_with_an_additive_newer_schema() {
     for place in set_up_on_both("newer-additive").await {
         make_newer(&place).await;
         let before = applied(&place).await;
@@ -87,7 +87,7 @@ async fn commands_and_servers_work_beside_a_newer_version_that_only_added() {
 }
 
 #[tokio::test]
-async fn no_command_but_migrate_and_serve_migrates_an_older_database() {
+async fn only_migrate_and_serve_migrate_an_older_database() {
     for by_migrate in [true, false] {
         for place in set_up_on_both("older").await {
             let before = applied(&place).await;
@@ -129,7 +129,7 @@ async fn no_command_but_migrate_and_serve_migrates_an_older_database() {
 }
 
 #[tokio::test]
-async fn a_file_is_never_migrated_under_the_server_that_serves_it() {
+async fn database_file_in_use_by_a_server_is_never_migrated() {
     let place = Place::file("older-served");
     place.bootstrap();
     let _server = place.serve(&[]);
@@ -143,7 +143,7 @@ async fn a_file_is_never_migrated_under_the_server_that_serves_it() {
 }
 
 #[tokio::test]
-async fn every_command_refuses_a_database_from_before_the_first_release() {
+async fn every_command_refuses_a_prerelease_database() {
     for place in set_up_on_both("too-old").await {
         make_too_old(&place).await;
         let before = applied(&place).await;
@@ -160,7 +160,7 @@ async fn every_command_refuses_a_database_from_before_the_first_release() {
 }
 
 #[tokio::test]
-async fn commands_on_empty_tables_make_none_unless_an_installation_begins_with_them() {
+async fn only_initial_commands_create_tables_in_an_empty_database() {
     let place = Place::server().await;
     for command in NEEDING_A_DATABASE {
         if crate::needing_a_database::acts_on_what_is_there(command) {

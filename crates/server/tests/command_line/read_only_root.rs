@@ -66,7 +66,7 @@ impl Drop for Machine {
 }
 
 #[test]
-fn a_database_is_made_and_moved_on_a_read_only_root() {
+fn database_is_created_and_transferred_on_a_read_only_root() {
     let machine = Machine::new();
     // Where SQLite would put temporary files if nobody told it a place. The moment of its last change tells whether any
     // were there.

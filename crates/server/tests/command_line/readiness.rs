@@ -43,7 +43,7 @@ async fn execute(database: &TestDatabase, statement: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_database_that_takes_no_changes_makes_the_server_unready() {
+async fn server_with_read_only_database_is_unready() {
     let database = TestDatabase::empty().await.unwrap();
     let mut server = Server::start(database.url(), &[]);
     assert_eq!(server.get("/readyz").status, 200);
@@ -70,7 +70,7 @@ async fn a_database_that_takes_no_changes_makes_the_server_unready() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn outage_of_changes_alone_is_one_line_until_changes_work_again() {
+async fn outage_of_changes_is_one_log_line_until_recovery() {
     let database = TestDatabase::empty().await.unwrap();
     let mut server = Server::start(database.url(), &[]);
     let of_database = format!("ALTER DATABASE {}", database.name());
@@ -105,7 +105,7 @@ async fn outage_of_changes_alone_is_one_line_until_changes_work_again() {
 }
 
 #[tokio::test]
-async fn a_database_without_the_last_migration_makes_the_server_unready() {
+async fn database_without_the_last_migration_makes_the_server_unready() {
     let database = TestDatabase::empty().await.unwrap();
     let server = Server::start(database.url(), &["--public-url=https://keys.example.org"]);
     assert_eq!(server.get("/readyz").status, 200);
@@ -121,7 +121,7 @@ async fn a_database_without_the_last_migration_makes_the_server_unready() {
 }
 
 #[tokio::test]
-async fn a_database_with_a_later_migration_leaves_the_server_ready() {
+async fn database_with_a_later_migration_leaves_the_server_ready() {
     let database = TestDatabase::empty().await.unwrap();
     let server = Server::start(database.url(), &[]);
     execute(

@@ -4,7 +4,7 @@ use crate::keyward::{Answer, Keyward};
 use crate::needing_a_database::NOBODY;
 
 #[test]
-fn an_empty_variable_counts_as_unset() {
+fn empty_variable_counts_as_unset() {
     let answer = Keyward::new(&["serve", "--listen=127.0.0.1:0"])
         .variable("KEYWARD_PUBLIC_URL", "")
         .variable("KEYWARD_KEY_LIMIT", "")
@@ -31,7 +31,7 @@ fn bootstrap(password: impl Into<Vec<u8>>) -> Answer {
 }
 
 #[test]
-fn a_weak_password_is_refused_and_not_shown() {
+fn weak_password_is_refused_and_not_shown() {
     for (password, sentence) in [
         (
             "fourteen chars",
@@ -58,7 +58,7 @@ fn a_weak_password_is_refused_and_not_shown() {
 }
 
 #[test]
-fn limits_that_cannot_work_are_refused() {
+fn contradictory_limits_are_rejected() {
     let answer = Keyward::new(&["serve", "--listen=127.0.0.1:0", "--max-connections=0"])
         .database(NOBODY)
         .run();
@@ -69,7 +69,7 @@ fn limits_that_cannot_work_are_refused() {
 }
 
 #[test]
-fn what_an_option_cannot_mean_is_a_usage_error() {
+fn invalid_option_value_is_a_usage_error() {
     for (variable, value) in [
         ("KEYWARD_LISTEN", "8080"),
         ("KEYWARD_KEY_LIMIT", "0"),
@@ -90,7 +90,7 @@ fn what_an_option_cannot_mean_is_a_usage_error() {
 }
 
 #[test]
-fn a_password_comes_from_exactly_one_place() {
+fn password_has_exactly_one_source() {
     for arguments in [
         &["admin", "reset-password", "--username=ada"][..],
         &[
@@ -107,7 +107,7 @@ fn a_password_comes_from_exactly_one_place() {
 }
 
 #[test]
-fn a_misspelt_variable_is_warned_of() {
+fn misspelled_variable_is_warned_of() {
     let answer = Keyward::new(&["migrate"])
         .variable("KEYWARD_DATABSE_URL", NOBODY)
         .variable("KEYWARD_DATA_DIR", "/dev/null")

@@ -9,7 +9,7 @@ use crate::keyward::Keyward;
 use crate::needing_a_database::contents;
 
 #[tokio::test]
-async fn a_busy_port_is_named_and_the_database_left_alone() {
+async fn busy_port_is_named_and_the_database_unchanged() {
     let busy = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = busy.local_addr().unwrap().to_string();
     let database = TestDatabase::empty().await.unwrap();
@@ -31,7 +31,7 @@ async fn a_busy_port_is_named_and_the_database_left_alone() {
 }
 
 #[test]
-fn an_address_of_another_machine_is_named() {
+fn address_of_another_machine_is_named() {
     let directory = DataDirectory::new("foreign-address");
     // Nobody's: RFC 5737, for documentation.
     let answer = directory.run(&["serve", "--listen=203.0.113.1:8080"], "");
@@ -44,7 +44,7 @@ fn an_address_of_another_machine_is_named() {
 }
 
 #[test]
-fn what_cannot_be_listened_on_is_a_usage_error_with_an_example() {
+fn invalid_listen_address_is_a_usage_error_with_example() {
     for address in [
         "8080",
         ":8080",
@@ -69,7 +69,7 @@ fn what_cannot_be_listened_on_is_a_usage_error_with_an_example() {
 }
 
 #[test]
-fn a_public_url_that_is_neither_https_nor_local_or_has_a_path_is_refused() {
+fn public_url_without_https_or_with_a_path_is_rejected() {
     for (url, reason) in [
         ("http://keys.example.com", "must begin with https://"),
         ("http://192.168.1.2:8080", "must begin with https://"),

@@ -11,7 +11,7 @@ use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there, file,
 const CANNOT_USE: &str = "cannot use the data directory (choose another with --data-dir): ";
 
 #[test]
-fn a_file_in_the_place_or_in_the_way_of_the_data_directory_is_told_by_every_command() {
+fn file_blocking_the_data_directory_fails_every_command() {
     let directory = DataDirectory::new("file-in-the-way");
     fs::create_dir(directory.path()).unwrap();
     let path = directory.path().join("file");
@@ -40,7 +40,7 @@ fn set_mode(path: &Path, mode: u32) {
 }
 
 #[test]
-fn a_data_directory_without_permission_to_write_is_told_by_every_command() {
+fn unwritable_data_directory_fails_every_command() {
     let directory = DataDirectory::new("no-permission");
     fs::create_dir(directory.path()).unwrap();
     // Nothing is forbidden to root, so the command is run by somebody else; who may not be able to reach the executable.
@@ -119,7 +119,7 @@ fn a_data_directory_without_permission_to_write_is_told_by_every_command() {
 }
 
 #[test]
-fn a_file_that_is_no_database_or_damaged_is_told_and_left_alone() {
+fn damaged_or_non_database_file_is_reported_and_unchanged() {
     let whole = DataDirectory::new("whole");
     whole.run(&["migrate"], "").success();
     let whole = fs::read(whole.path().join("keyward.db")).unwrap();

@@ -7,7 +7,7 @@ use crate::keyward::Keyward;
 use crate::needing_a_database::{NEEDING_A_DATABASE, NOBODY};
 
 #[test]
-fn a_url_that_names_no_postgresql_database_is_refused_without_showing_it() {
+fn invalid_postgresql_url_is_rejected_without_showing_it() {
     for (url, sentence) in [
         (
             "mysql://me:s3cret@host/db",
@@ -41,7 +41,7 @@ fn a_url_that_names_no_postgresql_database_is_refused_without_showing_it() {
 }
 
 #[test]
-fn a_password_in_a_flag_is_refused_by_every_command() {
+fn password_in_a_flag_is_rejected_by_every_command() {
     for command in NEEDING_A_DATABASE {
         let answer = Keyward::new(&[command, &["--database-url", NOBODY]].concat()).run();
         assert_eq!(
@@ -53,7 +53,7 @@ fn a_password_in_a_flag_is_refused_by_every_command() {
 }
 
 #[test]
-fn the_url_comes_from_one_place_only() {
+fn database_url_has_one_source_only() {
     let answer = Keyward::new(&["migrate"])
         .database(NOBODY)
         .variable("KEYWARD_DATABASE_URL_FILE", "/nowhere")
@@ -65,7 +65,7 @@ fn the_url_comes_from_one_place_only() {
 }
 
 #[test]
-fn a_file_that_is_missing_or_empty_or_holds_more_than_a_url_is_named() {
+fn missing_empty_or_multiline_url_file_is_named() {
     let directory = DataDirectory::new("url-files");
     fs::create_dir(directory.path()).unwrap();
     for (contents, problem) in [

@@ -13,7 +13,7 @@ const REFUSE_EVENTS: &str = "
     CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION refuse()";
 
 #[tokio::test]
-async fn a_member_whose_removal_cannot_be_told_of_stays_with_working_keys() {
+async fn member_stays_active_when_removal_event_cannot_be_written() {
     let database = set_up().await;
     let new_user = ["admin", "create-user", "--username=bob", "--password-stdin"];
     let added = Keyward::new(&new_user)

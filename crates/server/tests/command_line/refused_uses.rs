@@ -34,7 +34,7 @@ fn reported(place: &Place) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_revoked_key_that_is_used_on_two_servers_is_reported_once() {
+async fn revoked_key_used_on_two_servers_is_reported_once() {
     for (place, servers) in [(Place::file("refused-uses"), 1), (Place::server().await, 2)] {
         place.bootstrap();
         let servers: Vec<Server> = (0..servers).map(|_| place.serve(&[])).collect();

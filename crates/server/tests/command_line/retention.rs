@@ -138,7 +138,7 @@ fn assert_left(place: &Place, names: &[&str], events: usize) {
 }
 
 #[tokio::test]
-async fn a_server_removes_what_is_kept_no_longer_and_nothing_else() {
+async fn server_removes_only_expired_records() {
     for (place, heir) in aged_on_both("retention-server").await {
         assert_left(&place, &["outlived", "recent"], 3);
         let events_before = column(&place, "audit_events", "id").len();
@@ -185,7 +185,7 @@ async fn a_server_removes_what_is_kept_no_longer_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn clean_up_removes_it_once_beside_a_server_and_then_finds_nothing() {
+async fn clean_up_beside_a_server_removes_expired_records_once() {
     for (place, heir) in aged_on_both("clean-up").await {
         let mut server = place.serve(&KEEP_ALL);
         assert_eq!(
@@ -219,7 +219,7 @@ async fn clean_up_removes_it_once_beside_a_server_and_then_finds_nothing() {
 }
 
 #[tokio::test]
-async fn clean_up_believes_a_clock_that_leapt_only_when_told() {
+async fn clean_up_trusts_a_jumped_clock_only_when_confirmed() {
     let (place, _) = aged().await;
     let Place::Server(database) = &place else {
         panic!("not on a server");
@@ -250,7 +250,7 @@ async fn clean_up_believes_a_clock_that_leapt_only_when_told() {
 }
 
 #[tokio::test]
-async fn two_servers_remove_it_together() {
+async fn two_servers_share_the_retention_work() {
     const MANY: &str = "
         INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id,
             created_at, revoked_at, end_came_at, revoked_by_kind, revoked_reason)
@@ -293,7 +293,7 @@ async fn two_servers_remove_it_together() {
 }
 
 #[test]
-fn a_period_that_cannot_be_is_refused_with_the_reason() {
+fn invalid_retention_period_is_rejected_with_the_reason() {
     for command in ["serve", "clean-up"] {
         for (arguments, reason) in [
             (

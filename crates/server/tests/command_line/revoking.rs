@@ -56,7 +56,7 @@ fn revoke(database: &TestDatabase, which: &[&str]) -> Answer {
 }
 
 #[tokio::test]
-async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why() {
+async fn keys_are_revoked_by_id_member_or_time_with_reason() {
     let database = set_up().await;
     let server = Server::start(database.url(), &[]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
@@ -112,7 +112,7 @@ async fn keys_are_revoked_by_id_by_member_and_by_moment_and_the_holder_sees_why(
 }
 
 #[tokio::test]
-async fn an_identifier_that_is_no_key_of_the_organization_is_told_before_anything_is_revoked() {
+async fn unknown_key_identifier_is_reported_before_any_revocation() {
     let database = set_up().await;
     let server = Server::start(database.url(), &[]);
     let key = Key::create(&server, &sign_in(&server, "ada", PASSWORD), "one");
@@ -126,7 +126,7 @@ async fn an_identifier_that_is_no_key_of_the_organization_is_told_before_anythin
 }
 
 #[tokio::test]
-async fn what_names_no_keys_or_no_organization_is_refused_and_revokes_nothing() {
+async fn revocation_without_keys_or_organization_is_refused() {
     let database = set_up().await;
     let stranger = revoke(&database, &["--username", "bob"]);
     assert_eq!(stranger.refusal(), "bob is not a member of acme-sons");

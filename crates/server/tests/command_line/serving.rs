@@ -14,7 +14,7 @@ async fn database() -> TestDatabase {
 }
 
 #[tokio::test]
-async fn an_empty_database_is_migrated_and_served() {
+async fn empty_database_is_migrated_and_served() {
     let database = database().await;
     let server = Server::start(database.url(), &[]);
     let live = server.get("/healthz");
@@ -35,7 +35,7 @@ async fn an_empty_database_is_migrated_and_served() {
 }
 
 #[tokio::test]
-async fn health_answers_head_and_refuses_other_methods() {
+async fn health_answers_head_and_rejects_other_methods() {
     let database = database().await;
     let server = Server::start(database.url(), &[]);
     for path in ["/healthz", "/readyz"] {
@@ -87,7 +87,7 @@ async fn programs_get_problems_and_people_get_pages() {
 }
 
 #[tokio::test]
-async fn front_door_refuses_in_the_words_of_who_asks() {
+async fn front_door_errors_have_the_clients_format() {
     let database = database().await;
     let server = Server::start(database.url(), &[]);
     let refused = |header: &str| {
@@ -116,7 +116,7 @@ async fn front_door_refuses_in_the_words_of_who_asks() {
 
 /// Templates lose it.
 #[tokio::test]
-async fn every_body_ends_with_a_line_feed() {
+async fn every_response_body_ends_with_a_line_feed() {
     let database = database().await;
     let server = Server::start(database.url(), &[]);
     for path in [
@@ -140,7 +140,7 @@ async fn every_body_ends_with_a_line_feed() {
 }
 
 #[tokio::test]
-async fn a_database_that_goes_away_makes_the_server_unready_and_not_dead() {
+async fn database_outage_makes_the_server_unready_without_exiting() {
     let database = database().await;
     let mut server = Server::start(database.url(), &[]);
     assert_eq!(server.get("/readyz").status, 200);
@@ -160,7 +160,7 @@ async fn a_database_that_goes_away_makes_the_server_unready_and_not_dead() {
 }
 
 #[tokio::test]
-async fn outage_of_the_database_is_one_line_at_its_begin_and_one_at_its_end() {
+async fn database_outage_is_logged_once_at_start_and_end() {
     let database = database().await;
     let mut server = Server::start(database.url(), &[]);
     database.refuse_connections().await.unwrap();
@@ -178,7 +178,7 @@ async fn outage_of_the_database_is_one_line_at_its_begin_and_one_at_its_end() {
 }
 
 #[tokio::test]
-async fn the_setup_link_is_never_logged() {
+async fn setup_link_is_never_logged() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--log-level=trace"]);
     server.signal(Signal::TERM);
@@ -191,7 +191,7 @@ async fn the_setup_link_is_never_logged() {
 }
 
 #[tokio::test]
-async fn sigterm_and_sigint_end_it_with_success() {
+async fn sigterm_and_sigint_exit_with_success() {
     let database = database().await;
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = Server::start(database.url(), &[]);
@@ -202,7 +202,7 @@ async fn sigterm_and_sigint_end_it_with_success() {
 }
 
 #[test]
-fn it_can_be_ended_while_it_waits_for_the_database() {
+fn server_waiting_for_the_database_can_be_stopped() {
     let mut server = Server::begin("postgres://keyward@127.0.0.1:1/keyward", &[]);
     server.event("waiting for the database");
     server.signal(Signal::TERM);
@@ -211,7 +211,7 @@ fn it_can_be_ended_while_it_waits_for_the_database() {
 }
 
 #[tokio::test]
-async fn while_it_drains_it_is_not_ready() {
+async fn draining_server_is_unready() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--shutdown-delay=3600"]);
     server.signal(Signal::TERM);
@@ -221,7 +221,7 @@ async fn while_it_drains_it_is_not_ready() {
 }
 
 #[tokio::test]
-async fn a_second_signal_ends_it_at_once() {
+async fn second_signal_exits_immediately() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--shutdown-delay=3600"]);
     server.signal(Signal::TERM);
@@ -250,7 +250,7 @@ fn form_in_flight(server: &Server) -> TcpStream {
 const FORM: &str = "username=ada&password=nobody+knows+this";
 
 #[tokio::test]
-async fn a_request_in_flight_is_answered_before_it_ends() {
+async fn request_in_flight_is_answered_before_exit() {
     let database = database().await;
     let mut server = Server::start(database.url(), &[]);
     let mut stream = form_in_flight(&server);
@@ -265,7 +265,7 @@ async fn a_request_in_flight_is_answered_before_it_ends() {
 }
 
 #[tokio::test]
-async fn a_request_that_does_not_end_is_cut_off_at_the_deadline() {
+async fn endless_request_is_aborted_at_the_drain_deadline() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--drain-timeout=1"]);
     let _stream = form_in_flight(&server);

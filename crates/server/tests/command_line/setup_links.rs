@@ -30,7 +30,7 @@ fn complete(server: &Server, path: &str, username: &str) -> HttpAnswer {
 }
 
 #[tokio::test]
-async fn a_link_works_once_and_says_so_the_second_time() {
+async fn setup_link_works_once_and_explains_itself_afterwards() {
     let database = TestDatabase::empty().await.unwrap();
     let server = Server::start(database.url(), &[]);
     let setup_link = || {
@@ -63,7 +63,7 @@ async fn a_link_works_once_and_says_so_the_second_time() {
 }
 
 #[tokio::test]
-async fn a_link_that_is_too_late_says_how_to_get_another() {
+async fn expired_setup_link_explains_how_to_get_another() {
     let database = TestDatabase::empty().await.unwrap();
     let server = Server::start(database.url(), &[]);
     let setup_link = || {
@@ -102,7 +102,7 @@ async fn a_link_that_is_too_late_says_how_to_get_another() {
 
 /// `cargo run` puts no `keyward` on the search path.
 #[test]
-fn the_way_to_the_link_names_the_program_as_it_was_started() {
+fn setup_hint_names_the_program_as_started() {
     let directory = DataDirectory::new("as-started");
     let keyward = |arguments: &[&str]| {
         Keyward::new(arguments)

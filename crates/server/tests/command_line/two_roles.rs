@@ -100,7 +100,7 @@ pub(crate) async fn run(url: &str, statements: &str) -> Result<(), tokio_postgre
 }
 
 #[tokio::test]
-async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_log() {
+async fn serving_role_cannot_rewrite_the_audit_log() {
     let roles = TwoRoles::new().await;
     let guide = roles.guide();
     let (owner, server) = (roles.owner_url(), roles.server_url());
@@ -156,7 +156,7 @@ async fn the_owner_migrates_and_the_role_that_serves_cannot_rewrite_the_audit_lo
 }
 
 #[tokio::test]
-async fn changes_are_unavailable_until_the_role_that_serves_has_its_rights() {
+async fn changes_are_unavailable_until_the_serving_role_has_its_privileges() {
     let roles = TwoRoles::new().await;
     let guide = roles.guide();
     let (owner, server) = (roles.owner_url(), roles.server_url());
@@ -180,7 +180,7 @@ async fn changes_are_unavailable_until_the_role_that_serves_has_its_rights() {
 }
 
 #[tokio::test]
-async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so() {
+async fn audit_event_removal_requires_the_owner_role_and_is_reported() {
     let roles = TwoRoles::new().await;
     let guide = roles.guide();
     let (owner, server) = (roles.owner_url(), roles.server_url());
@@ -223,7 +223,7 @@ async fn old_audit_events_are_removed_as_the_owner_only_and_the_server_says_so()
 }
 
 #[test]
-fn a_url_for_migrations_without_one_for_the_service_is_refused() {
+fn migration_url_without_service_url_is_rejected() {
     let answer = Keyward::new(&["migrate"])
         .variable(MIGRATION_URL, "postgres://owner:s3cret@localhost/keyward")
         .run();

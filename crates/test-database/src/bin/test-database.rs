@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn unknown_argument_is_rejected() {
         for arguments in [&["--database", "sea"][..], &["--database"], &["--keep"], &["now"]] {
             assert!(parse(arguments).is_err(), "{arguments:?}");
         }

@@ -23,7 +23,7 @@ const KEY_AND_HOLDER: &str = "mod key;\nmod holder;\n";
 const CIRCLE: &str = "crate::holder takes Key from crate::key, which takes Holder from crate::holder";
 
 #[test]
-fn circle_of_two_files_is_named_with_what_ties_it() {
+fn cycle_of_two_files_is_named_with_its_imports() {
     let found = circles([
         ("lib.rs", KEY_AND_HOLDER),
         ("key.rs", "use crate::holder::Holder;\npub struct Key(Holder);"),
@@ -36,7 +36,7 @@ fn circle_of_two_files_is_named_with_what_ties_it() {
 }
 
 #[test]
-fn modules_without_a_circle_pass() {
+fn modules_without_a_cycle_pass() {
     let found = circles([
         ("lib.rs", KEY_AND_HOLDER),
         (
@@ -52,7 +52,7 @@ fn modules_without_a_circle_pass() {
 }
 
 #[test]
-fn circle_of_three_files_is_named_once() {
+fn cycle_of_three_files_is_named_once() {
     let found = circles([
         ("lib.rs", "mod a;\nmod b;\nmod c;"),
         ("a.rs", "use crate::b::B;\npub struct A(B);"),
@@ -64,7 +64,7 @@ fn circle_of_three_files_is_named_once() {
 }
 
 #[test]
-fn name_counts_for_its_definition_behind_pub_use() {
+fn reexported_name_counts_as_its_definition() {
     let found = circles([
         ("lib.rs", "mod door;\nmod key;\nmod holder;"),
         (
@@ -81,7 +81,7 @@ fn name_counts_for_its_definition_behind_pub_use() {
 }
 
 #[test]
-fn parent_that_passes_on_its_child_stands_in_no_circle() {
+fn parent_reexporting_its_child_is_in_no_cycle() {
     let parent = "mod edit;\npub use edit::EditError;\npub struct Keys;";
     let child = (
         "keys/edit.rs",
@@ -97,7 +97,7 @@ fn parent_that_passes_on_its_child_stands_in_no_circle() {
 }
 
 #[test]
-fn circle_of_folders_is_found_where_their_files_have_none() {
+fn cycle_of_folders_is_found_without_a_cycle_of_files() {
     let found = circles([
         ("lib.rs", "mod keys;\nmod ports;"),
         (
@@ -115,7 +115,7 @@ fn circle_of_folders_is_found_where_their_files_have_none() {
 }
 
 #[test]
-fn tests_stand_in_no_circle() {
+fn test_modules_are_in_no_cycle() {
     let found = circles([
         ("lib.rs", KEY_AND_HOLDER),
         (
@@ -129,7 +129,7 @@ fn tests_stand_in_no_circle() {
 }
 
 #[test]
-fn what_macros_name_and_define_counts() {
+fn names_used_and_defined_by_macros_count() {
     let found = circles([
         ("lib.rs", KEY_AND_HOLDER),
         (
@@ -142,7 +142,7 @@ fn what_macros_name_and_define_counts() {
 }
 
 #[test]
-fn super_in_a_module_of_the_same_file_is_the_file() {
+fn super_in_an_inline_module_means_the_file() {
     let found = circles([
         ("lib.rs", KEY_AND_HOLDER),
         (
@@ -155,7 +155,7 @@ fn super_in_a_module_of_the_same_file_is_the_file() {
 }
 
 #[test]
-fn file_with_a_name_of_its_own_is_read() {
+fn module_with_a_path_attribute_is_read() {
     let found = circles([
         ("lib.rs", "#[path = \"shared/key.rs\"]\nmod key;\nmod holder;"),
         ("shared/key.rs", "use crate::holder::*;\npub struct Key(Holder);"),

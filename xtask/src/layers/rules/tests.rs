@@ -123,12 +123,12 @@ fn assert_one(violations: &[String], expected: &str) {
 }
 
 #[test]
-fn the_graph_as_it_is_breaks_no_rule() {
+fn current_dependency_graph_breaks_no_rule() {
     assert_eq!(violations(&real_graph()), Vec::<String>::new());
 }
 
 #[test]
-fn only_the_adapters_tests_stand_behind_the_front_door() {
+fn only_adapter_tests_import_the_front_door() {
     for name in ["keyward-http-api", "keyward-console"] {
         assert_one(
             &with(name, normal("keyward-front-door")),
@@ -138,7 +138,7 @@ fn only_the_adapters_tests_stand_behind_the_front_door() {
 }
 
 #[test]
-fn the_test_database_is_for_tests_only() {
+fn test_database_is_imported_by_tests_only() {
     for name in ["keyward", "keyward-persistence", "keyward-tests"] {
         assert_one(
             &with(name, normal("keyward-test-database")),
@@ -148,7 +148,7 @@ fn the_test_database_is_for_tests_only() {
 }
 
 #[test]
-fn the_domain_uses_only_what_is_allowed() {
+fn domain_uses_only_allowed_crates() {
     for name in ["serde", "tokio", "diesel", "poem", "regex"] {
         assert_one(
             &with("keyward-domain", normal(name)),
@@ -170,7 +170,7 @@ fn the_domain_uses_only_what_is_allowed() {
 }
 
 #[test]
-fn mocks_and_randomness_stay_behind_the_feature_testing() {
+fn mocks_and_randomness_require_the_testing_feature() {
     assert_one(
         &with("keyward-domain", normal("mockall")),
         "mockall only behind its feature `testing`",
@@ -194,7 +194,7 @@ fn mocks_and_randomness_stay_behind_the_feature_testing() {
 }
 
 #[test]
-fn the_domain_asks_its_crates_for_no_clock_and_no_randomness() {
+fn domain_dependencies_have_no_clock_or_randomness_features() {
     let with_feature = |crate_name: &str, feature: &str| {
         changed("keyward-domain", |domain| {
             let dependency = domain
@@ -230,7 +230,7 @@ fn the_domain_asks_its_crates_for_no_clock_and_no_randomness() {
 }
 
 #[test]
-fn what_another_crate_drags_into_the_domain_is_found_too() {
+fn transitive_domain_dependency_is_found() {
     for name in DOMAIN_NEVER_REACHES {
         let mut graph = real_graph();
         graph.domain_tree.push(name.to_owned());
@@ -239,7 +239,7 @@ fn what_another_crate_drags_into_the_domain_is_found_too() {
 }
 
 #[test]
-fn a_workspace_without_the_domain_does_not_pass_unchecked() {
+fn workspace_without_the_domain_fails_the_check() {
     let mut graph = real_graph();
     graph.packages.retain(|package| package.name != DOMAIN);
     assert!(

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_is_read_as_browsers_and_people_write_it() {
+    fn day_is_parsed_in_browser_and_human_formats() {
         assert!(matches!(Day::parse(Some("2026-01-31")), Day::One(_)));
         assert!(matches!(Day::parse(None), Day::Any));
         for text in ["31.1.2026", "2026-02-30", "tomorrow", "+262142-12-31"] {

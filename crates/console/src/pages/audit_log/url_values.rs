@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn actors_subjects_and_positions_read_back_from_addresses() {
+    fn actors_subjects_and_positions_round_trip_through_urls() {
         let make = Builder::new(1);
         let (user, key): (UserId, ApiKeyId) = (make.ids.next(), make.ids.next());
         for actor in [
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_addresses_name_nothing() {
+    fn damaged_query_value_names_no_subject() {
         for text in [
             "",
             ":",

@@ -9,7 +9,7 @@ use crate::log::Log;
 use crate::running::Running;
 
 #[tokio::test]
-async fn thousands_of_events_come_in_pages_and_whole_in_exports() {
+async fn thousands_of_events_paginate_and_export_completely() {
     const EVENTS: usize = 2_345;
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
@@ -56,7 +56,7 @@ async fn thousands_of_events_come_in_pages_and_whole_in_exports() {
 }
 
 #[tokio::test]
-async fn exports_are_files_that_spreadsheets_and_programs_read() {
+async fn exports_are_files_for_spreadsheets_and_programs() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let key = installation
@@ -108,7 +108,7 @@ async fn exports_are_files_that_spreadsheets_and_programs_read() {
 }
 
 #[tokio::test]
-async fn people_of_one_name_are_told_apart_by_their_usernames() {
+async fn people_with_the_same_name_are_distinguished_by_username() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = called(installation, &ada, "grace", "=Same");
@@ -152,7 +152,7 @@ async fn people_of_one_name_are_told_apart_by_their_usernames() {
 }
 
 #[tokio::test]
-async fn an_empty_export_is_a_file_all_the_same() {
+async fn empty_export_is_a_valid_file() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let csv = browser.get(&format!("{CSV}?action=project.create")).await;
@@ -164,7 +164,7 @@ async fn an_empty_export_is_a_file_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_export_breaks_off_when_its_owner_is_removed_and_the_log_says_so() {
+async fn export_aborts_and_is_logged_when_its_owner_is_removed() {
     let (log, _guard) = Log::start();
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
@@ -203,7 +203,7 @@ async fn an_export_breaks_off_when_its_owner_is_removed_and_the_log_says_so() {
 }
 
 #[tokio::test]
-async fn who_exported_the_log_is_in_it_and_who_merely_read_it_is_not() {
+async fn exports_are_logged_but_page_views_are_not() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     assert_eq!(browser.get(LOG).await.status, 200);
@@ -235,7 +235,7 @@ async fn who_exported_the_log_is_in_it_and_who_merely_read_it_is_not() {
 }
 
 #[tokio::test]
-async fn a_search_that_names_nobody_is_not_exported_and_not_told() {
+async fn search_without_match_is_neither_exported_nor_logged() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     assert_ne!(browser.get(&format!("{CSV}?who=nobody")).await.status, 200);

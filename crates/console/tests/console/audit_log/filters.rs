@@ -13,7 +13,7 @@ use crate::projects::project;
 use crate::running::Running;
 
 #[tokio::test]
-async fn filters_narrow_the_log_and_stay_in_the_form() {
+async fn filters_narrow_the_log_and_remain_in_the_form() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Owner);
@@ -79,7 +79,7 @@ async fn filters_narrow_the_log_and_stay_in_the_form() {
 }
 
 #[tokio::test]
-async fn a_row_leads_to_all_that_those_in_it_did_or_were_in() {
+async fn audit_row_links_to_events_of_its_actor_and_subject() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
@@ -93,7 +93,7 @@ async fn a_row_leads_to_all_that_those_in_it_did_or_were_in() {
 }
 
 #[tokio::test]
-async fn what_was_mistyped_is_told_beside_its_field() {
+async fn invalid_filter_value_shows_field_error() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let other = installation.organization("Other");
@@ -148,7 +148,7 @@ async fn what_was_mistyped_is_told_beside_its_field() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_found_by_the_identifier_that_the_log_shows() {
+async fn removed_subject_is_found_by_its_logged_identifier() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let gone: ApiKeyId = installation.builder.ids.next();
@@ -186,7 +186,7 @@ async fn what_is_gone_is_found_by_the_identifier_that_the_log_shows() {
 }
 
 #[tokio::test]
-async fn an_address_that_was_damaged_says_so() {
+async fn damaged_query_shows_an_explanation() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for query in [
@@ -208,7 +208,7 @@ async fn an_address_that_was_damaged_says_so() {
 }
 
 #[tokio::test]
-async fn a_name_that_only_one_has_is_enough() {
+async fn unambiguous_name_selects_its_subject() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = called(installation, &ada, "grace", "Grace Hopper");
@@ -242,7 +242,7 @@ async fn a_name_that_only_one_has_is_enough() {
 }
 
 #[tokio::test]
-async fn a_name_that_several_have_is_a_choice_of_them() {
+async fn ambiguous_name_offers_a_choice() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = called(installation, &ada, "grace", "Grace");
@@ -267,7 +267,7 @@ async fn a_name_that_several_have_is_a_choice_of_them() {
 }
 
 #[tokio::test]
-async fn of_many_that_resemble_a_name_none_is_taken_for_it() {
+async fn similar_names_are_not_selected_without_exact_match() {
     let (running, ada) = Running::with_ada().await;
     let exact = running.installation.issue(&ada.as_holder(), "ci").await.key;
     for team in 0..10 {
@@ -291,7 +291,7 @@ async fn of_many_that_resemble_a_name_none_is_taken_for_it() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_searched_for_is_left_out_of_the_address() {
+async fn searched_token_is_omitted_from_audit_log_urls() {
     let (running, ada) = Running::with_ada().await;
     let key = running.installation.issue(&ada.as_holder(), "Deploy").await;
     let (token, four) = (key.token.expose(), key.key.hint.last_four());

@@ -11,7 +11,7 @@ use crate::browser::Answer;
 use crate::running::Running;
 
 #[tokio::test]
-async fn the_log_is_for_owners_and_looks_like_nothing_to_all_others() {
+async fn audit_log_is_not_found_for_non_owners() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     installation.member(&ada.organization, "grace", Role::Member);
@@ -41,7 +41,7 @@ async fn the_log_is_for_owners_and_looks_like_nothing_to_all_others() {
 }
 
 #[tokio::test]
-async fn a_former_owner_sees_the_log_no_more() {
+async fn former_owner_cannot_read_the_log() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     assert_eq!(browser.get(CSV).await.status, 200);
@@ -53,7 +53,7 @@ async fn a_former_owner_sees_the_log_no_more() {
 }
 
 #[tokio::test]
-async fn owners_read_for_how_long_events_are_kept_if_that_is_not_for_ever() {
+async fn audit_log_shows_limited_retention_period_to_owners() {
     for (kept_for, sentence) in [
         (None, None),
         (Some(TimeDelta::days(730)), Some("Events are kept for 730 days.")),
@@ -71,7 +71,7 @@ async fn owners_read_for_how_long_events_are_kept_if_that_is_not_for_ever() {
 }
 
 #[tokio::test]
-async fn nothing_secret_is_in_the_log() {
+async fn audit_log_contains_no_secret() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let issued = installation.issue(&ada.as_holder(), "Deploy").await;

@@ -14,7 +14,7 @@ use crate::projects::project;
 use crate::running::Running;
 
 #[tokio::test]
-async fn events_are_sentences_with_time_address_and_request_and_say_if_they_were_refused() {
+async fn event_sentence_shows_time_address_request_and_refusal() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
@@ -51,7 +51,7 @@ async fn events_are_sentences_with_time_address_and_request_and_say_if_they_were
 }
 
 #[tokio::test]
-async fn every_action_has_a_sentence_and_names_who_acts() {
+async fn every_action_has_a_sentence_naming_its_actor() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
@@ -90,7 +90,7 @@ async fn every_action_has_a_sentence_and_names_who_acts() {
 }
 
 #[tokio::test]
-async fn who_is_called_alike_is_told_apart_by_username() {
+async fn actors_with_the_same_name_are_distinguished_by_username() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let mut impostor = installation.builder.user("mallory");
@@ -118,7 +118,7 @@ async fn who_is_called_alike_is_told_apart_by_username() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_shown_by_its_identifier() {
+async fn removed_subject_is_shown_by_identifier() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let gone = installation.builder.ids.next();
@@ -140,7 +140,7 @@ async fn what_is_gone_is_shown_by_its_identifier() {
 }
 
 #[tokio::test]
-async fn script_in_names_stays_text() {
+async fn html_in_names_is_escaped() {
     let script = "<script>alert(1)</script>\"'&";
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
@@ -179,7 +179,7 @@ async fn script_in_names_stays_text() {
 }
 
 #[tokio::test]
-async fn names_lead_to_those_who_are_called_so() {
+async fn names_in_events_link_to_their_subjects() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
@@ -210,7 +210,7 @@ async fn names_lead_to_those_who_are_called_so() {
 }
 
 #[tokio::test]
-async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_events() {
+async fn former_member_is_marked_and_linked_to_keys_and_events() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
@@ -246,7 +246,7 @@ async fn whoever_was_a_member_is_said_to_be_gone_with_a_way_to_their_keys_and_ev
 }
 
 #[tokio::test]
-async fn of_whoever_came_back_an_old_membership_says_only_that_it_has_ended() {
+async fn old_membership_of_a_returned_member_is_shown_as_ended() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let former = installation.member(&ada.organization, "grace", Role::Member);
@@ -271,7 +271,7 @@ async fn of_whoever_came_back_an_old_membership_says_only_that_it_has_ended() {
 }
 
 #[tokio::test]
-async fn whoever_does_something_to_themselves_is_named_once() {
+async fn actor_who_is_also_the_subject_is_named_once() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);

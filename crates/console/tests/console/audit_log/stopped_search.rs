@@ -13,7 +13,7 @@ use super::{LOG, as_owner};
 use crate::running::Running;
 
 #[tokio::test]
-async fn stopped_search_says_how_far_back_it_went_and_leads_on() {
+async fn stopped_search_reports_its_reach_and_links_on() {
     for (finds_one, words) in [
         (
             false,

@@ -18,7 +18,7 @@ use crate::invitations::{INVITATIONS, invitation};
 use crate::running::{LIST, Running};
 
 #[tokio::test]
-async fn before_a_removal_the_owner_sees_the_keys_with_their_families_that_stop() {
+async fn removal_page_shows_valid_keys_with_their_key_trees() {
     let (running, browser, _, grace) = ada_and_grace().await;
     let installation = &running.installation;
     let parent = installation.issue(&grace.as_holder(), "Parent").await;
@@ -66,7 +66,7 @@ async fn before_a_removal_the_owner_sees_the_keys_with_their_families_that_stop(
 }
 
 #[tokio::test]
-async fn what_was_used_lately_comes_first_with_its_family_and_long_lists_are_unfolded() {
+async fn removal_page_lists_recently_used_key_trees_first() {
     let (running, _, _, grace) = ada_and_grace().await;
     let installation = &running.installation;
     let parent = installation.issue(&grace.as_holder(), "Old parent").await;
@@ -108,7 +108,7 @@ async fn what_was_used_lately_comes_first_with_its_family_and_long_lists_are_unf
 }
 
 #[tokio::test]
-async fn of_many_keys_the_50_used_last_are_shown_with_a_link_to_all() {
+async fn removal_page_lists_50_recently_used_keys_and_links_all() {
     let installation = TestInstallation::new();
     let sources = installation.builder.sources.clone();
     // Whatever asks for a list of keys fails.
@@ -163,7 +163,7 @@ async fn of_many_keys_the_50_used_last_are_shown_with_a_link_to_all() {
 }
 
 #[tokio::test]
-async fn no_key_that_was_used_lately_is_folded_away_below_a_large_family() {
+async fn recently_used_key_is_not_collapsed_in_a_large_tree() {
     let (running, _, _, grace) = ada_and_grace().await;
     let installation = &running.installation;
     let small = installation.issue(&grace.as_holder(), "Small but busy").await;
@@ -197,7 +197,7 @@ async fn no_key_that_was_used_lately_is_folded_away_below_a_large_family() {
 }
 
 #[tokio::test]
-async fn before_a_removal_the_owner_is_told_of_the_invitations_that_stay_open() {
+async fn removal_page_warns_of_invitations_that_stay_open() {
     let (running, ada) = Running::with_ada().await;
     let grace = running
         .installation
@@ -224,7 +224,7 @@ async fn before_a_removal_the_owner_is_told_of_the_invitations_that_stay_open() 
 }
 
 #[tokio::test]
-async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once() {
+async fn removal_requires_confirmation_and_ends_keys_and_access_immediately() {
     let (running, browser, _, grace) = ada_and_grace().await;
     let installation = &running.installation;
     let key = installation.issue(&grace.as_holder(), "Laptop").await;
@@ -266,7 +266,7 @@ async fn a_removal_needs_a_deliberate_act_and_then_ends_keys_and_pages_at_once()
 }
 
 #[tokio::test]
-async fn to_remove_oneself_is_to_leave() {
+async fn removing_oneself_redirects_to_leaving() {
     let (_running, browser, ada, grace) = ada_and_grace().await;
     let leave = "/organizations/acme/settings/general/leave";
     browser.post(&role_path(&grace), &role_form("owner")).await;

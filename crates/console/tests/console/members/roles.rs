@@ -3,7 +3,7 @@
 use super::{MEMBERS, ada_and_grace, path, role_form, role_path};
 
 #[tokio::test]
-async fn before_a_role_is_changed_the_owner_reads_what_it_means_and_ticks_a_box() {
+async fn role_change_page_explains_the_role_and_requires_confirmation() {
     let (running, browser, ada, grace) = ada_and_grace().await;
     assert!(
         browser
@@ -45,7 +45,7 @@ async fn before_a_role_is_changed_the_owner_reads_what_it_means_and_ticks_a_box(
 }
 
 #[tokio::test]
-async fn a_role_is_changed_there_and_back_and_takes_effect_at_once() {
+async fn role_change_takes_effect_immediately_in_both_directions() {
     let (running, browser, _, grace) = ada_and_grace().await;
     let member = running.signed_in("grace").await;
     for (role, said, status) in [
@@ -71,7 +71,7 @@ async fn a_role_is_changed_there_and_back_and_takes_effect_at_once() {
 }
 
 #[tokio::test]
-async fn an_owner_may_step_back_if_another_is_there_and_else_is_told_why_not() {
+async fn owner_steps_down_only_while_another_owner_remains() {
     let (running, browser, ada, grace) = ada_and_grace().await;
     let hers = format!("{MEMBERS}/{}", ada.membership.id);
     let beforehand = browser.get(&hers).await;

@@ -8,7 +8,7 @@ use keyward_domain::rate::Rate;
 use super::{ALL, Scene};
 
 #[tokio::test]
-async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
+async fn key_is_shown_in_its_key_tree_of_any_size() {
     let mut scene = Scene::new().await;
     scene.running.installation.limits.changes = Rate::per_minute(60, 1_000);
     let root = scene.issue(&scene.bob, "root").await;
@@ -39,7 +39,7 @@ async fn a_key_is_in_its_own_tree_however_large_the_family_is() {
 }
 
 #[tokio::test]
-async fn a_key_leads_to_its_family_as_a_tree() {
+async fn key_page_shows_the_key_tree() {
     let scene = Scene::new().await;
     let root = scene.issue(&scene.bob, "root").await;
     let child = scene.issue_below(&root, "child").await;
@@ -74,7 +74,7 @@ async fn a_key_leads_to_its_family_as_a_tree() {
 }
 
 #[tokio::test]
-async fn a_family_stays_together_when_a_key_in_its_middle_is_not_kept_any_more() {
+async fn key_tree_stays_connected_after_an_inner_key_is_removed() {
     let scene = Scene::new().await;
     let root = scene.issue(&scene.bob, "root").await;
     let middle = scene.issue_below(&root, "middle").await;

@@ -17,7 +17,7 @@ use crate::browser::form;
 use crate::running::LIST;
 
 #[tokio::test]
-async fn an_owner_sees_everybodys_keys_with_their_holders_and_where_they_were_used_roughly() {
+async fn owner_sees_all_keys_with_holders_and_approximate_last_use() {
     let scene = Scene::new().await;
     let his = scene.issue(&scene.bob, "his").await;
     scene.issue(&scene.ada, "hers").await;
@@ -42,7 +42,7 @@ async fn an_owner_sees_everybodys_keys_with_their_holders_and_where_they_were_us
 }
 
 #[tokio::test]
-async fn to_everybody_but_owners_these_pages_do_not_exist() {
+async fn organization_key_pages_are_not_found_for_non_owners() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "his").await;
     let other = scene.running.installation.organization("Other");
@@ -65,7 +65,7 @@ async fn to_everybody_but_owners_these_pages_do_not_exist() {
 }
 
 #[tokio::test]
-async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
+async fn organization_keys_are_filtered_by_text_state_holder_and_inactivity() {
     let scene = Scene::new().await;
     let old = scene.issue(&scene.bob, "forgotten").await;
     let busy = scene.issue(&scene.ada, "busy").await;
@@ -115,7 +115,7 @@ async fn keys_are_found_by_text_state_holder_and_how_long_nobody_used_them() {
 }
 
 #[tokio::test]
-async fn an_owner_who_searches_for_a_token_finds_its_key_and_leaves_no_token_in_the_address() {
+async fn owner_searching_a_token_finds_its_key_without_url_leak() {
     let scene = Scene::new().await;
     let his = scene.issue(&scene.bob, "Nightly").await;
     scene.issue(&scene.ada, "Laptop").await;
@@ -164,7 +164,7 @@ async fn an_owner_who_searches_for_a_token_finds_its_key_and_leaves_no_token_in_
 }
 
 #[tokio::test]
-async fn thousands_of_keys_come_page_by_page() {
+async fn thousands_of_organization_keys_paginate() {
     let mut scene = Scene::new().await;
     let limits = &mut scene.running.installation.limits;
     limits.valid = KeyLimit(1_000);
@@ -186,7 +186,7 @@ async fn thousands_of_keys_come_page_by_page() {
 }
 
 #[tokio::test]
-async fn who_revoked_a_key_is_told_apart_from_others_of_that_name() {
+async fn revoker_is_distinguished_from_others_with_the_same_name() {
     let scene = Scene::new().await;
     let installation = &scene.running.installation;
     let mut user = installation.builder.user("augusta");
@@ -218,7 +218,7 @@ async fn who_revoked_a_key_is_told_apart_from_others_of_that_name() {
 }
 
 #[tokio::test]
-async fn script_in_names_and_reasons_stays_text() {
+async fn html_in_names_and_reasons_is_escaped() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "<script>1</script>").await;
     let name = format!("key-{}", key.key.id);
@@ -236,7 +236,7 @@ async fn script_in_names_and_reasons_stays_text() {
 }
 
 #[tokio::test]
-async fn a_key_that_another_created_or_revoked_names_it() {
+async fn key_names_the_key_that_created_or_revoked_it() {
     let scene = Scene::new().await;
     let parent = scene.issue(&scene.bob, "<i>Parent").await;
     let child = scene.issue_below(&parent, "Child").await;
@@ -262,7 +262,7 @@ async fn a_key_that_another_created_or_revoked_names_it() {
 }
 
 #[tokio::test]
-async fn keys_of_former_members_are_told_from_those_that_work() {
+async fn keys_of_former_members_are_marked_as_not_working() {
     let scene = Scene::new().await;
     let his = scene.issue(&scene.bob, "his").await;
     let hers = scene.issue(&scene.ada, "hers").await;

@@ -10,7 +10,7 @@ use super::{ALL, REVOKE, Scene, boxes, selecting};
 use crate::running::LIST;
 
 #[tokio::test]
-async fn before_anything_is_revoked_the_page_says_what_will_stop() {
+async fn revocation_preview_shows_which_keys_will_stop() {
     let scene = Scene::new().await;
     let root = scene.issue(&scene.bob, "root").await;
     let child = scene.issue_below(&root, "child").await;
@@ -73,7 +73,7 @@ async fn before_anything_is_revoked_the_page_says_what_will_stop() {
 }
 
 #[tokio::test]
-async fn the_keys_that_came_from_the_selected_ones_are_named_however_many_were_selected() {
+async fn revocation_preview_names_descendants_of_a_selection_of_any_size() {
     let scene = Scene::new().await;
     let mut selected = Vec::new();
     for number in 0..20 {
@@ -92,7 +92,7 @@ async fn the_keys_that_came_from_the_selected_ones_are_named_however_many_were_s
 }
 
 #[tokio::test]
-async fn before_a_member_goes_it_is_said_when_and_from_where_their_keys_were_used() {
+async fn removal_and_leaving_previews_show_last_key_use() {
     let scene = Scene::new().await;
     let used = scene.issue(&scene.bob, "used").await;
     scene.issue(&scene.bob, "spare").await;
@@ -111,7 +111,7 @@ async fn before_a_member_goes_it_is_said_when_and_from_where_their_keys_were_use
 }
 
 #[tokio::test]
-async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
+async fn holder_sees_the_reason_for_keys_an_owner_revoked() {
     let scene = Scene::new().await;
     let first = scene.issue(&scene.bob, "first").await;
     let second = scene.issue(&scene.bob, "second").await;
@@ -147,7 +147,7 @@ async fn several_keys_are_revoked_with_a_reason_that_their_holder_reads() {
 }
 
 #[tokio::test]
-async fn a_key_is_revoked_with_all_that_came_from_it_if_asked() {
+async fn owner_revokes_a_key_with_its_descendants_when_requested() {
     let scene = Scene::new().await;
     let root = scene.issue(&scene.bob, "root").await;
     let child = scene.issue_below(&root, "child").await;
@@ -164,7 +164,7 @@ async fn a_key_is_revoked_with_all_that_came_from_it_if_asked() {
 }
 
 #[tokio::test]
-async fn all_keys_of_a_user_and_all_before_a_moment_are_revoked_and_no_others() {
+async fn revoking_by_user_or_cutoff_time_affects_no_other_keys() {
     let scene = Scene::new().await;
     let his = scene.issue(&scene.bob, "his").await;
     let hers = scene.issue(&scene.ada, "hers").await;
@@ -191,7 +191,7 @@ async fn all_keys_of_a_user_and_all_before_a_moment_are_revoked_and_no_others() 
 }
 
 #[tokio::test]
-async fn whoever_revokes_more_than_there_is_time_for_reads_how_many_are_left_and_goes_on() {
+async fn revocation_beyond_its_time_budget_reports_the_remainder_and_resumes() {
     let scene = Scene::with_slow_revocations(&[]).await;
     let mut keys = Vec::new();
     for number in 1..=7 {
@@ -229,7 +229,7 @@ async fn whoever_revokes_more_than_there_is_time_for_reads_how_many_are_left_and
 }
 
 #[tokio::test]
-async fn what_was_revoked_before_the_store_failed_is_said_and_the_rest_is_revoked_the_next_time() {
+async fn revocation_interrupted_by_store_failure_reports_progress_and_resumes() {
     let scene = Scene::with_slow_revocations(&[1, 2]).await;
     for number in 1..=5 {
         scene.issue(&scene.bob, &format!("key {number}")).await;
@@ -250,7 +250,7 @@ async fn what_was_revoked_before_the_store_failed_is_said_and_the_rest_is_revoke
 }
 
 #[tokio::test]
-async fn by_a_moment_that_is_hardly_over_nothing_is_revoked() {
+async fn too_recent_cutoff_time_revokes_nothing() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "key").await;
     for before in ["2026-01-01T00:00:00", "2027-01-01T00:00"] {
@@ -270,7 +270,7 @@ async fn by_a_moment_that_is_hardly_over_nothing_is_revoked() {
 }
 
 #[tokio::test]
-async fn without_tick_or_reason_nothing_is_revoked_and_what_was_written_stays() {
+async fn revocation_without_confirmation_or_reason_preserves_input_and_revokes_nothing() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "his").await;
     let name = format!("key-{}", key.key.id);
@@ -303,7 +303,7 @@ async fn without_tick_or_reason_nothing_is_revoked_and_what_was_written_stays() 
 
 /// Their role ended while the form was on its way.
 #[tokio::test]
-async fn who_runs_the_organization_no_longer_is_not_asked_again_which_keys_they_mean() {
+async fn demoted_owner_posting_a_revocation_sees_404_without_key_names() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "his").await;
     let installation = &scene.running.installation;
@@ -325,7 +325,7 @@ async fn who_runs_the_organization_no_longer_is_not_asked_again_which_keys_they_
 }
 
 #[tokio::test]
-async fn who_ticks_nothing_is_told_so_where_they_were() {
+async fn revocation_without_selection_shows_error_on_the_same_list() {
     let scene = Scene::new().await;
     scene.issue(&scene.bob, "his").await;
     let answer = scene.owner.get(&format!("{REVOKE}?status=all&search=his")).await;
@@ -340,7 +340,7 @@ async fn who_ticks_nothing_is_told_so_where_they_were() {
 }
 
 #[tokio::test]
-async fn where_no_key_can_be_revoked_nothing_can_be_ticked() {
+async fn list_without_revocable_keys_has_no_checkboxes() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "his").await;
     assert!(scene.owner.get(ALL).await.shows("Revoke selected keys"));

@@ -199,7 +199,7 @@ fn id_before(page: &Answer, end: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_change_that_storage_refuses_is_not_made_and_says_so() {
+async fn change_refused_by_storage_is_reported_and_not_made() {
     let scene = Scene::new(|_| ()).await;
     let forms = scene.forms().await;
     let routes: BTreeSet<&str> = forms.iter().map(|form| form.route.as_str()).collect();
@@ -236,7 +236,7 @@ async fn a_change_that_storage_refuses_is_not_made_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_first_run_that_storage_refuses_says_so_and_can_be_completed_later() {
+async fn setup_refused_by_storage_is_reported_and_can_be_repeated() {
     let running = Running::new().await;
     let link = running
         .installation

@@ -95,7 +95,7 @@ const OUTAGES: &[Outage<'_>] = &[
 ];
 
 #[tokio::test]
-async fn a_page_whose_storage_is_down_says_so_instead_of_showing_half_of_it() {
+async fn page_during_storage_outage_shows_error_instead_of_partial_content() {
     let down = TestInstallation::new();
     down.store.go_down();
     for outage in OUTAGES {

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_has_a_hundred_thousand_passwords_in_order() {
+    fn password_list_has_100000_entries_in_order() {
         let (entries, rest) = LIST.as_chunks::<ENTRY>();
         assert!(entries.len() >= 100_000, "{}", entries.len());
         assert!(rest.is_empty());
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_tells_how_soon_a_password_is_tried() {
+    fn password_list_reports_the_rank() {
         assert_eq!(worth("password"), Some(5));
         assert!(worth("monkey") < worth("northstar"));
         assert_eq!(worth("mumbling otters"), None);
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn passwords_of_fifteen_characters_are_listed_however_rare() {
+    fn common_15_character_passwords_are_listed_at_any_rank() {
         assert!(worth("1qaz2wsx3edc4rfv5tgb").is_some(), "in place 241,707");
     }
 }

@@ -55,12 +55,12 @@ mod tests {
     use crate::sign_in::password::common::ENTRY;
 
     #[test]
-    fn a_password_is_worth_as_many_digits_as_its_place_has() {
+    fn password_worth_equals_the_digits_of_its_rank() {
         assert_eq!([1, 9, 99, 99_999].map(worth_of_place), [4, 10, 20, 50]);
     }
 
     #[test]
-    fn phrases_are_on_the_list_with_any_gaps() {
+    fn phrases_are_listed_with_any_separator() {
         for phrase in PHRASES.lines() {
             assert!(phrase.chars().count() <= LONGEST, "{phrase}");
             assert_eq!(phrase.to_lowercase(), phrase);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_folded_and_keeps_only_what_is_of_use() {
+    fn password_list_is_folded_and_reduced_to_useful_entries() {
         let without = encode([]).len();
         let tried_tenth = "a";
         let mut texts = ["SECRET"; 9].to_vec();

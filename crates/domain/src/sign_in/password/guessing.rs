@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn common_passwords_are_guessed_however_they_are_padded() {
+    fn padded_common_password_is_guessable() {
         for password in [
             "passwordpassword1",
             "Password2026!!!!!",
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn common_passwords_of_the_right_length_are_guessed() {
+    fn common_password_of_sufficient_length_is_guessable() {
         for password in [
             "1q2w3e4r5t6y7u8i",
             "123456789qwertyuiop",
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_everybody_knows_are_guessed_however_they_are_padded() {
+    fn padded_known_name_is_guessable() {
         for password in [
             "AdaLovelace2026!",
             "ada.lovelace.1815",
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_over_keyboard_and_alphabet_are_guessed() {
+    fn keyboard_and_alphabet_runs_are_guessable() {
         for password in [
             "qwertyuiop12345",
             "asdfghjkl;'asdfghjkl;'",
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_once_more_counts_once() {
+    fn repeated_part_counts_once() {
         assert!(guessable(&"xkqzvwj".repeat(9)));
         assert!(guessable(&"🦀🐢🦊".repeat(5)));
         assert!(
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_of_common_pieces_are_judged_to_the_end() {
+    fn long_repetitive_text_is_evaluated_to_its_end() {
         for pattern in [
             "a",
             "password",
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_no_password() {
+    fn empty_password_is_guessable() {
         assert!(guessable(""));
         assert!(is_guessable("", &[]));
         assert!(is_guessable(" ", &["", " ", "-"]));

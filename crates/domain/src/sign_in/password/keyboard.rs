@@ -66,7 +66,7 @@ mod tests {
     use super::{LAYOUTS, Step};
 
     #[test]
-    fn neighbours_lie_in_the_row_or_half_a_key_away() {
+    fn neighbouring_keys_are_adjacent_or_half_a_key_apart() {
         let [american, german, ..] = &LAYOUTS;
         assert_eq!(american.step('s', 'd'), Some(Step(1, 0)));
         assert_eq!(american.step('1', 'q'), Some(Step(0, 1)));

@@ -55,7 +55,7 @@ fn bounds(bucket: ThrottleBucket) -> (usize, usize) {
 }
 
 #[test]
-fn a_full_bucket_gives_attempts_back_one_by_one() {
+fn exhausted_bucket_regains_attempts_one_by_one() {
     let mut stored = Stored::new(password_change());
     let now = FixedClock::default().now();
     assert_eq!(stored.passing(now), 10);
@@ -73,7 +73,7 @@ fn a_full_bucket_gives_attempts_back_one_by_one() {
 }
 
 #[test]
-fn the_bounds_of_guessing_are_as_documented() {
+fn guessing_limits_are_as_documented() {
     let told: Vec<_> = attempt("ada", "192.0.2.7").into_iter().map(bounds).collect();
     let (address, from_address, account) = ((200, 8_640), (10, 1_440), (2_000, 43_200));
     assert_eq!(told, [address, from_address, account]);
@@ -89,7 +89,7 @@ fn the_bounds_of_guessing_are_as_documented() {
 }
 
 #[test]
-fn an_attempt_that_is_given_back_was_never_counted() {
+fn returned_attempt_is_not_counted() {
     let bucket = password_change();
     let now = FixedClock::default().now();
     let once = bucket.count_attempt(None, now).unwrap();
@@ -99,7 +99,7 @@ fn an_attempt_that_is_given_back_was_never_counted() {
 }
 
 #[test]
-fn a_clock_that_steps_back_gives_nothing_away() {
+fn clock_stepping_back_grants_no_attempts() {
     let mut stored = Stored::new(password_change());
     let now = FixedClock::default().now();
     assert_eq!(stored.passing(now), 10);
@@ -111,7 +111,7 @@ fn a_clock_that_steps_back_gives_nothing_away() {
 }
 
 #[test]
-fn a_bucket_that_ran_empty_may_be_forgotten() {
+fn refilled_bucket_may_be_forgotten() {
     let bucket = password_change();
     let now = FixedClock::default().now();
     for past in [now, now - TimeDelta::seconds(1), now - TimeDelta::days(400)] {
@@ -123,7 +123,7 @@ fn a_bucket_that_ran_empty_may_be_forgotten() {
 }
 
 #[test]
-fn ipv6_networks_share_buckets_and_ipv4_addresses_do_not() {
+fn ipv6_networks_share_buckets_but_ipv4_addresses_do_not() {
     let shared = |one: &str, other: &str| {
         let other = attempt("ada", other);
         attempt("ada", one)
@@ -140,7 +140,7 @@ fn ipv6_networks_share_buckets_and_ipv4_addresses_do_not() {
 }
 
 #[test]
-fn accounts_share_only_the_address() {
+fn accounts_share_only_the_address_bucket() {
     let other = attempt("bob", "192.0.2.7");
     let shared: Vec<_> = attempt("ada", "192.0.2.7")
         .into_iter()
@@ -150,7 +150,7 @@ fn accounts_share_only_the_address() {
 }
 
 #[test]
-fn a_new_password_begins_with_nothing_counted() {
+fn new_password_starts_with_empty_counters() {
     let buckets = |hash: &str| {
         let hash = PasswordHash::from_phc_string(hash.to_owned());
         ThrottleBucket::of_attempt(CountedAccount::new("ada", Some(&hash)), None)

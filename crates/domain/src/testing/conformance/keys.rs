@@ -11,7 +11,7 @@ mod descendant_cases;
 mod edit_key_cases;
 mod find_key_cases;
 mod key_right_cases;
-mod line_cases;
+mod key_tree_depth_cases;
 mod list_key_cases;
 mod membership_cases;
 mod planned_end_cases;
@@ -24,194 +24,194 @@ super::cases::cases! { $
     /// and panics if the store breaks the promise that the function is named for.
     key_cases(KeyStores), key_tests
     add_key_cases {
-        a_key_reads_back_as_it_was_added
-        the_longest_texts_fit
-        adding_a_key_writes_its_event
-        a_key_whose_event_cannot_be_written_is_not_added
-        a_key_is_added_in_full_even_if_the_caller_stops_waiting
-        no_key_is_added_once_the_membership_has_ended
-        no_key_is_added_for_a_consumer_that_does_not_exist
+        key_reads_back_as_added
+        longest_texts_can_be_stored
+        key_creation_writes_its_event
+        key_is_not_added_when_event_cannot_be_written
+        key_creation_completes_after_caller_cancellation
+        no_key_is_added_after_the_membership_ended
+        no_key_is_added_for_an_unknown_consumer
         no_key_is_added_below_a_revoked_key
-        no_key_is_added_below_a_key_that_does_not_exist
+        no_key_is_added_below_an_unknown_key
         no_key_is_added_below_another_consumers_key
-        no_key_is_added_below_a_key_of_the_same_users_other_membership
-        a_form_sent_twice_creates_one_key
-        a_form_stays_used_after_its_key_was_revoked
-        two_consumers_may_send_the_same_nonce
-        a_refused_form_can_be_sent_again
-        a_consumer_has_no_more_valid_keys_than_the_limit
-        a_lowered_limit_holds_at_once
+        no_key_is_added_below_a_key_of_another_membership
+        form_sent_twice_creates_one_key
+        form_stays_used_after_its_key_was_revoked
+        two_consumers_may_use_the_same_idempotency_key
+        refused_form_can_be_submitted_again
+        valid_keys_of_a_consumer_never_exceed_the_limit
+        lowered_limit_applies_immediately
         revoked_keys_and_other_consumers_keys_do_not_count
-        a_gone_holder_is_told_before_a_repeated_form
-        a_gone_holder_is_told_before_the_limit
-        a_repeated_form_is_told_before_the_limit
-        no_two_keys_share_a_token
+        missing_holder_is_reported_before_a_repeated_form
+        missing_holder_is_reported_before_the_limit
+        repeated_form_is_reported_before_the_limit
+        key_with_an_existing_token_is_refused
     }
     planned_end_cases {
-        a_key_is_accepted_until_its_planned_end
-        keys_are_accepted_until_the_planned_end_of_their_membership
-        a_key_is_listed_as_valid_until_its_planned_end
-        a_key_counts_for_the_limit_until_its_planned_end
-        a_key_counts_for_its_line_until_its_planned_end
-        a_key_acts_until_its_planned_end
-        a_key_is_edited_until_its_planned_end
-        revoking_a_key_before_its_planned_end_ends_it_then
-        revoking_a_key_whose_planned_end_has_come_records_that_end
-        revoking_a_tree_records_the_planned_ends_below_that_have_come
+        key_is_accepted_until_its_planned_end
+        keys_are_accepted_until_their_memberships_planned_end
+        key_is_listed_as_valid_until_its_planned_end
+        key_counts_toward_the_limit_until_its_planned_end
+        key_counts_toward_tree_depth_until_its_planned_end
+        key_acts_until_its_planned_end
+        key_is_editable_until_its_planned_end
+        revocation_before_the_planned_end_ends_the_key_immediately
+        revoking_an_elapsed_key_records_its_planned_end
+        revoking_a_tree_records_elapsed_planned_ends_below
         descendants_are_valid_until_their_planned_end
-        a_member_is_live_until_the_planned_end
-        what_somebody_ended_is_over_by_a_clock_that_is_behind
+        member_is_active_until_the_planned_end
+        revoked_and_ended_states_hold_on_a_slow_clock
     }
     key_right_cases {
-        a_key_keeps_whether_it_may_manage_keys
-        a_credential_tells_whether_its_key_may_manage_keys
-        the_event_of_a_new_key_tells_whether_it_may_manage_keys
-        a_key_that_may_not_manage_keys_creates_none
-        a_key_that_may_not_manage_keys_edits_only_itself
-        a_key_that_may_not_manage_keys_revokes_only_itself
-        a_key_is_as_its_organization_has_chosen_if_nobody_asks
+        key_keeps_its_right_to_manage_keys
+        credential_includes_the_right_to_manage_keys
+        key_creation_event_records_the_right_to_manage_keys
+        restricted_key_creates_no_keys_in_store
+        restricted_key_edits_only_itself
+        restricted_key_revokes_only_itself
+        unspecified_key_right_defaults_to_the_organizations_choice
     }
     find_key_cases {
-        an_unknown_key_is_not_found
+        unknown_key_is_not_found
         another_consumers_key_is_not_found
-        a_key_of_the_same_users_other_membership_is_not_found
-        a_revoked_key_is_still_found
-        of_many_keys_the_consumers_own_are_found_each_once
+        users_key_in_another_organization_is_not_found
+        revoked_key_is_still_found
+        key_batch_lookup_returns_each_own_key_once
     }
     list_key_cases {
         keys_are_listed_newest_first
-        a_consumer_without_keys_has_an_empty_page
-        pages_of_every_size_add_up_to_the_whole_list
-        a_list_of_keys_goes_on_beyond_a_hundred
-        a_full_last_page_has_no_next
-        a_page_goes_on_after_an_identifier_that_names_no_key
-        a_page_goes_on_after_a_key_that_left_the_filter
+        consumer_without_keys_has_an_empty_page
+        pages_of_every_size_form_the_whole_list
+        list_of_keys_continues_beyond_100
+        full_last_page_has_no_next_page
+        key_page_continues_after_an_unknown_identifier
+        key_page_continues_after_a_key_that_left_the_filter
         another_consumers_keys_are_never_listed
-        a_list_shows_only_keys_of_the_asked_status
-        a_listed_key_is_whole
+        list_contains_only_keys_of_the_requested_status
+        listed_key_is_complete
     }
     search_key_cases {
-        a_search_finds_names_in_any_case_and_script
-        wildcards_and_quotes_in_a_search_are_literal
-        a_search_for_what_no_text_may_hold_finds_nothing
-        a_search_reads_descriptions_and_the_last_four_characters
-        a_search_without_a_term_finds_all
-        a_search_follows_edits
-        a_search_stays_within_the_consumer_and_the_status
-        a_search_goes_on_over_pages
+        key_search_ignores_case_in_every_script
+        wildcards_and_quotes_in_key_search_are_literal
+        key_search_for_forbidden_characters_finds_nothing
+        key_search_matches_descriptions_and_last_four_characters
+        key_search_without_term_finds_all
+        key_search_reflects_edits
+        key_search_is_limited_to_consumer_and_status
+        key_search_continues_over_pages
     }
     descendant_cases {
-        descendants_are_all_generations_newest_first
-        a_childless_key_has_no_descendants_and_no_key_is_its_own
-        descendants_are_found_through_revoked_keys
-        a_long_line_of_descendants_is_found_to_its_end
-        an_unknown_key_has_no_descendants
+        descendants_include_all_generations_newest_first
+        childless_key_has_no_descendants_and_none_contains_itself
+        descendants_are_found_below_revoked_keys
+        long_chain_of_descendants_is_found_completely
+        unknown_key_has_no_descendants
         another_consumers_key_has_no_descendants
     }
     change_rate_cases {
-        the_121st_change_at_once_is_refused_with_the_time_to_wait
-        after_the_wait_one_change_is_let_through
-        creating_and_editing_keys_count_for_one_consumer
-        consumers_do_not_share_a_rate
-        revoking_is_neither_refused_nor_counted
-        a_refused_change_does_not_count
-        an_edit_that_changes_nothing_counts
-        a_gone_holder_is_told_before_the_rate
-        the_rate_is_told_before_what_costs_more_to_find_out
-        a_moment_far_beyond_any_clock_refuses_nobody
-        concurrent_changes_let_exactly_the_burst_through
+        change_121_in_one_burst_is_refused_with_its_wait
+        one_change_is_accepted_after_the_wait
+        creating_and_editing_keys_share_one_consumers_rate_limit
+        consumers_have_separate_rate_limits
+        revoking_is_neither_limited_nor_counted
+        refused_change_is_not_counted
+        ineffective_edit_is_counted
+        missing_holder_is_reported_before_the_rate_limit
+        rate_limit_is_reported_before_more_expensive_checks
+        recorded_change_time_far_in_the_future_refuses_no_change
+        concurrent_changes_admit_exactly_the_burst
     }
-    line_cases {
-        a_line_has_no_more_valid_keys_than_it_may
-        a_revoked_key_makes_room_in_its_line
-        a_key_that_succeeds_itself_goes_on_for_ever
+    key_tree_depth_cases {
+        valid_keys_of_a_key_tree_have_a_maximum_depth
+        revoked_key_frees_a_level_of_its_key_tree
+        key_that_replaces_itself_can_do_so_without_limit
     }
     edit_key_cases {
-        an_edit_changes_only_what_it_names
-        an_edit_writes_its_event
-        an_edit_that_changes_nothing_writes_no_event
-        an_edit_whose_event_cannot_be_written_does_not_happen
-        an_edit_happens_in_full_even_if_the_caller_stops_waiting
-        a_revoked_key_cannot_be_edited
-        no_key_is_edited_once_the_membership_has_ended
-        a_key_that_was_revoked_edits_no_other
-        an_unknown_key_cannot_be_edited
+        edit_changes_only_the_given_fields
+        edit_writes_its_event
+        ineffective_edit_writes_no_event
+        edit_fails_when_event_cannot_be_written
+        edit_completes_after_caller_cancellation
+        revoked_key_cannot_be_edited_in_store
+        no_key_is_edited_after_the_membership_ended
+        revoked_key_edits_no_other_key
+        unknown_key_cannot_be_edited
         another_consumers_key_cannot_be_edited
-        concurrent_edits_keep_each_others_fields
+        concurrent_edits_preserve_each_others_fields
     }
     revoke_key_cases {
-        a_revocation_keeps_its_moment_actor_and_reason
-        a_second_revocation_changes_nothing
-        an_unknown_key_cannot_be_revoked
+        revocation_stores_time_actor_and_reason
+        second_revocation_changes_nothing
+        unknown_key_cannot_be_revoked
         another_consumers_key_cannot_be_revoked
-        a_key_that_was_revoked_revokes_no_other
+        revoked_key_revokes_no_other_key
         keys_of_an_ended_membership_are_revoked_by_others_only
-        other_keys_survive_a_revocation
-        descendants_survive_unless_asked_for
-        every_generation_survives_unless_asked_for
-        all_generations_are_revoked_if_asked_for
-        a_long_line_of_descendants_is_revoked_to_its_end
-        descendants_below_revoked_keys_are_revoked_too
-        descendants_of_a_key_revoked_before_can_still_be_revoked
+        other_keys_remain_valid_after_a_revocation
+        descendants_remain_valid_unless_requested
+        every_generation_remains_valid_unless_requested
+        all_generations_are_revoked_when_requested
+        long_chain_of_descendants_is_revoked_completely
+        descendants_below_revoked_keys_are_revoked
+        descendants_of_an_already_revoked_key_can_be_revoked
         each_revoked_key_has_its_own_event
-        a_revocation_whose_event_cannot_be_written_does_not_happen
-        a_revocation_happens_in_full_even_if_the_caller_stops_waiting
-        once_revoked_a_key_opens_nothing_and_has_no_more_children
+        revocation_fails_when_event_cannot_be_written
+        revocation_completes_after_caller_cancellation
+        revoked_key_is_refused_and_has_no_more_children
     }
     precondition_cases {
-        of_two_edits_of_one_version_the_second_is_refused
-        an_edit_may_name_several_versions_or_none
-        of_many_concurrent_edits_of_one_version_one_happens
-        a_revocation_of_another_version_revokes_nothing
-        a_repeated_revocation_succeeds_whatever_the_version
-        an_edit_and_a_revocation_of_one_version_do_not_both_happen
-        who_acts_and_the_keys_state_are_told_before_its_version
+        second_edit_of_the_same_version_is_refused
+        edit_precondition_names_several_versions_or_none
+        concurrent_edits_of_one_version_apply_once
+        revocation_of_another_version_revokes_nothing
+        repeated_revocation_succeeds_with_any_version
+        concurrent_edit_and_revocation_of_one_version_apply_once
+        actor_and_key_state_are_reported_before_the_version
     }
     acting_key_cases {
-        a_key_adds_no_key_once_its_concurrent_revocation_is_answered
-        a_key_changes_nothing_once_its_concurrent_revocation_is_answered
-        a_key_revokes_no_key_once_its_concurrent_revocation_is_answered
+        revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed
+        revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed
+        revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed
     }
     concurrent_key_cases {
-        of_many_concurrent_keys_only_as_many_as_the_limit_allows_are_added
-        a_form_sent_many_times_at_once_creates_one_key
-        many_concurrent_revocations_of_one_key_write_one_event
-        no_child_outlives_a_concurrent_revocation_with_descendants
-        concurrent_revocations_of_one_family_write_one_event_per_key
+        concurrent_key_creations_stop_at_the_limit
+        concurrent_submissions_of_one_form_create_one_key
+        concurrent_revocations_of_one_key_write_one_event
+        no_child_survives_a_concurrent_revocation_with_descendants
+        concurrent_revocations_of_one_key_tree_write_each_event_once
     }
     credential_cases {
-        a_credential_holds_every_fact_about_the_caller
-        an_unknown_digest_has_no_credential
-        a_credential_is_found_by_every_byte_of_its_digest
-        a_credential_tells_when_its_key_was_revoked
-        credentials_tell_at_once_when_their_membership_has_ended
-        keys_stay_dead_when_their_user_is_invited_again
+        credential_holds_all_facts_about_the_caller
+        unknown_digest_has_no_credential
+        credential_lookup_compares_every_byte_of_the_digest
+        credential_includes_the_revocation_time_of_its_key
+        credentials_immediately_reflect_the_end_of_their_membership
+        keys_stay_invalid_when_their_user_is_invited_again
     }
     membership_cases {
-        a_live_member_is_found_whole
-        whoever_left_is_no_member
-        whoever_was_invited_again_is_a_new_member
-        a_strangers_organization_looks_like_none
-        a_user_is_another_member_in_each_organization
-        the_organizations_of_a_user_come_by_name
+        active_member_is_found_completely
+        former_member_is_not_found
+        member_invited_again_has_a_new_membership
+        foreign_organization_is_not_found
+        user_has_a_separate_membership_in_each_organization
+        organizations_of_a_user_are_sorted_by_name
     }
     audit_log_cases {
-        every_kind_of_event_reads_back_as_it_was_recorded
-        an_event_is_listed_in_its_organization_only
-        pages_of_events_add_up_to_the_whole_log
-        the_log_goes_on_beyond_a_hundred_events
-        a_page_of_events_goes_on_after_an_identifier_that_names_no_event
-        a_recorded_event_is_never_replaced
-        events_come_by_moment_and_then_by_identifier
+        every_kind_of_event_reads_back_as_recorded
+        event_is_listed_in_its_organization_only
+        pages_of_events_form_the_whole_log
+        log_continues_beyond_100_events
+        event_page_continues_after_an_unknown_identifier
+        recorded_event_is_never_replaced
+        events_are_ordered_by_time_then_identifier
     }
     audit_filter_cases {
-        a_filter_by_actor_finds_what_they_did
-        a_filter_by_action_finds_what_was_done
-        a_filter_by_subject_finds_what_it_was_in
-        a_span_begins_at_its_first_moment_and_ends_before_its_last
-        a_span_goes_by_moments_whatever_the_identifiers_say
-        filters_hold_together
-        every_filter_goes_on_over_pages
-        no_filter_finds_another_organizations_events
+        actor_filter_finds_the_actors_events
+        action_filter_finds_events_of_that_action
+        subject_filter_finds_events_involving_the_subject
+        time_range_includes_its_start_and_excludes_its_end
+        time_range_filters_by_event_time_instead_of_identifier
+        filters_are_combined
+        every_filter_continues_over_pages
+        no_filter_finds_other_organizations_events
     }
 }

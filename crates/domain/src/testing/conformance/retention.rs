@@ -15,46 +15,46 @@ super::cases::cases! { $
     /// and panics if the store breaks the promise that the function is named for.
     retention_cases(Stores), retention_tests
     dead_key_cases {
-        keys_go_once_they_are_dead_for_long_enough
-        keys_of_a_membership_that_ended_go_with_time
-        what_is_removed_at_once_has_a_limit
-        a_removed_key_is_nowhere_and_its_events_stay
-        keys_that_are_removed_many_times_at_once_are_counted_once
-        dead_keys_are_removed_in_full_even_if_the_caller_stops_waiting
+        keys_are_removed_after_their_retention
+        keys_of_an_ended_membership_are_removed_after_retention
+        removal_batch_size_is_limited
+        removed_key_is_gone_and_its_events_remain
+        concurrent_removals_count_each_key_once
+        dead_key_removal_completes_after_caller_cancellation
     }
     planned_end_cases {
-        a_key_stays_until_long_enough_after_its_planned_end
-        keys_stay_until_long_enough_after_the_planned_end_of_their_membership
+        key_is_kept_for_its_retention_after_the_planned_end
+        keys_are_kept_for_retention_after_their_memberships_planned_end
     }
     retained_key_tree_cases {
-        what_came_from_a_removed_key_stays_in_the_family_above_it
-        a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children
-        nobody_is_adopted_by_a_key_that_went_before
-        a_line_of_keys_keeps_its_ends_together_however_its_middle_is_removed
-        what_came_from_a_removed_key_is_revoked_with_any_other_selected_key
-        a_line_counts_what_is_valid_above_a_removed_key
-        a_family_keeps_together_while_many_remove_its_dead_at_once
-        a_removed_key_still_tells_its_children_who_made_them
-        keys_that_are_replaced_for_ever_are_few_and_one_family
+        descendants_of_a_removed_key_stay_in_its_parents_tree
+        removing_the_root_leaves_one_key_tree_per_child
+        removed_key_becomes_no_parent
+        key_chain_stays_connected_after_removals_in_any_order
+        descendants_of_a_removed_key_are_revoked_with_selected_ancestors
+        tree_depth_counts_valid_keys_above_a_removed_key
+        key_tree_stays_connected_during_concurrent_removals
+        removed_key_remains_recorded_as_creator_of_its_children
+        continuously_replaced_keys_stay_few_and_in_one_key_tree
     }
     ended_invitation_cases {
-        invitations_go_once_they_are_over_for_long_enough
-        who_joined_with_a_removed_invitation_stays
+        invitations_are_removed_after_their_retention
+        member_who_joined_with_a_removed_invitation_remains
     }
     expired_session_cases {
-        sessions_go_once_they_have_expired
+        expired_sessions_are_removed
     }
     throttle_bucket_cases {
-        buckets_go_once_they_ran_empty_and_nobody_gets_more_attempts
+        refilled_buckets_are_removed_without_granting_attempts
     }
     clock_cases {
-        a_clock_that_is_far_ahead_is_doubted_at_every_look
+        clock_far_ahead_is_rejected_at_every_check
     }
     audit_event_cases {
-        events_go_once_they_are_old_enough_and_their_removal_is_an_event
-        removing_no_events_is_no_event
-        a_removal_without_an_event_writes_none
-        the_oldest_events_go_first_and_no_more_than_asked
-        events_whose_removal_cannot_be_written_stay
+        events_past_retention_are_removed_with_a_removal_event
+        removing_no_events_writes_no_event
+        removal_without_an_event_records_none
+        oldest_events_are_removed_first_up_to_the_limit
+        events_are_kept_when_removal_event_cannot_be_written
     }
 }

@@ -11,7 +11,7 @@ use keyward_domain::testing::{PlainHasher, TestInstallation};
 use super::{attempt, guess, installation_with_ada, is_signed_in, logs, ports, sign_in, source, with_ports};
 
 #[tokio::test]
-async fn a_password_that_is_replaced_while_it_is_checked_is_a_wrong_one() {
+async fn password_replaced_during_its_check_is_rejected() {
     let (installation, ada) = installation_with_ada();
     let mut sessions = MockSessionStore::new();
     sessions
@@ -45,7 +45,7 @@ async fn a_password_that_is_replaced_while_it_is_checked_is_a_wrong_one() {
 }
 
 #[tokio::test]
-async fn a_busy_hasher_is_no_refusal() {
+async fn busy_password_hasher_is_not_reported_as_wrong_password() {
     for username in ["ada", "nobody"] {
         let (installation, _) = installation_with_ada();
         let mut hasher = MockPasswordHasher::new();
@@ -72,7 +72,7 @@ async fn a_busy_hasher_is_no_refusal() {
 }
 
 #[tokio::test]
-async fn a_store_that_is_down_signs_nobody_in_or_out() {
+async fn unavailable_store_signs_nobody_in_or_out() {
     let (installation, _) = installation_with_ada();
     let token = sign_in(&installation).await;
     installation.store.go_down();

@@ -10,7 +10,7 @@ use keyward_domain::testing::TestInstallation;
 use super::{attempt, installation_with_ada, logs, ports, sign_in, source, with_ports};
 
 #[tokio::test]
-async fn only_the_audit_log_tells_wrong_usernames_from_wrong_passwords() {
+async fn only_the_audit_log_distinguishes_unknown_users_from_wrong_passwords() {
     let mut answers = Vec::new();
     for (username, password) in [
         ("ada", "wrong password"),
@@ -43,7 +43,7 @@ async fn only_the_audit_log_tells_wrong_usernames_from_wrong_passwords() {
 }
 
 #[tokio::test]
-async fn a_password_is_checked_whether_the_user_exists_or_not() {
+async fn password_is_hashed_even_for_an_unknown_user() {
     for (username, verified, in_vain) in [("ada", 1, 0), ("nobody", 0, 1), ("not a username!", 0, 1)] {
         let (installation, _) = installation_with_ada();
         let mut hasher = MockPasswordHasher::new();
@@ -70,7 +70,7 @@ async fn a_password_is_checked_whether_the_user_exists_or_not() {
 }
 
 #[tokio::test]
-async fn what_was_typed_is_written_nowhere() {
+async fn entered_credentials_are_stored_nowhere() {
     let (installation, _) = installation_with_ada();
     for (username, password) in [("hunter2-as-name", "hunter2"), ("ada", "hunter2")] {
         let refused = installation.sign_in().sign_in(attempt(username, password)).await;

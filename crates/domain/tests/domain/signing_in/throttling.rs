@@ -16,7 +16,7 @@ use super::{
 };
 
 #[tokio::test]
-async fn too_many_attempts_are_refused_before_the_password_is_checked() {
+async fn throttled_attempts_are_refused_before_the_password_check() {
     for username in ["Ada ", "nobody"] {
         let (installation, _) = installation_with_ada();
         let retry_after = TimeDelta::seconds(30);
@@ -53,7 +53,7 @@ async fn too_many_attempts_are_refused_before_the_password_is_checked() {
 }
 
 #[tokio::test]
-async fn guessing_one_account_is_stopped_and_others_go_on() {
+async fn guessing_one_account_throttles_only_that_account() {
     let (installation, ada) = installation_with_ada();
     installation.member(&ada.organization, "bob", Role::Member);
     for username in ["ada", "nobody"] {
@@ -68,7 +68,7 @@ async fn guessing_one_account_is_stopped_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn a_stranger_who_guesses_keeps_nobody_elsewhere_out() {
+async fn guessing_stranger_does_not_block_the_user_elsewhere() {
     let (installation, _) = installation_with_ada();
     guess(&installation, 10, || attempt("ada", "guess")).await;
     for _ in 0..1_000 {
@@ -80,7 +80,7 @@ async fn a_stranger_who_guesses_keeps_nobody_elsewhere_out() {
 }
 
 #[tokio::test]
-async fn a_remembered_browser_signs_in_however_many_guess() {
+async fn remembered_browser_signs_in_during_guessing_by_others() {
     let (installation, ada) = installation_with_ada();
     installation.member(&ada.organization, "bob", Role::Member);
     let browser = new_cookies(&installation, attempt("ada", TestInstallation::PASSWORD))
@@ -119,7 +119,7 @@ async fn a_remembered_browser_signs_in_however_many_guess() {
 }
 
 #[tokio::test]
-async fn a_reset_password_clears_what_was_counted() {
+async fn password_reset_clears_counted_attempts() {
     let (installation, ada) = installation_with_ada();
     guess_until_throttled(&installation, "192.0.2.7").await;
     let new = Password::attempt("seven slow brown foxes");
@@ -133,7 +133,7 @@ async fn a_reset_password_clears_what_was_counted() {
 }
 
 #[tokio::test]
-async fn an_office_that_signs_in_correctly_meets_no_limit() {
+async fn shared_address_with_correct_sign_ins_is_not_limited() {
     let (installation, ada) = installation_with_ada();
     let names: Vec<String> = (0..300).map(|number| format!("user-{number}")).collect();
     for name in &names {
@@ -143,7 +143,7 @@ async fn an_office_that_signs_in_correctly_meets_no_limit() {
 }
 
 #[tokio::test]
-async fn an_address_that_guesses_at_many_accounts_is_stopped() {
+async fn address_guessing_at_many_accounts_is_throttled() {
     for (address, other, bound) in [
         ("192.0.2.7", "192.0.2.8", 200),
         // Of one /64, and of another one of the same site.
@@ -169,7 +169,7 @@ async fn an_address_that_guesses_at_many_accounts_is_stopped() {
 }
 
 #[tokio::test]
-async fn an_ipv6_site_has_a_bound_however_many_networks_it_uses() {
+async fn ipv6_site_is_limited_across_its_networks() {
     let (installation, _) = installation_with_ada();
     let sign_in = installation.sign_in();
     for number in 0..500 {
@@ -189,7 +189,7 @@ async fn an_ipv6_site_has_a_bound_however_many_networks_it_uses() {
 }
 
 #[tokio::test]
-async fn of_guesses_at_once_no_more_are_checked_than_one_after_the_other() {
+async fn concurrent_guesses_are_limited_like_sequential_ones() {
     let (installation, _) = installation_with_ada();
     let sign_in = installation.sign_in();
     let guesses = (0..64).map(|_| {

@@ -136,19 +136,19 @@ mod tests {
     use super::settled;
 
     #[test]
-    fn nothing_announced_leaves_all_settled() {
+    fn no_announcement_means_all_numbers_are_settled() {
         assert_eq!(settled(7, &[]), 7);
     }
 
     #[test]
-    fn lowest_announced_number_is_the_last_that_is_settled() {
+    fn lowest_announced_number_bounds_the_settled_ones() {
         assert_eq!(settled(7, &[7, 3, 5]), 3);
         assert_eq!(settled(7, &[0]), 0);
         assert_eq!(settled(7, &[9]), 7);
     }
 
     #[test]
-    fn announced_numbers_are_told_from_their_lower_bits() {
+    fn announced_numbers_are_restored_from_their_lower_bits() {
         let turn = 1_i64 << 31;
         assert_eq!(settled(turn + 2, &[turn - 1]), turn - 1);
         assert_eq!(settled(turn - 1, &[2]), turn - 1);

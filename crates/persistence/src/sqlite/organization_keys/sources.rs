@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_made_while_a_clock_was_ahead_lengthen_no_search() {
+    async fn keys_from_a_fast_clock_do_not_slow_searches() {
         const LATER: u128 = 5_000;
         let directory = TemporaryDirectory::new();
         let store = scene(&directory).await;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_are_found_the_newest_first_in_whatever_order_they_came() {
+    async fn keys_are_found_newest_first_in_any_insertion_order() {
         let directory = TemporaryDirectory::new();
         let store = scene(&directory).await;
         // Falling, so that there are more than runs; and every residue once.

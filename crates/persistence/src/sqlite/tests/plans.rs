@@ -82,7 +82,7 @@ fn has_a_limit(statement: &str, step: &str) -> bool {
 }
 
 #[tokio::test]
-async fn the_dead_keys_of_a_family_are_passed_over() {
+async fn dead_keys_of_a_key_tree_are_skipped() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let (consumer, key) = (
@@ -178,7 +178,7 @@ fn asks_an_index(step: &str) -> bool {
 }
 
 #[tokio::test]
-async fn lists_are_narrowed_by_indexes_and_by_nothing_else() {
+async fn lists_are_filtered_by_indexes_only() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     add_keys(&store).await;
@@ -236,7 +236,7 @@ async fn lists_are_narrowed_by_indexes_and_by_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_keys_of_a_member_are_found_by_the_member() {
+async fn keys_of_a_member_are_found_by_index() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let organization = OrganizationId::from_uuid(Uuid::nil());
@@ -291,7 +291,7 @@ async fn the_keys_of_a_member_are_found_by_the_member() {
 }
 
 #[tokio::test]
-async fn dead_keys_are_found_in_the_order_in_which_they_go() {
+async fn dead_keys_are_found_in_removal_order() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let ended = store.change_blocking::<_, StorageError, _>(|connection| {
@@ -333,7 +333,7 @@ async fn dead_keys_are_found_in_the_order_in_which_they_go() {
 }
 
 #[tokio::test]
-async fn only_as_many_former_members_are_asked_for_keys_as_are_noted() {
+async fn former_members_without_keys_are_checked_in_bounded_numbers() {
     const FORMER_MEMBERS: usize = 4_000;
     const ALL: u32 = 500;
     let directory = TemporaryDirectory::new();

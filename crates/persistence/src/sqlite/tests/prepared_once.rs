@@ -79,7 +79,7 @@ async fn ask_what_requests_ask(store: &SqliteStore) {
 }
 
 #[tokio::test]
-async fn what_requests_ask_is_compiled_once() {
+async fn request_statements_are_compiled_once() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let statements = noted(&store).await;

@@ -10,7 +10,7 @@ use super::scene::scene;
 use super::temporary_directory::TemporaryDirectory;
 
 #[tokio::test]
-async fn names_of_all_kinds_are_one_statement() {
+async fn names_of_all_kinds_take_one_statement() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let organization = OrganizationId::from_uuid(Uuid::nil());

@@ -9,13 +9,13 @@ use crate::both::scene::{Attempt, Scene};
 use crate::database::Database;
 
 on_both!(
-    no_change_happens_without_its_event,
-    nobody_sets_keyward_up_without_events,
-    of_many_keys_none_is_revoked_without_an_event_each,
-    the_log_works_again_once_it_is_mended,
+    no_change_commits_without_its_event,
+    setup_is_refused_without_its_events,
+    no_key_of_a_batch_is_revoked_without_its_event,
+    repaired_audit_log_accepts_changes_again,
 );
 
-async fn no_change_happens_without_its_event(database: Database) {
+async fn no_change_commits_without_its_event(database: Database) {
     let scene = Scene::new(database).await;
     let before = rows(&scene.database).await;
     for action in Action::ALL {
@@ -33,7 +33,7 @@ async fn no_change_happens_without_its_event(database: Database) {
     }
 }
 
-async fn nobody_sets_keyward_up_without_events(database: Database) {
+async fn setup_is_refused_without_its_events(database: Database) {
     let first_run = FirstRun::new(&database, &Builder::new(1)).await;
     let before = rows(&database).await;
     for action in Action::ALL {
@@ -47,7 +47,7 @@ async fn nobody_sets_keyward_up_without_events(database: Database) {
 }
 
 /// The database takes the event of one key, and then not that of the other.
-async fn of_many_keys_none_is_revoked_without_an_event_each(database: Database) {
+async fn no_key_of_a_batch_is_revoked_without_its_event(database: Database) {
     let scene = Scene::new(database).await;
     let before = rows(&scene.database).await;
     for key in [scene.key, scene.child] {
@@ -67,7 +67,7 @@ async fn of_many_keys_none_is_revoked_without_an_event_each(database: Database) 
     }
 }
 
-async fn the_log_works_again_once_it_is_mended(database: Database) {
+async fn repaired_audit_log_accepts_changes_again(database: Database) {
     let scene = Scene::new(database).await;
     scene.database.refuse_events("1 = 1").await;
     assert_refused(scene.attempt(Change::CreateKey).await, "a key");

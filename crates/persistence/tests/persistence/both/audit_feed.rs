@@ -12,8 +12,8 @@ use keyward_domain::testing::Builder;
 use crate::database::{Database, Store};
 
 on_both!(
-    an_import_keeps_the_order_of_commits_and_positions_go_on_by_their_event,
-    events_that_are_written_past_the_store_are_numbered,
+    import_keeps_commit_order_and_positions_of_events,
+    events_inserted_outside_the_store_are_numbered,
 );
 
 /// Events whose moments and identifiers fall.
@@ -43,7 +43,7 @@ async fn order(store: &Arc<dyn Store>, after: Option<FeedPosition>) -> Vec<Audit
     positions.into_iter().map(|position| position.event).collect()
 }
 
-async fn an_import_keeps_the_order_of_commits_and_positions_go_on_by_their_event(from: Database) {
+async fn import_keeps_commit_order_and_positions_of_events(from: Database) {
     let recorded = record_against_time(&from.store, 20).await;
     let given = positions(&from.store, None).await;
     assert_eq!(order(&from.store, None).await, recorded);
@@ -69,7 +69,7 @@ async fn an_import_keeps_the_order_of_commits_and_positions_go_on_by_their_event
 }
 
 /// As the version before writes them, which knows nothing of numbers.
-async fn events_that_are_written_past_the_store_are_numbered(database: Database) {
+async fn events_inserted_outside_the_store_are_numbered(database: Database) {
     let recorded = record_against_time(&database.store, 2).await;
     let moment = if database.is_postgres() { "now()" } else { "0" };
     for _ in 0..3 {

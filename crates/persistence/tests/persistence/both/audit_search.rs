@@ -10,7 +10,7 @@ use crate::both::scene::Scene;
 use crate::database::Database;
 
 on_both!(
-    a_rare_pair_of_criteria_is_found_over_pages_that_read_few_events_each,
+    rare_criteria_pair_is_found_over_bounded_pages,
     a_selective_criterion_is_searched_to_the_end_at_once,
 );
 
@@ -63,7 +63,7 @@ async fn page(
     (page.items, page.next)
 }
 
-async fn a_rare_pair_of_criteria_is_found_over_pages_that_read_few_events_each(database: Database) {
+async fn rare_criteria_pair_is_found_over_bounded_pages(database: Database) {
     let (scene, edit) = scene_of_many(database).await;
     let filter = AuditFilter {
         actor: Some(Actor::User(scene.ada.user.id)),

@@ -15,11 +15,11 @@ use crate::both::scene::Scene;
 use crate::database::Database;
 
 on_both!(
-    a_clock_that_was_wrong_before_the_first_look_is_not_believed,
-    after_an_import_the_newest_event_that_came_with_it_is_the_last_look,
-    a_server_400_days_ahead_removes_nothing,
-    after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirmed,
-    events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_says,
+    clock_wrong_before_its_first_check_is_not_trusted,
+    newest_imported_event_counts_as_the_last_clock_check,
+    server_clock_400_days_ahead_removes_nothing,
+    confirmed_clock_after_downtime_removes_old_events_with_one_event,
+    events_of_the_last_30_days_cannot_be_removed,
 );
 
 const BATCH_SIZE: u32 = 5;
@@ -69,7 +69,7 @@ async fn believe(database: &Database, at: DateTime<Utc>) {
         .await;
 }
 
-async fn a_clock_that_was_wrong_before_the_first_look_is_not_believed(database: Database) {
+async fn clock_wrong_before_its_first_check_is_not_trusted(database: Database) {
     let scene = Scene::new(database).await;
     let now = present(&scene.database).await;
     let ahead = now + TimeDelta::days(400);
@@ -80,7 +80,7 @@ async fn a_clock_that_was_wrong_before_the_first_look_is_not_believed(database: 
     assert!(doubt.is_some(), "the tables were not made in a year to come");
 }
 
-async fn after_an_import_the_newest_event_that_came_with_it_is_the_last_look(database: Database) {
+async fn newest_imported_event_counts_as_the_last_clock_check(database: Database) {
     let scene = Scene::new(database).await;
     let now = present(&scene.database).await;
     record_at(&scene, now).await;
@@ -102,7 +102,7 @@ async fn after_an_import_the_newest_event_that_came_with_it_is_the_last_look(dat
     assert_eq!(to.store.check_clock(now, false).await.expect("an answer"), None);
 }
 
-async fn a_server_400_days_ahead_removes_nothing(database: Database) {
+async fn server_clock_400_days_ahead_removes_nothing(database: Database) {
     let scene = Scene::new(database).await;
     let now = present(&scene.database).await;
     believe(&scene.database, now).await;
@@ -117,7 +117,7 @@ async fn a_server_400_days_ahead_removes_nothing(database: Database) {
     assert!(retention(&scene, now).begin().await.is_ok());
 }
 
-async fn after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirmed(database: Database) {
+async fn confirmed_clock_after_downtime_removes_old_events_with_one_event(database: Database) {
     let scene = Scene::new(database).await;
     // Everything in the scene happened at the beginning of 2026, and nothing since.
     let now = present(&scene.database).await;
@@ -169,7 +169,7 @@ async fn after_a_long_rest_old_events_go_in_one_event_once_the_clock_is_confirme
     );
 }
 
-async fn events_of_the_last_30_days_cannot_be_removed_whatever_a_transaction_says(database: Database) {
+async fn events_of_the_last_30_days_cannot_be_removed(database: Database) {
     let scene = Scene::new(database).await;
     let now = present(&scene.database).await;
     record_at(&scene, now - TimeDelta::days(29)).await;

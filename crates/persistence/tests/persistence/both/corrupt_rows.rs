@@ -19,12 +19,12 @@ use crate::both::scene::Scene;
 use crate::database::{Database, now};
 
 on_both!(
-    a_corrupt_key_is_named,
-    corrupt_people_and_organizations_are_named,
-    a_corrupt_invitation_is_named,
-    a_corrupt_project_is_named,
-    a_corrupt_session_is_named,
-    a_corrupt_audit_event_is_named,
+    corrupt_key_is_named,
+    corrupt_users_members_and_organizations_are_named,
+    corrupt_invitation_is_named,
+    corrupt_project_is_named,
+    corrupt_session_is_named,
+    corrupt_audit_event_is_named,
 );
 
 /// What a reader ends with, without what it read.
@@ -89,7 +89,7 @@ fn first_page<Id>() -> PageRequest<Id> {
     }
 }
 
-async fn a_corrupt_key_is_named(database: Database) {
+async fn corrupt_key_is_named(database: Database) {
     let scene = Scene::new(database).await;
     let (consumer, key, organization) = (scene.bob.membership.id, scene.key, scene.bob.organization.id);
     let store = &*scene.database.store;
@@ -150,7 +150,7 @@ async fn a_corrupt_key_is_named(database: Database) {
     );
 }
 
-async fn corrupt_people_and_organizations_are_named(database: Database) {
+async fn corrupt_users_members_and_organizations_are_named(database: Database) {
     let scene = Scene::new(database).await;
     let store = &*scene.database.store;
     let (user, organization) = (&scene.bob.user, &scene.bob.organization);
@@ -214,7 +214,7 @@ async fn corrupt_people_and_organizations_are_named(database: Database) {
     .await;
 }
 
-async fn a_corrupt_invitation_is_named(database: Database) {
+async fn corrupt_invitation_is_named(database: Database) {
     let scene = Scene::new(database).await;
     let store = &*scene.database.store;
     let invitation = &scene.invitation.invitation;
@@ -243,7 +243,7 @@ async fn a_corrupt_invitation_is_named(database: Database) {
     .await;
 }
 
-async fn a_corrupt_project_is_named(database: Database) {
+async fn corrupt_project_is_named(database: Database) {
     let scene = Scene::new(database).await;
     let store = &*scene.database.store;
     let (organization, project) = (scene.bob.organization.id, scene.project.id);
@@ -262,7 +262,7 @@ async fn a_corrupt_project_is_named(database: Database) {
     .await;
 }
 
-async fn a_corrupt_session_is_named(database: Database) {
+async fn corrupt_session_is_named(database: Database) {
     let scene = Scene::new(database).await;
     let store = &*scene.database.store;
     let token = SessionToken::parse(&scene.there_token).expect("a token");
@@ -277,7 +277,7 @@ async fn a_corrupt_session_is_named(database: Database) {
     .await;
 }
 
-async fn a_corrupt_audit_event_is_named(database: Database) {
+async fn corrupt_audit_event_is_named(database: Database) {
     let scene = Scene::new(database).await;
     let store = &*scene.database.store;
     let organization = Some(scene.ada.organization.id);

@@ -6,8 +6,8 @@ use crate::both::scene::Scene;
 use crate::database::Database;
 
 on_both!(
-    lineage_is_not_followed_through_another_consumers_key,
-    lineage_in_a_circle_is_followed_downwards_only,
+    ancestry_is_not_followed_through_another_consumers_key,
+    circular_ancestry_is_followed_downwards_only,
 );
 
 async fn valid_descendants(scene: &Scene, key: ApiKeyId) -> Vec<ApiKeyId> {
@@ -19,7 +19,7 @@ async fn valid_descendants(scene: &Scene, key: ApiKeyId) -> Vec<ApiKeyId> {
     keys.expect("descendants").iter().map(|key| key.id).collect()
 }
 
-async fn lineage_is_not_followed_through_another_consumers_key(database: Database) {
+async fn ancestry_is_not_followed_through_another_consumers_key(database: Database) {
     let scene = Scene::new(database).await;
     let (key, child) = (scene.key, scene.child);
     let grandchild = scene.issue_with(child).await;
@@ -34,7 +34,7 @@ async fn lineage_is_not_followed_through_another_consumers_key(database: Databas
     assert_eq!(scene.database.count("api_keys WHERE revoked_at IS NULL").await, 2);
 }
 
-async fn lineage_in_a_circle_is_followed_downwards_only(database: Database) {
+async fn circular_ancestry_is_followed_downwards_only(database: Database) {
     let scene = Scene::new(database).await;
     let (key, child) = (scene.key, scene.child);
     let grandchild = scene.issue_with(child).await;

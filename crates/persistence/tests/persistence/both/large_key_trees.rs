@@ -9,7 +9,7 @@ use keyward_domain::ports::DescendantKeys;
 use crate::both::scene::Scene;
 use crate::database::{Database, now};
 
-on_both!(a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_through_its_dead_keys);
+on_both!(key_tree_of_hundreds_of_thousands_skips_its_dead_keys);
 
 const DEAD: usize = 200_000;
 
@@ -41,9 +41,7 @@ async fn add_dead(scene: &Scene) {
 }
 
 /// Whoever creates and revokes keys all day must not get out of reach by it.
-async fn a_family_of_hundreds_of_thousands_is_looked_at_and_ended_without_going_through_its_dead_keys(
-    database: Database,
-) {
+async fn key_tree_of_hundreds_of_thousands_skips_its_dead_keys(database: Database) {
     let scene = Scene::new(database).await;
     add_dead(&scene).await;
     let (key, child) = (scene.key, scene.child);

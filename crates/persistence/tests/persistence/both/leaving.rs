@@ -6,9 +6,9 @@ use crate::both::changes::Change;
 use crate::both::scene::Scene;
 use crate::database::Database;
 
-on_both!(no_row_says_that_whoever_left_is_in_a_project);
+on_both!(former_member_has_no_project_rows);
 
-async fn no_row_says_that_whoever_left_is_in_a_project(database: Database) {
+async fn former_member_has_no_project_rows(database: Database) {
     let scene = Scene::new(database).await;
     let (projects, source) = (&scene.use_cases.projects, RequestSource::default());
     let adas = scene.ada.membership.id;

@@ -7,9 +7,9 @@ use crate::both::changes::Change;
 use crate::both::scene::Scene;
 use crate::database::Database;
 
-on_both!(a_sign_in_ends_so_many_sessions_as_it_has_time_for);
+on_both!(sign_in_ends_excess_sessions_within_its_time_budget);
 
-async fn a_sign_in_ends_so_many_sessions_as_it_has_time_for(database: Database) {
+async fn sign_in_ends_excess_sessions_within_its_time_budget(database: Database) {
     let scene = Scene::new(database).await;
     let database = &scene.database;
     let of_ada = format!(

@@ -6,9 +6,9 @@ use keyward_domain::audit::Subject;
 use crate::both::scene::Scene;
 use crate::database::Database;
 
-on_both!(projects_and_invitations_have_their_names_in_their_organization_only);
+on_both!(projects_and_invitations_are_named_in_their_organization_only);
 
-async fn projects_and_invitations_have_their_names_in_their_organization_only(database: Database) {
+async fn projects_and_invitations_are_named_in_their_organization_only(database: Database) {
     let scene = Scene::new(database).await;
     let project = Subject::Project(scene.project.id);
     let invitation = Subject::Invitation(scene.invitation.invitation.id);

@@ -14,8 +14,8 @@ use crate::both::scene::Scene;
 use crate::database::{Database, now};
 
 on_both!(
-    texts_refused_today_are_read_as_they_are_stored,
-    a_key_with_a_name_refused_today_can_be_renamed,
+    texts_rejected_by_current_rules_are_read_as_stored,
+    key_with_a_name_rejected_today_can_be_renamed,
 );
 
 /// With an invisible character.
@@ -28,7 +28,7 @@ fn first_page<Id>() -> PageRequest<Id> {
     }
 }
 
-async fn texts_refused_today_are_read_as_they_are_stored(database: Database) {
+async fn texts_rejected_by_current_rules_are_read_as_stored(database: Database) {
     let scene = Scene::new(database).await;
     let statements = [
         ("api_keys", "name"),
@@ -80,7 +80,7 @@ async fn texts_refused_today_are_read_as_they_are_stored(database: Database) {
         .expect("an invitation");
 }
 
-async fn a_key_with_a_name_refused_today_can_be_renamed(database: Database) {
+async fn key_with_a_name_rejected_today_can_be_renamed(database: Database) {
     let scene = Scene::new(database).await;
     let older = format!("UPDATE api_keys SET name = '{OLDER}'");
     scene.database.execute(&older).await;

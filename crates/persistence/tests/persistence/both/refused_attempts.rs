@@ -10,12 +10,12 @@ use tokio::time::timeout;
 use crate::both::scene::Scene;
 use crate::database::Database;
 
-on_both!(refused_attempts_and_events_wait_for_no_change);
+on_both!(refused_attempts_and_events_do_not_wait_for_changes);
 
 /// Far longer than an answer takes, and shorter than a change waits here.
 const LONG: Duration = Duration::from_secs(20);
 
-async fn refused_attempts_and_events_wait_for_no_change(database: Database) {
+async fn refused_attempts_and_events_do_not_wait_for_changes(database: Database) {
     let scene = Scene::new(database).await;
     let (store, now) = (&scene.database.store, scene.make.clock.now());
     let user: UserId = scene.make.ids.next();

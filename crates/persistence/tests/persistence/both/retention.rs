@@ -11,11 +11,11 @@ use crate::both::scene::Scene;
 use crate::database::{Database, now};
 
 on_both!(
-    an_event_goes_by_its_moment_and_never_before_the_moment_of_its_identifier,
-    as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others,
-    former_members_whose_keys_are_gone_are_not_looked_at_again,
-    the_keys_of_former_members_go_member_by_member,
-    keys_that_come_and_go_leave_the_database_no_larger,
+    event_removal_respects_event_time_and_identifier_time,
+    removal_batch_is_limited_by_children_to_reassign,
+    former_members_without_keys_are_not_checked_again,
+    former_members_keys_are_removed_member_by_member,
+    created_and_removed_keys_leave_no_storage_growth,
 );
 
 const ALL: u32 = 500;
@@ -40,7 +40,7 @@ async fn remove_keys(scene: &Scene) -> u32 {
     removed.expect("a removal")
 }
 
-async fn an_event_goes_by_its_moment_and_never_before_the_moment_of_its_identifier(database: Database) {
+async fn event_removal_respects_event_time_and_identifier_time(database: Database) {
     let scene = Scene::new(database).await;
     let (make, day) = (&scene.make, TimeDelta::days(1));
     let begun = make.clock.now();
@@ -102,7 +102,7 @@ async fn add_family(database: &Database, above: ApiKeyId, revoked: usize, below_
         .await;
 }
 
-async fn as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others(database: Database) {
+async fn removal_batch_is_limited_by_children_to_reassign(database: Database) {
     let scene = Scene::new(database).await;
     let above = scene.child;
     add_family(&scene.database, above, 6, 900).await;
@@ -131,7 +131,7 @@ async fn as_many_keys_go_at_once_as_those_below_them_can_be_given_to_others(data
     assert_eq!(key_tree.expect("a family").keys.len(), 2 + 6 * 900 + 3_000);
 }
 
-async fn former_members_whose_keys_are_gone_are_not_looked_at_again(database: Database) {
+async fn former_members_without_keys_are_not_checked_again(database: Database) {
     let scene = Scene::new(database).await;
     let member = scene.database.id(scene.bob.membership.id.as_uuid());
     let (new, many) = (scene.database.new_id(), scene.database.series(2 * ALL as usize));
@@ -168,7 +168,7 @@ async fn former_members_whose_keys_are_gone_are_not_looked_at_again(database: Da
     );
 }
 
-async fn the_keys_of_former_members_go_member_by_member(database: Database) {
+async fn former_members_keys_are_removed_member_by_member(database: Database) {
     let scene = Scene::new(database).await;
     let [first, second] =
         [&scene.bob, &scene.ada].map(|member| scene.database.id(member.membership.id.as_uuid()));
@@ -221,7 +221,7 @@ async fn the_keys_of_former_members_go_member_by_member(database: Database) {
     );
 }
 
-async fn keys_that_come_and_go_leave_the_database_no_larger(database: Database) {
+async fn created_and_removed_keys_leave_no_storage_growth(database: Database) {
     const ROUNDS: u32 = 4;
     let scene = Scene::new(database).await;
     let before = scene.database.count("api_keys").await;

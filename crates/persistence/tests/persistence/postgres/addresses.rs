@@ -31,7 +31,7 @@ async fn refusal(config: PostgresConfig) -> ConnectionRefused {
 }
 
 #[tokio::test]
-async fn a_refused_user_is_told_whatever_another_address_says() {
+async fn refused_user_is_reported_despite_other_address_errors() {
     let database = TestDatabase::empty().await.expect("a database");
     for url in with_dead_address(&database, |_, rest| {
         format!("postgres://keyward_nobody:s3cret@{rest}")
@@ -42,7 +42,7 @@ async fn a_refused_user_is_told_whatever_another_address_says() {
 }
 
 #[tokio::test]
-async fn wrong_password_is_reported_whatever_a_dead_address_answers() {
+async fn wrong_password_is_reported_despite_an_unreachable_address() {
     let database = TestDatabase::empty().await.expect("a database");
     for url in with_dead_address(&database, |user, rest| {
         let (name, _) = user.split_once(':').unwrap_or((user, ""));
@@ -74,7 +74,7 @@ async fn refusal_is_final_only_when_every_host_refuses() {
 }
 
 #[tokio::test]
-async fn a_missing_database_is_told_whatever_another_address_says() {
+async fn missing_database_is_reported_despite_other_address_errors() {
     let database = TestDatabase::empty().await.expect("a database");
     for url in with_dead_address(&database, |user, rest| format!("postgres://{user}@{rest}_gone")) {
         let refused = refusal(patient(&url)).await;
@@ -86,7 +86,7 @@ async fn a_missing_database_is_told_whatever_another_address_says() {
 }
 
 #[tokio::test]
-async fn a_wish_for_tls_that_is_refused_is_told_whatever_another_address_says() {
+async fn refused_tls_is_reported_despite_other_address_errors() {
     let database = TestDatabase::empty().await.expect("a database");
     for url in with_dead_address(&database, |user, rest| {
         format!("postgres://{user}@{rest}?sslmode=verify-full")
@@ -97,7 +97,7 @@ async fn a_wish_for_tls_that_is_refused_is_told_whatever_another_address_says() 
 }
 
 #[tokio::test]
-async fn an_address_that_lets_in_is_used_whatever_another_one_says() {
+async fn accepting_address_is_used_despite_other_address_errors() {
     let database = TestDatabase::empty().await.expect("a database");
     for url in with_dead_address(&database, |user, rest| format!("postgres://{user}@{rest}")) {
         store(patient(&url)).migrate().await.expect("a connection");

@@ -89,7 +89,7 @@ impl Reader {
 }
 
 #[tokio::test]
-async fn events_that_commit_out_of_order_are_read_in_the_order_of_their_numbers() {
+async fn events_committed_out_of_order_are_read_by_number() {
     let mut reader = Reader::new().await;
     let (written, read) = reader.read_while_many_commit().await;
     assert_eq!(read, written);
@@ -97,7 +97,7 @@ async fn events_that_commit_out_of_order_are_read_in_the_order_of_their_numbers(
 
 /// What the test above proves: it fails where transactions do not announce their numbers.
 #[tokio::test]
-async fn readers_miss_events_if_transactions_do_not_announce_their_numbers() {
+async fn unannounced_transaction_numbers_make_readers_miss_events() {
     let mut reader = Reader::new().await;
     reader
         .fixture
@@ -108,7 +108,7 @@ async fn readers_miss_events_if_transactions_do_not_announce_their_numbers() {
 }
 
 #[tokio::test]
-async fn event_waits_for_those_with_lower_numbers_that_are_not_committed() {
+async fn event_is_withheld_until_lower_numbers_are_committed() {
     let mut reader = Reader::new().await;
     let (slow, quick) = (reader.connect().await, reader.connect().await);
     run(&slow, "BEGIN; SAVEPOINT first").await;
@@ -128,7 +128,7 @@ async fn event_waits_for_those_with_lower_numbers_that_are_not_committed() {
 }
 
 #[tokio::test]
-async fn transactions_that_end_without_their_events_keep_nothing_back() {
+async fn transactions_ending_without_their_events_block_no_reader() {
     let mut reader = Reader::new().await;
     let (given_up, killed, quick) = (
         reader.connect().await,
@@ -150,7 +150,7 @@ async fn transactions_that_end_without_their_events_keep_nothing_back() {
 
 /// A long transaction that writes no events, and one of another database, are in nobody's way.
 #[tokio::test]
-async fn transactions_that_write_no_events_keep_nothing_back() {
+async fn transactions_without_events_block_no_reader() {
     let mut reader = Reader::new().await;
     let elsewhere = Reader::new().await;
     let (here, other) = (reader.connect().await, elsewhere.connect().await);
@@ -162,7 +162,7 @@ async fn transactions_that_write_no_events_keep_nothing_back() {
 }
 
 #[tokio::test]
-async fn events_removed_while_a_page_is_read_are_known_to_be_missing() {
+async fn events_removed_during_page_reading_are_detected_as_missing() {
     let reader = Reader::new().await;
     let fixture = &reader.fixture;
     let old = "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
@@ -201,7 +201,7 @@ async fn events_removed_while_a_page_is_read_are_known_to_be_missing() {
 }
 
 #[tokio::test]
-async fn readers_that_begin_at_any_time_find_the_same_order() {
+async fn readers_starting_at_any_time_see_the_same_order() {
     let mut reader = Reader::new().await;
     let begun = reader.after;
     let (_, read) = reader.read_while_many_commit().await;

@@ -60,7 +60,7 @@ async fn assert_unavailable(store: &PostgresStore) {
 }
 
 #[test]
-fn the_promised_answer_comes_before_its_deadline_by_default() {
+fn default_timeouts_answer_before_the_documented_deadline() {
     let config = PostgresConfig::from_url("postgres://me@host/db").expect("a URL");
     assert!(config.answer_timeout < ANSWER_WITHIN);
     assert!(config.step_timeout < config.answer_timeout);
@@ -68,7 +68,7 @@ fn the_promised_answer_comes_before_its_deadline_by_default() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_away_is_unavailable_until_it_is_back() {
+async fn unavailable_database_is_reported_until_it_returns() {
     let fixture = Fixture::with(as_in_production).await;
     fixture
         .database
@@ -86,13 +86,13 @@ async fn a_database_that_is_away_is_unavailable_until_it_is_back() {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_listen_is_unavailable() {
+async fn server_without_listener_is_unavailable() {
     let config = PostgresConfig::from_url("postgres://me:s3cret@127.0.0.1:1/db").expect("a URL");
     assert_unavailable(&store(config)).await;
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_unavailable_in_time() {
+async fn silent_server_is_unavailable_within_the_deadline() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = silent.local_addr().expect("an address").port();
     let config = PostgresConfig::from_url(&format!("postgres://me@127.0.0.1:{port}/db")).expect("a URL");
@@ -105,7 +105,7 @@ async fn a_server_that_says_nothing_is_unavailable_in_time() {
 }
 
 #[tokio::test]
-async fn locked_tables_are_unavailable_in_time() {
+async fn locked_tables_are_unavailable_within_the_deadline() {
     let fixture = Fixture::with(as_in_production).await;
     let mut blocker = connect(fixture.database.url()).await;
     let transaction = blocker.transaction().await.expect("a transaction");
@@ -124,7 +124,7 @@ async fn locked_tables_are_unavailable_in_time() {
 }
 
 #[tokio::test]
-async fn a_slow_statement_is_ended_and_changes_nothing() {
+async fn slow_statement_is_cancelled_and_changes_nothing() {
     let fixture = Fixture::with(as_in_production).await;
     fixture
         .execute(
@@ -151,7 +151,7 @@ async fn a_slow_statement_is_ended_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_crowd_at_too_few_connections_is_turned_away_in_time() {
+async fn callers_without_a_free_connection_fail_within_the_deadline() {
     let fixture = Fixture::with(|config| {
         as_in_production(config);
         config.max_connections = 1;
@@ -178,7 +178,7 @@ async fn a_crowd_at_too_few_connections_is_turned_away_in_time() {
 }
 
 #[tokio::test]
-async fn a_line_that_stays_silent_is_replaced() {
+async fn silent_connection_is_replaced() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
     let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
@@ -202,7 +202,7 @@ async fn a_line_that_stays_silent_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_revocation_is_made_although_the_look_before_it_stalls() {
+async fn revocation_succeeds_although_the_preceding_read_stalls() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
     let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
@@ -221,7 +221,7 @@ async fn a_revocation_is_made_although_the_look_before_it_stalls() {
 }
 
 #[tokio::test]
-async fn an_attempt_is_counted_although_the_look_before_it_stalls() {
+async fn attempt_is_counted_although_the_preceding_read_stalls() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
     let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
@@ -238,7 +238,7 @@ async fn an_attempt_is_counted_although_the_look_before_it_stalls() {
 }
 
 #[tokio::test]
-async fn a_read_only_database_is_read_and_refuses_changes_as_unavailable_until_it_is_writable() {
+async fn read_only_database_serves_reads_and_refuses_changes_as_unavailable() {
     let fixture = Fixture::with(as_in_production).await;
     let store = &fixture.store;
     let name = fixture.database.name();
@@ -288,7 +288,7 @@ async fn too_many_connections_are_unavailable() {
 }
 
 #[tokio::test]
-async fn a_line_that_falls_silent_is_told_in_time_and_does_not_hinder_what_follows() {
+async fn silent_connections_are_detected_and_later_calls_succeed() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
     let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
@@ -315,7 +315,7 @@ async fn a_line_that_falls_silent_is_told_in_time_and_does_not_hinder_what_follo
 }
 
 #[tokio::test]
-async fn what_is_answered_is_on_disk_even_where_the_database_would_not_wait_for_it() {
+async fn confirmed_change_is_durable_despite_asynchronous_commit() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
     fixture
@@ -350,7 +350,7 @@ async fn what_is_answered_is_on_disk_even_where_the_database_would_not_wait_for_
 }
 
 #[tokio::test]
-async fn no_statement_is_compiled_whatever_the_database_would_compile() {
+async fn statements_run_without_jit_despite_database_setting() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
     fixture
@@ -372,7 +372,7 @@ async fn no_statement_is_compiled_whatever_the_database_would_compile() {
 }
 
 #[tokio::test]
-async fn a_standby_is_not_asked() {
+async fn standby_is_not_queried() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
     // What a standby says of itself.
@@ -400,7 +400,7 @@ async fn a_standby_is_not_asked() {
 }
 
 #[tokio::test]
-async fn of_several_servers_the_one_that_can_be_changed_is_found() {
+async fn writable_server_is_found_among_several() {
     let fixture = Fixture::with(as_in_production).await;
     let url = fixture.database.url();
     let (before, after) = url.split_once('@').expect("a URL with a user");

@@ -114,7 +114,7 @@ async fn late_read_closes_no_connection() {
 }
 
 #[tokio::test]
-async fn silent_connection_leaves_those_that_answered_since() {
+async fn silent_connection_does_not_close_responsive_ones() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
     let mut config = patient(&proxy.url("127.0.0.1"));

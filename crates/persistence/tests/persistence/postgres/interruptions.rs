@@ -39,7 +39,7 @@ async fn is_stored(fixture: &Fixture, key: keyward_domain::id::ApiKeyId) -> bool
 }
 
 #[tokio::test]
-async fn a_change_commits_though_its_caller_left_in_the_middle_of_it() {
+async fn change_commits_after_caller_cancellation() {
     let fixture = Fixture::new().await;
     let mut blocker = connect(fixture.database.url()).await;
     let transaction = blocker.transaction().await.expect("a transaction");
@@ -69,7 +69,7 @@ async fn a_change_commits_though_its_caller_left_in_the_middle_of_it() {
 }
 
 #[tokio::test]
-async fn a_read_that_nobody_waits_for_leaves_its_connection_fit_for_the_next() {
+async fn cancelled_read_leaves_its_connection_usable() {
     let fixture = Fixture::with(|config| config.max_connections = 1).await;
     let pid = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'keyward'";
     let before: Vec<i32> = pids(&fixture.client, pid).await;
@@ -125,7 +125,7 @@ async fn killed_connections_are_replaced() {
 }
 
 #[tokio::test]
-async fn a_read_whose_connection_is_killed_is_asked_once_more() {
+async fn read_on_a_killed_connection_is_retried_once() {
     let fixture = Fixture::new().await;
     let mut blocker = connect(fixture.database.url()).await;
     for kills in [1, 2] {
@@ -156,7 +156,7 @@ async fn a_read_whose_connection_is_killed_is_asked_once_more() {
 }
 
 #[tokio::test]
-async fn a_change_whose_connection_is_killed_before_the_commit_did_not_happen() {
+async fn change_on_a_connection_killed_before_commit_is_rolled_back() {
     let fixture = Fixture::new().await;
     let mut blocker = connect(fixture.database.url()).await;
     let transaction = blocker.transaction().await.expect("a transaction");
@@ -198,7 +198,7 @@ fn slow_commit(seconds: u32) -> String {
 }
 
 #[tokio::test]
-async fn a_connection_killed_during_the_commit_leaves_the_outcome_unknown() {
+async fn connection_killed_during_commit_leaves_the_outcome_unknown() {
     let fixture = Fixture::new().await;
     fixture.execute(&slow_commit(60)).await;
     let new = fixture.new_key("who knows", None);
@@ -225,7 +225,7 @@ async fn a_connection_killed_during_the_commit_leaves_the_outcome_unknown() {
 }
 
 #[tokio::test]
-async fn a_commit_that_takes_too_long_is_unknown_and_goes_on() {
+async fn late_commit_is_reported_unknown_and_continues() {
     let fixture = Fixture::with(|config| {
         config.answer_timeout = Duration::from_secs(3);
         config.outcome_timeout = Duration::from_millis(3_500);
@@ -249,7 +249,7 @@ async fn a_commit_that_takes_too_long_is_unknown_and_goes_on() {
 }
 
 #[tokio::test]
-async fn a_change_that_does_not_come_to_its_commit_in_time_is_withdrawn() {
+async fn change_not_committing_in_time_is_withdrawn() {
     let fixture = Fixture::with(|config| config.answer_timeout = Duration::from_secs(4)).await;
     let child = fixture.new_child(fixture.key.key.id, "child");
     fixture.add(child.clone()).await.expect("a child");

@@ -16,7 +16,7 @@ use crate::both::scene::{Scene, issue, member};
 use crate::database::Database;
 
 #[tokio::test]
-async fn an_owner_locks_no_consumer_of_another_organization() {
+async fn owner_locks_no_consumer_of_another_organization() {
     let scene = Scene::new(Database::postgres().await).await;
     let foreign = member(&scene.database, "dave", &scene.elsewhere).await;
     let consumer = foreign.membership.id;
@@ -36,7 +36,7 @@ async fn an_owner_locks_no_consumer_of_another_organization() {
 }
 
 #[tokio::test]
-async fn retention_waits_for_nobody_who_holds_a_former_member() {
+async fn retention_skips_locked_former_members() {
     let scene = Scene::new(Database::postgres().await).await;
     let consumer = scene.bob.membership.id.as_uuid();
     let ended = format!(
@@ -66,7 +66,7 @@ async fn retention_waits_for_nobody_who_holds_a_former_member() {
 }
 
 #[tokio::test]
-async fn retention_holds_no_member_while_it_waits_for_anothers_key() {
+async fn retention_waiting_for_one_key_locks_no_other_member() {
     let scene = Scene::new(Database::postgres().await).await;
     let former = scene.bob.membership.id.as_uuid();
     let ended = format!("UPDATE memberships SET ended_at = joined_at WHERE id = '{former}'");

@@ -50,7 +50,7 @@ async fn catalogue(client: &Client) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn five_processes_that_start_at_once_migrate_once() {
+async fn five_processes_starting_concurrently_migrate_once() {
     let database = empty_database().await;
     let starts = (0..5).map(|_| {
         let store = store(patient(database.url()));
@@ -69,7 +69,7 @@ async fn five_processes_that_start_at_once_migrate_once() {
 }
 
 #[tokio::test]
-async fn a_store_is_ready_once_it_is_migrated() {
+async fn migrated_store_is_ready() {
     let database = empty_database().await;
     let store = store(patient(database.url()));
     assert!(!store.is_ready().await.expect("the database answers"));
@@ -85,7 +85,7 @@ async fn a_store_is_ready_once_it_is_migrated() {
 }
 
 #[tokio::test]
-async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
+async fn newer_schema_is_served_if_additive_and_refused_if_breaking() {
     let database = empty_database().await;
     let store = store(patient(database.url()));
     assert_eq!(store.inspect_schema().await.expect("a look"), SchemaState::Empty);
@@ -120,7 +120,7 @@ async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
 }
 
 #[tokio::test]
-async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
+async fn older_schema_is_unchanged_until_migrated() {
     let database = empty_database().await;
     let older = store(patient(database.url()));
     let newer = store(patient(database.url())).with_future_migrations(&migrations_to_come());
@@ -147,7 +147,7 @@ async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
 }
 
 #[tokio::test]
-async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
+async fn prerelease_database_is_refused_with_advice() {
     let database = empty_database().await;
     let store = store(patient(database.url()));
     let client = connect(database.url()).await;
@@ -173,7 +173,7 @@ async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_migration_that_is_blocked_gives_up_quickly_and_works_later() {
+async fn blocked_migration_fails_fast_and_succeeds_later() {
     let database = empty_database().await;
     let mut client = connect(database.url()).await;
     let transaction = client.transaction().await.expect("a transaction");
@@ -194,7 +194,7 @@ async fn a_migration_that_is_blocked_gives_up_quickly_and_works_later() {
 }
 
 #[tokio::test]
-async fn an_unreachable_database_is_told_from_a_failed_migration() {
+async fn unreachable_database_and_failed_migration_have_different_errors() {
     let error = store(patient("postgres://me:s3cret@127.0.0.1:1/db"))
         .migrate()
         .await
@@ -205,7 +205,7 @@ async fn an_unreachable_database_is_told_from_a_failed_migration() {
 }
 
 #[tokio::test]
-async fn every_migration_can_be_taken_back_and_made_again() {
+async fn every_migration_can_be_reverted_and_reapplied() {
     let database = empty_database().await;
     let store = store(patient(database.url()));
     let client = connect(database.url()).await;
@@ -231,7 +231,7 @@ async fn every_migration_can_be_taken_back_and_made_again() {
 }
 
 #[test]
-fn the_key_of_the_migrations_is_their_text() {
+fn migrations_key_equals_the_text_of_all_migrations() {
     let all: String = migrations("postgres")
         .iter()
         .map(|migration| text(migration, "up.sql"))
@@ -240,7 +240,7 @@ fn the_key_of_the_migrations_is_their_text() {
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_keep_every_name_is_refused_before_anything_is_made() {
+async fn database_with_unsuitable_encoding_is_refused_before_migration() {
     let database = empty_database().await;
     let client = connect(database.url()).await;
     for encoding in ["LATIN1", "SQL_ASCII"] {
@@ -268,7 +268,7 @@ async fn a_database_that_cannot_keep_every_name_is_refused_before_anything_is_ma
 }
 
 #[tokio::test]
-async fn a_server_that_speaks_english_is_not_warned_of() {
+async fn english_server_messages_cause_no_warning() {
     let fixture = Fixture::new().await;
     let other = fixture.store.other_language().await;
     assert_eq!(other.expect("an answer"), None);

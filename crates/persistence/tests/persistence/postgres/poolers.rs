@@ -74,11 +74,11 @@ async fn assert_refused(answer: fn(&[u8]) -> Vec<u8>) {
 }
 
 #[tokio::test]
-async fn pooling_by_transaction_is_refused_with_what_to_do() {
+async fn transaction_pooling_is_refused_with_advice() {
     assert_refused(shared_session).await;
 }
 
 #[tokio::test]
-async fn pooling_by_statement_is_refused_with_what_to_do() {
+async fn statement_pooling_is_refused_with_advice() {
     assert_refused(no_transaction).await;
 }

@@ -37,7 +37,7 @@ async fn refusal(fixture: &Fixture, statements: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_removal_that_goes_too_far_is_refused_by_the_database() {
+async fn removal_beyond_its_limits_is_refused_by_the_database() {
     let fixture = Fixture::new().await;
     let now = fixture.make.clock.now();
     let (moment, later) = (now.to_rfc3339(), (now + TimeDelta::milliseconds(1)).to_rfc3339());
@@ -87,7 +87,7 @@ async fn a_removal_that_goes_too_far_is_refused_by_the_database() {
 }
 
 #[tokio::test]
-async fn who_may_only_add_events_removes_none_and_who_may_not_change_them_can() {
+async fn event_removal_requires_delete_but_not_update_privilege() {
     let fixture = Fixture::new().await;
     let now = fixture.make.clock.now() + TimeDelta::days(1);
     let role = format!("{}_serve", fixture.database.name());
@@ -120,7 +120,7 @@ async fn who_may_only_add_events_removes_none_and_who_may_not_change_them_can() 
 }
 
 #[tokio::test]
-async fn what_another_server_removes_is_left_to_it() {
+async fn concurrent_removal_by_another_server_is_skipped() {
     let fixture = Fixture::new().await;
     fixture
         .execute(

@@ -33,7 +33,7 @@ async fn add_keys(fixture: &Fixture) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tens_of_thousands_of_keys_end_with_an_event_each_while_others_change_the_organization() {
+async fn revocation_of_tens_of_thousands_of_keys_allows_concurrent_changes() {
     let fixture = Fixture::with(|config| {
         config.step_timeout = Duration::from_millis(1_500);
         config.answer_timeout = Duration::from_millis(1_900);

@@ -18,7 +18,7 @@ async fn refusal(fixture: &Fixture, statement: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn audit_events_can_only_be_added() {
+async fn audit_events_are_append_only() {
     let fixture = Fixture::new().await;
     let before = count(&fixture.client, "audit_events").await;
     for (statement, operation) in [
@@ -45,7 +45,7 @@ async fn audit_events_can_only_be_added() {
 }
 
 #[tokio::test]
-async fn a_digest_is_32_bytes_and_unique() {
+async fn digest_is_32_bytes_and_unique() {
     let fixture = Fixture::new().await;
     for digest in [
         "'\\x'",
@@ -66,7 +66,7 @@ async fn a_digest_is_32_bytes_and_unique() {
 }
 
 #[tokio::test]
-async fn rows_that_contradict_themselves_are_refused() {
+async fn contradictory_rows_are_rejected() {
     let fixture = Fixture::new().await;
     for (statement, constraint) in [
         ("UPDATE api_keys SET created_by_key_id = id", "api_keys_origin_check"),

@@ -7,7 +7,7 @@ use crate::database::now;
 use crate::postgres::fixture::Fixture;
 
 #[tokio::test]
-async fn a_search_for_nul_finds_nothing() {
+async fn search_for_nul_finds_nothing() {
     let fixture = Fixture::new().await;
     let consumer = fixture.holder().consumer().id;
     for (term, found) in [("first", 1), ("\0", 0), ("first\0", 0), ("fi\0rst", 0)] {

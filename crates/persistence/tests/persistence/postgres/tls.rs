@@ -99,7 +99,7 @@ async fn ask(store: &PostgresStore) -> Result<(), StorageError> {
 }
 
 #[tokio::test]
-async fn verify_full_trusts_the_right_authority_and_the_right_name_only() {
+async fn verify_full_accepts_only_the_right_authority_and_name() {
     let scene = Scene::new().await;
     let right = scene.trusting("verify-full", &scene.authority);
     let wrong = scene.trusting("verify-full", &scene.stranger);
@@ -116,7 +116,7 @@ async fn verify_full_trusts_the_right_authority_and_the_right_name_only() {
 }
 
 #[tokio::test]
-async fn refused_certificate_is_reported_whatever_a_dead_address_answers() {
+async fn refused_certificate_is_reported_despite_an_unreachable_address() {
     let scene = Scene::new().await;
     let wrong = scene.trusting("verify-full", &scene.stranger);
     let url = scene.proxy.url("localhost");
@@ -134,7 +134,7 @@ async fn refused_certificate_is_reported_whatever_a_dead_address_answers() {
 }
 
 #[tokio::test]
-async fn verify_full_trusts_no_stranger_when_no_authority_is_named() {
+async fn verify_full_without_authority_rejects_an_unknown_certificate() {
     let scene = Scene::new().await;
     let store = PostgresStore::connect(patient(&format!(
         "{}?sslmode=verify-full",
@@ -148,7 +148,7 @@ async fn verify_full_trusts_no_stranger_when_no_authority_is_named() {
 }
 
 #[tokio::test]
-async fn verify_ca_trusts_the_right_authority_under_any_name() {
+async fn verify_ca_accepts_the_right_authority_with_any_name() {
     let scene = Scene::new().await;
     let right = scene.trusting("verify-ca", &scene.authority);
     let wrong = scene.trusting("verify-ca", &scene.stranger);
@@ -163,7 +163,7 @@ async fn verify_ca_trusts_the_right_authority_under_any_name() {
 }
 
 #[tokio::test]
-async fn require_and_prefer_use_tls_with_anybody() {
+async fn require_and_prefer_accept_any_certificate() {
     let scene = Scene::new().await;
     for (number, options) in ["sslmode=require", "sslmode=prefer", ""].iter().enumerate() {
         assert_eq!(scene.ask("127.0.0.1", options).await, Ok(()), "{options}");
@@ -174,7 +174,7 @@ async fn require_and_prefer_use_tls_with_anybody() {
 }
 
 #[tokio::test]
-async fn a_wish_for_tls_is_not_met_in_the_clear() {
+async fn required_tls_is_never_downgraded_to_plaintext() {
     let database = TestDatabase::empty().await.expect("a database");
     let authority = Authority::new();
     let file = authority.file.display();
@@ -196,7 +196,7 @@ async fn a_wish_for_tls_is_not_met_in_the_clear() {
 }
 
 #[test]
-fn root_certificates_that_cannot_be_read_are_named() {
+fn unreadable_root_certificates_are_named() {
     let authority = Authority::new();
     std::fs::write(&authority.file, "no certificate").expect("a temporary file");
     for file in [

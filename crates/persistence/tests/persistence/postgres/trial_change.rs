@@ -6,7 +6,7 @@ use keyward_persistence::TrialFailure;
 use crate::postgres::fixture::{Fixture, patient, store};
 
 #[tokio::test]
-async fn a_trial_change_adds_no_row() {
+async fn trial_change_adds_no_row() {
     let fixture = Fixture::new().await;
     let rows = "SELECT (SELECT count(*) FROM installation) + (SELECT count(*) FROM audit_events)";
     let before: i64 = fixture.client.query_one(rows, &[]).await.expect("a count").get(0);
@@ -16,7 +16,7 @@ async fn a_trial_change_adds_no_row() {
 }
 
 #[tokio::test]
-async fn a_trial_change_asks_for_a_mebibyte_where_the_tables_are() {
+async fn trial_change_writes_a_one_mebibyte_temporary_file_beside_tables() {
     let fixture = Fixture::new().await;
     let name = fixture.database.name();
     // A session's figures are there when it has ended.
@@ -46,7 +46,7 @@ async fn temporary_bytes(fixture: &Fixture) -> i64 {
 }
 
 #[tokio::test]
-async fn a_database_that_may_only_be_read_refuses_a_trial_change() {
+async fn read_only_database_refuses_a_trial_change() {
     let fixture = Fixture::new().await;
     let name = fixture.database.name();
     fixture
@@ -62,7 +62,7 @@ async fn a_database_that_may_only_be_read_refuses_a_trial_change() {
 }
 
 #[tokio::test]
-async fn a_role_without_a_right_to_write_keys_or_events_is_refused() {
+async fn role_without_write_privileges_fails_the_trial_change() {
     let fixture = Fixture::new().await;
     let role = format!("{}_serve", fixture.database.name());
     let (_, server_and_name) = fixture.database.url().rsplit_once('@').expect("a password");
@@ -99,7 +99,7 @@ async fn a_role_without_a_right_to_write_keys_or_events_is_refused() {
 }
 
 #[tokio::test]
-async fn a_trial_change_that_waits_too_long_is_slow() {
+async fn trial_change_waiting_too_long_is_slow() {
     let fixture = Fixture::with(|config| config.step_timeout = std::time::Duration::from_millis(300)).await;
     fixture
         .execute("BEGIN; LOCK TABLE installation IN EXCLUSIVE MODE")

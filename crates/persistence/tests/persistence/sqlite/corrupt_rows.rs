@@ -5,7 +5,7 @@ use keyward_domain::ports::{ApiKeys, StorageError};
 use crate::sqlite::fixture::Fixture;
 
 #[tokio::test]
-async fn a_number_that_is_no_moment_is_named() {
+async fn out_of_range_time_is_named() {
     for (change, spoilt) in [
         ("created_at = 9223372036854775807", "created_at"),
         (

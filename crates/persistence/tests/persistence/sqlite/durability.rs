@@ -61,8 +61,8 @@ async fn work_until_killed(store: SqliteStore, seed: u64) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_was_answered_is_lost_and_nothing_is_half_done_when_the_process_is_killed() {
-    const TEST: &str = "sqlite::durability::nothing_that_was_answered_is_lost_and_nothing_is_half_done_when_the_process_is_killed";
+async fn process_kill_loses_no_confirmed_and_leaves_no_partial_change() {
+    const TEST: &str = "sqlite::durability::process_kill_loses_no_confirmed_and_leaves_no_partial_change";
     if let Some(part) = part() {
         let store = SqliteStore::open(patient(&part.directory)).expect("a store");
         let workers =

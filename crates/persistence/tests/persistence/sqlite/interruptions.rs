@@ -20,7 +20,7 @@ async fn abandon<T>(call: impl Future<Output = T>) {
 }
 
 #[tokio::test]
-async fn a_change_commits_though_its_caller_left_in_the_middle_of_it() {
+async fn change_commits_after_caller_cancellation() {
     let fixture = Fixture::new().await;
     let mut blocker = fixture.directory.connect();
     blocker.batch_execute("BEGIN IMMEDIATE").expect("the write lock");
@@ -37,7 +37,7 @@ async fn a_change_commits_though_its_caller_left_in_the_middle_of_it() {
 }
 
 #[tokio::test]
-async fn a_read_that_nobody_waits_for_leaves_its_connection_fit_for_the_next() {
+async fn cancelled_read_leaves_its_connection_usable() {
     let fixture = Fixture::with(|config| config.max_readers = 1).await;
     for _ in 0..20 {
         abandon(Credentials::find(&fixture.store, &fixture.key.digest)).await;
@@ -47,7 +47,7 @@ async fn a_read_that_nobody_waits_for_leaves_its_connection_fit_for_the_next() {
 }
 
 #[tokio::test]
-async fn a_change_that_another_process_holds_up_is_given_up_and_never_happens() {
+async fn change_blocked_by_another_process_is_abandoned_completely() {
     let fixture = Fixture::with(|config| config.answer_timeout = Duration::from_secs(1)).await;
     let mut blocker = fixture.directory.connect();
     blocker.batch_execute("BEGIN IMMEDIATE").expect("the write lock");
@@ -68,7 +68,7 @@ async fn a_change_that_another_process_holds_up_is_given_up_and_never_happens() 
 }
 
 #[tokio::test]
-async fn a_lock_that_is_held_for_long_is_told_by_name() {
+async fn long_held_lock_is_named_in_the_error() {
     let fixture = Fixture::with(|config| config.busy_timeout = Duration::from_millis(50)).await;
     let mut blocker = fixture.directory.connect();
     blocker.batch_execute("BEGIN IMMEDIATE").expect("the write lock");

@@ -23,7 +23,7 @@ fn catalogue(directory: &DataDirectory) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_store_is_ready_once_it_is_migrated() {
+async fn migrated_store_is_ready() {
     let directory = DataDirectory::new();
     let store = SqliteStore::open(directory.patient()).expect("a store");
     assert!(!store.is_ready().await.expect("the database answers"));
@@ -34,7 +34,7 @@ async fn a_store_is_ready_once_it_is_migrated() {
 }
 
 #[tokio::test]
-async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
+async fn newer_schema_is_served_if_additive_and_refused_if_breaking() {
     let directory = DataDirectory::new();
     let store = SqliteStore::open(directory.patient()).expect("a store");
     assert_eq!(store.inspect_schema().await.expect("a look"), SchemaState::Empty);
@@ -67,7 +67,7 @@ async fn newer_tables_are_served_if_they_only_add_and_refused_if_they_break() {
 }
 
 #[tokio::test]
-async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
+async fn older_schema_is_unchanged_until_migrated() {
     let directory = DataDirectory::new();
     let open = || SqliteStore::open(directory.patient()).expect("a store");
     let (older, newer) = (open(), open().with_future_migrations(&migrations_to_come()));
@@ -93,7 +93,7 @@ async fn an_older_database_stays_as_it_is_until_it_is_migrated() {
 }
 
 #[tokio::test]
-async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
+async fn prerelease_database_is_refused_with_advice() {
     let directory = DataDirectory::new();
     let store = SqliteStore::open(directory.patient()).expect("a store");
     directory.execute(
@@ -118,7 +118,7 @@ async fn a_database_from_before_the_first_release_is_refused_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn a_migration_that_fails_leaves_nothing_behind() {
+async fn failed_migration_leaves_nothing_behind() {
     let directory = DataDirectory::new();
     let store = SqliteStore::open(directory.patient()).expect("a store");
     // The last table that the migration makes.
@@ -132,7 +132,7 @@ async fn a_migration_that_fails_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn every_migration_can_be_taken_back_and_made_again() {
+async fn every_migration_can_be_reverted_and_reapplied() {
     let directory = DataDirectory::new();
     let store = migrated_store(directory.patient()).await;
     let migrated = catalogue(&directory);

@@ -40,7 +40,7 @@ async fn assert_that_nothing_is_answered(fixture: &Fixture) {
 }
 
 #[tokio::test]
-async fn nothing_is_answered_while_the_file_is_away() {
+async fn missing_database_file_fails_every_request() {
     let fixture = Fixture::new().await;
     let away = fixture.directory.path().join("away.db");
     fs::rename(fixture.directory.file(), &away).expect("moved away");
@@ -58,7 +58,7 @@ async fn nothing_is_answered_while_the_file_is_away() {
 }
 
 #[tokio::test]
-async fn nothing_is_answered_once_another_file_is_in_its_place() {
+async fn replaced_database_file_fails_every_request() {
     let fixture = Fixture::new().await;
     let copy = fixture.directory.path().join("copy.db");
     fs::copy(fixture.directory.file(), &copy).expect("a copy");

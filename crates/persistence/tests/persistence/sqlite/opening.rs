@@ -24,7 +24,7 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn only_the_owner_may_read_what_is_made() {
+async fn created_files_are_readable_by_the_owner_only() {
     let directory = DataDirectory::new();
     let _store = migrated_store(directory.patient()).await;
     assert_eq!(mode(&directory.path()), 0o700);
@@ -34,7 +34,7 @@ async fn only_the_owner_may_read_what_is_made() {
 }
 
 #[test]
-fn a_data_directory_that_cannot_be_made_is_told() {
+fn data_directory_that_cannot_be_created_is_reported() {
     let directory = DataDirectory::new();
     fs::write(directory.path(), "a file").expect("a file");
     let error = refusal(&directory.path().join("below"));
@@ -43,7 +43,7 @@ fn a_data_directory_that_cannot_be_made_is_told() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_data_directory_is_told() {
+fn file_in_place_of_the_data_directory_is_reported() {
     let directory = DataDirectory::new();
     fs::write(directory.path(), "a file").expect("a file");
     let error = refusal(&directory.path());
@@ -51,7 +51,7 @@ fn a_file_in_the_place_of_the_data_directory_is_told() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_cut_short_is_told_and_left_alone() {
+async fn truncated_database_file_is_reported_and_unchanged() {
     let directory = DataDirectory::new();
     drop(migrated_store(directory.patient()).await);
     let whole = fs::read(directory.file()).expect("the file");
@@ -63,7 +63,7 @@ async fn a_file_that_is_cut_short_is_told_and_left_alone() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_told_and_left_alone() {
+fn non_database_file_is_reported_and_unchanged() {
     let directory = DataDirectory::new();
     fs::create_dir(directory.path()).expect("a directory");
     let words = "Dear diary, ".repeat(100);
@@ -74,7 +74,7 @@ fn a_file_that_is_no_database_is_told_and_left_alone() {
 }
 
 #[test]
-fn a_path_that_is_not_utf8_is_told_and_nothing_is_made() {
+fn non_utf8_path_is_reported_and_nothing_created() {
     let directory = DataDirectory::new();
     let path = directory.path().join(OsStr::from_bytes(b"\xff"));
     let error = refusal(&path);
@@ -83,7 +83,7 @@ fn a_path_that_is_not_utf8_is_told_and_nothing_is_made() {
 }
 
 #[test]
-fn a_link_to_a_file_that_is_not_there_is_told_and_not_followed() {
+fn dangling_symbolic_link_is_reported_and_not_followed() {
     let directory = DataDirectory::new();
     fs::create_dir(directory.path()).expect("a directory");
     let target = directory.path().join("elsewhere.db");
@@ -94,7 +94,7 @@ fn a_link_to_a_file_that_is_not_there_is_told_and_not_followed() {
 }
 
 #[tokio::test]
-async fn a_path_is_a_path_whatever_its_characters() {
+async fn path_with_special_characters_is_used_literally() {
     let directory = DataDirectory::new();
     for name in [
         "a b",
@@ -116,7 +116,7 @@ async fn a_path_is_a_path_whatever_its_characters() {
 }
 
 #[test]
-fn a_directory_in_the_place_of_the_file_is_told() {
+fn directory_in_place_of_the_database_file_is_reported() {
     let directory = DataDirectory::new();
     fs::create_dir_all(directory.file()).expect("a directory");
     let error = refusal(&directory.path());
@@ -124,8 +124,8 @@ fn a_directory_in_the_place_of_the_file_is_told() {
 }
 
 #[tokio::test]
-async fn a_file_or_directory_that_may_not_be_written_is_told() {
-    const TEST: &str = "sqlite::opening::a_file_or_directory_that_may_not_be_written_is_told";
+async fn read_only_file_or_directory_is_reported() {
+    const TEST: &str = "sqlite::opening::read_only_file_or_directory_is_reported";
     if let Some(part) = part() {
         let error = refusal(&part.directory);
         assert!(

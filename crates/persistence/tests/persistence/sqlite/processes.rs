@@ -10,8 +10,8 @@ use crate::sqlite::durability::owner_in;
 use crate::sqlite::fixture::{AMPLE, DataDirectory, Fixture, migrated_store, patient, set_up};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn five_processes_that_start_at_once_make_one_database() {
-    const TEST: &str = "sqlite::processes::five_processes_that_start_at_once_make_one_database";
+async fn five_processes_starting_concurrently_create_one_database() {
+    const TEST: &str = "sqlite::processes::five_processes_starting_concurrently_create_one_database";
     if let Some(part) = part() {
         wait_for_the_others();
         let store = migrated_store(patient(&part.directory)).await;
@@ -26,8 +26,8 @@ async fn five_processes_that_start_at_once_make_one_database() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn processes_that_write_at_once_keep_the_limit_together() {
-    const TEST: &str = "sqlite::processes::processes_that_write_at_once_keep_the_limit_together";
+async fn concurrent_processes_share_the_key_limit() {
+    const TEST: &str = "sqlite::processes::concurrent_processes_share_the_key_limit";
     const LIMITS: KeyLimits = KeyLimits {
         valid: KeyLimit(90),
         ..AMPLE
@@ -61,7 +61,7 @@ async fn processes_that_write_at_once_keep_the_limit_together() {
 }
 
 #[tokio::test]
-async fn what_one_store_answered_the_other_sees_at_once() {
+async fn change_in_one_store_is_immediately_visible_in_another() {
     let fixture = Fixture::new().await;
     let other = SqliteStore::open(fixture.directory.patient()).expect("a second store");
     let new = fixture.new_key("second");

@@ -26,7 +26,7 @@ fn refusal(fixture: &Fixture, statements: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_removal_that_goes_too_far_is_refused_by_the_database() {
+async fn removal_beyond_its_limits_is_refused_by_the_database() {
     let fixture = Fixture::new().await;
     let now = fixture.make.clock.now();
     let moment = now.timestamp_millis();

@@ -15,7 +15,7 @@ fn refusal(fixture: &Fixture, statement: &str) -> String {
 }
 
 #[tokio::test]
-async fn audit_events_can_only_be_added() {
+async fn audit_events_are_append_only() {
     let fixture = Fixture::new().await;
     let log = "SELECT quote(id) || outcome AS text FROM audit_events ORDER BY 1";
     let before = fixture.directory.texts(log);
@@ -47,7 +47,7 @@ async fn audit_events_can_only_be_added() {
 }
 
 #[tokio::test]
-async fn numbers_of_audit_events_can_only_be_added() {
+async fn audit_event_numbers_are_append_only() {
     let fixture = Fixture::new().await;
     let numbers = "SELECT position || quote(event_id) AS text FROM audit_positions ORDER BY 1";
     let before = fixture.directory.texts(numbers);
@@ -71,7 +71,7 @@ async fn numbers_of_audit_events_can_only_be_added() {
 }
 
 #[tokio::test]
-async fn identifiers_and_digests_have_their_length_and_type() {
+async fn identifiers_and_digests_have_fixed_length_and_type() {
     let fixture = Fixture::new().await;
     let table_of = |check: &str| {
         check
@@ -125,7 +125,7 @@ async fn identifiers_and_digests_have_their_length_and_type() {
 }
 
 #[tokio::test]
-async fn rows_that_contradict_themselves_are_refused() {
+async fn contradictory_rows_are_rejected() {
     let fixture = Fixture::new().await;
     let event = "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, outcome)
                  VALUES (randomblob(16), 0";
@@ -253,7 +253,7 @@ async fn rows_that_contradict_themselves_are_refused() {
 }
 
 #[tokio::test]
-async fn every_key_is_of_the_organization_of_its_consumer() {
+async fn every_key_belongs_to_its_consumers_organization() {
     let fixture = Fixture::new().await;
     let joined = "api_keys JOIN memberships ON memberships.id = api_keys.consumer_id";
     let right = format!("{joined} WHERE api_keys.organization_id = memberships.organization_id");

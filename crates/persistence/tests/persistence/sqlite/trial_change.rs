@@ -9,7 +9,7 @@ use keyward_persistence::TrialFailure;
 use crate::sqlite::fixture::Fixture;
 
 #[tokio::test]
-async fn a_trial_change_adds_no_row_and_writes_to_the_file() {
+async fn trial_change_adds_no_row_but_writes_to_the_file() {
     let fixture = Fixture::new().await;
     let rows = "(SELECT only_row FROM installation UNION ALL SELECT 1 FROM audit_events)";
     let before = fixture.directory.count(rows);
@@ -24,7 +24,7 @@ async fn a_trial_change_adds_no_row_and_writes_to_the_file() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_gone_refuses_a_trial_change() {
+async fn missing_file_refuses_a_trial_change() {
     let fixture = Fixture::new().await;
     fs::rename(fixture.directory.file(), fixture.directory.path().join("away.db")).expect("moved away");
     let refused = fixture.store.try_change().await;
@@ -32,7 +32,7 @@ async fn a_file_that_is_gone_refuses_a_trial_change() {
 }
 
 #[tokio::test]
-async fn a_trial_change_that_waits_for_another_process_is_slow() {
+async fn trial_change_waiting_for_another_process_is_slow() {
     let fixture = Fixture::with(|config| config.busy_timeout = Duration::from_millis(50)).await;
     let mut other = fixture.directory.connect();
     other.batch_execute("BEGIN IMMEDIATE").expect("the lock");

@@ -74,7 +74,7 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
 }
 
 #[tokio::test]
-async fn an_export_has_every_column_of_every_table() {
+async fn export_has_every_column_of_every_table() {
     let everything = everything().await;
     for database in Database::both().await {
         database.import(everything.clone()).await.expect("an import");
@@ -88,7 +88,7 @@ async fn an_export_has_every_column_of_every_table() {
 }
 
 #[tokio::test]
-async fn some_row_of_the_test_s_export_has_a_value_in_each_column() {
+async fn test_export_has_a_value_in_each_column() {
     let mut empty = tables_of(&everything().await);
     for line in everything().await.lines() {
         let line: BTreeMap<String, Value> = serde_json::from_str(line).expect(line);
@@ -98,7 +98,7 @@ async fn some_row_of_the_test_s_export_has_a_value_in_each_column() {
             }
         }
     }
-    // Two columns of the installation exclude the third: `the_setup_link_comes_over` has them.
+    // Two columns of the installation exclude the third: `setup_link_is_transferred` has them.
     let expected = vec!["setup_link_digest".to_owned(), "setup_link_expires_at".to_owned()];
     assert_eq!(empty.remove("installation"), Some(expected));
     for (table, columns) in empty {
@@ -107,7 +107,7 @@ async fn some_row_of_the_test_s_export_has_a_value_in_each_column() {
 }
 
 #[tokio::test]
-async fn an_export_is_named_for_the_newest_migration_of_either_database() {
+async fn export_header_names_the_newest_migration_of_its_database() {
     for database in Database::both().await {
         let newest = "SELECT max(version) AS text FROM __diesel_schema_migrations";
         let newest = database.texts(newest).await.join("");

@@ -58,7 +58,7 @@ async fn import_and_meanwhile(database: &Database, meanwhile: impl AsyncFnOnce()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_sees_an_import_before_it_is_whole() {
+async fn import_is_invisible_until_complete() {
     for database in Database::both().await {
         let before = database.export().await;
         let see_nothing = async || assert!(database.export().await == before);
@@ -70,7 +70,7 @@ async fn nobody_sees_an_import_before_it_is_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_changes_a_database_while_it_is_imported_into() {
+async fn database_rejects_changes_during_import() {
     for database in Database::both().await {
         let change_nothing = async || {
             let change = "DELETE FROM sign_in_throttle";

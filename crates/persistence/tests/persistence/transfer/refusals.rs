@@ -31,7 +31,7 @@ fn with_line(export: &str, number: usize, change: impl Fn(&str) -> String) -> St
 }
 
 #[tokio::test]
-async fn an_export_that_was_cut_off_is_refused_wherever_that_was() {
+async fn truncated_export_is_refused_at_any_position() {
     let everything = everything().await;
     let last_line = everything.lines().count();
     let ends: Vec<usize> = everything.match_indices('\n').map(|(end, _)| end + 1).collect();
@@ -61,7 +61,7 @@ async fn an_export_that_was_cut_off_is_refused_wherever_that_was() {
 }
 
 #[tokio::test]
-async fn an_export_that_was_altered_is_refused() {
+async fn altered_export_is_refused() {
     let everything = everything().await;
     let last_line = everything.lines().count();
     let altered =
@@ -90,7 +90,7 @@ async fn an_export_that_was_altered_is_refused() {
 }
 
 #[tokio::test]
-async fn a_hash_that_costs_too_much_is_refused_by_line_table_column_and_user() {
+async fn hash_with_excessive_costs_is_refused_with_its_location() {
     let everything = everything().await;
     let costly = with_line(&everything, 3, |line| line.replace("$m=1,", "$m=4294967295,"));
     assert_ne!(costly, everything);
@@ -107,7 +107,7 @@ async fn a_hash_that_costs_too_much_is_refused_by_line_table_column_and_user() {
 }
 
 #[tokio::test]
-async fn an_import_leaves_every_index_that_the_migrations_made() {
+async fn import_keeps_every_index_of_the_migrations() {
     for database in Database::both().await {
         let indexes = if database.is_postgres() {
             "SELECT indexdef AS text FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1"
@@ -121,7 +121,7 @@ async fn an_import_leaves_every_index_that_the_migrations_made() {
 }
 
 #[tokio::test]
-async fn a_garbled_line_is_named_and_not_repeated() {
+async fn malformed_line_is_named_but_not_repeated() {
     let everything = everything().await;
     for database in Database::both().await {
         for (number, change) in [
@@ -164,7 +164,7 @@ async fn a_garbled_line_is_named_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn another_version_s_export_is_refused_with_the_way_out() {
+async fn export_of_another_version_is_refused_with_advice() {
     let everything = everything().await;
     let newer = "line 1: a newer Keyward made this export, so import it with that version";
     let older = "line 1: an older Keyward made this export, so import it with that version, and let this one update \
@@ -187,7 +187,7 @@ async fn another_version_s_export_is_refused_with_the_way_out() {
 }
 
 #[tokio::test]
-async fn a_database_that_keeps_anything_is_left_alone() {
+async fn nonempty_database_is_unchanged_by_import() {
     let everything = everything().await;
     let not_empty = "the database is not empty: import into a new one, so that nothing is mixed or lost";
     for database in Database::both().await {
@@ -217,7 +217,7 @@ async fn a_database_that_keeps_anything_is_left_alone() {
 }
 
 #[tokio::test]
-async fn rows_that_break_a_rule_of_the_database_are_refused() {
+async fn rows_violating_a_constraint_are_refused() {
     let whole = rows();
     let of_line = |database: &Database, line: usize, rows: usize| {
         if database.is_postgres() {
@@ -250,7 +250,7 @@ async fn rows_that_break_a_rule_of_the_database_are_refused() {
 }
 
 #[tokio::test]
-async fn what_a_database_cannot_keep_is_refused_rather_than_altered() {
+async fn values_the_database_cannot_store_are_refused_instead_of_altered() {
     let mut nul = rows();
     nul[1] = nul[1].replace("\"search_text\":\"", "\"search_text\":\"\\u0000");
     let nul = export_of(&nul).await;
@@ -271,7 +271,7 @@ async fn what_a_database_cannot_keep_is_refused_rather_than_altered() {
 }
 
 #[tokio::test]
-async fn an_export_without_the_installation_s_row_is_refused() {
+async fn export_without_the_installation_row_is_refused() {
     let mut without = rows();
     without.pop();
     let export = export_of(&without).await;

@@ -4,7 +4,7 @@ use crate::database::Database;
 use crate::transfer::everything::{EVENTS, everything, export_of, finished, installation};
 
 #[tokio::test]
-async fn an_installation_is_the_same_byte_for_byte_after_moving_there_and_back() {
+async fn round_trip_between_databases_is_byte_identical() {
     let everything = everything().await;
     let mut export = everything.clone();
     for database in [
@@ -21,7 +21,7 @@ async fn an_installation_is_the_same_byte_for_byte_after_moving_there_and_back()
 }
 
 #[tokio::test]
-async fn an_installation_that_nobody_has_set_up_can_be_moved() {
+async fn installation_before_setup_can_be_transferred() {
     let empty = Database::sqlite().await.export().await;
     for database in Database::both().await {
         assert_eq!(database.export().await, empty);
@@ -31,7 +31,7 @@ async fn an_installation_that_nobody_has_set_up_can_be_moved() {
 }
 
 #[tokio::test]
-async fn the_setup_link_comes_over() {
+async fn setup_link_is_transferred() {
     let values = format!(
         r#"null,"setup_link_digest":"{}","setup_link_expires_at":"2026-01-01T00:00:00Z""#,
         "5a".repeat(32)
@@ -44,7 +44,7 @@ async fn the_setup_link_comes_over() {
 }
 
 #[tokio::test]
-async fn microseconds_of_postgresql_stay_in_postgresql() {
+async fn postgresql_microseconds_survive_export_and_import() {
     let export = everything()
         .await
         .replace("2026-01-01T00:00:00.789Z", "2026-01-01T00:00:00.789012Z");

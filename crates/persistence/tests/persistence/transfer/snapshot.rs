@@ -34,7 +34,7 @@ impl Write for Held {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_written_during_an_export_is_not_in_it() {
+async fn export_excludes_changes_made_meanwhile() {
     let everything = everything().await;
     for database in Database::both().await {
         database.import(everything.clone()).await.expect("an import");
@@ -81,7 +81,7 @@ impl Write for Full {
 }
 
 #[tokio::test]
-async fn an_output_that_breaks_off_ends_the_export() {
+async fn failing_output_stops_the_export() {
     let everything = everything().await;
     for database in Database::both().await {
         database.import(everything.clone()).await.expect("an import");
@@ -94,7 +94,7 @@ async fn an_output_that_breaks_off_ends_the_export() {
 }
 
 #[tokio::test]
-async fn a_text_that_is_not_utf_8_is_told_and_never_mended() {
+async fn non_utf8_text_is_reported_and_never_repaired() {
     let database = Database::sqlite().await;
     database.import(everything().await).await.expect("an import");
     database

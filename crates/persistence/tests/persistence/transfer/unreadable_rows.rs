@@ -332,22 +332,22 @@ async fn expect_refusals(cases: &[Case]) {
 }
 
 #[tokio::test]
-async fn an_import_refuses_members_that_keyward_cannot_read() {
+async fn import_refuses_unreadable_members() {
     expect_refusals(MEMBERS).await;
 }
 
 #[tokio::test]
-async fn an_import_refuses_keys_that_keyward_cannot_read() {
+async fn import_refuses_unreadable_keys() {
     expect_refusals(KEYS).await;
 }
 
 #[tokio::test]
-async fn an_import_refuses_records_that_keyward_cannot_read() {
+async fn import_refuses_unreadable_records() {
     expect_refusals(RECORDS).await;
 }
 
 #[tokio::test]
-async fn an_import_takes_texts_that_only_older_rules_accepted() {
+async fn import_accepts_texts_allowed_by_older_rules_only() {
     let mut rows = rows();
     for row in &mut rows {
         for text in ["name", "display_name", "invitee", "description", "revoked_note"] {

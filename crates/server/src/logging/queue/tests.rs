@@ -80,7 +80,7 @@ impl Log {
 }
 
 #[test]
-fn lines_are_written_in_order() {
+fn log_lines_are_written_in_order() {
     let log = Log::start();
     log.queue.push(b"one\n");
     log.queue.push(b"two\n");
@@ -113,7 +113,7 @@ fn flush_gives_up_on_a_stalled_writer() {
 }
 
 #[test]
-fn lines_that_a_full_disk_refuses_are_counted_and_not_glued_together() {
+fn lines_refused_by_a_full_disk_are_counted_not_joined() {
     let log = Log::start();
     let no_space = || io::Error::from(ErrorKind::StorageFull);
     // The disk fills up in the middle of the first line.
@@ -134,7 +134,7 @@ fn lines_that_a_full_disk_refuses_are_counted_and_not_glued_together() {
 }
 
 #[test]
-fn report_that_fails_is_tried_again_with_nothing_to_write() {
+fn failed_drop_report_is_retried_without_new_lines() {
     let log = Log::start();
     let no_space = || io::Error::from(ErrorKind::StorageFull);
     for _ in 0..2 {
@@ -149,7 +149,7 @@ fn report_that_fails_is_tried_again_with_nothing_to_write() {
 }
 
 #[test]
-fn full_non_blocking_pipe_is_waited_for() {
+fn full_non_blocking_pipe_delays_the_writer() {
     let log = Log::start();
     log.outcomes.send(Ok(1)).unwrap();
     log.outcomes.send(Err(ErrorKind::WouldBlock.into())).unwrap();

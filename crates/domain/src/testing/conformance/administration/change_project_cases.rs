@@ -19,7 +19,7 @@ const CHANGES: [Action; 3] = [
     Action::RestoreProject,
 ];
 
-pub async fn a_renamed_project_is_found_by_its_new_name(stores: Stores) {
+pub async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
@@ -51,7 +51,7 @@ pub async fn a_renamed_project_is_found_by_its_new_name(stores: Stores) {
     assert_eq!(told(&scene, Action::RenameProject, &project).await, [event]);
 }
 
-pub async fn an_archived_project_keeps_its_moment_until_it_is_restored(stores: Stores) {
+pub async fn archived_project_keeps_its_archival_time_until_restored(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let archived_at = scene.later(TimeDelta::milliseconds(3));
@@ -75,7 +75,7 @@ pub async fn an_archived_project_keeps_its_moment_until_it_is_restored(stores: S
     assert_eq!(told(&scene, Action::RestoreProject, &project).await.len(), 1);
 }
 
-pub async fn a_project_that_is_called_so_already_writes_no_event(stores: Stores) {
+pub async fn unchanged_project_name_writes_no_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
@@ -90,7 +90,7 @@ pub async fn a_project_that_is_called_so_already_writes_no_event(stores: Stores)
     assert_eq!(told(&scene, Action::RenameProject, &project).await, []);
 }
 
-pub async fn projects_are_changed_by_live_owners_and_administrators_only(stores: Stores) {
+pub async fn only_active_owners_and_administrators_change_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let outsiders = scene.outsiders(&ada.organization).await;
     let active = scene.add_project(&ada.organization, "Notes").await;
@@ -143,7 +143,7 @@ pub async fn only_projects_of_the_organization_are_changed(stores: Stores) {
     assert_eq!(stored(&scene, &theirs).await, theirs);
 }
 
-pub async fn a_project_whose_change_cannot_be_written_stays(stores: Stores) {
+pub async fn project_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let active = scene.add_project(&ada.organization, "Notes").await;
     let archived = scene.add_project(&ada.organization, "Old").await;
@@ -165,7 +165,7 @@ pub async fn a_project_whose_change_cannot_be_written_stays(stores: Stores) {
     }
 }
 
-pub async fn a_project_is_changed_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn project_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     for action in CHANGES {

@@ -10,7 +10,7 @@ use crate::audit::{Action, Subject};
 use crate::id::OrganizationId;
 use crate::membership::{Member, Role};
 
-pub async fn of_two_owners_who_remove_each_other_at_once_one_is_removed(stores: Stores) {
+pub async fn concurrent_mutual_removal_of_two_owners_removes_one(stores: Stores) {
     let (scene, owners) = two_owners(stores).await;
     let attempts = (0..CROWD).map(|number| {
         let (scene, [actor, other]) = (scene.clone(), turn(&owners, number));
@@ -33,7 +33,7 @@ pub async fn of_two_owners_who_remove_each_other_at_once_one_is_removed(stores: 
     assert_one_owner(&scene, &owners).await;
 }
 
-pub async fn of_two_owners_who_demote_each_other_at_once_one_stays_owner(stores: Stores) {
+pub async fn concurrent_mutual_demotion_of_two_owners_keeps_one_owner(stores: Stores) {
     let (scene, owners) = two_owners(stores).await;
     let attempts = (0..CROWD).map(|number| {
         let (scene, [actor, other]) = (scene.clone(), turn(&owners, number));
@@ -57,7 +57,7 @@ pub async fn of_two_owners_who_demote_each_other_at_once_one_stays_owner(stores:
     assert_eq!(told.len(), 1, "one of the two was demoted, once");
 }
 
-pub async fn of_two_owners_who_leave_at_once_one_stays(stores: Stores) {
+pub async fn concurrent_leaving_of_two_owners_keeps_one(stores: Stores) {
     let (scene, owners) = two_owners(stores).await;
     let attempts = (0..CROWD).map(|number| {
         let (scene, [actor, _]) = (scene.clone(), turn(&owners, number));
@@ -80,7 +80,7 @@ pub async fn of_two_owners_who_leave_at_once_one_stays(stores: Stores) {
     assert_one_owner(&scene, &owners).await;
 }
 
-pub async fn of_many_owners_who_leave_or_step_down_at_once_one_stays_owner(stores: Stores) {
+pub async fn concurrent_leaving_and_demotion_of_many_owners_keeps_one(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let here = &ada.organization;
     let mut owners = vec![ada.clone()];
@@ -115,7 +115,7 @@ pub async fn of_many_owners_who_leave_or_step_down_at_once_one_stays_owner(store
     assert_eq!(owners_left(&scene, here.id).await, 1);
 }
 
-pub async fn a_membership_that_is_ended_many_times_at_once_ends_once(stores: Stores) {
+pub async fn concurrent_ends_of_one_membership_end_it_once(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let attempts = (0..CROWD).map(|_| {

@@ -13,7 +13,7 @@ use crate::membership::{Member, Role};
 use crate::ports::{AddKeyError, NewApiKey};
 use crate::validity::End;
 
-pub async fn whoever_was_removed_is_no_member_and_none_of_their_keys_is_accepted(stores: Stores) {
+pub async fn removed_member_and_their_keys_are_rejected(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.new_key(&bob, "root");
@@ -45,7 +45,7 @@ pub async fn whoever_was_removed_is_no_member_and_none_of_their_keys_is_accepted
     assert_eq!(told, [(as_user(&ada), scene.now())]);
 }
 
-pub async fn other_memberships_and_their_keys_outlive_the_end_of_one(stores: Stores) {
+pub async fn ending_one_membership_keeps_other_memberships_and_keys(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let cleo = scene.join(&ada.organization, "cleo").await;
@@ -63,7 +63,7 @@ pub async fn other_memberships_and_their_keys_outlive_the_end_of_one(stores: Sto
     }
 }
 
-pub async fn a_member_may_leave_whatever_their_role(stores: Stores) {
+pub async fn member_of_any_role_may_leave(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let owner = scene.join_as(&ada.organization, "owner", Role::Owner).await;
@@ -80,7 +80,7 @@ pub async fn a_member_may_leave_whatever_their_role(stores: Stores) {
     assert!(matches!(again, Err(EndMembershipError::NotAllowed)), "{again:?}");
 }
 
-pub async fn the_last_owner_neither_leaves_nor_is_removed(stores: Stores) {
+pub async fn last_owner_can_neither_leave_nor_be_removed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.join(&ada.organization, "bob").await;
     let former = scene.join_as(&ada.organization, "former", Role::Owner).await;
@@ -100,7 +100,7 @@ pub async fn the_last_owner_neither_leaves_nor_is_removed(stores: Stores) {
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
 }
 
-pub async fn memberships_are_ended_by_owners_administrators_and_the_member_only(stores: Stores) {
+pub async fn only_owners_administrators_and_the_member_end_a_membership(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let his = scene.add_key(&bob, "his own key").await;
@@ -132,7 +132,7 @@ pub async fn memberships_are_ended_by_owners_administrators_and_the_member_only(
         .expect("an administrator may");
 }
 
-pub async fn only_a_live_membership_of_the_organization_is_ended(stores: Stores) {
+pub async fn only_active_memberships_of_the_organization_can_be_ended(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let former = scene.join(&ada.organization, "former").await;
     scene.end_membership(&former).await;
@@ -162,7 +162,7 @@ pub async fn only_a_live_membership_of_the_organization_is_ended(stores: Stores)
     assert_eq!(live(&scene, &stranger).await.as_ref(), Some(&stranger));
 }
 
-pub async fn a_membership_whose_end_cannot_be_written_goes_on(stores: Stores) {
+pub async fn membership_continues_when_end_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.new_key(&bob, "key");
@@ -179,7 +179,7 @@ pub async fn a_membership_whose_end_cannot_be_written_goes_on(stores: Stores) {
     assert!(credential(&scene, &key).await.is_accepted(scene.now()));
 }
 
-pub async fn a_membership_ends_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn membership_end_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.new_key(&bob, "key");

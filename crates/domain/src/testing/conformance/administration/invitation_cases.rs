@@ -15,7 +15,7 @@ use crate::membership::Role;
 use crate::page::PageSize;
 use crate::sign_in::ports::OpenInvitation;
 
-pub async fn an_invitation_reads_back_as_it_was_added(stores: Stores) {
+pub async fn invitation_reads_back_as_added(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let (here, invitations) = (&ada.organization, &scene.stores.invitations);
     for (actor, role) in [(as_user(&ada), Role::Member), (Actor::Administrator, Role::Owner)] {
@@ -36,7 +36,7 @@ pub async fn an_invitation_reads_back_as_it_was_added(stores: Stores) {
     }
 }
 
-pub async fn an_unknown_digest_leads_to_no_invitation(stores: Stores) {
+pub async fn unknown_digest_finds_no_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.invite(&ada, Role::Member).await;
     let digest = InvitationToken::generate(&*scene.make.random).digest();
@@ -49,7 +49,7 @@ pub async fn an_unknown_digest_leads_to_no_invitation(stores: Stores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn an_invitation_is_found_by_every_byte_of_its_digest(stores: Stores) {
+pub async fn invitation_lookup_compares_every_byte_of_the_digest(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.invite(&ada, Role::Member).await;
     let similar = similar_to(first.digest.as_bytes()).map(InvitationDigest::from_bytes);
@@ -76,7 +76,7 @@ pub async fn an_invitation_is_found_by_every_byte_of_its_digest(stores: Stores) 
     }
 }
 
-pub async fn an_expired_invitation_is_still_found(stores: Stores) {
+pub async fn expired_invitation_is_still_found(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     scene.later(Invitation::LIFETIME + TimeDelta::days(1));
@@ -88,7 +88,7 @@ pub async fn an_expired_invitation_is_still_found(stores: Stores) {
     );
 }
 
-pub async fn invitations_that_have_not_ended_are_pending_newest_first(stores: Stores) {
+pub async fn pending_invitations_are_listed_newest_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [first, taken_back, accepted, last] = [
         scene.invite(&ada, Role::Member).await,
@@ -110,7 +110,7 @@ pub async fn invitations_that_have_not_ended_are_pending_newest_first(stores: St
     assert_eq!(pending(&scene, other.id, PageSize::MAX).await, []);
 }
 
-pub async fn pages_of_pending_invitations_add_up_to_the_whole_list(stores: Stores) {
+pub async fn pages_of_pending_invitations_form_the_whole_list(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for _ in 0..7 {
         scene.invite(&ada, Role::Member).await;
@@ -123,7 +123,7 @@ pub async fn pages_of_pending_invitations_add_up_to_the_whole_list(stores: Store
     }
 }
 
-pub async fn an_invitation_that_was_taken_back_is_gone_and_told_once(stores: Stores) {
+pub async fn revoked_invitation_disappears_with_one_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [new, other] = [
         scene.invite(&ada, Role::Member).await,
@@ -138,7 +138,7 @@ pub async fn an_invitation_that_was_taken_back_is_gone_and_told_once(stores: Sto
     assert_eq!(revocations(&scene, &new).await, 1);
 }
 
-pub async fn an_accepted_invitation_is_not_taken_back(stores: Stores) {
+pub async fn accepted_invitation_cannot_be_revoked_in_store(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     let bob = scene.accept_as_newcomer(&new, "bob").await.expect("joined");
@@ -153,7 +153,7 @@ pub async fn an_accepted_invitation_is_not_taken_back(stores: Stores) {
     assert!(roles.contains(&(bob.id, Role::Member)));
 }
 
-pub async fn only_invitations_of_the_organization_are_taken_back(stores: Stores) {
+pub async fn only_invitations_of_the_organization_are_revoked(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join_as(&other, "stranger", Role::Owner).await;
@@ -175,7 +175,7 @@ pub async fn only_invitations_of_the_organization_are_taken_back(stores: Stores)
     assert!(scene.open_invitation(&theirs).await.is_some());
 }
 
-pub async fn inviting_is_for_live_owners_and_administrators_only(stores: Stores) {
+pub async fn only_active_owners_and_administrators_invite(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let outsiders = scene.outsiders(&ada.organization).await;
     let open = scene.invite(&ada, Role::Member).await;
@@ -205,7 +205,7 @@ pub async fn inviting_is_for_live_owners_and_administrators_only(stores: Stores)
         .expect("an administrator may");
 }
 
-pub async fn an_invitation_whose_event_cannot_be_written_stays_as_it_is(stores: Stores) {
+pub async fn invitation_is_unchanged_when_its_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
     let event = scene.unwritable(creation(&scene, as_user(&ada), &new)).await;
@@ -229,7 +229,7 @@ pub async fn an_invitation_whose_event_cannot_be_written_stays_as_it_is(stores: 
     assert!(scene.open_invitation(&open).await.is_some());
 }
 
-pub async fn invitations_change_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn invitation_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
     let event = creation(&scene, as_user(&ada), &new);

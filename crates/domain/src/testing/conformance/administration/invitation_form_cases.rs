@@ -12,7 +12,7 @@ use crate::keys::FormNonce;
 use crate::membership::{Member, Role};
 use crate::page::{PageRequest, PageSize};
 
-pub async fn a_form_invites_once_whatever_becomes_of_the_invitation(stores: Stores) {
+pub async fn invitation_form_creates_one_invitation_even_after_its_end(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = scene.nonce();
     let first = filled_in(&scene, &ada, nonce);
@@ -45,7 +45,7 @@ async fn assert_repeats(scene: &AdministrationScene, owner: &Member, nonce: Form
     assert_eq!(told, []);
 }
 
-pub async fn two_organizations_may_send_the_same_nonce(stores: Stores) {
+pub async fn two_organizations_may_use_the_same_idempotency_key(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let elsewhere = scene.add_organization("Elsewhere").await;
     let stranger = scene.join_as(&elsewhere, "stranger", Role::Owner).await;
@@ -56,7 +56,7 @@ pub async fn two_organizations_may_send_the_same_nonce(stores: Stores) {
     }
 }
 
-pub async fn who_may_not_invite_learns_nothing_of_a_form(stores: Stores) {
+pub async fn form_state_is_hidden_from_callers_who_may_not_invite(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let nonce = scene.nonce();
@@ -71,7 +71,7 @@ pub async fn who_may_not_invite_learns_nothing_of_a_form(stores: Stores) {
     );
 }
 
-pub async fn a_form_sent_many_times_at_once_invites_once(stores: Stores) {
+pub async fn concurrent_submissions_of_one_form_create_one_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = scene.nonce();
     let sendings = (0..CROWD).map(|_| {

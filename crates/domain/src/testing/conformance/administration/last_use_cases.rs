@@ -16,7 +16,7 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(text.parse().expect("an address"))
 }
 
-pub async fn a_last_use_reads_back_as_it_was_recorded(stores: Stores) {
+pub async fn last_use_reads_back_as_recorded(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for from in [
         address("203.0.113.7"),
@@ -33,7 +33,7 @@ pub async fn a_last_use_reads_back_as_it_was_recorded(stores: Stores) {
     }
 }
 
-pub async fn a_last_use_only_moves_forward(stores: Stores) {
+pub async fn last_use_only_moves_forward(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let begun = scene.now();
@@ -52,7 +52,7 @@ pub async fn a_last_use_only_moves_forward(stores: Stores) {
     }
 }
 
-pub async fn many_last_uses_are_recorded_at_once_and_each_for_its_key(stores: Stores) {
+pub async fn batch_of_last_uses_records_each_for_its_key(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
@@ -77,7 +77,7 @@ pub async fn many_last_uses_are_recorded_at_once_and_each_for_its_key(stores: St
     }
 }
 
-pub async fn the_use_of_an_unknown_key_is_passed_over(stores: Stores) {
+pub async fn last_use_of_unknown_key_is_ignored(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let last = LastUse {
@@ -93,7 +93,7 @@ pub async fn the_use_of_an_unknown_key_is_passed_over(stores: Stores) {
     nothing.expect("nothing is recorded, and nothing fails");
 }
 
-pub async fn a_last_use_changes_nothing_else_and_writes_no_event(stores: Stores) {
+pub async fn last_use_changes_nothing_else_and_writes_no_event(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -111,7 +111,7 @@ pub async fn a_last_use_changes_nothing_else_and_writes_no_event(stores: Stores)
 }
 
 /// Replicas record the same keys in whatever order, and meanwhile whole key trees are revoked.
-pub async fn last_uses_that_are_recorded_at_once_with_others_and_with_revocations_all_arrive(stores: Stores) {
+pub async fn concurrent_last_uses_and_revocations_are_all_recorded(stores: Stores) {
     const ROUNDS: usize = 12;
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;

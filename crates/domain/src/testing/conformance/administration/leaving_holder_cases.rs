@@ -7,7 +7,7 @@ use super::scene::{AdministrationScene, as_user};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 
-pub async fn no_key_gets_in_once_the_end_of_the_membership_is_answered(stores: Stores) {
+pub async fn no_key_is_accepted_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -16,7 +16,7 @@ pub async fn no_key_gets_in_once_the_end_of_the_membership_is_answered(stores: S
     }
 }
 
-pub async fn no_key_is_changed_once_the_end_of_the_membership_is_answered(stores: Stores) {
+pub async fn no_key_is_edited_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -25,7 +25,7 @@ pub async fn no_key_is_changed_once_the_end_of_the_membership_is_answered(stores
     }
 }
 
-pub async fn no_key_revokes_another_once_the_end_of_the_membership_is_answered(stores: Stores) {
+pub async fn no_key_revokes_another_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;

@@ -65,7 +65,7 @@ async fn find(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Option<HeldKey
     found.expect("the store answers")
 }
 
-pub async fn a_held_key_is_whole_but_for_where_exactly_it_was_used(stores: Stores) {
+pub async fn held_key_is_complete_except_for_its_exact_last_address(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -93,7 +93,7 @@ pub async fn a_held_key_is_whole_but_for_where_exactly_it_was_used(stores: Store
     assert_eq!(from.to_string(), "203.0.113.0/24");
 }
 
-pub async fn the_keys_of_all_members_are_listed_newest_first_over_pages(stores: Stores) {
+pub async fn keys_of_all_members_are_listed_newest_first_over_pages(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut expected = Vec::new();
@@ -109,7 +109,7 @@ pub async fn the_keys_of_all_members_are_listed_newest_first_over_pages(stores: 
     }
 }
 
-pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Stores) {
+pub async fn other_organizations_keys_are_neither_listed_nor_found(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -133,7 +133,7 @@ pub async fn another_organizations_keys_are_neither_listed_nor_found(stores: Sto
     }
 }
 
-pub async fn of_many_keys_those_of_the_organization_are_found_each_once(stores: Stores) {
+pub async fn key_batch_lookup_returns_each_organization_key_once(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -162,7 +162,7 @@ pub async fn of_many_keys_those_of_the_organization_are_found_each_once(stores: 
     assert_eq!(find_many(&[]).await, []);
 }
 
-pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores) {
+pub async fn keys_of_former_members_are_marked_as_not_working(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let cleo = scene.join(&ada.organization, "cleo").await;
@@ -197,7 +197,7 @@ pub async fn keys_of_former_members_are_told_from_those_that_work(stores: Stores
     assert_eq!((told.keys, told.without_access), (1, 1));
 }
 
-pub async fn held_keys_are_listed_by_state_and_holder(stores: Stores) {
+pub async fn held_keys_are_filtered_by_state_and_holder(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.add_key(&ada, "hers").await;
@@ -222,7 +222,7 @@ pub async fn held_keys_are_listed_by_state_and_holder(stores: Stores) {
     }
 }
 
-pub async fn held_keys_are_found_by_name_last_four_and_holder(stores: Stores) {
+pub async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob.builder").await;
     scene.add_key(&ada, "Ключ Сборки").await;
@@ -246,7 +246,7 @@ pub async fn held_keys_are_found_by_name_last_four_and_holder(stores: Stores) {
     }
 }
 
-pub async fn valid_keys_that_nobody_used_for_long_are_found(stores: Stores) {
+pub async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for name in ["never used", "used long ago", "used lately", "revoked"] {
         let key = scene.add_key(&ada, name).await;
@@ -277,7 +277,7 @@ pub async fn valid_keys_that_nobody_used_for_long_are_found(stores: Stores) {
     );
 }
 
-pub async fn a_family_is_all_ancestors_and_all_that_came_from_them(stores: Stores) {
+pub async fn key_tree_contains_all_ancestors_and_their_descendants(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -293,7 +293,7 @@ pub async fn a_family_is_all_ancestors_and_all_that_came_from_them(stores: Store
     }
 }
 
-pub async fn of_many_ancestors_the_nearest_are_in_the_family(stores: Stores) {
+pub async fn key_tree_of_limited_depth_keeps_the_nearest_ancestors(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let parent = scene.add_child(&ada, &root, "parent").await;
@@ -311,7 +311,7 @@ pub async fn of_many_ancestors_the_nearest_are_in_the_family(stores: Stores) {
     }
 }
 
-pub async fn of_a_large_family_the_key_its_line_and_what_is_valid_come_first(stores: Stores) {
+pub async fn large_key_tree_shows_key_ancestors_and_valid_keys_first(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let mut siblings = Vec::new();
@@ -345,7 +345,7 @@ pub async fn of_a_large_family_the_key_its_line_and_what_is_valid_come_first(sto
     assert_eq!((keys.len(), has_more), (14, false));
 }
 
-pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
+pub async fn revocation_preview_equals_what_the_revocation_ends(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let old = scene.add_key(&ada, "b").await;
@@ -392,7 +392,7 @@ pub async fn what_is_at_stake_is_what_a_revocation_ends(stores: Stores) {
     }
 }
 
-pub async fn of_many_keys_at_stake_the_first_by_name_are_shown(stores: Stores) {
+pub async fn revocation_preview_of_many_keys_shows_the_first_by_name(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for number in (0..PreviewedKeys::SHOWN + 5).rev() {
         scene.add_key(&ada, &format!("key {number:02}")).await;
@@ -407,7 +407,7 @@ pub async fn of_many_keys_at_stake_the_first_by_name_are_shown(stores: Stores) {
     assert_eq!(names, expected);
 }
 
-pub async fn of_selected_keys_and_of_what_came_from_them_the_first_by_name_are_shown_apart(stores: Stores) {
+pub async fn revocation_preview_lists_selected_keys_and_descendants_separately_by_name(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut selected = Vec::new();

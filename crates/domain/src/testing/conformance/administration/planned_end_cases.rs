@@ -43,7 +43,7 @@ async fn shown_at(
     keys.await.into_iter().map(|key| key.id).collect()
 }
 
-pub async fn members_are_shown_until_their_planned_end(stores: Stores) {
+pub async fn members_are_listed_until_their_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let (here, him) = (ada.organization.id, bob.membership.id);
@@ -70,7 +70,7 @@ pub async fn members_are_shown_until_their_planned_end(stores: Stores) {
     }
 }
 
-pub async fn a_member_is_in_projects_until_the_planned_end(stores: Stores) {
+pub async fn member_stays_in_projects_until_the_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let (here, him) = (ada.organization.id, bob.membership.id);
@@ -102,7 +102,7 @@ pub async fn a_member_is_in_projects_until_the_planned_end(stores: Stores) {
     );
 }
 
-pub async fn an_owner_runs_the_organization_until_the_planned_end(stores: Stores) {
+pub async fn owner_has_authority_until_the_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let key = scene.add_key(&ada, "key").await;
@@ -123,7 +123,7 @@ pub async fn an_owner_runs_the_organization_until_the_planned_end(stores: Stores
     assert!(matches!(refused, Err(RevokeKeysError::NotAllowed)), "{refused:?}");
 }
 
-pub async fn a_membership_whose_end_is_planned_can_be_ended_before(stores: Stores) {
+pub async fn membership_with_planned_end_can_be_ended_earlier(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let [bob, carl] = [
         scene.join(&ada.organization, "bob").await,
@@ -147,7 +147,7 @@ pub async fn a_membership_whose_end_is_planned_can_be_ended_before(stores: Store
     assert!(matches!(late, Err(EndMembershipError::NotFound)), "{late:?}");
 }
 
-pub async fn whoever_left_by_plan_comes_back_with_a_later_invitation(stores: Stores) {
+pub async fn member_past_planned_end_returns_with_a_later_invitation(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let end = soon(&scene);
@@ -210,7 +210,7 @@ pub async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
     assert_eq!(scene.stored(&of_bob).await.revocation, None);
 }
 
-pub async fn previews_take_planned_ends_by_their_moment(stores: Stores) {
+pub async fn previews_apply_planned_ends_at_the_given_time(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -257,7 +257,7 @@ pub async fn previews_take_planned_ends_by_their_moment(stores: Stores) {
     );
 }
 
-pub async fn of_a_large_family_keys_come_first_until_their_planned_end(stores: Stores) {
+pub async fn large_key_tree_shows_keys_first_until_their_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     for number in 0..5 {

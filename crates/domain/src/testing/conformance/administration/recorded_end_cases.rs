@@ -95,7 +95,7 @@ impl KeyScene {
     }
 }
 
-pub async fn an_end_is_due_from_its_moment_until_it_is_recorded(stores: Stores) {
+pub async fn end_is_due_from_its_moment_until_recorded(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
@@ -119,7 +119,7 @@ pub async fn an_end_is_due_from_its_moment_until_it_is_recorded(stores: Stores) 
     }
 }
 
-pub async fn a_recorded_end_of_a_key_stays_as_planned_and_has_one_event(stores: Stores) {
+pub async fn recorded_key_end_keeps_its_plan_and_has_one_event(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -253,7 +253,7 @@ pub async fn an_end_whose_event_cannot_be_written_is_not_recorded(stores: Stores
     assert_eq!(scene.record(MANY).await, (1, 1));
 }
 
-pub async fn ends_are_recorded_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn ends_are_recorded_in_full_after_cancellation(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let end = scene.in_an_hour();
@@ -266,7 +266,7 @@ pub async fn ends_are_recorded_in_full_even_if_the_caller_stops_waiting(stores: 
     scene.assert_key_is_recorded(&ada, &planned).await;
 }
 
-pub async fn who_returns_has_no_invitations_open_from_before_a_planned_end(stores: Stores) {
+pub async fn returning_member_has_no_invitations_from_before_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let his = scene.invite(&bob, Role::Owner).await;
@@ -286,7 +286,7 @@ pub async fn who_returns_has_no_invitations_open_from_before_a_planned_end(store
     assert_eq!(events.len(), 1, "{events:?}");
 }
 
-pub async fn ending_a_membership_whose_planned_end_has_come_records_that_end(stores: Stores) {
+pub async fn ending_an_elapsed_membership_records_its_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for (username, is_removed) in [("leaver", false), ("removed", true)] {
         let bob = scene.join_as(&ada.organization, username, Role::Owner).await;

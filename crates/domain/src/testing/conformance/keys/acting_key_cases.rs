@@ -7,7 +7,7 @@ use crate::api_key::ApiKey;
 use crate::membership::Member;
 use crate::ports::DescendantKeys;
 
-pub async fn a_key_adds_no_key_once_its_concurrent_revocation_is_answered(stores: KeyStores) {
+pub async fn revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -16,7 +16,7 @@ pub async fn a_key_adds_no_key_once_its_concurrent_revocation_is_answered(stores
     }
 }
 
-pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(stores: KeyStores) {
+pub async fn revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -25,7 +25,7 @@ pub async fn a_key_changes_nothing_once_its_concurrent_revocation_is_answered(st
     }
 }
 
-pub async fn a_key_revokes_no_key_once_its_concurrent_revocation_is_answered(stores: KeyStores) {
+pub async fn revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;

@@ -9,7 +9,7 @@ use crate::api_key::{ApiKey, KeyDescription, KeyName};
 use crate::audit::{Action, AuditEvent, Subject};
 use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
 
-pub async fn a_key_reads_back_as_it_was_added(stores: KeyStores) {
+pub async fn key_reads_back_as_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "plain");
     new.key.apply(&everything());
@@ -21,7 +21,7 @@ pub async fn a_key_reads_back_as_it_was_added(stores: KeyStores) {
     assert_eq!(child.parent(), Some(console.id));
 }
 
-pub async fn the_longest_texts_fit(stores: KeyStores) {
+pub async fn longest_texts_can_be_stored(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, &"🔑".repeat(KeyName::MAX));
     // The letter that grows most when it is folded for searches: eighteenfold.
@@ -32,7 +32,7 @@ pub async fn the_longest_texts_fit(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, new.key);
 }
 
-pub async fn adding_a_key_writes_its_event(stores: KeyStores) {
+pub async fn key_creation_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.act(&ada);
@@ -60,7 +60,7 @@ pub async fn adding_a_key_writes_its_event(stores: KeyStores) {
     assert_eq!(*event, scene.as_shown(expected).await);
 }
 
-pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: KeyStores) {
+pub async fn key_is_not_added_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.unwritable_act(scene.act(&ada)).await;
@@ -70,7 +70,7 @@ pub async fn a_key_whose_event_cannot_be_written_is_not_added(stores: KeyStores)
     assert!(!scene.is_stored(&new.key).await);
 }
 
-pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: KeyStores) {
+pub async fn key_creation_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.act(&ada);
@@ -83,14 +83,14 @@ pub async fn a_key_is_added_in_full_even_if_the_caller_stops_waiting(stores: Key
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &new.key).await, 1);
 }
 
-pub async fn no_key_is_added_once_the_membership_has_ended(stores: KeyStores) {
+pub async fn no_key_is_added_after_the_membership_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
 
     assert_gone(&scene, &ada, &scene.new_key(&ada, "too late")).await;
 }
 
-pub async fn no_key_is_added_for_a_consumer_that_does_not_exist(stores: KeyStores) {
+pub async fn no_key_is_added_for_an_unknown_consumer(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "nobody's");
     new.key.consumer_id = scene.id();
@@ -106,7 +106,7 @@ pub async fn no_key_is_added_below_a_revoked_key(stores: KeyStores) {
     assert_gone(&scene, &ada, &scene.new_child(&ada, parent.id, "child")).await;
 }
 
-pub async fn no_key_is_added_below_a_key_that_does_not_exist(stores: KeyStores) {
+pub async fn no_key_is_added_below_an_unknown_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
 
     assert_gone(&scene, &ada, &scene.new_child(&ada, scene.id(), "orphan")).await;
@@ -120,7 +120,7 @@ pub async fn no_key_is_added_below_another_consumers_key(stores: KeyStores) {
     assert_gone(&scene, &bob, &scene.new_child(&bob, parent.id, "stolen")).await;
 }
 
-pub async fn no_key_is_added_below_a_key_of_the_same_users_other_membership(stores: KeyStores) {
+pub async fn no_key_is_added_below_a_key_of_another_membership(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -134,7 +134,7 @@ pub async fn no_key_is_added_below_a_key_of_the_same_users_other_membership(stor
     .await;
 }
 
-pub async fn a_form_sent_twice_creates_one_key(stores: KeyStores) {
+pub async fn form_sent_twice_creates_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let first = NewApiKey {
@@ -152,7 +152,7 @@ pub async fn a_form_sent_twice_creates_one_key(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &second.key).await, 0);
 }
 
-pub async fn a_form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
+pub async fn form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let first = NewApiKey {
@@ -169,7 +169,7 @@ pub async fn a_form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
     assert_already_created(&scene.try_add(&ada, &second, AMPLE).await, &first);
 }
 
-pub async fn two_consumers_may_send_the_same_nonce(stores: KeyStores) {
+pub async fn two_consumers_may_use_the_same_idempotency_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let nonce = Some(scene.nonce());
@@ -183,7 +183,7 @@ pub async fn two_consumers_may_send_the_same_nonce(stores: KeyStores) {
     }
 }
 
-pub async fn a_refused_form_can_be_sent_again(stores: KeyStores) {
+pub async fn refused_form_can_be_submitted_again(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = NewApiKey {
         nonce: Some(scene.nonce()),
@@ -199,7 +199,7 @@ pub async fn a_refused_form_can_be_sent_again(stores: KeyStores) {
     assert!(scene.is_stored(&key).await);
 }
 
-pub async fn a_consumer_has_no_more_valid_keys_than_the_limit(stores: KeyStores) {
+pub async fn valid_keys_of_a_consumer_never_exceed_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let limit = KeyLimit(2);
     for name in ["one", "two"] {
@@ -217,7 +217,7 @@ pub async fn a_consumer_has_no_more_valid_keys_than_the_limit(stores: KeyStores)
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &third.key).await, 0);
 }
 
-pub async fn a_lowered_limit_holds_at_once(stores: KeyStores) {
+pub async fn lowered_limit_applies_immediately(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two", "three"] {
         scene.add_key(&ada, name).await;
@@ -247,7 +247,7 @@ pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: KeyStore
         .expect("room after a revocation");
 }
 
-pub async fn a_gone_holder_is_told_before_a_repeated_form(stores: KeyStores) {
+pub async fn missing_holder_is_reported_before_a_repeated_form(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let parent = scene.add_key(&ada, "parent").await;
@@ -272,7 +272,7 @@ pub async fn a_gone_holder_is_told_before_a_repeated_form(stores: KeyStores) {
     assert_gone(&scene, &ada, &again).await;
 }
 
-pub async fn a_gone_holder_is_told_before_the_limit(stores: KeyStores) {
+pub async fn missing_holder_is_reported_before_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
     let refused = scene
@@ -282,7 +282,7 @@ pub async fn a_gone_holder_is_told_before_the_limit(stores: KeyStores) {
     assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn a_repeated_form_is_told_before_the_limit(stores: KeyStores) {
+pub async fn repeated_form_is_reported_before_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let nonce = Some(scene.nonce());
     let first = NewApiKey {
@@ -298,7 +298,7 @@ pub async fn a_repeated_form_is_told_before_the_limit(stores: KeyStores) {
     assert_already_created(&scene.try_add(&ada, &again, KeyLimit(1)).await, &first);
 }
 
-pub async fn no_two_keys_share_a_token(stores: KeyStores) {
+pub async fn key_with_an_existing_token_is_refused(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let first = scene.new_key(&ada, "first");

@@ -11,7 +11,7 @@ use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditPosition};
 
-pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores) {
+pub async fn every_kind_of_event_reads_back_as_recorded(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let before = scene.events(None).await.len();
     let actions = Action::ALL;
@@ -79,7 +79,7 @@ pub async fn every_kind_of_event_reads_back_as_it_was_recorded(stores: KeyStores
     assert_eq!(events, recorded);
 }
 
-pub async fn an_event_is_listed_in_its_organization_only(stores: KeyStores) {
+pub async fn event_is_listed_in_its_organization_only(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let places = [Some(ada.organization.id), Some(other.id), None];
@@ -99,7 +99,7 @@ pub async fn an_event_is_listed_in_its_organization_only(stores: KeyStores) {
     }
 }
 
-pub async fn pages_of_events_add_up_to_the_whole_log(stores: KeyStores) {
+pub async fn pages_of_events_form_the_whole_log(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let organization = Some(scene.add_organization("Difference Engines").await.id);
     let mut recorded = Vec::new();
@@ -137,7 +137,7 @@ pub async fn pages_of_events_add_up_to_the_whole_log(stores: KeyStores) {
     }
 }
 
-pub async fn the_log_goes_on_beyond_a_hundred_events(stores: KeyStores) {
+pub async fn log_continues_beyond_100_events(stores: KeyStores) {
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let events = || act.refusal(Action::SignIn, Subject::Installation);
@@ -179,7 +179,7 @@ pub async fn the_log_goes_on_beyond_a_hundred_events(stores: KeyStores) {
     }
 }
 
-pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(stores: KeyStores) {
+pub async fn event_page_continues_after_an_unknown_identifier(stores: KeyStores) {
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let older = act.refusal(Action::SignIn, Subject::Installation);
@@ -197,7 +197,7 @@ pub async fn a_page_of_events_goes_on_after_an_identifier_that_names_no_event(st
     assert_eq!(page.next, None);
 }
 
-pub async fn events_come_by_moment_and_then_by_identifier(stores: KeyStores) {
+pub async fn events_are_ordered_by_time_then_identifier(stores: KeyStores) {
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let [first, second, third] = [(); 3].map(|()| act.refusal(Action::SignIn, Subject::Installation));
@@ -221,7 +221,7 @@ pub async fn events_come_by_moment_and_then_by_identifier(stores: KeyStores) {
     assert_eq!(after, None);
 }
 
-pub async fn a_recorded_event_is_never_replaced(stores: KeyStores) {
+pub async fn recorded_event_is_never_replaced(stores: KeyStores) {
     let scene = Scene::new(stores);
     let first = scene
         .act_as(Actor::Anonymous, None)

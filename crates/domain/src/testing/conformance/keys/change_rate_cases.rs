@@ -76,7 +76,7 @@ fn wait_to_edit(refused: Result<ApiKey, EditKeyError>) -> TimeDelta {
     }
 }
 
-pub async fn the_121st_change_at_once_is_refused_with_the_time_to_wait(stores: KeyStores) {
+pub async fn change_121_in_one_burst_is_refused_with_its_wait(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let rate = KeyLimits::default().changes;
     let key = add_at(&scene, &ada, rate, AMPLE).await.expect("the first change");
@@ -92,7 +92,7 @@ pub async fn the_121st_change_at_once_is_refused_with_the_time_to_wait(stores: K
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 119);
 }
 
-pub async fn after_the_wait_one_change_is_let_through(stores: KeyStores) {
+pub async fn one_change_is_accepted_after_the_wait(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = use_up(&scene, &ada).await;
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
@@ -107,7 +107,7 @@ pub async fn after_the_wait_one_change_is_let_through(stores: KeyStores) {
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
 }
 
-pub async fn creating_and_editing_keys_count_for_one_consumer(stores: KeyStores) {
+pub async fn creating_and_editing_keys_share_one_consumers_rate_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = add(&scene, &ada).await.expect("in person");
     let child = scene.new_child(&ada, key.id, "child");
@@ -126,7 +126,7 @@ pub async fn creating_and_editing_keys_count_for_one_consumer(stores: KeyStores)
     wait_to_edit(rename(&scene, &ada, &key, "once more").await);
 }
 
-pub async fn consumers_do_not_share_a_rate(stores: KeyStores) {
+pub async fn consumers_have_separate_rate_limits(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     use_up(&scene, &ada).await;
@@ -138,7 +138,7 @@ pub async fn consumers_do_not_share_a_rate(stores: KeyStores) {
     use_up(&scene, &also_ada).await;
 }
 
-pub async fn revoking_is_neither_refused_nor_counted(stores: KeyStores) {
+pub async fn revoking_is_neither_limited_nor_counted(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = add(&scene, &ada).await.expect("the first change");
     let other = add(&scene, &ada).await.expect("the second change");
@@ -151,7 +151,7 @@ pub async fn revoking_is_neither_refused_nor_counted(stores: KeyStores) {
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
 }
 
-pub async fn a_refused_change_does_not_count(stores: KeyStores) {
+pub async fn refused_change_is_not_counted(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "the only one").await;
     scene.later(TimeDelta::minutes(1));
@@ -174,7 +174,7 @@ pub async fn a_refused_change_does_not_count(stores: KeyStores) {
     }
 }
 
-pub async fn an_edit_that_changes_nothing_counts(stores: KeyStores) {
+pub async fn ineffective_edit_is_counted(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "same").await;
     scene.later(TimeDelta::minutes(1));
@@ -185,7 +185,7 @@ pub async fn an_edit_that_changes_nothing_counts(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn a_gone_holder_is_told_before_the_rate(stores: KeyStores) {
+pub async fn missing_holder_is_reported_before_the_rate_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = use_up(&scene, &ada).await;
     wait_to_add(add(&scene, &ada).await);
@@ -197,7 +197,7 @@ pub async fn a_gone_holder_is_told_before_the_rate(stores: KeyStores) {
     assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn the_rate_is_told_before_what_costs_more_to_find_out(stores: KeyStores) {
+pub async fn rate_limit_is_reported_before_more_expensive_checks(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = use_up(&scene, &ada).await;
     wait_to_add(add_at(&scene, &ada, RATE, KeyLimit(1)).await);
@@ -205,7 +205,7 @@ pub async fn the_rate_is_told_before_what_costs_more_to_find_out(stores: KeyStor
     wait_to_edit(rename(&scene, &ada, &key, "revoked").await);
 }
 
-pub async fn a_moment_far_beyond_any_clock_refuses_nobody(stores: KeyStores) {
+pub async fn recorded_change_time_far_in_the_future_refuses_no_change(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut ahead = scene.act(&ada);
     ahead.at += TimeDelta::days(400);
@@ -221,7 +221,7 @@ pub async fn a_moment_far_beyond_any_clock_refuses_nobody(stores: KeyStores) {
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
 }
 
-pub async fn concurrent_changes_let_exactly_the_burst_through(stores: KeyStores) {
+pub async fn concurrent_changes_admit_exactly_the_burst(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "shared").await;
     scene.later(TimeDelta::minutes(1));

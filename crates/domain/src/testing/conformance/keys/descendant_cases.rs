@@ -7,7 +7,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::DescendantKeys;
 
-pub async fn descendants_are_all_generations_newest_first(stores: KeyStores) {
+pub async fn descendants_include_all_generations_newest_first(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -21,7 +21,7 @@ pub async fn descendants_are_all_generations_newest_first(stores: KeyStores) {
     assert_eq!(descendants(&scene, &ada, child.id).await, [grandchild]);
 }
 
-pub async fn a_childless_key_has_no_descendants_and_no_key_is_its_own(stores: KeyStores) {
+pub async fn childless_key_has_no_descendants_and_none_contains_itself(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     scene.add_key(&ada, "unrelated").await;
@@ -29,7 +29,7 @@ pub async fn a_childless_key_has_no_descendants_and_no_key_is_its_own(stores: Ke
     assert_eq!(descendants(&scene, &ada, root.id).await, []);
 }
 
-pub async fn descendants_are_found_through_revoked_keys(stores: KeyStores) {
+pub async fn descendants_are_found_below_revoked_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -44,7 +44,7 @@ pub async fn descendants_are_found_through_revoked_keys(stores: KeyStores) {
     assert_eq!(descendants(&scene, &ada, root.id).await, [grandchild]);
 }
 
-pub async fn a_long_line_of_descendants_is_found_to_its_end(stores: KeyStores) {
+pub async fn long_chain_of_descendants_is_found_completely(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut line: Vec<ApiKey> = Vec::new();
@@ -62,7 +62,7 @@ pub async fn a_long_line_of_descendants_is_found_to_its_end(stores: KeyStores) {
     assert_eq!(descendants(&scene, &ada, root.id).await, line);
 }
 
-pub async fn an_unknown_key_has_no_descendants(stores: KeyStores) {
+pub async fn unknown_key_has_no_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     scene.add_child(&ada, &root, "child").await;

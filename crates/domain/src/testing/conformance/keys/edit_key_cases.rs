@@ -11,7 +11,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, EditKeyError};
 
-pub async fn an_edit_changes_only_what_it_names(stores: KeyStores) {
+pub async fn edit_changes_only_the_given_fields(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let renamed = edit(&scene, &ada, key.id, name("after")).await.expect("edited");
@@ -42,7 +42,7 @@ pub async fn an_edit_changes_only_what_it_names(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, expected);
 }
 
-pub async fn an_edit_writes_its_event(stores: KeyStores) {
+pub async fn edit_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = event_of(&scene, &ada, key.id);
@@ -70,7 +70,7 @@ pub async fn an_edit_writes_its_event(stores: KeyStores) {
     assert_eq!(events, [scene.as_shown(event).await]);
 }
 
-pub async fn an_edit_that_changes_nothing_writes_no_event(stores: KeyStores) {
+pub async fn ineffective_edit_writes_no_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "same").await;
     for unchanged in [KeyEdit::default(), name("same"), description("")] {
@@ -81,7 +81,7 @@ pub async fn an_edit_that_changes_nothing_writes_no_event(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: KeyStores) {
+pub async fn edit_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = scene.unwritable(event_of(&scene, &ada, key.id)).await;
@@ -102,7 +102,7 @@ pub async fn an_edit_whose_event_cannot_be_written_does_not_happen(stores: KeySt
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: KeyStores) {
+pub async fn edit_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = event_of(&scene, &ada, key.id);
@@ -123,7 +123,7 @@ pub async fn an_edit_happens_in_full_even_if_the_caller_stops_waiting(stores: Ke
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
 }
 
-pub async fn a_revoked_key_cannot_be_edited(stores: KeyStores) {
+pub async fn revoked_key_cannot_be_edited_in_store(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "old").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -137,7 +137,7 @@ pub async fn a_revoked_key_cannot_be_edited(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn no_key_is_edited_once_the_membership_has_ended(stores: KeyStores) {
+pub async fn no_key_is_edited_after_the_membership_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.end_membership(&ada).await;
@@ -149,7 +149,7 @@ pub async fn no_key_is_edited_once_the_membership_has_ended(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn a_key_that_was_revoked_edits_no_other(stores: KeyStores) {
+pub async fn revoked_key_edits_no_other_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
@@ -169,7 +169,7 @@ pub async fn a_key_that_was_revoked_edits_no_other(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
 }
 
-pub async fn an_unknown_key_cannot_be_edited(stores: KeyStores) {
+pub async fn unknown_key_cannot_be_edited(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let refused = edit(&scene, &ada, scene.id(), name("new")).await;
 
@@ -191,7 +191,7 @@ pub async fn another_consumers_key_cannot_be_edited(stores: KeyStores) {
     }
 }
 
-pub async fn concurrent_edits_keep_each_others_fields(stores: KeyStores) {
+pub async fn concurrent_edits_preserve_each_others_fields(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     for round in 0..16 {

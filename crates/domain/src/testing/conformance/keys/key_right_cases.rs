@@ -9,7 +9,7 @@ use crate::membership::Member;
 use crate::organization::Organization;
 use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, NewApiKey, RevokeKeyError};
 
-pub async fn a_key_keeps_whether_it_may_manage_keys(stores: KeyStores) {
+pub async fn key_keeps_its_right_to_manage_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let manager = scene.add_key(&ada, "manager").await;
     for can_manage_keys in [true, false] {
@@ -26,7 +26,7 @@ pub async fn a_key_keeps_whether_it_may_manage_keys(stores: KeyStores) {
     }
 }
 
-pub async fn a_credential_tells_whether_its_key_may_manage_keys(stores: KeyStores) {
+pub async fn credential_includes_the_right_to_manage_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for can_manage_keys in [true, false] {
         let mut new = scene.new_key(&ada, "ci");
@@ -38,7 +38,7 @@ pub async fn a_credential_tells_whether_its_key_may_manage_keys(stores: KeyStore
     }
 }
 
-pub async fn the_event_of_a_new_key_tells_whether_it_may_manage_keys(stores: KeyStores) {
+pub async fn key_creation_event_records_the_right_to_manage_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let manager = scene.add_key(&ada, "manager").await;
     let restricted = scene.add_restricted(&ada, "restricted").await;
@@ -52,7 +52,7 @@ pub async fn the_event_of_a_new_key_tells_whether_it_may_manage_keys(stores: Key
     }
 }
 
-pub async fn a_key_that_may_not_manage_keys_creates_none(stores: KeyStores) {
+pub async fn restricted_key_creates_no_keys_in_store(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let restricted = scene.add_restricted(&ada, "restricted").await;
     for can_manage_keys in [true, false] {
@@ -78,7 +78,7 @@ pub async fn a_key_that_may_not_manage_keys_creates_none(stores: KeyStores) {
     assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn a_key_that_may_not_manage_keys_edits_only_itself(stores: KeyStores) {
+pub async fn restricted_key_edits_only_itself(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let (restricted, others) = restricted_among_others(&scene, &ada).await;
     let acts = Actor::ApiKey(restricted.id);
@@ -97,7 +97,7 @@ pub async fn a_key_that_may_not_manage_keys_edits_only_itself(stores: KeyStores)
     assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn a_key_that_may_not_manage_keys_revokes_only_itself(stores: KeyStores) {
+pub async fn restricted_key_revokes_only_itself(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
         let (restricted, others) = restricted_among_others(&scene, &ada).await;
@@ -116,7 +116,7 @@ pub async fn a_key_that_may_not_manage_keys_revokes_only_itself(stores: KeyStore
     }
 }
 
-pub async fn a_key_is_as_its_organization_has_chosen_if_nobody_asks(stores: KeyStores) {
+pub async fn unspecified_key_right_defaults_to_the_organizations_choice(stores: KeyStores) {
     let scene = Scene::new(stores);
     for (name, new_keys_manage_keys) in [("Open", true), ("Careful", false)] {
         let organization = Organization {

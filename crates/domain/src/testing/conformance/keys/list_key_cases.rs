@@ -21,7 +21,7 @@ pub async fn keys_are_listed_newest_first(stores: KeyStores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn a_consumer_without_keys_has_an_empty_page(stores: KeyStores) {
+pub async fn consumer_without_keys_has_an_empty_page(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let page = page_of(&scene, ada.membership.id, StatusFilter::All, 50, None).await;
 
@@ -29,7 +29,7 @@ pub async fn a_consumer_without_keys_has_an_empty_page(stores: KeyStores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn pages_of_every_size_add_up_to_the_whole_list(stores: KeyStores) {
+pub async fn pages_of_every_size_form_the_whole_list(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut added = Vec::new();
     for number in 0..7 {
@@ -59,7 +59,7 @@ pub async fn pages_of_every_size_add_up_to_the_whole_list(stores: KeyStores) {
     }
 }
 
-pub async fn a_list_of_keys_goes_on_beyond_a_hundred(stores: KeyStores) {
+pub async fn list_of_keys_continues_beyond_100(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let added = scene
         .add_keys(std::slice::from_ref(&ada), MORE_THAN_A_HUNDRED)
@@ -81,7 +81,7 @@ pub async fn a_list_of_keys_goes_on_beyond_a_hundred(stores: KeyStores) {
     }
 }
 
-pub async fn a_full_last_page_has_no_next(stores: KeyStores) {
+pub async fn full_last_page_has_no_next_page(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two"] {
         scene.add_key(&ada, name).await;
@@ -92,7 +92,7 @@ pub async fn a_full_last_page_has_no_next(stores: KeyStores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn a_page_goes_on_after_an_identifier_that_names_no_key(stores: KeyStores) {
+pub async fn key_page_continues_after_an_unknown_identifier(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let older = scene.add_key(&ada, "older").await;
     let between = scene.id();
@@ -102,7 +102,7 @@ pub async fn a_page_goes_on_after_an_identifier_that_names_no_key(stores: KeySto
     assert_eq!(page.items, [older]);
 }
 
-pub async fn a_page_goes_on_after_a_key_that_left_the_filter(stores: KeyStores) {
+pub async fn key_page_continues_after_a_key_that_left_the_filter(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let oldest = scene.add_key(&ada, "oldest").await;
     let middle = scene.add_key(&ada, "middle").await;
@@ -130,7 +130,7 @@ pub async fn another_consumers_keys_are_never_listed(stores: KeyStores) {
     assert_eq!(page.items, [hers]);
 }
 
-pub async fn a_list_shows_only_keys_of_the_asked_status(stores: KeyStores) {
+pub async fn list_contains_only_keys_of_the_requested_status(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let valid = scene.add_key(&ada, "valid").await;
     let revoked = scene.add_key(&ada, "revoked").await;
@@ -146,7 +146,7 @@ pub async fn a_list_shows_only_keys_of_the_asked_status(stores: KeyStores) {
     }
 }
 
-pub async fn a_listed_key_is_whole(stores: KeyStores) {
+pub async fn listed_key_is_complete(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let child = scene.add_child(&ada, &parent, "child").await;

@@ -67,7 +67,7 @@ async fn revoke_as(
         .await
 }
 
-pub async fn a_key_is_accepted_until_its_planned_end(stores: KeyStores) {
+pub async fn key_is_accepted_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -81,7 +81,7 @@ pub async fn a_key_is_accepted_until_its_planned_end(stores: KeyStores) {
     assert!(!found.is_accepted(end));
 }
 
-pub async fn keys_are_accepted_until_the_planned_end_of_their_membership(stores: KeyStores) {
+pub async fn keys_are_accepted_until_their_memberships_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let new = scene.new_key(&bob, "key");
@@ -95,7 +95,7 @@ pub async fn keys_are_accepted_until_the_planned_end_of_their_membership(stores:
     assert!(!found.is_accepted(end));
 }
 
-pub async fn a_key_is_listed_as_valid_until_its_planned_end(stores: KeyStores) {
+pub async fn key_is_listed_as_valid_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_key(&ada, "other").await;
     let key = scene.add_key(&ada, "planned").await;
@@ -118,7 +118,7 @@ pub async fn a_key_is_listed_as_valid_until_its_planned_end(stores: KeyStores) {
     }
 }
 
-pub async fn a_key_counts_for_the_limit_until_its_planned_end(stores: KeyStores) {
+pub async fn key_counts_toward_the_limit_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "planned").await;
     let end = soon(&scene);
@@ -136,7 +136,7 @@ pub async fn a_key_counts_for_the_limit_until_its_planned_end(stores: KeyStores)
     added.expect("there is room");
 }
 
-pub async fn a_key_counts_for_its_line_until_its_planned_end(stores: KeyStores) {
+pub async fn key_counts_toward_tree_depth_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let end = soon(&scene);
@@ -151,7 +151,7 @@ pub async fn a_key_counts_for_its_line_until_its_planned_end(stores: KeyStores) 
     added.expect("there is room");
 }
 
-pub async fn a_key_acts_until_its_planned_end(stores: KeyStores) {
+pub async fn key_acts_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let acting = scene.add_key(&ada, "acting").await;
     let [key, other] = [
@@ -177,7 +177,7 @@ pub async fn a_key_acts_until_its_planned_end(stores: KeyStores) {
     assert!(matches!(refused, Err(RevokeKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn a_key_is_edited_until_its_planned_end(stores: KeyStores) {
+pub async fn key_is_editable_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let end = soon(&scene);
@@ -194,7 +194,7 @@ pub async fn a_key_is_edited_until_its_planned_end(stores: KeyStores) {
     assert!(matches!(refused, Err(EditKeyError::Revoked)), "{refused:?}");
 }
 
-pub async fn revoking_a_key_before_its_planned_end_ends_it_then(stores: KeyStores) {
+pub async fn revocation_before_the_planned_end_ends_the_key_immediately(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -211,7 +211,7 @@ pub async fn revoking_a_key_before_its_planned_end_ends_it_then(stores: KeyStore
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn revoking_a_key_whose_planned_end_has_come_records_that_end(stores: KeyStores) {
+pub async fn revoking_an_elapsed_key_records_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
         let new = scene.new_key(&ada, "key");
@@ -230,7 +230,7 @@ pub async fn revoking_a_key_whose_planned_end_has_come_records_that_end(stores: 
     }
 }
 
-pub async fn revoking_a_tree_records_the_planned_ends_below_that_have_come(stores: KeyStores) {
+pub async fn revoking_a_tree_records_elapsed_planned_ends_below(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for root_is_valid in [true, false] {
         let root = scene.add_key(&ada, "root").await;
@@ -302,7 +302,7 @@ pub async fn descendants_are_valid_until_their_planned_end(stores: KeyStores) {
     assert_eq!(revoked, [root.id, leaf.id]);
 }
 
-pub async fn a_member_is_live_until_the_planned_end(stores: KeyStores) {
+pub async fn member_is_active_until_the_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let end = soon(&scene);
@@ -325,7 +325,7 @@ pub async fn a_member_is_live_until_the_planned_end(stores: KeyStores) {
     assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn what_somebody_ended_is_over_by_a_clock_that_is_behind(stores: KeyStores) {
+pub async fn revoked_and_ended_states_hold_on_a_slow_clock(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [revoked, lost] = [scene.new_key(&ada, "revoked"), scene.new_key(&bob, "lost")];

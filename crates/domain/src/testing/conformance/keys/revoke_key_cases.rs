@@ -12,7 +12,7 @@ use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, RevokeKeyError};
 use crate::validity::End;
 
-pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: KeyStores) {
+pub async fn revocation_stores_time_actor_and_reason(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let revoking_key = scene.add_key(&ada, "revoking").await;
     let actors = [
@@ -49,7 +49,7 @@ pub async fn a_revocation_keeps_its_moment_actor_and_reason(stores: KeyStores) {
     }
 }
 
-pub async fn a_second_revocation_changes_nothing(stores: KeyStores) {
+pub async fn second_revocation_changes_nothing(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -65,7 +65,7 @@ pub async fn a_second_revocation_changes_nothing(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn an_unknown_key_cannot_be_revoked(stores: KeyStores) {
+pub async fn unknown_key_cannot_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
 
     assert_not_found(&scene, &ada, scene.id()).await;
@@ -92,7 +92,7 @@ pub async fn another_consumers_key_cannot_be_revoked(stores: KeyStores) {
     }
 }
 
-pub async fn a_key_that_was_revoked_revokes_no_other(stores: KeyStores) {
+pub async fn revoked_key_revokes_no_other_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let acting = scene.add_key(&ada, "acting").await;
@@ -131,7 +131,7 @@ pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: KeyS
     assert_eq!(revoked.expect("revoked"), [key.id]);
 }
 
-pub async fn other_keys_survive_a_revocation(stores: KeyStores) {
+pub async fn other_keys_remain_valid_after_a_revocation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let key = scene.add_child(&ada, &parent, "key").await;
@@ -148,7 +148,7 @@ pub async fn other_keys_survive_a_revocation(stores: KeyStores) {
     }
 }
 
-pub async fn descendants_survive_unless_asked_for(stores: KeyStores) {
+pub async fn descendants_remain_valid_unless_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -157,7 +157,7 @@ pub async fn descendants_survive_unless_asked_for(stores: KeyStores) {
     assert_eq!(scene.stored(&child).await, child);
 }
 
-pub async fn every_generation_survives_unless_asked_for(stores: KeyStores) {
+pub async fn every_generation_remains_valid_unless_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let line = scene.add_line(&ada, 5).await;
     let mut survivors = line.as_slice();
@@ -178,7 +178,7 @@ pub async fn every_generation_survives_unless_asked_for(stores: KeyStores) {
     }
 }
 
-pub async fn a_long_line_of_descendants_is_revoked_to_its_end(stores: KeyStores) {
+pub async fn long_chain_of_descendants_is_revoked_completely(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let revoked = scene.revoke(&ada, &line[0], DescendantKeys::Revoke).await;
@@ -192,7 +192,7 @@ pub async fn a_long_line_of_descendants_is_revoked_to_its_end(stores: KeyStores)
     }
 }
 
-pub async fn all_generations_are_revoked_if_asked_for(stores: KeyStores) {
+pub async fn all_generations_are_revoked_when_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut key_tree = vec![root.clone()];
@@ -226,7 +226,7 @@ pub async fn all_generations_are_revoked_if_asked_for(stores: KeyStores) {
     }
 }
 
-pub async fn descendants_below_revoked_keys_are_revoked_too(stores: KeyStores) {
+pub async fn descendants_below_revoked_keys_are_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -243,7 +243,7 @@ pub async fn descendants_below_revoked_keys_are_revoked_too(stores: KeyStores) {
     }
 }
 
-pub async fn descendants_of_a_key_revoked_before_can_still_be_revoked(stores: KeyStores) {
+pub async fn descendants_of_an_already_revoked_key_can_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -291,7 +291,7 @@ pub async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
     }
 }
 
-pub async fn a_revocation_whose_event_cannot_be_written_does_not_happen(stores: KeyStores) {
+pub async fn revocation_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -313,7 +313,7 @@ pub async fn a_revocation_whose_event_cannot_be_written_does_not_happen(stores: 
     }
 }
 
-pub async fn a_revocation_happens_in_full_even_if_the_caller_stops_waiting(stores: KeyStores) {
+pub async fn revocation_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -329,7 +329,7 @@ pub async fn a_revocation_happens_in_full_even_if_the_caller_stops_waiting(store
     }
 }
 
-pub async fn once_revoked_a_key_opens_nothing_and_has_no_more_children(stores: KeyStores) {
+pub async fn revoked_key_is_refused_and_has_no_more_children(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new_root = scene.new_key(&ada, "root");
     let root = scene.store(&ada, &new_root).await;

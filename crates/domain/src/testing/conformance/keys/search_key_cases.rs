@@ -9,7 +9,7 @@ use crate::membership::Member;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
 
-pub async fn a_search_finds_names_in_any_case_and_script(stores: KeyStores) {
+pub async fn key_search_ignores_case_in_every_script(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in [
         "Deploy Bot",
@@ -38,7 +38,7 @@ pub async fn a_search_finds_names_in_any_case_and_script(stores: KeyStores) {
     }
 }
 
-pub async fn wildcards_and_quotes_in_a_search_are_literal(stores: KeyStores) {
+pub async fn wildcards_and_quotes_in_key_search_are_literal(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in [
         "100% sure",
@@ -71,7 +71,7 @@ pub async fn wildcards_and_quotes_in_a_search_are_literal(stores: KeyStores) {
     }
 }
 
-pub async fn a_search_for_what_no_text_may_hold_finds_nothing(stores: KeyStores) {
+pub async fn key_search_for_forbidden_characters_finds_nothing(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.add_key(&ada, "plain").await;
     for term in ["\0", "pla\0in", "plain\0", "\u{202e}plain", "\u{1b}"] {
@@ -79,7 +79,7 @@ pub async fn a_search_for_what_no_text_may_hold_finds_nothing(stores: KeyStores)
     }
 }
 
-pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: KeyStores) {
+pub async fn key_search_matches_descriptions_and_last_four_characters(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut described = scene.new_key(&ada, "described");
     described.key.description = KeyDescription::parse("for the nightly\nreport").expect("a description");
@@ -96,7 +96,7 @@ pub async fn a_search_reads_descriptions_and_the_last_four_characters(stores: Ke
     );
 }
 
-pub async fn a_search_without_a_term_finds_all(stores: KeyStores) {
+pub async fn key_search_without_term_finds_all(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two"] {
         scene.add_key(&ada, name).await;
@@ -105,7 +105,7 @@ pub async fn a_search_without_a_term_finds_all(stores: KeyStores) {
     assert_eq!(search(&scene, &ada, "  ").await, ["two", "one"]);
 }
 
-pub async fn a_search_follows_edits(stores: KeyStores) {
+pub async fn key_search_reflects_edits(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let event = scene.act(&ada).event(Action::EditApiKey, Subject::ApiKey(key.id));
@@ -130,7 +130,7 @@ pub async fn a_search_follows_edits(stores: KeyStores) {
     }
 }
 
-pub async fn a_search_stays_within_the_consumer_and_the_status(stores: KeyStores) {
+pub async fn key_search_is_limited_to_consumer_and_status(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.add_key(&bob, "deploy bob").await;
@@ -141,7 +141,7 @@ pub async fn a_search_stays_within_the_consumer_and_the_status(stores: KeyStores
     assert_eq!(search(&scene, &ada, "deploy").await, ["deploy new"]);
 }
 
-pub async fn a_search_goes_on_over_pages(stores: KeyStores) {
+pub async fn key_search_continues_over_pages(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for number in 0..3 {
         for name in ["even", "odd"] {

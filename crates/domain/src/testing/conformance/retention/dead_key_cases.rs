@@ -14,7 +14,7 @@ use crate::api_key::ApiKey;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{KeyFilter, StatusFilter};
 
-pub async fn keys_go_once_they_are_dead_for_long_enough(stores: Stores) {
+pub async fn keys_are_removed_after_their_retention(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let valid = scene.add_key(&ada, "valid").await;
@@ -36,7 +36,7 @@ pub async fn keys_go_once_they_are_dead_for_long_enough(stores: Stores) {
     assert_eq!(scene.remove_dead_keys(ALL).await, 0);
 }
 
-pub async fn keys_of_a_membership_that_ended_go_with_time(stores: Stores) {
+pub async fn keys_of_an_ended_membership_are_removed_after_retention(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let never_revoked = scene.add_key(&bob, "never revoked").await;
@@ -60,7 +60,7 @@ pub async fn keys_of_a_membership_that_ended_go_with_time(stores: Stores) {
     assert_eq!(scene.stored(&of_newcomer).await, of_newcomer);
 }
 
-pub async fn what_is_removed_at_once_has_a_limit(stores: Stores) {
+pub async fn removal_batch_size_is_limited(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
@@ -83,7 +83,7 @@ pub async fn what_is_removed_at_once_has_a_limit(stores: Stores) {
     assert_eq!(scene.remove_dead_keys(3).await, 0);
 }
 
-pub async fn a_removed_key_is_nowhere_and_its_events_stay(stores: Stores) {
+pub async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let new = scene.new_key(&ada, "gone");
     let key = scene.store(&ada, &new).await;
@@ -136,7 +136,7 @@ pub async fn a_removed_key_is_nowhere_and_its_events_stay(stores: Stores) {
     );
 }
 
-pub async fn keys_that_are_removed_many_times_at_once_are_counted_once(stores: Stores) {
+pub async fn concurrent_removals_count_each_key_once(stores: Stores) {
     const DEAD: u32 = 40;
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let mut keys = Vec::new();
@@ -164,7 +164,7 @@ pub async fn keys_that_are_removed_many_times_at_once_are_counted_once(stores: S
     assert_eq!(removed, DEAD);
 }
 
-pub async fn dead_keys_are_removed_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn dead_key_removal_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let line = scene.add_line(&ada, 3).await;
     scene.kill(&ada, &line[1]).await;

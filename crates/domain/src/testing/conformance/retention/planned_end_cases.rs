@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
 
-pub async fn a_key_stays_until_long_enough_after_its_planned_end(stores: Stores) {
+pub async fn key_is_kept_for_its_retention_after_the_planned_end(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "planned").await;
     let end = scene.now() + TimeDelta::days(1);
@@ -19,7 +19,7 @@ pub async fn a_key_stays_until_long_enough_after_its_planned_end(stores: Stores)
     assert!(!scene.is_stored(&key).await);
 }
 
-pub async fn keys_stay_until_long_enough_after_the_planned_end_of_their_membership(stores: Stores) {
+pub async fn keys_are_kept_for_retention_after_their_memberships_planned_end(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [key, planned] = [

@@ -16,7 +16,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys};
 
-pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: Stores) {
+pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bystander = scene.add_key(&ada, "bystander").await;
     let line = scene.add_line(&ada, 4).await;
@@ -55,9 +55,7 @@ pub async fn what_came_from_a_removed_key_stays_in_the_family_above_it(stores: S
     assert!(scene.stored(&bystander).await.is_valid(scene.now()));
 }
 
-pub async fn a_family_of_which_the_first_key_was_removed_stays_one_below_each_of_its_children(
-    stores: Stores,
-) {
+pub async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let line = scene.add_line(&ada, 3).await;
     let sibling = scene.add_child(&ada, &line[0], "sibling").await;
@@ -76,7 +74,7 @@ pub async fn a_family_of_which_the_first_key_was_removed_stays_one_below_each_of
     assert!(scene.stored(&sibling).await.is_valid(scene.now()));
 }
 
-pub async fn nobody_is_adopted_by_a_key_that_went_before(stores: Stores) {
+pub async fn removed_key_becomes_no_parent(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let line = scene.add_line(&ada, 4).await;
     for key in &line[..3] {
@@ -87,7 +85,7 @@ pub async fn nobody_is_adopted_by_a_key_that_went_before(stores: Stores) {
     assert_eq!(scene.stored(&line[3]).await, line[3]);
 }
 
-pub async fn a_line_of_keys_keeps_its_ends_together_however_its_middle_is_removed(stores: Stores) {
+pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     // The order in which the keys between the ends are revoked, and how many are removed at once.
     for (order, at_once) in [
@@ -125,7 +123,7 @@ pub async fn a_line_of_keys_keeps_its_ends_together_however_its_middle_is_remove
     }
 }
 
-pub async fn what_came_from_a_removed_key_is_revoked_with_any_other_selected_key(stores: Stores) {
+pub async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let line = scene.add_line(&ada, 5).await;
     let other = scene.add_line(&ada, 5).await;
@@ -150,7 +148,7 @@ pub async fn what_came_from_a_removed_key_is_revoked_with_any_other_selected_key
     }
 }
 
-pub async fn a_line_counts_what_is_valid_above_a_removed_key(stores: Stores) {
+pub async fn tree_depth_counts_valid_keys_above_a_removed_key(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let longest = ApiKey::MAX_TREE_DEPTH as usize;
     let other = scene.add_line(&ada, longest / 2).await;
@@ -166,7 +164,7 @@ pub async fn a_line_counts_what_is_valid_above_a_removed_key(stores: Stores) {
     assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
 }
 
-pub async fn a_family_keeps_together_while_many_remove_its_dead_at_once(stores: Stores) {
+pub async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let (last, middle) = (&line[line.len() - 1], &line[1..line.len() - 1]);
@@ -190,7 +188,7 @@ pub async fn a_family_keeps_together_while_many_remove_its_dead_at_once(stores: 
     assert_eq!(scene.stored(last).await.retained_parent_id, Some(line[0].id));
 }
 
-pub async fn a_removed_key_still_tells_its_children_who_made_them(stores: Stores) {
+pub async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let line = scene.add_line(&ada, 3).await;
     scene.kill(&ada, &line[1]).await;
@@ -205,7 +203,7 @@ pub async fn a_removed_key_still_tells_its_children_who_made_them(stores: Stores
     assert_eq!(scene.stored(&line[0]).await, line[0], "nothing else changes");
 }
 
-pub async fn keys_that_are_replaced_for_ever_are_few_and_one_family(stores: Stores) {
+pub async fn continuously_replaced_keys_stay_few_and_in_one_key_tree(stores: Stores) {
     const KEPT_DAYS: i64 = 15;
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;

@@ -10,7 +10,7 @@ use crate::membership::Member;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{ChangeOwnPasswordError, NewSession, PasswordChange};
 
-pub async fn a_changed_password_ends_the_users_other_sessions(stores: Stores) {
+pub async fn password_change_ends_the_users_other_sessions(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let here = start_session(&scene, &ada.user).await;
@@ -32,7 +32,7 @@ pub async fn a_changed_password_ends_the_users_other_sessions(stores: Stores) {
     assert_eq!(events, [scene.as_shown(event).await]);
 }
 
-pub async fn a_password_that_was_replaced_meanwhile_is_not_changed(stores: Stores) {
+pub async fn concurrently_replaced_password_is_not_changed(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let before = scene.events(None).await;
@@ -48,7 +48,7 @@ pub async fn a_password_that_was_replaced_meanwhile_is_not_changed(stores: Store
     assert_eq!(scene.events(None).await, before);
 }
 
-pub async fn a_password_change_whose_event_cannot_be_written_does_not_happen(stores: Stores) {
+pub async fn password_change_fails_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;
@@ -63,7 +63,7 @@ pub async fn a_password_change_whose_event_cannot_be_written_does_not_happen(sto
     assert!(session_exists(&scene, &elsewhere.digest).await);
 }
 
-pub async fn a_password_change_happens_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn password_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;

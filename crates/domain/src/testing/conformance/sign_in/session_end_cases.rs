@@ -10,7 +10,7 @@ use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::Session;
 
-pub async fn an_ended_session_is_gone(stores: Stores) {
+pub async fn ended_session_is_removed(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
@@ -36,7 +36,7 @@ pub async fn an_ended_session_is_gone(stores: Stores) {
     assert_eq!(find(&scene, &new.digest).await, None, "seeing it revives nothing");
 }
 
-pub async fn a_session_ends_once(stores: Stores) {
+pub async fn session_ends_once(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let end = async |new: &NewSession| {
         let event = sign_out(&scene, new);
@@ -62,7 +62,7 @@ pub async fn a_session_ends_once(stores: Stores) {
     assert_eq!(endings(&scene, &replaced).await.len(), 1, "by the sign-in alone");
 }
 
-pub async fn nobody_ends_somebody_elses_session(stores: Stores) {
+pub async fn ending_another_users_session_is_refused(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let hers = start_session(&scene, &ada.user).await;
@@ -78,7 +78,7 @@ pub async fn nobody_ends_somebody_elses_session(stores: Stores) {
     assert_eq!(scene.events(None).await, before);
 }
 
-pub async fn it_is_no_event_that_an_expired_session_ends(stores: Stores) {
+pub async fn ending_an_expired_session_writes_no_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
     scene.later(Session::IDLE_TIMEOUT);
@@ -91,7 +91,7 @@ pub async fn it_is_no_event_that_an_expired_session_ends(stores: Stores) {
     assert_eq!(endings(&scene, &expired).await, []);
 }
 
-pub async fn all_other_sessions_of_a_user_end_at_once_each_with_its_event(stores: Stores) {
+pub async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
     scene.later(Session::IDLE_TIMEOUT);
@@ -129,7 +129,7 @@ pub async fn all_other_sessions_of_a_user_end_at_once_each_with_its_event(stores
     assert_eq!(ended_by_others(&scene).await, told);
 }
 
-pub async fn a_session_that_has_ended_ends_no_others(stores: Stores) {
+pub async fn ended_session_ends_no_other_sessions(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
@@ -150,7 +150,7 @@ pub async fn a_session_that_has_ended_ends_no_others(stores: Stores) {
     assert_eq!(ended_by_others(&scene).await, []);
 }
 
-pub async fn other_sessions_whose_end_cannot_be_written_go_on(stores: Stores) {
+pub async fn other_sessions_continue_when_end_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let keep = start_session(&scene, &ada.user).await;
     let other = start_session(&scene, &ada.user).await;
@@ -165,7 +165,7 @@ pub async fn other_sessions_whose_end_cannot_be_written_go_on(stores: Stores) {
     assert!(find(&scene, &other.digest).await.is_some());
 }
 
-pub async fn of_sessions_that_end_each_other_at_once_one_stays(stores: Stores) {
+pub async fn sessions_ending_each_other_concurrently_leave_one(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let mut all = Vec::new();
     for _ in 0..16 {
@@ -191,7 +191,7 @@ pub async fn of_sessions_that_end_each_other_at_once_one_stays(stores: Stores) {
     assert_eq!(ended_by_others(&scene).await.len(), ended);
 }
 
-pub async fn sessions_that_end_by_themselves_while_all_others_end_do_so_once(stores: Stores) {
+pub async fn sessions_signing_out_during_sign_out_everywhere_end_once(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let keep = start_session(&scene, &ada.user).await;
     for _ in 0..8 {
@@ -227,7 +227,7 @@ pub async fn sessions_that_end_by_themselves_while_all_others_end_do_so_once(sto
     }
 }
 
-pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores) {
+pub async fn concurrent_ends_of_one_session_write_one_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let attempts = (0..32).map(|_| {
@@ -248,7 +248,7 @@ pub async fn many_concurrent_ends_of_one_session_write_one_event(stores: Stores)
     assert_eq!(endings(&scene, &new).await.len(), 1);
 }
 
-pub async fn a_session_ends_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn session_end_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
@@ -261,7 +261,7 @@ pub async fn a_session_ends_in_full_even_if_the_caller_stops_waiting(stores: Sto
     assert_eq!(endings(&scene, &new).await.len(), 1);
 }
 
-pub async fn a_session_whose_end_cannot_be_written_goes_on(stores: Stores) {
+pub async fn session_continues_when_end_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = scene.unwritable(sign_out(&scene, &new)).await;

@@ -62,7 +62,7 @@ async fn nothing_can_be_counted() -> (Running, Member) {
 }
 
 #[tokio::test]
-async fn owner_removes_member_whose_keys_cannot_be_counted() {
+async fn owner_removes_member_although_keys_cannot_be_counted() {
     let (running, grace) = nothing_can_be_counted().await;
     let path = format!("{MEMBERS}/{}/remove", grace.membership.id);
     let browser = running.signed_in("ada").await;
@@ -87,7 +87,7 @@ async fn owner_removes_member_whose_keys_cannot_be_counted() {
 }
 
 #[tokio::test]
-async fn member_leaves_while_own_keys_cannot_be_counted() {
+async fn member_leaves_although_own_keys_cannot_be_counted() {
     let (running, _) = nothing_can_be_counted().await;
     let browser = running.signed_in("grace").await;
     let page = browser.get(LEAVE).await;
@@ -113,7 +113,7 @@ async fn keys_can_only_be_revoked(change: impl FnOnce(&mut Console, &TestInstall
 }
 
 #[tokio::test]
-async fn owner_revokes_keys_while_what_stops_cannot_be_counted() {
+async fn owner_revokes_keys_although_the_preview_fails() {
     let id: ApiKeyId = TestInstallation::new().builder.ids.next();
     let running = keys_can_only_be_revoked(|console, installation, _| {
         let mut keys = MockOrganizationKeyStore::new();
@@ -176,7 +176,7 @@ async fn owner_revokes_keys_while_what_stops_cannot_be_counted() {
 }
 
 #[tokio::test]
-async fn holder_revokes_key_while_those_made_from_it_cannot_be_counted() {
+async fn holder_revokes_key_although_descendants_cannot_be_counted() {
     let mut path = String::new();
     let running = keys_can_only_be_revoked(|console, installation, key| {
         let id = key.id;

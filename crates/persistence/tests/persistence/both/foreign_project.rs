@@ -6,9 +6,9 @@ use keyward_domain::ports::ReachableProjects;
 use crate::both::scene::{Scene, add_project, member};
 use crate::database::{Database, now};
 
-on_both!(a_project_of_another_organization_is_not_reached_even_if_a_row_says_so);
+on_both!(foreign_project_is_unreachable_despite_a_membership_row);
 
-async fn a_project_of_another_organization_is_not_reached_even_if_a_row_says_so(database: Database) {
+async fn foreign_project_is_unreachable_despite_a_membership_row(database: Database) {
     let scene = Scene::new(database).await;
     let owner = member(&scene.database, "ada", &scene.elsewhere).await;
     let authority = owner.as_authority(owner.membership.joined_at).expect("an owner");

@@ -3,27 +3,27 @@
 use crate::broken_store::{Column, Fault, assert_caught};
 
 #[tokio::test]
-async fn a_column_of_a_key_that_is_misread_is_caught() {
-    let key = "a_key_reads_back_as_it_was_added";
+async fn misread_key_column_is_detected() {
+    let key = "key_reads_back_as_added";
     for (column, by) in [
         (Column::KeyDescription, key),
         (Column::KeyOrigin, key),
         (
             Column::KeyRetainedParent,
-            "a_removed_key_still_tells_its_children_who_made_them",
+            "removed_key_remains_recorded_as_creator_of_its_children",
         ),
         (Column::KeyCreatedAt, key),
-        (Column::KeyCanManageKeys, "a_key_keeps_whether_it_may_manage_keys"),
+        (Column::KeyCanManageKeys, "key_keeps_its_right_to_manage_keys"),
     ] {
         assert_caught(Fault::Misreads(column), &[by]).await;
     }
 }
 
 #[tokio::test]
-async fn a_column_of_a_revocation_or_a_last_use_that_is_misread_is_caught() {
+async fn misread_revocation_or_last_use_column_is_detected() {
     let (revocation, used) = (
-        "a_revocation_keeps_its_moment_actor_and_reason",
-        "a_last_use_reads_back_as_it_was_recorded",
+        "revocation_stores_time_actor_and_reason",
+        "last_use_reads_back_as_recorded",
     );
     for (column, by) in [
         (Column::KeyRevokedAt, revocation),
@@ -31,7 +31,7 @@ async fn a_column_of_a_revocation_or_a_last_use_that_is_misread_is_caught() {
         (Column::KeyRevocationReason, revocation),
         (
             Column::KeyRevocationNote,
-            "revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each",
+            "revoked_keys_store_all_details_with_one_event_each",
         ),
         (Column::KeyLastUsedAt, used),
         (Column::KeyLastUsedFrom, used),
@@ -41,22 +41,22 @@ async fn a_column_of_a_revocation_or_a_last_use_that_is_misread_is_caught() {
 }
 
 #[tokio::test]
-async fn a_column_of_a_credential_that_is_misread_is_caught() {
-    let credential = "a_credential_holds_every_fact_about_the_caller";
+async fn misread_credential_column_is_detected() {
+    let credential = "credential_holds_all_facts_about_the_caller";
     for (column, by) in [
         (Column::CredentialKeyCreatedAt, credential),
         (
             Column::CredentialCanManageKeys,
-            "a_credential_tells_whether_its_key_may_manage_keys",
+            "credential_includes_the_right_to_manage_keys",
         ),
         (Column::CredentialOrganizationName, credential),
         (
             Column::CredentialRevokedAt,
-            "a_credential_tells_when_its_key_was_revoked",
+            "credential_includes_the_revocation_time_of_its_key",
         ),
         (
             Column::CredentialMembershipEndedAt,
-            "credentials_tell_at_once_when_their_membership_has_ended",
+            "credentials_immediately_reflect_the_end_of_their_membership",
         ),
     ] {
         assert_caught(Fault::Misreads(column), &[by]).await;
@@ -65,34 +65,34 @@ async fn a_column_of_a_credential_that_is_misread_is_caught() {
 
 /// Names are what people find keys by, what edits change, and so what tells one version of a key from another.
 #[tokio::test]
-async fn a_name_or_a_hint_of_a_key_that_is_misread_is_caught() {
+async fn misread_key_name_or_hint_is_detected() {
     let found = [
-        "a_search_reads_descriptions_and_the_last_four_characters",
-        "held_keys_are_found_by_name_last_four_and_holder",
-        "a_key_reads_back_as_it_was_added",
+        "key_search_matches_descriptions_and_last_four_characters",
+        "held_keys_match_by_name_last_four_characters_and_holder",
+        "key_reads_back_as_added",
     ];
     assert_caught(Fault::Misreads(Column::KeyHint), &found).await;
     let named = [
-        "a_search_finds_names_in_any_case_and_script",
-        "wildcards_and_quotes_in_a_search_are_literal",
-        "a_search_without_a_term_finds_all",
-        "a_search_follows_edits",
-        "a_search_stays_within_the_consumer_and_the_status",
-        "a_search_goes_on_over_pages",
-        "an_edit_changes_only_what_it_names",
-        "an_edit_happens_in_full_even_if_the_caller_stops_waiting",
-        "concurrent_edits_keep_each_others_fields",
-        "of_two_edits_of_one_version_the_second_is_refused",
-        "an_edit_may_name_several_versions_or_none",
-        "of_many_concurrent_edits_of_one_version_one_happens",
-        "a_revocation_of_another_version_revokes_nothing",
+        "key_search_ignores_case_in_every_script",
+        "wildcards_and_quotes_in_key_search_are_literal",
+        "key_search_without_term_finds_all",
+        "key_search_reflects_edits",
+        "key_search_is_limited_to_consumer_and_status",
+        "key_search_continues_over_pages",
+        "edit_changes_only_the_given_fields",
+        "edit_completes_after_caller_cancellation",
+        "concurrent_edits_preserve_each_others_fields",
+        "second_edit_of_the_same_version_is_refused",
+        "edit_precondition_names_several_versions_or_none",
+        "concurrent_edits_of_one_version_apply_once",
+        "revocation_of_another_version_revokes_nothing",
     ];
     assert_caught(Fault::Misreads(Column::KeyName), &[&found[..], &named].concat()).await;
 }
 
 #[tokio::test]
-async fn a_column_of_an_event_that_is_misread_is_caught() {
-    let by = ["every_kind_of_event_reads_back_as_it_was_recorded"];
+async fn misread_event_column_is_detected() {
+    let by = ["every_kind_of_event_reads_back_as_recorded"];
     for column in [
         Column::EventAt,
         Column::EventActor,
@@ -106,39 +106,39 @@ async fn a_column_of_an_event_that_is_misread_is_caught() {
 }
 
 #[tokio::test]
-async fn a_column_of_a_member_that_is_misread_is_caught() {
+async fn misread_member_column_is_detected() {
     let (member, setup) = (
-        "a_live_member_is_found_whole",
-        "the_link_sets_up_organization_owner_and_membership",
+        "active_member_is_found_completely",
+        "setup_link_creates_organization_owner_and_membership",
     );
     for (column, by) in [
         (
             Column::OrganizationName,
-            &[member, setup, "organizations_come_by_name"][..],
+            &[member, setup, "organizations_are_listed_by_name"][..],
         ),
         (Column::OrganizationCreatedAt, &[member, setup]),
         (
             Column::OrganizationNewKeys,
-            &["a_choice_for_new_keys_holds_for_keys_from_then_on"],
+            &["default_key_right_applies_to_keys_created_later"],
         ),
         (Column::UserDisplayName, &[member]),
         (Column::UserCreatedAt, &[member, setup]),
         (Column::MembershipJoinedAt, &[member, setup]),
         (
             Column::MembershipEndedAt,
-            &["keys_of_former_members_are_told_from_those_that_work"],
+            &["keys_of_former_members_are_marked_as_not_working"],
         ),
         (
             Column::MembershipRole,
             &[
                 member,
                 setup,
-                "a_changed_role_reads_back_and_is_told",
-                "the_last_owner_stays_owner",
-                "of_two_owners_who_remove_each_other_at_once_one_is_removed",
-                "of_two_owners_who_demote_each_other_at_once_one_stays_owner",
-                "of_two_owners_who_leave_at_once_one_stays",
-                "of_many_owners_who_leave_or_step_down_at_once_one_stays_owner",
+                "changed_role_reads_back_with_its_event",
+                "last_owner_cannot_be_demoted",
+                "concurrent_mutual_removal_of_two_owners_removes_one",
+                "concurrent_mutual_demotion_of_two_owners_keeps_one_owner",
+                "concurrent_leaving_of_two_owners_keeps_one",
+                "concurrent_leaving_and_demotion_of_many_owners_keeps_one",
             ],
         ),
     ] {
@@ -147,11 +147,8 @@ async fn a_column_of_a_member_that_is_misread_is_caught() {
 }
 
 #[tokio::test]
-async fn a_column_of_an_invitation_or_a_session_that_is_misread_is_caught() {
-    let (invitation, session) = (
-        "an_invitation_reads_back_as_it_was_added",
-        "a_session_reads_back_as_it_was_started",
-    );
+async fn misread_invitation_or_session_column_is_detected() {
+    let (invitation, session) = ("invitation_reads_back_as_added", "session_reads_back_as_started");
     for (column, by) in [
         (Column::InvitationInvitee, invitation),
         (Column::InvitationRole, invitation),
@@ -168,21 +165,21 @@ async fn a_column_of_an_invitation_or_a_session_that_is_misread_is_caught() {
 }
 
 #[tokio::test]
-async fn a_column_of_a_project_that_is_misread_is_caught() {
-    let project = "a_project_reads_back_as_it_was_added";
+async fn misread_project_column_is_detected() {
+    let project = "project_reads_back_as_added";
     for (column, by) in [
         (Column::ProjectCreatedAt, project),
         (
             Column::ProjectArchivedAt,
-            "an_archived_project_keeps_its_moment_until_it_is_restored",
+            "archived_project_keeps_its_archival_time_until_restored",
         ),
     ] {
         assert_caught(Fault::Misreads(column), &[by]).await;
     }
     let named = [
         project,
-        "a_renamed_project_is_found_by_its_new_name",
-        "a_search_finds_projects_by_their_names_literally",
+        "renamed_project_is_found_by_its_new_name",
+        "project_search_matches_names_literally",
     ];
     assert_caught(Fault::Misreads(Column::ProjectName), &named).await;
 }

@@ -60,17 +60,17 @@ fn move_to(from: &Place, to: &Place) {
 }
 
 #[tokio::test]
-async fn tokens_passwords_and_sessions_move_from_the_file_to_postgresql() {
+async fn transfer_from_file_to_postgresql_keeps_tokens_passwords_and_sessions() {
     move_to(&Place::file("to-postgres"), &Place::server().await);
 }
 
 #[tokio::test]
-async fn tokens_passwords_and_sessions_move_from_postgresql_to_the_file() {
+async fn transfer_from_postgresql_to_file_keeps_tokens_passwords_and_sessions() {
     move_to(&Place::server().await, &Place::file("from-postgres"));
 }
 
 #[tokio::test]
-async fn a_running_server_does_not_keep_an_export_from_being_made() {
+async fn export_succeeds_beside_a_running_server() {
     for place in [Place::file("export-served"), Place::server().await] {
         let _server = place.serve(&[]);
         place.bootstrap();
@@ -79,7 +79,7 @@ async fn a_running_server_does_not_keep_an_export_from_being_made() {
 }
 
 #[test]
-fn nothing_is_imported_beneath_a_server() {
+fn import_is_refused_while_a_server_runs() {
     let from = Place::file("import-served-from");
     from.bootstrap();
     let to = DataDirectory::new("import-served");
@@ -96,7 +96,7 @@ fn nothing_is_imported_beneath_a_server() {
 }
 
 #[tokio::test]
-async fn a_refused_import_changes_nothing() {
+async fn refused_import_changes_nothing() {
     let from = Place::file("refused-from");
     from.bootstrap();
     let export = from.export();
@@ -129,7 +129,7 @@ async fn a_refused_import_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_database_that_is_not_set_up_has_nothing_to_export() {
+async fn export_before_setup_is_refused() {
     for place in [Place::file("nothing"), Place::server().await] {
         place.keyward(&["migrate"]).run().success();
         assert_eq!(
@@ -141,7 +141,7 @@ async fn a_database_that_is_not_set_up_has_nothing_to_export() {
 }
 
 #[test]
-fn an_export_is_neither_shown_on_a_terminal_nor_typed_into_one() {
+fn export_to_or_import_from_a_terminal_is_refused() {
     let place = Place::file("terminal");
     place.bootstrap();
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();

@@ -14,10 +14,10 @@ use crate::both::scene::Scene;
 use crate::database::{Database, now};
 
 on_both!(
-    a_line_of_thousands_of_dead_keys_is_not_gone_through,
-    any_key_of_a_line_is_reached_in_few_steps,
-    many_keys_below_many_dead_ones_are_revoked_in_one_climb,
-    a_tree_without_valid_keys_is_revoked_without_the_lock,
+    thousands_of_dead_ancestors_are_skipped,
+    any_ancestor_is_reached_in_few_steps,
+    keys_below_many_dead_keys_are_revoked_in_one_traversal,
+    key_tree_without_valid_keys_is_revoked_without_the_lock,
 );
 
 const DEAD: usize = 10_000;
@@ -69,7 +69,7 @@ async fn revive(scene: &Scene, key: ApiKeyId) {
         .await;
 }
 
-async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database) {
+async fn thousands_of_dead_ancestors_are_skipped(database: Database) {
     let scene = Scene::new(database).await;
     add_dead_line(&scene, scene.child, DEAD).await;
     revive(&scene, id(DEAD)).await;
@@ -131,7 +131,7 @@ async fn a_line_of_thousands_of_dead_keys_is_not_gone_through(database: Database
     }
 }
 
-async fn many_keys_below_many_dead_ones_are_revoked_in_one_climb(database: Database) {
+async fn keys_below_many_dead_keys_are_revoked_in_one_traversal(database: Database) {
     const ROOTS: usize = 100;
     let scene = Scene::new(database).await;
     add_dead_line(&scene, scene.child, DEAD).await;
@@ -165,7 +165,7 @@ async fn many_keys_below_many_dead_ones_are_revoked_in_one_climb(database: Datab
     }
 }
 
-async fn any_key_of_a_line_is_reached_in_few_steps(database: Database) {
+async fn any_ancestor_is_reached_in_few_steps(database: Database) {
     const LENGTH: usize = 3_000;
     let scene = Scene::new(database).await;
     add_dead_line(&scene, scene.child, LENGTH).await;
@@ -212,7 +212,7 @@ async fn any_key_of_a_line_is_reached_in_few_steps(database: Database) {
     assert!(most <= 26, "{most} steps");
 }
 
-async fn a_tree_without_valid_keys_is_revoked_without_the_lock(database: Database) {
+async fn key_tree_without_valid_keys_is_revoked_without_the_lock(database: Database) {
     let scene = Scene::new(database).await;
     let dead = scene.issue_with(scene.key).await;
     scene.revoke_all(dead).await;

@@ -15,7 +15,7 @@ async fn openapi_spec_validator_finds_nothing_in_the_document() {
 }
 
 #[tokio::test]
-async fn openapi_spec_validator_finds_two_operations_of_one_name() {
+async fn openapi_spec_validator_finds_duplicate_operation_ids() {
     let spoiled = spoiled("openapi-spec-validator", |document| {
         document["paths"]["/api/v1/user"]["get"]["operationId"] = json!("createApiKey");
     });
@@ -29,7 +29,7 @@ async fn redocly_finds_nothing_in_the_document() {
 }
 
 #[tokio::test]
-async fn redocly_finds_an_operation_that_never_fails() {
+async fn redocly_finds_an_operation_without_error_response() {
     let spoiled = spoiled("redocly", |document| {
         document["paths"]["/api/v1/user"]["get"]["responses"] = json!({"204": {"description": "Fine."}});
     });
@@ -43,7 +43,7 @@ async fn spectral_finds_nothing_in_the_document() {
 }
 
 #[tokio::test]
-async fn spectral_finds_an_example_that_breaks_its_schema() {
+async fn spectral_finds_an_example_violating_its_schema() {
     let spoiled = spoiled("spectral", |document| {
         document["components"]["schemas"]["ApiKey"]["example"]["status"] = json!("dozing");
     });

@@ -9,8 +9,8 @@ use crate::both::scene::Scene;
 use crate::database::Database;
 
 on_both!(
-    an_event_of_a_newer_version_is_listed_and_found_by_its_words,
-    an_event_of_a_newer_version_is_moved_as_it_is,
+    event_of_a_newer_version_is_listed_and_filtered,
+    event_of_a_newer_version_is_transferred_unchanged,
 );
 
 /// A newer version has rotated a set of keys, which this one has never heard of.
@@ -40,7 +40,7 @@ async fn found(scene: &Scene, filter: AuditFilter) -> Vec<AuditEvent> {
     events.expect("the log").items
 }
 
-async fn an_event_of_a_newer_version_is_listed_and_found_by_its_words(database: Database) {
+async fn event_of_a_newer_version_is_listed_and_filtered(database: Database) {
     let scene = Scene::new(database).await;
     let before = found(&scene, AuditFilter::default()).await.len();
     record_newer_event(&scene.database).await;
@@ -81,7 +81,7 @@ async fn an_event_of_a_newer_version_is_listed_and_found_by_its_words(database: 
     assert_eq!(found(&scene, nothing).await, []);
 }
 
-async fn an_event_of_a_newer_version_is_moved_as_it_is(database: Database) {
+async fn event_of_a_newer_version_is_transferred_unchanged(database: Database) {
     let scene = Scene::new(database).await;
     record_newer_event(&scene.database).await;
     let export = scene.database.export().await;

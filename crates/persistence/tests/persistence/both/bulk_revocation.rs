@@ -5,8 +5,8 @@ use crate::both::scene::Scene;
 use crate::database::Database;
 
 on_both!(
-    thousands_of_descendants_are_revoked_with_an_event_each,
-    an_owner_revokes_thousands_of_keys_with_an_event_each,
+    thousands_of_descendants_are_revoked_with_one_event_each,
+    owner_revokes_thousands_of_keys_with_one_event_each,
 );
 
 const THOUSANDS: usize = 5_000;
@@ -33,21 +33,21 @@ async fn scene_of_thousands(database: Database) -> Scene {
     scene
 }
 
-async fn assert_all_revoked_and_told_of(database: &Database) {
+async fn assert_all_revoked_with_events(database: &Database) {
     assert_eq!(database.count("api_keys WHERE revoked_at IS NULL").await, 0);
     let told = "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'api_key.revoke') AS told";
     assert_eq!(database.count(told).await, THOUSANDS);
 }
 
-async fn thousands_of_descendants_are_revoked_with_an_event_each(database: Database) {
+async fn thousands_of_descendants_are_revoked_with_one_event_each(database: Database) {
     let scene = scene_of_thousands(database).await;
     assert_eq!(scene.revoke_all(scene.key).await.len(), THOUSANDS);
-    assert_all_revoked_and_told_of(&scene.database).await;
+    assert_all_revoked_with_events(&scene.database).await;
 }
 
-async fn an_owner_revokes_thousands_of_keys_with_an_event_each(database: Database) {
+async fn owner_revokes_thousands_of_keys_with_one_event_each(database: Database) {
     let scene = scene_of_thousands(database).await;
     let revoked = scene.attempt(Change::RevokeKeysIssuedBefore).await;
     revoked.expect("revoked keys");
-    assert_all_revoked_and_told_of(&scene.database).await;
+    assert_all_revoked_with_events(&scene.database).await;
 }

@@ -33,7 +33,7 @@ async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKey
         .collect()
 }
 
-pub async fn a_line_has_no_more_valid_keys_than_it_may(stores: KeyStores) {
+pub async fn valid_keys_of_a_key_tree_have_a_maximum_depth(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let line = longest_line(&scene, &ada).await;
     let last = &line[line.len() - 1];
@@ -50,7 +50,7 @@ pub async fn a_line_has_no_more_valid_keys_than_it_may(stores: KeyStores) {
     scene.add_key(&ada, "another first one").await;
 }
 
-pub async fn a_revoked_key_makes_room_in_its_line(stores: KeyStores) {
+pub async fn revoked_key_frees_a_level_of_its_key_tree(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let line = longest_line(&scene, &ada).await;
     let last = &line[line.len() - 1];
@@ -74,7 +74,7 @@ pub async fn a_revoked_key_makes_room_in_its_line(stores: KeyStores) {
     );
 }
 
-pub async fn a_key_that_succeeds_itself_goes_on_for_ever(stores: KeyStores) {
+pub async fn key_that_replaces_itself_can_do_so_without_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.add_key(&ada, "generation 0").await;
     let bystander = scene.add_child(&ada, &first, "bystander").await;

@@ -11,7 +11,7 @@ use crate::audit::Actor;
 use crate::membership::{Member, Role};
 use crate::sign_in::ports::AcceptAsUserError;
 
-pub async fn whoever_left_or_was_removed_does_not_come_back_with_an_invitation_from_before(stores: Stores) {
+pub async fn former_member_cannot_return_with_an_earlier_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for (username, newcomer) in [("left", "lea"), ("removed", "remy")] {
         let bob = scene.join(&ada.organization, username).await;
@@ -34,7 +34,7 @@ pub async fn whoever_left_or_was_removed_does_not_come_back_with_an_invitation_f
     }
 }
 
-pub async fn an_invitation_of_the_moment_of_the_end_brings_nobody_back(stores: Stores) {
+pub async fn invitation_made_at_the_instant_of_the_end_is_refused(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let before = scene.invite(&ada, Role::Member).await;
@@ -46,9 +46,7 @@ pub async fn an_invitation_of_the_moment_of_the_end_brings_nobody_back(stores: S
     }
 }
 
-pub async fn an_invitation_of_a_clock_that_is_ahead_brings_back_nobody_whose_stay_one_behind_ended(
-    stores: Stores,
-) {
+pub async fn invitation_from_fast_clock_admits_no_member_ended_before_it(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let an_hour = TimeDelta::hours(1);
     for username in ["leaver", "removed", "removed-by-administrator"] {
@@ -78,7 +76,7 @@ pub async fn an_invitation_of_a_clock_that_is_ahead_brings_back_nobody_whose_sta
     }
 }
 
-pub async fn an_invitation_of_a_clock_that_is_ahead_holds_nobody_back_once_it_has_ended(stores: Stores) {
+pub async fn ended_invitation_from_fast_clock_does_not_block_later_ones(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_as(&other, "elsewhere", Role::Owner).await;
@@ -103,7 +101,7 @@ pub async fn an_invitation_of_a_clock_that_is_ahead_holds_nobody_back_once_it_ha
     again.expect("joined");
 }
 
-pub async fn an_invitation_from_between_two_stays_does_not_bring_back_from_the_second(stores: Stores) {
+pub async fn invitation_between_two_memberships_is_refused_after_the_second(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
@@ -121,7 +119,7 @@ pub async fn an_invitation_from_between_two_stays_does_not_bring_back_from_the_s
     assert_is_dead(&scene, &kept, &bob).await;
 }
 
-pub async fn a_later_invitation_brings_back_whoever_left(stores: Stores) {
+pub async fn later_invitation_admits_a_former_member(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut bob = scene.join(&ada.organization, "bob").await;
     for _ in 0..2 {
@@ -136,7 +134,7 @@ pub async fn a_later_invitation_brings_back_whoever_left(stores: Stores) {
     }
 }
 
-pub async fn what_ended_elsewhere_or_for_somebody_else_stops_no_invitation(stores: Stores) {
+pub async fn unrelated_membership_end_invalidates_no_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join(&other, "stranger").await;
@@ -151,7 +149,7 @@ pub async fn what_ended_elsewhere_or_for_somebody_else_stops_no_invitation(store
     joined.expect("joined");
 }
 
-pub async fn an_invitation_from_before_is_told_as_dead_even_to_a_member(stores: Stores) {
+pub async fn earlier_invitation_is_reported_closed_even_to_a_member(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let kept = scene.invite(&ada, Role::Member).await;
@@ -164,7 +162,7 @@ pub async fn an_invitation_from_before_is_told_as_dead_even_to_a_member(stores: 
     assert_is_dead(&scene, &kept, &bob).await;
 }
 
-pub async fn nobody_outlives_their_removal_by_joining_at_the_same_time(stores: Stores) {
+pub async fn concurrent_joining_does_not_undo_a_removal(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let bob = scene.join(&ada.organization, &format!("bob{round}")).await;

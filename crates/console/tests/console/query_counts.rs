@@ -90,7 +90,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn pages_of_keys_ask_about_all_keys_that_are_elsewhere_at_once() {
+async fn key_pages_query_linked_keys_once() {
     let scene = Scene::new().await;
     scene.issue_replacement("first").await;
     let few = scene.asked_about_keys().await;
@@ -103,7 +103,7 @@ async fn pages_of_keys_ask_about_all_keys_that_are_elsewhere_at_once() {
 }
 
 #[tokio::test]
-async fn pages_of_keys_ask_once_about_keys_that_are_gone() {
+async fn key_pages_query_removed_keys_once() {
     let scene = Scene::new().await;
     scene.issue_replacement("first").await;
     let few = scene.asked_about_keys().await;
@@ -127,7 +127,7 @@ async fn pages_of_keys_ask_once_about_keys_that_are_gone() {
 }
 
 #[tokio::test]
-async fn adding_members_to_a_project_asks_once_who_is_in_it() {
+async fn adding_project_members_queries_membership_once() {
     let (running, ada) = Running::with_ada().await;
     let project = project(&running, &ada, "Notes").await;
     let path = format!("{SETTINGS}/projects/{}/add-members?search=engineer", project.id);
@@ -151,7 +151,7 @@ async fn adding_members_to_a_project_asks_once_who_is_in_it() {
 }
 
 #[tokio::test]
-async fn the_account_page_asks_once_about_all_organizations() {
+async fn account_page_queries_organizations_once() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let browser = running.signed_in("ada").await;
@@ -169,7 +169,7 @@ async fn the_account_page_asks_once_about_all_organizations() {
 }
 
 #[tokio::test]
-async fn taking_an_invitation_back_reads_that_one_of_many() {
+async fn revoking_an_invitation_reads_only_that_invitation() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let invite = || {
@@ -202,7 +202,7 @@ async fn taking_an_invitation_back_reads_that_one_of_many() {
 
 /// Each page and how often it asks, of which once for who is signed in and once for where they belong.
 #[tokio::test]
-async fn pages_ask_once_for_each_thing_they_show() {
+async fn each_page_queries_each_thing_once() {
     let scene = Scene::new().await;
     scene.issue_replacement("Laptop").await;
     let holder = scene.grace.as_holder();

@@ -5,7 +5,7 @@ use super::key_scene::{KeyScene, only, with_descendants};
 use crate::api_key::ApiKey;
 use crate::id::ApiKeyId;
 
-pub async fn descendants_survive_owners_unless_selected(stores: Stores) {
+pub async fn descendants_remain_valid_after_owner_revocation_unless_selected(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let line = scene.add_line(&ada, 5).await;
     let mut survivors = line.as_slice();
@@ -24,7 +24,7 @@ pub async fn descendants_survive_owners_unless_selected(stores: Stores) {
     }
 }
 
-pub async fn a_long_line_is_revoked_to_its_end_by_an_owner(stores: Stores) {
+pub async fn owner_revokes_a_long_chain_of_descendants_completely(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let selection = with_descendants(&[&line[0]]);

@@ -59,7 +59,7 @@ async fn at_once<T: Send + 'static>(fixture: &Fixture, changes: Vec<Change<T>>) 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_64_changes_on_three_servers_exactly_the_burst_is_made() {
+async fn concurrent_changes_on_three_servers_admit_exactly_the_burst() {
     let fixture = Fixture::new().await;
     let limits = KeyLimits {
         changes: Rate::new(10, TimeDelta::minutes(1)),
@@ -88,7 +88,7 @@ async fn of_64_changes_on_three_servers_exactly_the_burst_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_64_keys_at_limit_minus_one_exactly_one_is_added() {
+async fn concurrent_keys_below_the_limit_admit_exactly_one() {
     let fixture = Fixture::new().await;
     let limits = KeyLimits {
         valid: KeyLimit(2),
@@ -114,7 +114,7 @@ async fn of_64_keys_at_limit_minus_one_exactly_one_is_added() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_revocations_of_one_key_all_succeed_and_write_one_event() {
+async fn fifty_revocations_of_one_key_succeed_with_one_event() {
     let fixture = Fixture::new().await;
     let (consumer, id) = (fixture.holder().consumer().id, fixture.key.key.id);
     let changes = (0..50)
@@ -145,7 +145,7 @@ async fn fifty_revocations_of_one_key_all_succeed_and_write_one_event() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_key_is_born_to_a_parent_that_is_being_revoked() {
+async fn no_child_is_added_to_a_key_during_its_revocation() {
     let fixture = Fixture::new().await;
     let (consumer, id) = (fixture.holder().consumer().id, fixture.key.key.id);
     let mut changes: Vec<Change<()>> = (0..40)
@@ -185,7 +185,7 @@ async fn no_key_is_born_to_a_parent_that_is_being_revoked() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_two_owners_who_remove_each_other_on_several_replicas_one_stays() {
+async fn mutual_removal_of_two_owners_on_several_replicas_keeps_one() {
     let fixture = Fixture::new().await;
     let organization = fixture.owner.organization.id;
     let bob = fixture.make.user("bob");

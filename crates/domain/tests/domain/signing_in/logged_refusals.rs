@@ -6,7 +6,7 @@ use keyward_domain::audit::{Action, Outcome, Subject};
 use super::{attempt_from, guess_until_throttled, installation_with_ada};
 
 #[tokio::test]
-async fn refusals_of_one_account_are_told_without_flooding_the_log() {
+async fn refusals_for_one_account_are_logged_at_a_limited_rate() {
     let (installation, ada) = installation_with_ada();
     for _ in 0..24 {
         for second in 0..60 {
@@ -38,7 +38,7 @@ async fn refusals_of_one_account_are_told_without_flooding_the_log() {
 }
 
 #[tokio::test]
-async fn the_first_attempt_that_is_not_checked_is_told_and_others_once_an_hour() {
+async fn first_unchecked_attempt_is_logged_then_hourly() {
     let (installation, ada) = installation_with_ada();
     for hour in 1..=3 {
         guess_until_throttled(&installation, "192.0.2.7").await;
@@ -60,7 +60,7 @@ async fn the_first_attempt_that_is_not_checked_is_told_and_others_once_an_hour()
 }
 
 #[tokio::test]
-async fn guesses_at_usernames_that_nobody_has_do_not_flood_the_log() {
+async fn guesses_at_unknown_usernames_do_not_flood_the_log() {
     let (installation, _) = installation_with_ada();
     for number in 0..2_000 {
         let (name, address) = (format!("nobody-{number}"), format!("203.0.{}.7", number % 200));

@@ -166,7 +166,7 @@ fn display_name() -> DisplayName {
 }
 
 #[tokio::test]
-async fn the_first_run_is_told_by_link_and_from_the_command_line() {
+async fn setup_by_link_or_command_line_is_logged() {
     let choices = || SetupChoices {
         organization: OrganizationName::parse("First").expect("a name"),
         username: username("carol"),
@@ -201,7 +201,7 @@ async fn the_first_run_is_told_by_link_and_from_the_command_line() {
 }
 
 #[tokio::test]
-async fn what_administrators_do_with_accounts_is_told() {
+async fn account_administration_is_logged() {
     let scene = Scene::new();
     let accounts = scene.installation.accounts();
     let name = OrganizationName::parse("Second").expect("a name");
@@ -241,7 +241,7 @@ async fn what_administrators_do_with_accounts_is_told() {
 }
 
 #[tokio::test]
-async fn invitations_are_told_from_their_making_to_their_end() {
+async fn invitations_are_logged_from_creation_to_end() {
     let scene = Scene::new();
     let (invitations, joining) = (scene.installation.invitations(), scene.installation.joining());
     let invite = async || {
@@ -304,7 +304,7 @@ async fn invitations_are_told_from_their_making_to_their_end() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_members_is_told() {
+async fn membership_changes_are_logged() {
     let scene = Scene::new();
     let members = scene.installation.members();
     let bob = Subject::Membership(scene.bob.membership.id);
@@ -335,7 +335,7 @@ async fn what_becomes_of_members_is_told() {
 }
 
 #[tokio::test]
-async fn what_becomes_of_projects_is_told() {
+async fn project_changes_are_logged() {
     let scene = Scene::new();
     let (projects, authority) = (scene.installation.projects(), scene.authority());
     let name = |text| ProjectName::parse(text).expect("a name");
@@ -377,7 +377,7 @@ async fn what_becomes_of_projects_is_told() {
 }
 
 #[tokio::test]
-async fn what_holders_do_with_their_keys_is_told_of_the_person_or_of_the_key() {
+async fn key_changes_are_logged_with_person_or_key_as_actor() {
     let scene = Scene::new();
     let keys = scene.installation.keys();
     let first = scene.installation.issue(&scene.bob.as_holder(), "first").await;
@@ -413,7 +413,7 @@ async fn what_holders_do_with_their_keys_is_told_of_the_person_or_of_the_key() {
 }
 
 #[tokio::test]
-async fn keys_that_an_owner_revokes_are_told_one_by_one() {
+async fn owner_revocations_are_logged_key_by_key() {
     let scene = Scene::new();
     let mut facts = Vec::new();
     for name in ["first", "second"] {
@@ -436,7 +436,7 @@ async fn keys_that_an_owner_revokes_are_told_one_by_one() {
 }
 
 #[tokio::test]
-async fn what_users_do_with_their_own_account_is_told() {
+async fn own_account_changes_are_logged() {
     let scene = Scene::new();
     let (here, there) = (scene.session_of("ada").await, scene.session_of("ada").await);
     let account = scene.installation.own_account();
@@ -458,7 +458,7 @@ async fn what_users_do_with_their_own_account_is_told() {
 }
 
 #[tokio::test]
-async fn signing_in_and_out_is_told_and_so_is_an_attempt_that_was_refused() {
+async fn sign_in_sign_out_and_refusals_are_logged() {
     let scene = Scene::new();
     let sign_in = scene.installation.sign_in();
     let token = sign_in.sign_in(attempt("ada", TestInstallation::PASSWORD)).await;

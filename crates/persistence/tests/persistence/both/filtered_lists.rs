@@ -17,12 +17,12 @@ use crate::both::scene::Scene;
 use crate::database::{Database, now};
 
 on_both!(
-    every_term_finds_what_the_domain_finds,
-    every_combination_finds_what_the_domain_finds,
+    every_search_term_matches_like_the_domain,
+    every_filter_combination_matches_like_the_domain,
     own_keys_are_found_by_every_term,
-    a_search_follows_edits_and_removals,
-    a_search_for_what_is_not_there_passes_most_keys_over,
-    a_members_old_keys_are_found_past_newer_ones_of_others,
+    key_search_reflects_edits_and_removals,
+    search_without_match_skips_most_keys,
+    members_old_keys_are_found_behind_others_newer_ones,
 );
 
 /// More than are looked at one after the other, twice.
@@ -288,7 +288,7 @@ async fn assert_found(scene: &Scene, filter: &OrganizationKeyFilter, keys: &[Hel
     }
 }
 
-async fn every_term_finds_what_the_domain_finds(database: Database) {
+async fn every_search_term_matches_like_the_domain(database: Database) {
     let scene = Scene::new(database).await;
     let mut numbers = Numbers(7);
     add_keys(&scene, &mut numbers).await;
@@ -300,7 +300,7 @@ async fn every_term_finds_what_the_domain_finds(database: Database) {
     }
 }
 
-async fn every_combination_finds_what_the_domain_finds(database: Database) {
+async fn every_filter_combination_matches_like_the_domain(database: Database) {
     let scene = Scene::new(database).await;
     add_keys(&scene, &mut Numbers(23)).await;
     let now = scene.make.clock.now();
@@ -372,7 +372,7 @@ async fn own_keys_are_found_by_every_term(database: Database) {
 }
 
 /// As the version before does it: it knows nothing of what finds the keys.
-async fn a_search_follows_edits_and_removals(database: Database) {
+async fn key_search_reflects_edits_and_removals(database: Database) {
     let scene = Scene::new(database).await;
     add_keys(&scene, &mut Numbers(13)).await;
     let search = async |term: &str| {
@@ -404,7 +404,7 @@ async fn a_search_follows_edits_and_removals(database: Database) {
 }
 
 /// How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
-async fn a_search_for_what_is_not_there_passes_most_keys_over(database: Database) {
+async fn search_without_match_skips_most_keys(database: Database) {
     let scene = Scene::new(database).await;
     let database = &scene.database;
     add_keys(&scene, &mut Numbers(17)).await;
@@ -447,7 +447,7 @@ async fn a_search_for_what_is_not_there_passes_most_keys_over(database: Database
 }
 
 /// How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
-async fn a_members_old_keys_are_found_past_newer_ones_of_others(database: Database) {
+async fn members_old_keys_are_found_behind_others_newer_ones(database: Database) {
     let scene = Scene::new(database).await;
     let database = &scene.database;
     add_keys(&scene, &mut Numbers(19)).await;

@@ -21,7 +21,7 @@ fn ids(keys: &[&ApiKey]) -> Vec<ApiKeyId> {
     keys.iter().map(|key| key.id).collect()
 }
 
-pub async fn revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_each(stores: Stores) {
+pub async fn revoked_keys_store_all_details_with_one_event_each(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let hers = scene.new_key(&ada, "hers");
@@ -71,7 +71,7 @@ pub async fn revoked_keys_keep_moment_actor_reason_and_note_and_have_an_event_ea
     }
 }
 
-pub async fn every_selection_revokes_its_valid_keys_and_no_others(stores: Stores) {
+pub async fn every_selection_revokes_only_its_valid_keys(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let hers = scene.add_key(&ada, "hers").await;
@@ -100,7 +100,7 @@ pub async fn every_selection_revokes_its_valid_keys_and_no_others(stores: Stores
     }
 }
 
-pub async fn many_keys_are_revoked_portion_by_portion_each_with_its_act(stores: Stores) {
+pub async fn keys_are_revoked_in_batches_each_with_its_own_act(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -149,7 +149,7 @@ pub async fn many_keys_are_revoked_portion_by_portion_each_with_its_act(stores: 
     assert_eq!(again.expect("nothing is left"), []);
 }
 
-pub async fn every_portion_asks_anew_whether_who_acts_still_may(stores: Stores) {
+pub async fn every_batch_checks_the_actors_authority_again(stores: Stores) {
     const ONE: NonZeroU32 = NonZeroU32::MIN;
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let eve = scene.join_as(&ada.organization, "eve", Role::Owner).await;
@@ -165,7 +165,7 @@ pub async fn every_portion_asks_anew_whether_who_acts_still_may(stores: Stores) 
 }
 
 /// Nobody is passed over because somebody else's revocation came between.
-pub async fn portions_that_many_revoke_at_once_leave_no_key(stores: Stores) {
+pub async fn concurrent_batches_leave_no_key_valid(stores: Stores) {
     const KEYS: usize = 24;
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
@@ -211,7 +211,7 @@ pub async fn keys_of_a_former_member_can_be_revoked(stores: Stores) {
     assert_eq!(revoked.expect("revoked"), [key.id]);
 }
 
-pub async fn another_organizations_keys_are_never_revoked(stores: Stores) {
+pub async fn other_organizations_keys_are_never_revoked(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -232,7 +232,7 @@ pub async fn another_organizations_keys_are_never_revoked(stores: Stores) {
     }
 }
 
-pub async fn keys_of_others_are_revoked_by_owners_and_administrators_only(stores: Stores) {
+pub async fn only_owners_and_administrators_revoke_other_members_keys(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&bob, "key").await;
@@ -263,7 +263,7 @@ pub async fn keys_of_others_are_revoked_by_owners_and_administrators_only(stores
     assert_eq!(revoked.expect("revoked"), [key.id]);
 }
 
-pub async fn keys_whose_events_cannot_be_written_are_not_revoked(stores: Stores) {
+pub async fn keys_are_not_revoked_when_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
     let act = scene.unwritable_act(scene.act(&ada)).await;
@@ -277,7 +277,7 @@ pub async fn keys_whose_events_cannot_be_written_are_not_revoked(stores: Stores)
     }
 }
 
-pub async fn keys_are_revoked_in_full_even_if_the_caller_stops_waiting(stores: Stores) {
+pub async fn batch_revocation_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
     let selection = KeySelection::OfConsumer(ada.membership.id);
@@ -293,7 +293,7 @@ pub async fn keys_are_revoked_in_full_even_if_the_caller_stops_waiting(stores: S
 }
 
 /// Owners and the holder revoke at once, in overlapping selections; nobody waits for another in a circle.
-pub async fn concurrent_revocations_by_owner_and_holder_end_every_key_once(stores: Stores) {
+pub async fn concurrent_revocations_by_owner_and_holder_end_each_key_once(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -336,7 +336,7 @@ pub async fn concurrent_revocations_by_owner_and_holder_end_every_key_once(store
     }
 }
 
-pub async fn no_child_outlives_the_revocation_of_its_family_by_an_owner(stores: Stores) {
+pub async fn no_child_survives_an_owners_revocation_of_its_key_tree(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;

@@ -12,7 +12,7 @@ use keyward_domain::testing::TestInstallation;
 use crate::running::{LIST, NEW, Running};
 
 #[tokio::test]
-async fn thousands_of_keys_page_through_to_the_last() {
+async fn thousands_of_own_keys_paginate_to_the_end() {
     const COUNT: usize = 1_234;
     const PER_PAGE: usize = 50;
     let mut installation = TestInstallation::new();
@@ -53,7 +53,7 @@ async fn thousands_of_keys_page_through_to_the_last() {
 }
 
 #[tokio::test]
-async fn title_and_caption_say_which_keys_the_list_shows() {
+async fn title_and_caption_describe_the_listed_keys() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let holder = ada.as_holder();
@@ -109,7 +109,7 @@ async fn title_and_caption_say_which_keys_the_list_shows() {
 }
 
 #[tokio::test]
-async fn who_searches_can_look_among_all_keys_or_end_the_search() {
+async fn key_search_can_be_widened_to_all_keys_or_cleared() {
     let (running, ada) = Running::with_ada().await;
     running.installation.issue(&ada.as_holder(), "Laptop").await;
     let browser = running.signed_in("ada").await;
@@ -121,7 +121,7 @@ async fn who_searches_can_look_among_all_keys_or_end_the_search() {
 }
 
 #[tokio::test]
-async fn a_long_description_is_whole_and_opens_without_script() {
+async fn long_description_expands_without_script() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let holder = ada.as_holder();
@@ -151,7 +151,7 @@ async fn a_long_description_is_whole_and_opens_without_script() {
 }
 
 #[tokio::test]
-async fn what_people_type_and_read_runs_in_its_own_direction() {
+async fn user_texts_are_rendered_in_their_own_direction() {
     let running = Running::new().await;
     let name = "مرصد الخليج";
     let organization = running.installation.organization(name);

@@ -6,7 +6,7 @@ use super::tour::{THEMES, Tour, WIDTHS};
 use crate::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_another_leads_to_and_nobody_looks_at_is_noticed() {
+async fn linked_page_that_no_tour_visits_is_detected() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.browser.go_to(&tour.url("/sign-in")).await;
@@ -22,7 +22,7 @@ async fn a_page_that_another_leads_to_and_nobody_looks_at_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn axe_finds_faults_of_either_theme_and_either_width() {
+async fn axe_finds_faults_in_either_theme_and_width() {
     let keyward = Keyward::start_set_up().await;
     let tour = Tour::begin(&keyward).await;
     // In the page's own style sheet, because its policy forbids any other.

@@ -27,10 +27,10 @@ use crate::both::scene::{Scene, draft};
 use crate::database::{Database, Store, now};
 
 on_both!(
-    questions_about_keys_are_answered_by_an_index,
-    questions_about_people_and_projects_are_answered_by_an_index,
-    questions_about_what_happened_are_answered_by_an_index,
-    what_is_kept_no_longer_is_found_by_an_index,
+    key_queries_use_an_index,
+    people_and_project_queries_use_an_index,
+    audit_log_queries_use_an_index,
+    retention_queries_use_an_index,
     due_ends_are_found_by_an_index,
     an_export_sorts_nothing,
 );
@@ -147,7 +147,7 @@ fn page<Id>(after: Option<Id>) -> PageRequest<Id> {
     }
 }
 
-async fn questions_about_keys_are_answered_by_an_index(database: Database) {
+async fn key_queries_use_an_index(database: Database) {
     let listening = Listening::to(database).await;
     let (scene, store) = (&listening.scene, listening.store());
     let consumer = scene.bob.membership.id;
@@ -179,7 +179,7 @@ async fn questions_about_keys_are_answered_by_an_index(database: Database) {
     listening.expect("a new key", &indexes, &indexes).await;
 }
 
-async fn questions_about_people_and_projects_are_answered_by_an_index(database: Database) {
+async fn people_and_project_queries_use_an_index(database: Database) {
     let listening = Listening::to(database).await;
     let (scene, store) = (&listening.scene, listening.store());
     let organization = scene.ada.organization.id;
@@ -268,7 +268,7 @@ async fn questions_about_people_and_projects_are_answered_by_an_index(database: 
     listening.expect("members of a project", &[index], &[index]).await;
 }
 
-async fn questions_about_what_happened_are_answered_by_an_index(database: Database) {
+async fn audit_log_queries_use_an_index(database: Database) {
     let listening = Listening::to(database).await;
     let (scene, store) = (&listening.scene, listening.store());
     let organization = Some(scene.ada.organization.id);
@@ -372,7 +372,7 @@ async fn questions_about_what_happened_are_answered_by_an_index(database: Databa
         .await;
 }
 
-async fn what_is_kept_no_longer_is_found_by_an_index(database: Database) {
+async fn retention_queries_use_an_index(database: Database) {
     const ALL: u32 = 500;
     let listening = Listening::to(database).await;
     let (scene, store) = (&listening.scene, listening.store());

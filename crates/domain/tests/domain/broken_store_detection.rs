@@ -1,0 +1,485 @@
+//! The conformance suite can fail: a store with a fault breaks the cases that are there for it, and few others.
+
+use keyward_domain::audit::Action;
+
+use crate::broken_store::{Fault, List, Secret, assert_caught, assert_fails, failed};
+
+#[tokio::test]
+async fn correct_store_passes_every_case() {
+    assert_eq!(failed(Fault::None).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn finding_another_consumers_key_is_detected() {
+    let by = [
+        "another_consumers_key_is_not_found",
+        "users_key_in_another_organization_is_not_found",
+        "key_batch_lookup_returns_each_own_key_once",
+    ];
+    assert_caught(Fault::FindsAnyConsumersKey, &by).await;
+}
+
+#[tokio::test]
+async fn revoking_another_consumers_key_is_detected() {
+    let by = ["another_consumers_key_cannot_be_revoked"];
+    assert_caught(Fault::RevokesAnyConsumersKey, &by).await;
+}
+
+#[tokio::test]
+async fn missing_event_is_detected() {
+    for (action, by) in [
+        (Action::CreateApiKey, "key_creation_writes_its_event"),
+        (Action::EditApiKey, "edit_writes_its_event"),
+        (Action::RevokeApiKey, "each_revoked_key_has_its_own_event"),
+        (Action::SignIn, "session_start_writes_its_event"),
+    ] {
+        assert_fails(Fault::ForgetsEventsOf(action), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn surplus_event_is_detected() {
+    let by = ["ineffective_edit_writes_no_event"];
+    assert_caught(Fault::TellsOfEditsThatChangeNothing, &by).await;
+}
+
+#[tokio::test]
+async fn key_limit_checked_outside_the_transaction_is_detected() {
+    let by = ["concurrent_key_creations_stop_at_the_limit"];
+    assert_caught(Fault::CountsKeysBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn wrong_order_of_checks_is_detected() {
+    let by = [
+        "repeated_form_is_reported_before_the_limit",
+        "missing_holder_is_reported_before_the_limit",
+    ];
+    assert_caught(Fault::ChecksTheLimitFirst, &by).await;
+}
+
+#[tokio::test]
+async fn edits_bypassing_the_rate_limit_are_detected() {
+    let by = [
+        "ineffective_edit_is_counted",
+        "creating_and_editing_keys_share_one_consumers_rate_limit",
+    ];
+    assert_caught(Fault::CountsNoEdits, &by).await;
+}
+
+#[tokio::test]
+async fn rate_limit_checked_outside_the_transaction_is_detected() {
+    let by = ["concurrent_changes_admit_exactly_the_burst"];
+    assert_caught(Fault::ReadsTheRateBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn lost_update_between_edits_is_detected() {
+    let by = ["concurrent_edits_preserve_each_others_fields"];
+    assert_caught(Fault::WritesBackTheWholeKey, &by).await;
+}
+
+#[tokio::test]
+async fn revoked_key_that_acts_is_detected() {
+    let by = [
+        "revoked_key_edits_no_other_key",
+        "revoked_key_revokes_no_other_key",
+        "revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed",
+        "revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed",
+    ];
+    assert_caught(Fault::LetsRevokedKeysAct, &by).await;
+}
+
+#[tokio::test]
+async fn restricted_key_that_manages_keys_is_detected() {
+    let by = [
+        "restricted_key_creates_no_keys_in_store",
+        "restricted_key_edits_only_itself",
+        "restricted_key_revokes_only_itself",
+    ];
+    assert_caught(Fault::LetsEveryKeyManageKeys, &by).await;
+}
+
+#[tokio::test]
+async fn key_acting_after_concurrent_revocation_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::ChecksWhoAddsBeforeTheTransaction,
+            "revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed",
+        ),
+        (
+            Fault::ChecksWhoEditsBeforeTheTransaction,
+            "revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed",
+        ),
+        (
+            Fault::ChecksWhoRevokesBeforeTheTransaction,
+            "revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn member_acting_after_concurrent_end_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::ChecksMembersWhoAddBeforeTheTransaction,
+            "no_key_is_accepted_after_membership_end_is_confirmed",
+        ),
+        (
+            Fault::ChecksMembersWhoEditBeforeTheTransaction,
+            "no_key_is_edited_after_membership_end_is_confirmed",
+        ),
+        (
+            Fault::ChecksWhoRevokesBeforeTheTransaction,
+            "no_key_revokes_another_after_membership_end_is_confirmed",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn owner_acting_after_concurrent_end_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::ChecksOwnersWhoRevokeBeforeTheTransaction,
+            "removed_owner_revokes_no_key_after_removal_is_confirmed",
+        ),
+        (
+            Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction,
+            "removed_owner_adds_no_project_after_removal_is_confirmed",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn revocation_missing_a_new_child_is_detected() {
+    let by = ["no_child_survives_a_concurrent_revocation_with_descendants"];
+    assert_caught(Fault::LooksForDescendantsBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn revocation_of_wrong_generations_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::KeepsGreatGrandchildren,
+            "long_chain_of_descendants_is_revoked_completely",
+        ),
+        (
+            Fault::OwnersRevokeGrandchildrenUnasked,
+            "descendants_remain_valid_after_owner_revocation_unless_selected",
+        ),
+        (
+            Fault::OwnersKeepGreatGrandchildren,
+            "owner_revokes_a_long_chain_of_descendants_completely",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+    let by = ["every_generation_remains_valid_unless_requested"];
+    assert_fails(Fault::RevokesGrandchildrenUnasked, &by).await;
+}
+
+#[tokio::test]
+async fn ignored_version_precondition_is_detected() {
+    let by = [
+        "second_edit_of_the_same_version_is_refused",
+        "edit_precondition_names_several_versions_or_none",
+        "revocation_of_another_version_revokes_nothing",
+        "repeated_revocation_succeeds_with_any_version",
+    ];
+    assert_caught(Fault::TakesEveryVersion, &by).await;
+}
+
+#[tokio::test]
+async fn version_compared_before_the_transaction_is_detected() {
+    let by = [
+        "concurrent_edits_of_one_version_apply_once",
+        "concurrent_edit_and_revocation_of_one_version_apply_once",
+        // A key that is revoked already needs none.
+        "repeated_revocation_succeeds_with_any_version",
+        "actor_and_key_state_are_reported_before_the_version",
+    ];
+    assert_caught(Fault::ComparesVersionsBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn unescaped_search_wildcard_is_detected() {
+    let by = ["wildcards_and_quotes_in_key_search_are_literal"];
+    assert_caught(Fault::TakesPercentSignsForWildcards, &by).await;
+}
+
+#[tokio::test]
+async fn member_lookup_by_username_prefix_is_detected() {
+    let by = ["active_member_is_identified_by_membership_or_full_username"];
+    assert_caught(Fault::TakesTheBeginningOfUsernames, &by).await;
+}
+
+#[tokio::test]
+async fn cached_credentials_are_detected() {
+    let by = ["credentials_immediately_reflect_the_end_of_their_membership"];
+    assert_caught(Fault::RemembersCredentials, &by).await;
+}
+
+#[tokio::test]
+async fn partial_digest_comparison_is_detected() {
+    let token = "credential_lookup_compares_every_byte_of_the_digest";
+    for (bytes, secret, by) in [
+        (4, Secret::Token, token),
+        (8, Secret::Token, token),
+        (31, Secret::Token, token),
+        (
+            31,
+            Secret::Session,
+            "session_lookup_compares_every_byte_of_the_digest",
+        ),
+        (
+            31,
+            Secret::Invitation,
+            "invitation_lookup_compares_every_byte_of_the_digest",
+        ),
+        (
+            31,
+            Secret::SetupLink,
+            "setup_link_lookup_compares_every_byte_of_the_digest",
+        ),
+    ] {
+        assert_caught(Fault::ComparesDigestsByTheirFirst(bytes, secret), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn project_lookup_ignoring_membership_is_detected() {
+    let by = [
+        "consumer_reaches_its_own_projects_newest_first",
+        "archived_project_is_unreachable_until_restored",
+        "former_member_reaches_nothing_and_returns_without_projects",
+    ];
+    assert_caught(Fault::ReachesEveryProject, &by).await;
+}
+
+#[tokio::test]
+async fn non_atomic_throttle_is_detected() {
+    let by = ["concurrent_attempts_are_limited_like_sequential_ones"];
+    assert_caught(Fault::ReadsTheThrottleBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn throttle_counting_before_refusal_is_detected() {
+    let by = ["attempt_is_counted_in_all_buckets_or_none"];
+    assert_caught(Fault::TakesFromTheBucketsBeforeAFullOne, &by).await;
+}
+
+#[tokio::test]
+async fn list_truncated_at_100_is_detected() {
+    for (list, by) in [
+        (List::Keys, "list_of_keys_continues_beyond_100"),
+        (List::Events, "log_continues_beyond_100_events"),
+        (List::Members, "list_of_members_continues_beyond_100"),
+        (List::Projects, "list_of_projects_continues_beyond_100"),
+        (
+            List::ProjectMembers,
+            "list_of_project_members_continues_beyond_100",
+        ),
+        (List::Invitations, "list_of_invitations_continues_beyond_100"),
+        (
+            List::OrganizationKeys,
+            "list_of_organization_keys_continues_beyond_100",
+        ),
+        (
+            List::ReachableProjects,
+            "list_of_reachable_projects_continues_beyond_100",
+        ),
+    ] {
+        assert_caught(Fault::CutsPagesAt100(list), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn filtered_list_truncated_at_100_is_detected() {
+    for (list, by) in [
+        (List::Keys, "list_of_keys_continues_beyond_100"),
+        (List::Events, "log_continues_beyond_100_events"),
+        (List::Members, "list_of_members_continues_beyond_100"),
+        (List::Projects, "list_of_projects_continues_beyond_100"),
+        (
+            List::OrganizationKeys,
+            "list_of_organization_keys_continues_beyond_100",
+        ),
+    ] {
+        assert_caught(Fault::CutsFilteredPagesAt100(list), &[by]).await;
+    }
+}
+
+/// Without an end of its own, a case would ask for the same page for ever.
+#[tokio::test]
+async fn pages_without_continuation_are_detected() {
+    for (list, by) in [
+        (List::Keys, "pages_of_every_size_form_the_whole_list"),
+        (List::Events, "pages_of_events_form_the_whole_log"),
+        (List::Members, "pages_of_members_form_the_whole_list"),
+        (List::Projects, "pages_of_projects_form_the_whole_list"),
+        (
+            List::ProjectMembers,
+            "pages_of_project_members_form_the_whole_list",
+        ),
+        (
+            List::Invitations,
+            "pages_of_pending_invitations_form_the_whole_list",
+        ),
+        (
+            List::OrganizationKeys,
+            "keys_of_all_members_are_listed_newest_first_over_pages",
+        ),
+        (
+            List::ReachableProjects,
+            "pages_of_reachable_projects_form_the_whole_list",
+        ),
+        (List::Feed, "continued_reading_neither_misses_nor_repeats_events"),
+        (List::Feed, "feed_misses_no_event_of_concurrent_writers"),
+    ] {
+        assert_fails(Fault::NeverLeadsOn(list), &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn audit_feed_missing_or_altering_events_is_detected() {
+    for (fault, by) in [
+        (Fault::TakesUnknownPositions, "unknown_positions_are_refused"),
+        (
+            Fault::FindsPositionsByTheirNumbers,
+            "positions_are_found_by_event_after_import",
+        ),
+        (
+            Fault::FeedsTheInstallationsLogOnly,
+            "events_of_all_logs_are_read_in_commit_order",
+        ),
+        (
+            Fault::SkipsTheEventAfterAPosition,
+            "continued_reading_neither_misses_nor_repeats_events",
+        ),
+        (
+            Fault::ForgetsWhichNumbersWereRemoved,
+            "positions_remain_valid_and_unique_after_event_removal",
+        ),
+        (
+            Fault::FeedsAheadOfLowerNumbers,
+            "feed_misses_no_event_of_concurrent_writers",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn queries_ignoring_the_given_time_are_detected() {
+    for (list, by) in [
+        (
+            List::Keys,
+            &[
+                "key_is_listed_as_valid_until_its_planned_end",
+                "descendants_are_valid_until_their_planned_end",
+            ][..],
+        ),
+        (
+            List::OrganizationKeys,
+            &[
+                "owners_see_keys_as_valid_until_their_planned_end",
+                "previews_apply_planned_ends_at_the_given_time",
+                "large_key_tree_shows_keys_first_until_their_planned_end",
+            ],
+        ),
+        (
+            List::Members,
+            &[
+                "members_are_listed_until_their_planned_end",
+                "previews_apply_planned_ends_at_the_given_time",
+            ],
+        ),
+        (
+            List::Projects,
+            &["member_stays_in_projects_until_the_planned_end"],
+        ),
+        (
+            List::ReachableProjects,
+            &["member_stays_in_projects_until_the_planned_end"],
+        ),
+    ] {
+        assert_caught(Fault::NeverSeesPlannedEndsCome(list), by).await;
+        assert_caught(Fault::TakesPlannedEndsForCome(list), by).await;
+    }
+}
+
+#[tokio::test]
+async fn credentials_ignoring_planned_ends_are_detected() {
+    let by = [
+        "key_is_accepted_until_its_planned_end",
+        "keys_are_accepted_until_their_memberships_planned_end",
+    ];
+    assert_caught(Fault::AcceptsKeysBeyondTheirPlannedEnd, &by).await;
+    assert_caught(Fault::RefusesKeysBeforeTheirPlannedEnd, &by).await;
+}
+
+#[tokio::test]
+async fn due_ends_that_are_not_recorded_are_caught() {
+    for (fault, by) in [
+        (
+            Fault::LeavesDueEndsOfRevokedKeys,
+            "revoking_an_elapsed_key_records_its_planned_end",
+        ),
+        (
+            Fault::OwnersLeaveDueEndsOfRevokedKeys,
+            "owners_record_planned_ends_of_selected_keys_that_have_come",
+        ),
+        (
+            Fault::LeavesDueEndsOfRemovedMembers,
+            "ending_an_elapsed_membership_records_its_planned_end",
+        ),
+        (
+            Fault::RecordsEndsOfKeysOnly,
+            "end_is_due_from_its_moment_until_recorded",
+        ),
+        (
+            Fault::ForgetsEventsOf(Action::ExpireApiKey),
+            "recorded_key_end_keeps_its_plan_and_has_one_event",
+        ),
+        (
+            Fault::ForgetsEventsOf(Action::ExpireMembership),
+            "the_recorded_end_of_a_membership_takes_back_open_invitations",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn invitations_that_outlive_a_recorded_end_are_caught() {
+    for (fault, by) in [
+        (
+            Fault::KeepsInvitationsAtRecordedEnds,
+            "the_recorded_end_of_a_membership_takes_back_open_invitations",
+        ),
+        (
+            Fault::KeepsInvitationsAtReturn,
+            "returning_member_has_no_invitations_from_before_planned_end",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_batch_of_ends_without_limit_is_caught() {
+    let by = ["a_batch_of_recorded_ends_has_a_limit"];
+    assert_caught(Fault::RecordsEndsWithoutLimit, &by).await;
+}
+
+#[tokio::test]
+async fn owner_with_planned_end_counted_as_permanent_is_caught() {
+    let by = ["the_last_owner_without_a_planned_end_stays_owner"];
+    assert_caught(Fault::CountsOwnersWithPlannedEnds, &by).await;
+}
