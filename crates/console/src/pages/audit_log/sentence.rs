@@ -280,7 +280,6 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::MakeMember => Some("Role changed to member"),
         Action::RemoveMember => Some("Member removed"),
         Action::LeaveOrganization => Some("Member left"),
-        Action::ExpireMembership => Some("Membership ended as planned"),
         Action::CreateInvitation => Some("Invitation created"),
         Action::RevokeInvitation => Some("Invitation revoked"),
         Action::AcceptInvitation => Some("Invitation accepted"),
@@ -294,12 +293,13 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::CreateRestrictedApiKey => Some("API key created, cannot manage keys"),
         Action::EditApiKey => Some("API key edited"),
         Action::RevokeApiKey => Some("API key revoked"),
-        Action::ExpireApiKey => Some("API key ended as planned"),
         Action::UseApiKey => Some("Inactive API key used"),
         Action::SignIn => Some("Signed in"),
         Action::ChangePassword => Some("Password changed"),
         Action::LimitAttempts => Some("Too many sign-in attempts"),
         Action::ExportAuditLog => Some("Audit log exported"),
+        // Nothing plans ends yet.
+        Action::ExpireMembership | Action::ExpireApiKey => None,
         Action::CreateSetupLink
         | Action::ResetPassword
         | Action::SignOut
