@@ -3,7 +3,6 @@
 //! An invitation is accepted once, and never after it was taken back, because both lock the organization first.
 
 mod accept;
-pub(crate) mod inviter;
 mod issue;
 mod past_memberships;
 mod read;
@@ -57,7 +56,10 @@ impl InvitationStore for Store {
         inviter: UserId,
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError> {
-        read!(self, inviter::count_open(organization, inviter, at))
+        read!(
+            self,
+            super::open_invitations::count_open(organization, inviter, at)
+        )
     }
 
     async fn count_open_by_others(
@@ -66,7 +68,10 @@ impl InvitationStore for Store {
         user: UserId,
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError> {
-        read!(self, inviter::count_open_by_others(organization, user, at))
+        read!(
+            self,
+            super::open_invitations::count_open_by_others(organization, user, at)
+        )
     }
 }
 

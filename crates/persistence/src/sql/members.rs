@@ -4,7 +4,6 @@
 
 mod change_role;
 mod end;
-pub(super) mod end_of_stay;
 mod leaving;
 pub(super) mod live;
 mod read;

@@ -7,24 +7,21 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use diesel::QueryResult;
 use diesel::dsl::exists;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::Act;
-use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
+use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use super::dialect::{
-    Connection, Pipelined, RunQueryDsl, Store, listed, lock_keys, locked, locked_by_nobody, pipeline,
-    retention, write_events,
-};
-use super::members::end_of_stay::{DueMembership, record_end_of_membership};
+use super::dialect::{Connection, RunQueryDsl, Store, listed, locked, locked_by_nobody, retention};
+use super::due_keys::{DueKey, record_ends_of_keys};
+use super::end_of_membership::{DueMembership, record_end_of_membership};
 use super::schema::{api_keys, memberships, organizations};
 use super::validity::{key_is_due, membership_is_due};
 use crate::abort::Abort;
-use crate::columns::{StoredId, StoredMoment};
+use crate::columns::StoredId;
 use crate::retention::{AdvisoryLock, to_u32};
 
 #[async_trait]
@@ -128,77 +125,4 @@ async fn record_some_of_memberships(
         record_end_of_membership(connection, &due, &act).await?;
     }
     Ok(to_u32(recorded))
-}
-
-/// A key whose planned end has come and is not recorded.
-pub(crate) struct DueKey {
-    pub(crate) id: Uuid,
-    organization: OrganizationId,
-}
-
-impl From<(StoredId, StoredId)> for DueKey {
-    fn from((id, organization): (StoredId, StoredId)) -> Self {
-        Self {
-            id: id.0,
-            organization: OrganizationId::from_uuid(organization.0),
-        }
-    }
-}
-
-/// The keys of a consumer whose planned end has come and is not recorded.
-pub(crate) async fn due_of(
-    mut connection: Pipelined<'_>,
-    consumer: MembershipId,
-    at: DateTime<Utc>,
-) -> QueryResult<Vec<DueKey>> {
-    let due: Vec<(StoredId, StoredId)> = api_keys::table
-        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-        .filter(key_is_due(at.into()))
-        .select((api_keys::id, api_keys::organization_id))
-        .load(&mut connection)
-        .await?;
-    Ok(due.into_iter().map(DueKey::from).collect())
-}
-
-/// Those of these keys.
-pub(crate) async fn still_due(
-    mut connection: Pipelined<'_>,
-    keys: &[Uuid],
-    at: DateTime<Utc>,
-) -> QueryResult<Vec<DueKey>> {
-    let due: Vec<(StoredId, StoredId)> = api_keys::table
-        .filter(listed(keys.iter().copied()))
-        .filter(key_is_due(at.into()))
-        .select((api_keys::id, api_keys::organization_id))
-        .load(&mut connection)
-        .await?;
-    Ok(due.into_iter().map(DueKey::from).collect())
-}
-
-/// Records that the planned ends of these keys have come, with an event of each. Nobody else does meanwhile: their consumers
-/// are locked.
-pub(crate) async fn record_ends_of_keys(
-    connection: Pipelined<'_>,
-    due: Vec<DueKey>,
-    act: &Act,
-) -> QueryResult<()> {
-    let keys: Vec<Uuid> = due.iter().map(|due| due.id).collect();
-    let events = due
-        .iter()
-        .map(|due| act.planned_end_of_key(due.organization, ApiKeyId::from_uuid(due.id)));
-    pipeline!(
-        connection,
-        lock_keys(connection, &keys),
-        write_ends(connection, &keys, act.at),
-        write_events(connection, events.collect()),
-    );
-    Ok(())
-}
-
-async fn write_ends(mut connection: Pipelined<'_>, keys: &[Uuid], at: DateTime<Utc>) -> QueryResult<()> {
-    diesel::update(api_keys::table.filter(listed(keys.iter().copied())))
-        .set(api_keys::end_came_at.eq(StoredMoment::from(at)))
-        .execute(&mut connection)
-        .await?;
-    Ok(())
 }

@@ -179,8 +179,8 @@ impl OpenInvitations for MemoryStore {
         {
             return Err(AcceptAsUserError::AlreadyMember);
         }
-        let earlier = state.due_memberships(membership.joined_at).filter(|membership| {
-            membership.organization_id == membership.organization_id && membership.user_id == user
+        let earlier = state.due_memberships(membership.joined_at).filter(|earlier| {
+            earlier.organization_id == membership.organization_id && earlier.user_id == user
         });
         let ends = earlier
             .map(|membership| state.due_end_of_stay(membership, &act))

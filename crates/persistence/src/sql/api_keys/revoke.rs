@@ -15,7 +15,7 @@ use super::super::dialect::{
     Connection, Pipelined, RunQueryDsl, begin, listed, lock_keys, pipeline, prepared_once, valid_from,
     write_events,
 };
-use super::super::planned_ends::{DueKey, due_of, record_ends_of_keys};
+use super::super::due_keys::{DueKey, due_of, record_ends_of_keys};
 use super::super::schema::api_keys;
 use super::super::validity::BEFORE_ALL_ENDS;
 use super::holder::{lock_holder, reach};

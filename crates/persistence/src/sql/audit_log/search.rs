@@ -12,7 +12,6 @@ mod criterion;
 use std::cmp::Reverse;
 use std::convert::Infallible;
 
-use diesel::helper_types::IntoBoxed;
 use diesel::prelude::{
     BoolExpressionMethods, ExpressionMethods, OptionalExtension, QueryDsl, SelectableHelper,
 };
@@ -21,14 +20,14 @@ use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{AuditFilter, AuditPosition, StorageError};
 
-use super::super::dialect::{Connection, Database, RunQueryDsl, cancellable};
+use super::super::dialect::{Connection, RunQueryDsl, cancellable};
 use super::super::events::EventRow;
 use super::super::schema::audit_events;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::one_more;
 use crate::stored_row::StoredRow;
-use criterion::{Criterion, Index};
+use criterion::{Criterion, Index, Query};
 
 /// How many events of an index are read for one page if the filter has several criteria.
 const SCAN_LIMIT: i64 = 5_000;
@@ -79,8 +78,6 @@ impl ScanEnd {
         })
     }
 }
-
-type Query = IntoBoxed<'static, audit_events::table, Database>;
 
 impl Search {
     /// The rows of the page and one more. If they are fewer: those down to the end of the scan, if it ended before the last event.

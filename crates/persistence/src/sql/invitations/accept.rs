@@ -11,7 +11,7 @@ use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 
 use super::super::authority::{lock_organization, may_administer};
 use super::super::dialect::{Connection, RunQueryDsl, username_is_taken, write_events};
-use super::super::members::end_of_stay::{DueMembership, record_end_of_membership};
+use super::super::end_of_membership::{DueMembership, record_end_of_membership};
 use super::super::people::{MembershipRow, NewUserRow};
 use super::super::schema::{invitations, memberships, users};
 use super::past_memberships::memberships_of;

@@ -9,7 +9,7 @@ use keyward_domain::membership::Role;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
 use super::super::events::write_event;
-use super::super::invitations::inviter::take_back_by;
+use super::super::open_invitations::take_back_by;
 use super::super::schema::memberships;
 use super::live::{has_other_permanent_owner, lock_live_member};
 use crate::abort::Abort;

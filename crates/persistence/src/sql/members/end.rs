@@ -10,9 +10,9 @@ use keyward_domain::membership::Role;
 
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::end_of_membership::{end_what_goes_with_it, record_end_of_membership};
 use super::super::events::write_event;
 use super::super::schema::{invitations, memberships};
-use super::end_of_stay::{end_what_goes_with_it, record_end_of_membership};
 use super::live::{has_other_permanent_owner, lock_due_member, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};

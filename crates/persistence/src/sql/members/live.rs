@@ -9,9 +9,9 @@ use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::Role;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked};
+use super::super::end_of_membership::DueMembership;
 use super::super::schema::memberships;
 use super::super::validity::{membership_is_due, membership_is_live};
-use super::end_of_stay::DueMembership;
 use crate::columns::StoredId;
 use crate::live_member::LiveMember;
 

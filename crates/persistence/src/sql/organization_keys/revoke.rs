@@ -15,7 +15,7 @@ use uuid::Uuid;
 use super::super::api_keys::revoke::revoke_valid;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, listed, lock_consumers, pipeline};
-use super::super::planned_ends::{record_ends_of_keys, still_due};
+use super::super::due_keys::{record_ends_of_keys, still_due};
 use super::super::schema::api_keys;
 use super::super::validity::{BEFORE_ALL_ENDS, key_is_valid};
 use super::selection::{Selected, consumers_of_keys, due_of_selection, valid_of};

@@ -1,13 +1,13 @@
 //! The criteria of a filter, and the indexes that serve them: who did something, what, and to what.
 
+use diesel::helper_types::IntoBoxed;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use diesel::sql_types::{Nullable, Text};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::AuditFilter;
 
-use super::super::super::dialect::Id;
+use super::super::super::dialect::{Database, Id};
 use super::super::super::schema::audit_events;
-use super::Query;
 use crate::columns::StoredId;
 use crate::{actor, subject};
 
@@ -23,6 +23,9 @@ diesel::define_sql_function! {
     #[sql_name = "coalesce"]
     fn either_id(first: Nullable<Id>, second: Nullable<Id>) -> Nullable<Id>;
 }
+
+/// A search of the audit log.
+pub(super) type Query = IntoBoxed<'static, audit_events::table, Database>;
 
 /// One criterion of a filter.
 #[derive(Clone, Copy)]

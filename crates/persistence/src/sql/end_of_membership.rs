@@ -5,21 +5,21 @@ use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 
-use super::super::dialect::{Connection, RunQueryDsl};
-use super::super::events::write_event;
-use super::super::invitations::inviter::take_back_by;
-use super::super::schema::{memberships, project_members};
+use super::dialect::{Connection, RunQueryDsl};
+use super::events::write_event;
+use super::open_invitations::take_back_by;
+use super::schema::{memberships, project_members};
 use crate::columns::{StoredId, StoredMoment};
 
 /// A membership whose planned end has come and is not recorded.
-pub(in super::super) struct DueMembership {
-    pub(in super::super) id: MembershipId,
-    pub(in super::super) organization: OrganizationId,
-    pub(in super::super) user: UserId,
+pub(crate) struct DueMembership {
+    pub(crate) id: MembershipId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) user: UserId,
 }
 
 /// Takes the member out of all projects, and their open invitations back. Comes under the lock of the organization.
-pub(super) async fn end_what_goes_with_it(
+pub(crate) async fn end_what_goes_with_it(
     connection: &mut Connection,
     organization: OrganizationId,
     id: MembershipId,
@@ -34,7 +34,7 @@ pub(super) async fn end_what_goes_with_it(
 
 /// Records that the planned end has come, with its event and all that goes with it. Comes under the lock of the organization,
 /// under which nobody else records it.
-pub(in super::super) async fn record_end_of_membership(
+pub(crate) async fn record_end_of_membership(
     connection: &mut Connection,
     due: &DueMembership,
     act: &Act,

@@ -9,8 +9,8 @@ use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::{Act, Actor};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 
-use super::super::dialect::{Connection, RunQueryDsl, write_events};
-use super::super::schema::invitations;
+use super::dialect::{Connection, RunQueryDsl, write_events};
+use super::schema::invitations;
 use crate::abort::Abort;
 use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
@@ -60,7 +60,7 @@ pub(crate) async fn take_back_by(
     write_events(connection, events.collect()).await
 }
 
-pub(super) async fn count_open(
+pub(crate) async fn count_open(
     connection: &mut Connection,
     organization: OrganizationId,
     inviter: UserId,
@@ -74,7 +74,7 @@ pub(super) async fn count_open(
     Ok(count.unsigned_abs())
 }
 
-pub(super) async fn count_open_by_others(
+pub(crate) async fn count_open_by_others(
     connection: &mut Connection,
     organization: OrganizationId,
     user: UserId,
