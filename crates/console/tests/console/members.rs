@@ -49,7 +49,7 @@ async fn owner_sees_members_with_role_keys_and_projects() {
     assert_eq!(page.status, 200);
     let (_, row) = page.body.split_once("<bdi>grace</bdi>").expect("a row");
     let row = row.split_once("</tr>").unwrap().0;
-    assert!(row.contains("data-label=\"Role\">member") && row.contains("data-label=\"Valid keys\">1<"));
+    assert!(row.contains("data-label=\"Role\">Member") && row.contains("data-label=\"Valid keys\">1<"));
     assert!(page.text().contains("2 members") && page.text().contains("(you)"));
     assert!(browser.get(LIST).await.shows(&format!("href=\"{MEMBERS}\"")));
     let member = running.signed_in("grace").await;

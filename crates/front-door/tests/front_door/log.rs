@@ -140,7 +140,7 @@ async fn aborted_response_is_logged_with_its_request() {
         .send("GET /unending HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await;
     client.closed().await;
-    let line = log.line_with("answer cut off: the application").await;
+    let line = log.line_with("response cut off: application").await;
     assert!(line.contains("WARN") && line.contains(&request_id(1)), "{line}");
 }
 
@@ -152,7 +152,7 @@ async fn response_aborted_for_a_stalled_reader_is_logged_as_such() {
     client
         .send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await;
-    let line = log.line_with("answer cut off: its client").await;
+    let line = log.line_with("response cut off: client").await;
     assert!(line.contains("WARN") && line.contains(&request_id(1)), "{line}");
 }
 

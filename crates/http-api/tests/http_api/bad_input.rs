@@ -14,7 +14,7 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn body_other_than_one_json_text_is_malformed() {
     let scene = Scene::new().await;
-    let deep = format!("{{\"name\": {}{}}}", "[".repeat(16), "]".repeat(16));
+    let deep = format!("{{\"name\": {}{}}}", "[".repeat(128), "]".repeat(128));
     let bodies: [&[u8]; 18] = [
         b"",
         b" ",

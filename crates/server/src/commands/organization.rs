@@ -87,7 +87,7 @@ mod tests {
             the_only(organizations(&["acme", "beta"]))
                 .unwrap_err()
                 .to_string(),
-            "there are several organizations: say which with --organization, one of acme, beta"
+            "there are several organizations: set --organization to one of acme, beta"
         );
         let other = Slug::parse("other").unwrap();
         assert_eq!(

@@ -305,7 +305,7 @@ async fn failing_kind_stops_no_other_and_logs_failure_and_recovery() {
         panic!("not one line for each");
     };
     assert!(removed.contains("dead keys"), "{removed}");
-    assert!(works.contains("is removed again"), "{works}");
+    assert!(works.contains("retention works again"), "{works}");
     job.finish().await;
 }
 

@@ -207,7 +207,7 @@ async fn lost_generated_password_can_be_replaced() {
     assert_eq!(ended.status.code(), Some(1));
     let errors = String::from_utf8(ended.stderr).unwrap();
     assert!(
-        errors.contains("`keyward admin reset-password` makes another"),
+        errors.contains("run `keyward admin reset-password` to generate another"),
         "{errors}"
     );
     let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];

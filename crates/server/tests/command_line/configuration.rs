@@ -97,7 +97,7 @@ fn data_directory_flag_overrides_the_database_url_variable() {
     assert_eq!(migrated.code, Some(0), "{migrated:?}");
     assert!(directory.path().join("keyward.db").exists(), "{migrated:?}");
     for ignored in ["KEYWARD_DATABASE_URL", "KEYWARD_MIGRATION_DATABASE_URL"] {
-        let warning = format!("not the one in this variable\",\"variable\":\"{ignored}\"");
+        let warning = format!("variable ignored: --data-dir is set\",\"variable\":\"{ignored}\"");
         assert!(migrated.errors.contains(&warning), "{migrated:?}");
     }
 }

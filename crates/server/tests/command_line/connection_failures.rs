@@ -29,11 +29,15 @@ fn unreachable_database_fails_with_hint() {
     let serve: &[&str] = &["serve", "--listen=127.0.0.1:0"];
     thread::scope(|scope| {
         for (command, url, reason) in [
-            (serve, NOBODY, "127.0.0.1:1: Connection refused (os error 111)"),
+            (
+                serve,
+                NOBODY,
+                "127.0.0.1:1: error connecting to server: Connection refused (os error 111)",
+            ),
             (
                 &["migrate"],
                 NOBODY,
-                "127.0.0.1:1: Connection refused (os error 111)",
+                "127.0.0.1:1: error connecting to server: Connection refused (os error 111)",
             ),
             (&["migrate"], nowhere, "no-such-host.invalid:5432: "),
             (

@@ -52,7 +52,9 @@ async fn created_organization_gets_its_own_slug_and_existing_owner() {
         let answer = create(&database, "Acme & Sons", "bob");
         assert_eq!(
             answer.errors,
-            format!("Created the organization {slug}, which bob runs and finds in the console now.\n")
+            format!(
+                "Created the organization {slug} with the owner bob, who can now open it in the console.\n"
+            )
         );
         assert_eq!(answer.success(), "");
     }

@@ -159,7 +159,7 @@ fn export_to_or_import_from_a_terminal_is_refused() {
     for (command, sentence) in [
         (
             "export",
-            "error: standard output is a terminal, which would show password hashes: redirect the export to a file that \
+            "error: standard output is a terminal, and the export contains password hashes: redirect it to a file that \
              only you can read, or pipe it into `keyward import`\n",
         ),
         (
