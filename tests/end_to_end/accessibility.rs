@@ -127,8 +127,8 @@ async fn axe_finds_nothing_from_setup_to_the_first_key() {
     tour.browser.element("#token").await;
     tour.look("fresh token").await;
     tour.browser.driver.refresh().await.expect("a reload");
-    tour.browser.element("[role=status]").await;
-    tour.look("already created").await;
+    tour.browser.element("table.own-keys").await;
+    tour.look("list after a reload").await;
     tour.browser.go_to(link.trim()).await;
     tour.look("a used setup link").await;
     tour.end().await;
