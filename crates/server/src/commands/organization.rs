@@ -92,7 +92,7 @@ mod tests {
         let other = Slug::parse("other").unwrap();
         assert_eq!(
             unknown(&other, organizations(&["acme", "beta"])).to_string(),
-            "there is no organization other: --organization can be acme, beta"
+            "there is no organization other: set --organization to one of acme, beta"
         );
     }
 
