@@ -68,7 +68,7 @@ impl ApiKey {
 /// A precondition on the version of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPrecondition {
-    /// Any version.
+    /// The change applies whatever the version, as without `If-Match` or with `*` (RFC 9110, section 13.1.1).
     AnyVersion,
     /// One of these versions; an empty list is never met.
     OneOf(Vec<KeyVersion>),

@@ -111,7 +111,7 @@ fn at_least(shortest: TimeDelta, period: TimeDelta) -> Result<TimeDelta, Invalid
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected at least {} days", shortest.num_days())]
 pub struct InvalidRetentionPeriod {
-    /// The minimum.
+    /// The shortest period that the class may have; its data would be missed earlier.
     pub shortest: TimeDelta,
 }
 

@@ -270,7 +270,7 @@ async fn too_recent_cutoff_time_revokes_nothing() {
 }
 
 #[tokio::test]
-async fn revocation_without_confirmation_or_reason_preserves_input_and_revokes_nothing() {
+async fn incomplete_revocation_form_keeps_its_input_and_revokes_nothing() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "his").await;
     let name = format!("key-{}", key.key.id);

@@ -57,7 +57,7 @@ impl State {
         due.into_iter().map(|(_, id)| id)
     }
 
-    /// Likewise memberships.
+    /// The memberships whose planned end has come by then and is not recorded.
     pub(super) fn due_memberships(&self, now: DateTime<Utc>) -> impl Iterator<Item = &Membership> {
         let due = |membership: &&Membership| membership.end.is_some_and(|end| end.is_due(now));
         let mut due: Vec<_> = self.memberships.iter().filter(due).collect();
