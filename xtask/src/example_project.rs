@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::ci::DEPENDENCY_POLICY;
 use crate::command::{cargo, run};
 use crate::failure::Outcome;
 use crate::workspace::Workspace;
@@ -13,10 +14,7 @@ pub(crate) fn check(workspace: &Workspace) -> Outcome {
     run(&mut in_project(workspace, &["fmt", "--check"]))?;
     // For every platform, as the dependency policy looks at them without the network.
     run(&mut in_project(workspace, &["fetch", "--locked"]))?;
-    run(&mut in_project(
-        workspace,
-        &["deny", "--offline", "check", "licenses", "bans", "sources"],
-    ))?;
+    run(&mut in_project(workspace, DEPENDENCY_POLICY))?;
     run(&mut in_project(
         workspace,
         &["clippy", "--locked", "--all-targets", "--", "-D", "warnings"],
