@@ -37,8 +37,8 @@ pub(crate) use storage::{DatabaseOptions, LoggingOptions, StorageOptions};
     arg_required_else_help = false,
     override_usage = "keyward [COMMAND] [OPTIONS]",
     after_help = "An option marked [env: …] can be set by that variable instead. The flag wins, and an empty variable counts \
-                  as unset. No flag takes a secret.\n\nExit status: 0 if it did what it was asked to; 1 if it could not, \
-                  with the reason and what to do on standard error; 2 if a command, an option or a value is not valid."
+                  as unset. No flag takes a secret.\n\nExit status: 0 on success; 1 on failure, with the reason and what to \
+                  do on standard error; 2 if a command, an option or a value is not valid."
 )]
 pub(crate) struct CommandLine {
     #[command(subcommand)]
@@ -60,24 +60,24 @@ pub(crate) enum Command {
     Migrate(StorageOptions),
     /// Write all data of the installation to standard output
     ///
-    /// JSON Lines for `keyward import`, from the embedded database or from PostgreSQL, as everything was at one moment. A
-    /// server may run meanwhile; stop it first to move, for what it does afterwards is not in the export. The export
-    /// holds password hashes and digests of tokens (no token, no password): keep it as safe as the database.
+    /// A consistent snapshot in JSON Lines for `keyward import`, of the embedded database or of PostgreSQL. A server may
+    /// run meanwhile; to move to another database, stop it first, because its later changes are not in the snapshot. The
+    /// export contains password hashes and digests of tokens (no token, no password): protect it like the database.
     Export(StorageOptions),
     /// Read what `keyward export` wrote from standard input, into an empty database
     ///
-    /// All of it or nothing: an export that was cut off or altered, or that another version made, is refused, and so is
-    /// a database that keeps anything, or a data directory that is served. Tokens, passwords and sign-ins go on working.
+    /// Imports everything or nothing. Refuses an export that is incomplete, altered or from another version, a database
+    /// that is not empty, and a data directory that a server uses. Tokens, passwords and sessions stay valid.
     Import(StorageOptions),
     /// Remove records past their retention period, once
     ///
-    /// `keyward serve` does this every hour, with the same options. Run it yourself for a database that nobody serves, and
-    /// for one whose server may only add audit events: then KEYWARD_MIGRATION_DATABASE_URL names the role that owns the
-    /// tables, and this acts as that role. A server may run meanwhile: what it is removing is left to it.
+    /// `keyward serve` does this every hour, with the same options. Run it for a database without a server, and for one
+    /// whose server may only add audit events: it then uses the role of KEYWARD_MIGRATION_DATABASE_URL, which owns the
+    /// tables. A server may run meanwhile.
     CleanUp(CleanUpOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
-    /// Examine tokens
+    /// Work with tokens offline
     #[command(subcommand)]
     Token(TokenCommand),
     /// Administer the installation
