@@ -59,6 +59,8 @@ struct Progress {
     revoked: u32,
     /// If they could be counted.
     left: Option<u32>,
+    /// Whether more are left than were counted.
+    has_more: bool,
 }
 
 /// What was selected, for the page's words.
@@ -118,16 +120,20 @@ pub(crate) async fn submit(
     };
     let page = page(&owner, &selected).await?;
     let left = page.ends.as_ref().map(|ends| match descendants {
-        DescendantKeys::Keep => ends.selected.keys,
-        DescendantKeys::Revoke => ends.selected.keys.saturating_add(ends.descendants.keys),
+        DescendantKeys::Keep => (ends.selected.keys, ends.selected.has_more),
+        DescendantKeys::Revoke => (
+            ends.selected.keys.saturating_add(ends.descendants.keys),
+            ends.selected.has_more || ends.descendants.has_more,
+        ),
     });
-    if left == Some(0) {
+    if left == Some((0, false)) {
         return after_revocation(&owner, &revoked);
     }
     owner.page(&RevokeKeysPage {
         progress: Some(Progress {
             revoked: revoked.count,
-            left,
+            left: left.map(|(left, _)| left),
+            has_more: left.is_some_and(|(_, has_more)| has_more),
         }),
         revoke_descendants: descendants == DescendantKeys::Revoke,
         note: field,

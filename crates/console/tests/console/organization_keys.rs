@@ -2,6 +2,7 @@
 
 mod key_trees;
 mod lists;
+mod many;
 mod revoking;
 
 use std::num::NonZeroU32;

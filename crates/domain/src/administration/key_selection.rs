@@ -33,8 +33,10 @@ pub struct RevocationPreview {
 /// A part of the keys that a revocation would revoke.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviewedKeys {
-    /// How many valid keys.
+    /// How many valid keys, at most [`PreviewedKeys::COUNTED`].
     pub keys: u32,
+    /// Whether there are more. The other fields then describe the counted keys only.
+    pub has_more: bool,
     /// How many of them give no access any more, because their holders have left.
     pub without_access: u32,
     /// Of how many consumers.
@@ -44,6 +46,8 @@ pub struct PreviewedKeys {
 }
 
 impl PreviewedKeys {
+    /// The most keys that are counted.
+    pub const COUNTED: usize = 5_000;
     /// The most keys that are shown.
     pub const SHOWN: usize = 20;
 }

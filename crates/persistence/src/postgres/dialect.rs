@@ -4,7 +4,6 @@ use std::convert::Infallible;
 
 use diesel::QueryResult;
 use diesel::dsl::{EqAny, sql};
-use diesel::expression::SqlLiteral;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
@@ -187,11 +186,6 @@ pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> Que
     let found = sql::<Bool>("to_regclass(").bind::<Text, _>(table);
     let is_there = diesel::select(found.sql(") IS NOT NULL"));
     PreparedOnce(is_there).get_result(&mut connection).await
-}
-
-/// The search text, ordered by code points, whatever the database's collation.
-pub(super) fn texts_by_code_point() -> SqlLiteral<Text> {
-    sql("api_keys.search_text COLLATE \"C\"")
 }
 
 /// Keys with one of these identifiers.

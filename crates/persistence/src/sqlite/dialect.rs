@@ -8,7 +8,6 @@ use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
-use super::schema::api_keys;
 
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::count_change::count_change;
@@ -162,11 +161,6 @@ pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {
 pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> QueryResult<bool> {
     let found = sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ").bind::<Text, _>(table);
     diesel::select(found.sql(")")).get_result(&mut connection).await
-}
-
-/// The search text, which SQLite orders by code points.
-pub(super) const fn texts_by_code_point() -> api_keys::search_text {
-    api_keys::search_text
 }
 
 /// Marks a statement whose text never changes; SQLite needs nothing for it.

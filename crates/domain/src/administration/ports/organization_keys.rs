@@ -58,6 +58,10 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// [`PreviewedKeys::SHOWN`] by [`ApiKey::search_text`], which begins with the name, and where that is the same by rising
     /// identifier.
     ///
+    /// There may be hundreds of thousands. If there are more than [`PreviewedKeys::COUNTED`], MUST report on that many only,
+    /// whichever the store reads first, and MUST NOT read all.
+    ///
+    /// [`PreviewedKeys::COUNTED`]: crate::administration::ports::PreviewedKeys::COUNTED
     /// [`PreviewedKeys::SHOWN`]: crate::administration::ports::PreviewedKeys::SHOWN
     /// [`ApiKey::search_text`]: crate::api_key::ApiKey::search_text
     async fn revocation_preview(
@@ -67,8 +71,8 @@ pub trait OrganizationKeyStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<RevocationPreview, StorageError>;
 
-    /// Revokes the first of the selected keys that are valid, by rising identifier, and returns them. Selected keys that
-    /// the organization does not have are passed over.
+    /// Revokes the first of the selected keys that are valid, the oldest first (by identifier or by creation), and returns
+    /// them. Selected keys that the organization does not have are passed over.
     ///
     /// There may be hundreds of thousands of them, too many for one transaction without blocking others. So each call
     /// revokes at most `at_most` keys, and a repeated call continues; in between, other changes proceed. Each call is

@@ -197,6 +197,9 @@ impl State {
             .keys_within(organization)
             .filter(|key| ids.contains(&key.id))
             .collect();
+        let has_more = keys.len() > PreviewedKeys::COUNTED;
+        keys.sort_by_key(|key| key.id);
+        keys.truncate(PreviewedKeys::COUNTED);
         keys.sort_by_key(|key| (key.search_text(), key.id));
         let holders: HashSet<MembershipId> = keys.iter().map(|key| key.consumer_id).collect();
         let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
@@ -206,6 +209,7 @@ impl State {
         };
         PreviewedKeys {
             keys: to_u32(keys.len()),
+            has_more,
             without_access: to_u32(keys.iter().filter(has_left).count()),
             holders: to_u32(holders.len()),
             first: keys

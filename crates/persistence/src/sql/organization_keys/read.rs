@@ -4,9 +4,7 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
-use diesel::dsl::{count_star, sql};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use diesel::sql_types::BigInt;
 use keyward_domain::administration::ports::{
     HeldKey, HolderProfile, KeySelection, PreviewedKeys, RevocationPreview,
 };
@@ -15,11 +13,11 @@ use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
 use super::super::api_keys::row::KeyRow;
-use super::super::dialect::{Connection, RunQueryDsl, cancellable, listed, texts_by_code_point};
+use super::super::dialect::{Connection, RunQueryDsl, cancellable, listed};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::membership_is_over;
-use super::selection::{Selected, valid_of, valid_with_descendants};
+use super::selection::{Selected, oldest_first, valid_with_descendants};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::at_most;
@@ -71,42 +69,38 @@ async fn preview_keys(
     selected: &Selected,
     now: DateTime<Utc>,
 ) -> Result<PreviewedKeys, Abort<Infallible>> {
-    let valid = || {
-        cancellable!(
-            api_keys::table.filter(valid_of(organization, selected, now)),
-            api_keys::id
-        )
-    };
-    let (keys, holders): (i64, i64) = valid()
-        .select((
-            count_star(),
-            sql::<BigInt>("count(DISTINCT api_keys.consumer_id)"),
-        ))
-        .get_result(connection)
-        .await?;
-    let former_members = memberships::table
-        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(membership_is_over(now.into()))
-        .select(memberships::id);
-    let without_access: i64 = valid()
-        .filter(api_keys::consumer_id.eq_any(former_members))
-        .count()
-        .get_result(connection)
-        .await?;
-    let first: Vec<StoredId> = valid()
-        .order((texts_by_code_point(), api_keys::id))
-        .limit(at_most(PreviewedKeys::SHOWN))
-        .select(api_keys::id)
+    let valid = oldest_first(organization, selected, now);
+    let mut keys: Vec<(StoredId, StoredId, String)> = cancellable!(valid, api_keys::id)
+        .select((api_keys::id, api_keys::consumer_id, api_keys::search_text))
+        .limit(at_most(PreviewedKeys::COUNTED + 1))
         .load(connection)
         .await?;
-    let first: Vec<Uuid> = first.into_iter().map(|id| id.0).collect();
+    let has_more = keys.len() > PreviewedKeys::COUNTED;
+    keys.truncate(PreviewedKeys::COUNTED);
+    let holders: HashSet<Uuid> = keys.iter().map(|(_, consumer, _)| consumer.0).collect();
+    let former_members: Vec<StoredId> = memberships::table
+        .filter(memberships::id.eq_any(holders.iter().copied().map(StoredId)))
+        .filter(membership_is_over(now.into()))
+        .select(memberships::id)
+        .load(connection)
+        .await?;
+    let former_members: HashSet<Uuid> = former_members.into_iter().map(|id| id.0).collect();
+    let without_access = keys
+        .iter()
+        .filter(|(_, consumer, _)| former_members.contains(&consumer.0))
+        .count();
+    // By code points, whatever the database's collation.
+    keys.sort_unstable_by(|(id, _, text), (other, _, other_text)| (text, id.0).cmp(&(other_text, other.0)));
+    let shown = keys.iter().take(PreviewedKeys::SHOWN);
+    let first: Vec<Uuid> = shown.map(|(id, ..)| id.0).collect();
     let mut shown = named(connection, organization, &first).await?;
     shown.sort_by_key(|key| first.iter().position(|id| *id == key.id.as_uuid()));
     let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(PreviewedKeys {
-        keys: to_u32(keys),
+        keys: to_u32(keys.len()),
+        has_more,
         without_access: to_u32(without_access),
-        holders: to_u32(holders),
+        holders: to_u32(holders.len()),
         first: shown,
     })
 }

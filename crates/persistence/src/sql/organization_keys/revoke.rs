@@ -18,7 +18,7 @@ use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, listed, l
 use super::super::due_keys::{record_ends_of_keys, still_due};
 use super::super::schema::api_keys;
 use super::super::validity::{BEFORE_ALL_ENDS, key_is_valid};
-use super::selection::{Selected, consumers_of_keys, due_of_selection, valid_of};
+use super::selection::{Selected, consumers_of_keys, due_of_selection, oldest_first};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit;
@@ -146,9 +146,7 @@ async fn first_of(
     at_most: usize,
     at: DateTime<Utc>,
 ) -> QueryResult<Vec<(Uuid, Uuid)>> {
-    let rows: Vec<(StoredId, StoredId)> = api_keys::table
-        .filter(valid_of(organization, selected, at))
-        .order(api_keys::id)
+    let rows: Vec<(StoredId, StoredId)> = oldest_first(organization, selected, at)
         .limit(limit::at_most(at_most))
         .select((api_keys::id, api_keys::consumer_id))
         .load(&mut connection)

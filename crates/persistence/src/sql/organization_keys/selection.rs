@@ -1,7 +1,7 @@
 //! The keys that an owner selects.
 
 use chrono::{DateTime, Utc};
-use diesel::dsl::Eq;
+use diesel::dsl::{Eq, IntoBoxed};
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use diesel::sql_types::Bool;
 use diesel::{BoxableExpression, QueryResult};
@@ -132,7 +132,22 @@ pub(crate) fn valid_of(
     }
 }
 
-/// Likewise those whose planned end has come and is not recorded.
+/// The same keys in the order of an index that has them, the oldest first.
+pub(super) fn oldest_first(
+    organization: OrganizationId,
+    selected: &Selected,
+    now: DateTime<Utc>,
+) -> IntoBoxed<'static, api_keys::table, Database> {
+    let valid = api_keys::table
+        .filter(valid_of(organization, selected, now))
+        .into_boxed();
+    match selected {
+        Selected::IssuedBefore(_) => valid.order((api_keys::created_at, api_keys::id)),
+        Selected::Keys(_) | Selected::OfConsumer(_) => valid.order(api_keys::id),
+    }
+}
+
+/// The keys of the organization that were selected and whose planned end has come and is not recorded.
 pub(crate) fn due_of_selection(
     organization: OrganizationId,
     selected: &Selected,
