@@ -1,9 +1,9 @@
 //! Which keys stop working when a membership ends.
 
 use chrono::{DateTime, Utc};
-use diesel::QueryResult;
 use diesel::prelude::QueryableByName;
 use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
+use diesel::{OptionalExtension, QueryResult};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::{MembershipId, OrganizationId};
 use uuid::Uuid;
@@ -21,7 +21,8 @@ struct Found {
     first: Vec<Uuid>,
 }
 
-/// The keys of one consumer are spread over the table, so one query reads both the count and the first keys.
+/// The keys of one consumer are spread over the table. So they are counted in indexes, and the table is read only for keys that
+/// were used on the last days.
 pub(super) async fn valid_keys_of_member(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -31,16 +32,35 @@ pub(super) async fn valid_keys_of_member(
     shown: i64,
 ) -> QueryResult<ValidKeys> {
     let valid = not_over("api_keys", "revoked_at", "$5");
-    let found: Found = diesel::sql_query(format!(
-        "WITH valid AS MATERIALIZED (
-             SELECT api_keys.id, api_keys.last_used_at
-             FROM api_keys JOIN memberships ON memberships.id = api_keys.consumer_id
-             WHERE api_keys.consumer_id = $1 AND memberships.organization_id = $2 AND {valid}
-         )
-         SELECT
-             (SELECT count(*) FROM valid) AS keys,
-             (SELECT count(*) FROM valid WHERE last_used_at > $3) AS recently_used,
-             ARRAY(SELECT id FROM valid ORDER BY last_used_at DESC NULLS LAST, id DESC LIMIT $4) AS first"
+    let found: Option<Found> = diesel::sql_query(format!(
+        "SELECT
+             (SELECT count(*) FROM api_keys WHERE consumer_id = $1 AND {valid}) AS keys,
+             (
+                 SELECT count(*) FROM api_keys
+                 WHERE consumer_id = $1 AND {valid}
+                     AND used_on_day > CAST(floor(extract(epoch FROM $3) / 86400) AS integer)
+             ) + (
+                 SELECT count(*) FROM api_keys
+                 WHERE consumer_id = $1 AND {valid}
+                     AND used_on_day = CAST(floor(extract(epoch FROM $3) / 86400) AS integer) AND last_used_at > $3
+             ) AS recently_used,
+             ARRAY(
+                 SELECT id FROM (
+                     (
+                         SELECT id, last_used_at FROM api_keys
+                         WHERE consumer_id = $1 AND {valid} AND used_on_day IS NOT NULL
+                         ORDER BY used_on_day DESC FETCH FIRST ($4) ROWS WITH TIES
+                     )
+                     UNION ALL
+                     (
+                         SELECT id, NULL FROM api_keys
+                         WHERE consumer_id = $1 AND {valid} AND used_on_day IS NULL
+                         ORDER BY used_on_day DESC, id DESC LIMIT $4
+                     )
+                 ) AS used
+                 ORDER BY last_used_at DESC NULLS LAST, id DESC LIMIT $4
+             ) AS first
+         FROM memberships WHERE id = $1 AND organization_id = $2"
     ))
     .bind::<SqlUuid, _>(id.as_uuid())
     .bind::<SqlUuid, _>(organization.as_uuid())
@@ -48,7 +68,11 @@ pub(super) async fn valid_keys_of_member(
     .bind::<BigInt, _>(shown)
     .bind::<Timestamptz, _>(now)
     .get_result(connection)
-    .await?;
+    .await
+    .optional()?;
+    let Some(found) = found else {
+        return Ok(ValidKeys::default());
+    };
     Ok(ValidKeys {
         keys: found.keys,
         recently_used: found.recently_used,

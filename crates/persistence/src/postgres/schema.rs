@@ -29,6 +29,7 @@ diesel::table! {
         last_used_at -> Nullable<Timestamptz>,
         last_used_from -> Nullable<Text>,
         idle_since_day -> Int4,
+        used_on_day -> Nullable<Int4>,
         revoked_at -> Nullable<Timestamptz>,
         end_came_at -> Nullable<Timestamptz>,
         revoked_by_kind -> Nullable<Text>,

@@ -20,12 +20,13 @@ pub(super) fn containing(term: &str) -> String {
 /// afterwards.
 const MAX_GRAMS: usize = 32;
 
-/// The `tsquery` over `search_grams` for the organization's texts that contain the term. It may match other texts too.
-pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
+/// The `tsquery` over `search_grams` for the organization's texts that contain the term, of keys whose identifiers begin with
+/// the digits of the span. It may match other texts too.
+pub(super) fn grams(organization: OrganizationId, span: &str, term: &str) -> String {
     let organization = organization.as_uuid().to_string();
     let prefix = organization.split_at(organization.len() - 6).1;
     let gram = |characters: &[char]| {
-        let mut quoted = format!("'{prefix}");
+        let mut quoted = format!("'{prefix}{span}");
         for character in characters {
             if matches!(character, '\'' | '\\') {
                 quoted.push(*character);
@@ -54,13 +55,13 @@ mod tests {
     fn search_term_is_queried_by_its_n_grams() {
         let organization = OrganizationId::from_uuid(Uuid::from_u128(0x12_3456));
         for (term, expected) in [
-            ("a", "'123456a':*"),
-            ("鍵ß", "'123456鍵ß':*"),
-            ("abcd", "'123456abc' & '123456bcd'"),
-            ("i'm", "'123456i''m'"),
-            ("a\\b", "'123456a\\\\b'"),
+            ("a", "'123456019aa':*"),
+            ("鍵ß", "'123456019a鍵ß':*"),
+            ("abcd", "'123456019aabc' & '123456019abcd'"),
+            ("i'm", "'123456019ai''m'"),
+            ("a\\b", "'123456019aa\\\\b'"),
         ] {
-            assert_eq!(grams(organization, term), expected);
+            assert_eq!(grams(organization, "019a", term), expected);
         }
     }
 

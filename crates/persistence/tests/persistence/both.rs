@@ -14,6 +14,7 @@ mod foreign_project;
 mod key_tree;
 mod large_key_trees;
 mod leaving;
+mod many_keys;
 mod many_sessions;
 mod names;
 mod newer_versions;

@@ -93,7 +93,7 @@ pub(crate) fn migrations(database: &str) -> Vec<PathBuf> {
 
 /// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations were.
 pub(crate) const MIGRATIONS_KEY: &str =
-    include_str!("../../migrations/postgres/2026-11-22-210000_schema/up.sql");
+    include_str!("../../migrations/postgres/2026-11-22-211000_schema/up.sql");
 
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {
@@ -341,6 +341,17 @@ impl Database {
     /// How many rows of a table have been read, by an index or one after the other. Only PostgreSQL counts them, and a
     /// connection says what it counted when it ends: so all are ended.
     pub(crate) async fn rows_read(&self, table: &str) -> usize {
+        let of_indexes =
+            format!("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}'");
+        self.reads(table, &of_indexes).await
+    }
+
+    /// The same without entries of indexes whose rows were not read.
+    pub(crate) async fn rows_fetched(&self, table: &str) -> usize {
+        self.reads(table, "idx_tup_fetch").await
+    }
+
+    async fn reads(&self, table: &str, by_indexes: &str) -> usize {
         self.texts(
             "SELECT pg_terminate_backend(pid, 30000)::text AS text FROM pg_stat_activity
              WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()",
@@ -348,9 +359,7 @@ impl Database {
         .await;
         let read = self
             .texts(&format!(
-                "SELECT (seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes
-                     WHERE relname = '{table}'))::text AS text
-                 FROM pg_stat_user_tables WHERE relname = '{table}'"
+                "SELECT (seq_tup_read + ({by_indexes}))::text AS text FROM pg_stat_user_tables WHERE relname = '{table}'"
             ))
             .await;
         read.concat().parse().expect("a count")
@@ -392,10 +401,11 @@ impl Database {
         }
     }
 
-    /// Another identifier for each row, in SQL.
+    /// Another identifier for each row, in SQL. On a server, all are of one span of time, after those of a test's own keys:
+    /// searches go from one such span to the next.
     pub(crate) const fn new_id(&self) -> &'static str {
         match &self.place {
-            Place::Server(_) => "gen_random_uuid()",
+            Place::Server(_) => "CAST('0fff' || right(CAST(gen_random_uuid() AS text), 32) AS uuid)",
             Place::Directory(_) => "randomblob(16)",
         }
     }

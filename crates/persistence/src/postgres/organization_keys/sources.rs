@@ -1,18 +1,17 @@
 //! Index queries that yield the candidate keys of a filter.
 
 use chrono::{DateTime, Utc};
-use diesel::dsl::sql;
-use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, TextExpressionMethods};
-use diesel::sql_types::{Bool, Text, Uuid as SqlUuid};
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, QueryableByName, TextExpressionMethods};
+use diesel::sql_types::{Array, BigInt, Integer, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
 use crate::columns::StoredMoment;
 use crate::limit::at_most;
-use crate::postgres::schema::{api_key_search, api_keys, memberships, users};
+use crate::postgres::schema::{api_keys, memberships, users};
 use crate::postgres::search::{containing, grams};
-use crate::postgres::validity::{key_is_valid, membership_is_over};
+use crate::postgres::validity::{membership_is_over, not_over};
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
@@ -25,7 +24,21 @@ diesel::define_sql_function! {
 
 const SECONDS_OF_A_DAY: i64 = 86_400;
 
+#[derive(QueryableByName)]
+struct Found {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+#[derive(QueryableByName)]
+struct Span {
+    #[diesel(sql_type = Text)]
+    digits: String,
+}
+
 /// The organization's keys whose own text probably contains the term.
+///
+/// The index has no order. So one span of time after the other is searched, the newest first, until enough keys are found.
 pub(crate) async fn containing_term(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -33,18 +46,67 @@ pub(crate) async fn containing_term(
     before: Uuid,
     limit: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let has_grams = sql::<Bool>("search_grams(organization_id, search_text) @@ CAST(")
-        .bind::<Text, _>(grams(organization, term))
-        .sql(" AS tsquery)");
-    api_key_search::table
-        .filter(has_grams)
-        .filter(api_key_search::organization_id.eq(organization.as_uuid()))
-        .filter(api_key_search::key_id.lt(before))
-        .select(api_key_search::key_id)
-        .order(either(api_key_search::key_id, api_key_search::key_id).desc())
-        .limit(at_most(limit))
-        .load(connection)
-        .await
+    let spans = spans_with_keys(connection, organization, before).await?;
+    let of_spans = spans.iter().map(|span| grams(organization, &span.digits, term));
+    let found: Vec<Found> = diesel::sql_query(
+        "WITH RECURSIVE searched (spans, keys, total) AS (
+             SELECT 0, CAST('{}' AS uuid[]), 0
+             UNION ALL
+             SELECT searched.spans + 1, of_span.keys, searched.total + cardinality(of_span.keys)
+             FROM searched
+             CROSS JOIN LATERAL (
+                 SELECT ARRAY(
+                     SELECT key_id FROM api_key_search
+                     WHERE search_grams(organization_id, key_id, search_text)
+                             @@ CAST((CAST($1 AS text[]))[searched.spans + 1] AS tsquery)
+                         AND organization_id = $2
+                         -- With IS TRUE, PostgreSQL does not read the index of identifiers for each span, too.
+                         AND (key_id < $3) IS TRUE
+                 ) AS keys
+                 -- Without OFFSET, the subquery would run once for each place where its result is used.
+                 OFFSET 0
+             ) AS of_span
+             WHERE searched.spans < cardinality(CAST($1 AS text[])) AND searched.total < $4
+         )
+         SELECT unnest(keys) AS id FROM searched ORDER BY id DESC LIMIT $4",
+    )
+    .bind::<Array<Text>, _>(of_spans.collect::<Vec<_>>())
+    .bind::<SqlUuid, _>(organization.as_uuid())
+    .bind::<SqlUuid, _>(before)
+    .bind::<BigInt, _>(at_most(limit))
+    .load(connection)
+    .await?;
+    Ok(found.into_iter().map(|key| key.id).collect())
+}
+
+/// The spans of time with keys of the organization from before this one, the newest first: see `search_span` in the first
+/// migration.
+async fn spans_with_keys(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    before: Uuid,
+) -> QueryResult<Vec<Span>> {
+    diesel::sql_query(
+        "WITH RECURSIVE newest (id) AS (
+             SELECT (
+                 SELECT id FROM api_keys WHERE organization_id = $1 AND id < $2
+                 ORDER BY organization_id DESC, id DESC LIMIT 1
+             )
+             UNION ALL
+             SELECT (
+                 SELECT api_keys.id FROM api_keys
+                 WHERE organization_id = $1
+                     AND api_keys.id < CAST(search_span(newest.id) || '000-0000-0000-0000-000000000000' AS uuid)
+                 ORDER BY organization_id DESC, api_keys.id DESC LIMIT 1
+             )
+             FROM newest WHERE newest.id IS NOT NULL
+         )
+         SELECT search_span(id) AS digits FROM newest WHERE id IS NOT NULL",
+    )
+    .bind::<SqlUuid, _>(organization.as_uuid())
+    .bind::<SqlUuid, _>(before)
+    .load(connection)
+    .await
 }
 
 /// All keys of users whose name contains the term.
@@ -74,8 +136,10 @@ pub(crate) async fn of_holders_with_term(
         .await
 }
 
-/// Valid keys that were neither created nor used after the day of `since`; may include others, which the filter
-/// removes.
+/// Valid keys that were not used since this moment or, if they never were, not created since.
+///
+/// The index has them by the day since when they have been idle, and those of one day by identifier. The newest of all are on
+/// the days with the newest keys. So few days are read, and little of each, however many keys are idle.
 pub(crate) async fn unused(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -84,18 +148,55 @@ pub(crate) async fn unused(
     limit: usize,
     now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
-    // Keys of that day may or may not match.
     let day = since.timestamp().div_euclid(SECONDS_OF_A_DAY);
-    api_keys::table
-        .filter(api_keys::organization_id.eq(organization.as_uuid()))
-        .filter(key_is_valid(now))
-        .filter(api_keys::idle_since_day.le(i32::try_from(day).unwrap_or(i32::MAX)))
-        .filter(api_keys::id.lt(before))
-        .select(api_keys::id)
-        .order(either(api_keys::id, api_keys::id).desc())
-        .limit(at_most(limit))
-        .load(connection)
-        .await
+    let valid = not_over("api_keys", "revoked_at", "$6");
+    let found: Vec<Found> = diesel::sql_query(format!(
+        "WITH RECURSIVE days (day) AS (
+             SELECT (
+                 SELECT idle_since_day FROM api_keys
+                 WHERE organization_id = $1 AND end_came_at IS NULL AND idle_since_day < $2
+                 ORDER BY idle_since_day DESC LIMIT 1
+             )
+             UNION ALL
+             SELECT (
+                 SELECT idle_since_day FROM api_keys
+                 WHERE organization_id = $1 AND end_came_at IS NULL AND idle_since_day < days.day
+                 ORDER BY idle_since_day DESC LIMIT 1
+             )
+             FROM days WHERE days.day IS NOT NULL
+         ),
+         newest AS MATERIALIZED (
+             SELECT days.day, of_day.id FROM days
+             CROSS JOIN LATERAL (
+                 SELECT id FROM api_keys
+                 WHERE organization_id = $1 AND {valid} AND idle_since_day = days.day AND id < $3
+                 ORDER BY id DESC LIMIT 1
+             ) AS of_day
+             ORDER BY of_day.id DESC LIMIT $4
+         )
+         SELECT id FROM (
+             SELECT of_day.id FROM newest
+             CROSS JOIN LATERAL (
+                 SELECT id FROM api_keys
+                 WHERE organization_id = $1 AND {valid} AND idle_since_day = newest.day AND id < $3
+                 ORDER BY id DESC LIMIT $4
+             ) AS of_day
+             UNION ALL
+             SELECT id FROM api_keys
+             WHERE organization_id = $1 AND {valid} AND idle_since_day = $2 AND id < $3
+                 AND coalesce(last_used_at, created_at) < $5
+         ) AS unused
+         ORDER BY id DESC LIMIT $4"
+    ))
+    .bind::<SqlUuid, _>(organization.as_uuid())
+    .bind::<Integer, _>(i32::try_from(day).unwrap_or(i32::MAX))
+    .bind::<SqlUuid, _>(before)
+    .bind::<BigInt, _>(at_most(limit))
+    .bind::<Timestamptz, _>(since)
+    .bind::<Timestamptz, _>(now)
+    .load(connection)
+    .await?;
+    Ok(found.into_iter().map(|key| key.id).collect())
 }
 
 /// Keys of former members.

@@ -78,6 +78,12 @@ impl Listing {
         if sources.is_empty() {
             return self.passing(connection, ScanScope::All).await;
         }
+        if let [source @ Source::UnusedSince(_)] = sources.as_slice() {
+            // Nearly all of its candidates pass, and the newest keys do not.
+            let before = self.page.after.map_or(Uuid::max(), |after| after.as_uuid());
+            let limit = 2 * (self.page.size.items() + 1);
+            return self.older(connection, source, before, limit, Vec::new()).await;
+        }
         let Some(last) = self.last_of_the_newest(connection).await? else {
             return self.passing(connection, ScanScope::All).await;
         };
@@ -95,7 +101,10 @@ impl Listing {
             first_of_many = first_of_many.or(Some((source, next, step.keys)));
         }
         match first_of_many {
-            Some((source, next, keys)) => self.older(connection, &source, next, keys).await,
+            Some((source, next, keys)) => {
+                let limit = FEW.saturating_mul(MORE);
+                self.older(connection, &source, next, limit, keys).await
+            }
             None => Ok(keys),
         }
     }
@@ -106,16 +115,16 @@ impl Listing {
         connection: &mut Connection,
         source: &Source,
         mut before: Uuid,
+        mut limit: usize,
         mut keys: Vec<HeldKey>,
     ) -> Result<Vec<HeldKey>, Abort<Infallible>> {
-        let mut limit = FEW;
         loop {
-            limit = limit.saturating_mul(MORE);
             let step = self.step(connection, source, before, limit, keys).await?;
             match step.next {
                 Some(next) => (before, keys) = (next, step.keys),
                 None => return Ok(step.keys),
             }
+            limit = limit.saturating_mul(MORE);
         }
     }
 

@@ -111,6 +111,9 @@ pub(crate) async fn of_holders_with_term(
 }
 
 /// Valid keys not used since this time or, if never used, not created since.
+///
+/// The index has them by the day since which they are idle, and those of one day by identifier. The newest keys of all are on
+/// the days with the newest keys. So few days are read, and little of each, however many keys are idle.
 pub(crate) async fn unused(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -119,25 +122,53 @@ pub(crate) async fn unused(
     limit: usize,
     now: StoredMoment,
 ) -> QueryResult<Vec<Uuid>> {
-    // The `+` keeps SQLite from scanning all valid keys by identifier. The inner order, which SQLite drops without a
-    // limit, brings most newer keys first, so that the sorter replaces few of its rows.
-    let valid = not_over("api_keys", "revoked_at", "?");
+    let valid = not_over("api_keys", "revoked_at", "?5");
+    let idle_day = "coalesce(last_used_at, created_at) / 86400000";
+    // A subquery in FROM cannot refer to the rows beside it, but the argument of json_each can.
     let candidates: Vec<Candidate> = diesel::sql_query(format!(
-        "SELECT id FROM (
-             SELECT id FROM api_keys
-             WHERE organization_id = ? AND {valid} AND coalesce(last_used_at, created_at) < ? AND +id < ?
-                 AND not_cancelled(id)
-             ORDER BY coalesce(last_used_at, created_at) DESC
-             LIMIT -1
+        "WITH RECURSIVE days (day) AS (
+             SELECT (
+                 SELECT {idle_day} FROM api_keys
+                 WHERE organization_id = ?1 AND end_came_at IS NULL AND {idle_day} < ?2 / 86400000
+                 ORDER BY {idle_day} DESC LIMIT 1
+             )
+             UNION ALL
+             SELECT (
+                 SELECT {idle_day} FROM api_keys
+                 WHERE organization_id = ?1 AND end_came_at IS NULL AND {idle_day} < days.day
+                 ORDER BY {idle_day} DESC LIMIT 1
+             )
+             FROM days WHERE days.day IS NOT NULL
+         ),
+         newest (day, id) AS MATERIALIZED (
+             SELECT day, (
+                 SELECT id FROM api_keys
+                 WHERE organization_id = ?1 AND {valid} AND {idle_day} = days.day AND id < ?3 AND not_cancelled(id)
+                 ORDER BY id DESC LIMIT 1
+             ) AS newest_id
+             FROM days WHERE day IS NOT NULL
+             ORDER BY newest_id DESC LIMIT ?4
          )
-         ORDER BY +id DESC
-         LIMIT ?"
+         SELECT unhex(of_day.value) AS id
+         FROM newest CROSS JOIN json_each((
+             SELECT json_group_array(hex(id)) FROM (
+                 SELECT id FROM api_keys
+                 WHERE organization_id = ?1 AND {valid} AND {idle_day} = newest.day AND id < ?3 AND not_cancelled(id)
+                 ORDER BY id DESC LIMIT ?4
+             )
+         )) AS of_day
+         WHERE newest.id IS NOT NULL
+         UNION ALL
+         SELECT id FROM api_keys
+         WHERE organization_id = ?1 AND {valid} AND {idle_day} = ?2 / 86400000 AND id < ?3
+             AND coalesce(last_used_at, created_at) < ?2 AND not_cancelled(id)
+         ORDER BY id DESC LIMIT ?4"
     ))
     .bind::<Binary, _>(StoredId(organization.as_uuid()))
-    .bind::<BigInt, _>(now)
     .bind::<BigInt, _>(since.timestamp_millis())
     .bind::<Binary, _>(StoredId(before))
     .bind::<BigInt, _>(at_most(limit))
+    .bind::<BigInt, _>(now)
     .load(connection)?;
     Ok(ids(candidates))
 }
@@ -154,7 +185,7 @@ pub(crate) async fn of_former_members(
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(membership_is_over(now))
         .select(memberships::id);
-    // Not ordered by identifier alone: see `unused`.
+    // The `+` keeps SQLite from scanning all keys by identifier.
     let found: Vec<StoredId> = cancellable!(api_keys::table, api_keys::id)
         .filter(api_keys::consumer_id.eq_any(former))
         .filter(api_keys::id.lt(StoredId(before)))

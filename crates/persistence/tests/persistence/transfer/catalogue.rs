@@ -44,7 +44,8 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
              WHERE table_schema = 'public' AND table_name = '{}'
                 -- The database makes them of the consumer and of the last use, and numbers events as they come in.
                 AND (table_name, column_name) NOT IN
-                    (('api_keys', 'organization_id'), ('api_keys', 'idle_since_day'), ('audit_events', 'position'))
+                    (('api_keys', 'organization_id'), ('api_keys', 'idle_since_day'),
+                     ('api_keys', 'used_on_day'), ('audit_events', 'position'))
              ORDER BY ordinal_position",
         )
     } else {

@@ -176,6 +176,8 @@ CREATE TABLE api_keys (
     -- The day (UTC, counted from 1970) on which the key was last used or, if it never was, created. A day and no moment,
     -- so that the index on it changes once a day for each key and not with every use that is noted. Triggers keep it.
     idle_since_day integer NOT NULL,
+    -- The day on which the key was last used, in the same way. Absent if it never was.
+    used_on_day integer,
 
     -- May lie ahead, as the end of a membership may.
     revoked_at timestamptz,
@@ -205,6 +207,9 @@ CREATE UNIQUE INDEX api_keys_creation_nonce_key ON api_keys (consumer_id, creati
     WHERE creation_nonce IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
+-- A consumer's keys that may be valid by the day of their last use. It comes before the next index: of two indexes of the
+-- same cost, PostgreSQL takes the one that was created last.
+CREATE INDEX api_keys_used_idx ON api_keys (consumer_id, used_on_day, id) INCLUDE (revoked_at) WHERE end_came_at IS NULL;
 -- A consumer's keys that may be valid, newest first; with the planned end, so that they are counted without the table.
 CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) INCLUDE (revoked_at) WHERE end_came_at IS NULL;
 -- An organization's keys, those that may be valid and those with an end, newest first (read backwards).
@@ -212,7 +217,10 @@ CREATE INDEX api_keys_organization_id_id_idx ON api_keys (organization_id, id);
 CREATE INDEX api_keys_organization_valid_idx ON api_keys (organization_id, id) WHERE end_came_at IS NULL;
 CREATE INDEX api_keys_organization_revoked_idx ON api_keys (organization_id, id) WHERE revoked_at IS NOT NULL;
 -- An organization's keys that may be valid by how long they have been idle.
-CREATE INDEX api_keys_organization_idle_idx ON api_keys (organization_id, idle_since_day, id) WHERE end_came_at IS NULL;
+CREATE INDEX api_keys_organization_idle_idx ON api_keys (organization_id, idle_since_day, id) INCLUDE (revoked_at)
+    WHERE end_came_at IS NULL;
+-- An organization's keys that may be valid, the earliest created first. (Identifiers are made by several clocks.)
+CREATE INDEX api_keys_organization_created_idx ON api_keys (organization_id, created_at, id) WHERE end_came_at IS NULL;
 -- The children of a key in its key tree: the keys that it created, and those of which it is the retained parent.
 -- Not partial, though keys that no key created are of
 -- no use here: PostgreSQL's planner passes over the statistics of a partial index.
@@ -252,17 +260,18 @@ CREATE TRIGGER api_keys_line BEFORE INSERT ON api_keys
     FOR EACH ROW WHEN (NEW.created_by_key_id IS NOT NULL AND NEW.tree_depth = 0)
     EXECUTE FUNCTION api_keys_line();
 
-CREATE FUNCTION api_keys_idle_since_day() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION api_keys_days() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    NEW.idle_since_day := floor(extract(epoch FROM coalesce(NEW.last_used_at, NEW.created_at)) / 86400);
+    NEW.used_on_day := floor(extract(epoch FROM NEW.last_used_at) / 86400);
+    NEW.idle_since_day := coalesce(NEW.used_on_day, floor(extract(epoch FROM NEW.created_at) / 86400));
     RETURN NEW;
 END;
 $$;
-CREATE TRIGGER api_keys_idle_since_day_of_new BEFORE INSERT ON api_keys
-    FOR EACH ROW EXECUTE FUNCTION api_keys_idle_since_day();
-CREATE TRIGGER api_keys_idle_since_day BEFORE UPDATE OF last_used_at ON api_keys
-    FOR EACH ROW WHEN (floor(extract(epoch FROM NEW.last_used_at) / 86400) <> OLD.idle_since_day)
-    EXECUTE FUNCTION api_keys_idle_since_day();
+CREATE TRIGGER api_keys_days_of_new BEFORE INSERT ON api_keys
+    FOR EACH ROW EXECUTE FUNCTION api_keys_days();
+CREATE TRIGGER api_keys_days BEFORE UPDATE OF last_used_at ON api_keys
+    FOR EACH ROW WHEN (floor(extract(epoch FROM NEW.last_used_at) / 86400) IS DISTINCT FROM OLD.used_on_day)
+    EXECUTE FUNCTION api_keys_days();
 
 -- What each key is searched by, in a table of its own: a revocation writes a new version of the key's row, and need not
 -- write this index, too. Triggers keep it.
@@ -275,11 +284,16 @@ CREATE TABLE api_key_search (
 -- Every three characters that follow each other in the text, and the last two and the last one: a term of three or more
 -- is in texts that have all of its threes, a shorter one in texts that have one that begins with it. Each behind six
 -- digits of the organization, so that nobody's search goes through what others have. (It makes no difference if two
--- organizations share them: the text itself is compared at the end.)
-CREATE FUNCTION search_grams(organization uuid, search_text text) RETURNS tsvector
+-- organizations share them: the text itself is compared at the end.) And behind the first 18 bits of the key's
+-- identifier, which are the same for keys of 12 days (2^30 ms), as five digits. The index has no order, so a search reads
+-- one such span of time after the other, the newest first, until it has found enough.
+CREATE FUNCTION search_span(key_id uuid) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+    SELECT left(key_id::text, 4) || translate(substr(key_id::text, 5, 1), '1235679abdef', '000444888ccc')
+$$;
+CREATE FUNCTION search_grams(organization uuid, key_id uuid, search_text text) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE COST 10000 AS $$
 DECLARE
-    prefix text := right(organization::text, 6);
+    prefix text := right(organization::text, 6) || search_span(key_id);
     grams text[] := '{}';
     second_last text := '';
     last text := '';
@@ -298,7 +312,7 @@ $$;
 
 -- Not fastupdate: its list of what is to be put into the index later is read by every search from one end to the other,
 -- and whoever adds the key at which it is full puts all of it in while others wait.
-CREATE INDEX api_key_search_grams_idx ON api_key_search USING gin (search_grams(organization_id, search_text))
+CREATE INDEX api_key_search_grams_idx ON api_key_search USING gin (search_grams(organization_id, key_id, search_text))
     WITH (fastupdate = off);
 
 CREATE FUNCTION api_keys_search() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -522,4 +536,4 @@ CREATE TABLE schema_compatibility (
         CONSTRAINT schema_compatibility_minimum_reader_check CHECK (minimum_reader ~ '^[0-9]{14}$')
 );
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261122210000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261122211000');

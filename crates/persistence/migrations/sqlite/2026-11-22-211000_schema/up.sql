@@ -220,15 +220,22 @@ CREATE UNIQUE INDEX api_keys_creation_nonce_key ON api_keys (consumer_id, creati
     WHERE creation_nonce IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
--- A consumer's keys that may be valid, newest first, and how many there are.
+-- A consumer's keys that may be valid, newest first.
 CREATE INDEX api_keys_valid_idx ON api_keys (consumer_id, id) WHERE end_came_at IS NULL;
+-- The same keys by their last use. With both columns of the end, SQLite counts valid keys without the table.
+CREATE INDEX api_keys_used_idx ON api_keys (consumer_id, last_used_at, id, revoked_at, end_came_at)
+    WHERE end_came_at IS NULL;
 -- An organization's keys, those that may be valid and those with an end, newest first (read backwards).
 CREATE INDEX api_keys_organization_id_id_idx ON api_keys (organization_id, id);
 CREATE INDEX api_keys_organization_valid_idx ON api_keys (organization_id, id) WHERE end_came_at IS NULL;
 CREATE INDEX api_keys_organization_revoked_idx ON api_keys (organization_id, id) WHERE revoked_at IS NOT NULL;
--- An organization's keys that may be valid by how long they have been idle.
-CREATE INDEX api_keys_organization_idle_idx ON api_keys (organization_id, coalesce(last_used_at, created_at), id)
+-- An organization's keys that may be valid by the day (UTC, counted from 1970) on which they were last used or, if they
+-- never were, created.
+CREATE INDEX api_keys_organization_idle_idx
+    ON api_keys (organization_id, coalesce(last_used_at, created_at) / 86400000, id, revoked_at, end_came_at)
     WHERE end_came_at IS NULL;
+-- An organization's keys that may be valid, the earliest created first. (Identifiers are made by several clocks.)
+CREATE INDEX api_keys_organization_created_idx ON api_keys (organization_id, created_at, id) WHERE end_came_at IS NULL;
 -- The children of a key in its key tree: the keys that it created, and those of which it is the retained parent.
 CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(retained_parent_key_id, created_by_key_id));
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
@@ -548,4 +555,4 @@ CREATE TABLE schema_compatibility (
         CHECK (length(minimum_reader) = 14 AND minimum_reader NOT GLOB '*[^0-9]*')
 ) STRICT;
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261122210000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261122211000');
