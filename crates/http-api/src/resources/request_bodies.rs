@@ -47,7 +47,12 @@ impl ReadFields for CreateApiKeyRequest {
 
 /// The fields to change. Absent fields stay the same.
 #[derive(Object)]
-#[oai(rename = "UpdateApiKeyRequest", skip_serializing_if_is_none, example)]
+#[oai(
+    rename = "UpdateApiKeyRequest",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
 pub(crate) struct UpdateApiKeyRequest {
     /// The new name. Same rules as at creation. `null` is refused.
     #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
