@@ -200,7 +200,7 @@ impl Copies {
             "digest".to_owned(),
             json!(hex::encode(Sha256::digest(number.to_le_bytes()))),
         );
-        row.insert("creation_nonce".to_owned(), Value::Null);
+        row.insert("idempotency_key".to_owned(), Value::Null);
         self.rows.push(row);
         id
     }

@@ -58,15 +58,28 @@ impl PlainConsole {
     /// Fills the form in and sends it; returns the page that answers.
     pub(crate) async fn create_key(&self, name: &str) -> String {
         let form_page = format!("{}/new", self.keys_page);
-        let nonce = hidden_value(&self.get(&form_page).await, "nonce").expect("a nonce in the form");
+        let idempotency_key = hidden_value(&self.get(&form_page).await, "idempotency_key")
+            .expect("an idempotency key in the form");
         let answer = self
             .post(
                 &form_page,
-                &[("nonce", nonce.as_str()), ("name", name), ("description", "")],
+                &[
+                    ("idempotency_key", idempotency_key.as_str()),
+                    ("name", name),
+                    ("description", ""),
+                ],
             )
             .await;
         assert_eq!(answer.status(), StatusCode::OK, "creating a key");
         answer.text().await.expect("a page")
+    }
+
+    /// Fills in the form of a new project; returns the address of the project's page.
+    pub(crate) async fn create_project(&self, form_page: &str, name: &str) -> String {
+        let idempotency_key = hidden_value(&self.get(form_page).await, "idempotency_key")
+            .expect("an idempotency key in the form");
+        let fields = [("idempotency_key", idempotency_key.as_str()), ("name", name)];
+        self.submit(form_page, &fields).await
     }
 
     /// Sends a form, and returns the address that the answer leads to.

@@ -113,7 +113,7 @@ async fn with_projects() -> (Keyward, Api) {
 /// Creates a project, of which its owner becomes a member.
 async fn join_new_project(owner: &PlainConsole, name: &str) {
     let form = "/organizations/engines/settings/projects/new";
-    let project = owner.submit(form, &[("name", name)]).await;
+    let project = owner.create_project(form, name).await;
     let member = hidden_value(&owner.get(&project).await, "member").expect("a button that adds the owner");
     let project = project.split('?').next().expect("an address");
     owner

@@ -33,7 +33,7 @@ async fn reaches(keyward: Keyward) {
     assert_eq!(reached(&key).await, Vec::<String>::new());
 
     let page = owner
-        .submit(&format!("{PROJECTS}/new"), &[("name", "Difference Engine")])
+        .create_project(&format!("{PROJECTS}/new"), "Difference Engine")
         .await;
     let project = page.split('?').next().expect("an address").to_owned();
     let id = project.rsplit('/').next().expect("an identifier");

@@ -81,7 +81,7 @@ async fn main() {
         setup_command: "keyward admin setup-link".to_owned(),
         own_account: installation.own_account(),
         public_url,
-        clock: Arc::new(installation.builder.sources.clone()),
+        sources: installation.builder.sources.clone(),
     };
     let ids = Arc::clone(&installation.builder.ids);
     let config = FrontDoorConfig::new(Arc::new(move || {
@@ -206,7 +206,7 @@ impl Preview {
                 request_id: Some("0198c0de-0000-7000-8000-000000000000".to_owned()),
             };
             let name = ProjectName::parse(name).expect("a name");
-            let project = projects.create(&authority, name, source.clone()).await;
+            let project = projects.create(&authority, name, None, source.clone()).await;
             let project = project.expect("a project").id;
             let added = projects
                 .add_member(&authority, project, member.membership.id, source)

@@ -7,11 +7,11 @@ use keyward_domain::administration::ports::Names;
 use keyward_domain::administration::{
     AuditTrail, Invitations, Members, OrganizationKeys, Organizations, Projects,
 };
-use keyward_domain::clock::Clock;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{Memberships, ReachableProjects};
 use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::{Joining, OwnAccount, Setup, SignIn};
+use keyward_domain::sources::Sources;
 
 /// The console and what it works with.
 #[derive(Clone)]
@@ -50,6 +50,6 @@ pub struct Console {
     pub setup_command: String,
     /// Where people reach this installation.
     pub public_url: PublicUrl,
-    /// By what pages tell what is valid.
-    pub clock: Arc<dyn Clock>,
+    /// The time at which pages judge what is valid, and the randomness of their forms' idempotency keys.
+    pub sources: Sources,
 }

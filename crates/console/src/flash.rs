@@ -90,6 +90,7 @@ messages! {
     // Projects.
     ProjectCreated = "project-created",
     /// The form was sent twice.
+    ProjectAlreadyCreated = "project-already-created",
     ProjectRenamed = "project-renamed",
     ProjectArchived = "project-archived",
     ProjectRestored = "project-restored",
@@ -141,6 +142,7 @@ impl Message {
             | Self::InvitationDeleted
             | Self::InvitationUsed
             | Self::ProjectCreated
+            | Self::ProjectAlreadyCreated
             | Self::ProjectRenamed
             | Self::ProjectArchived
             | Self::ProjectRestored

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::io;
 
 use keyward_domain::audit::RequestSource;
-use keyward_domain::keys::FormNonce;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::ports::DescendantKeys;
 use keyward_domain::sign_in::password::Password;
@@ -84,9 +84,9 @@ impl Fields {
     }
 
     /// The mark of one showing of a form.
-    pub(crate) fn nonce(&self) -> Result<FormNonce, Refusal> {
-        let nonce = FormNonce::parse(self.required("nonce")?);
-        nonce.map_err(|_| Refusal::BadForm("A hidden field of the form is invalid."))
+    pub(crate) fn idempotency_key(&self) -> Result<IdempotencyKey, Refusal> {
+        let idempotency_key = IdempotencyKey::parse(self.required("idempotency_key")?);
+        idempotency_key.map_err(|_| Refusal::BadForm("A hidden field of the form is invalid."))
     }
 
     /// What becomes of the keys that were made from those that are revoked.

@@ -42,6 +42,7 @@ mod viewer;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use keyward_domain::keys::IdempotencyKey;
 use poem::Endpoint;
 
 pub use console::Console;
@@ -51,7 +52,12 @@ pub use routes::operations;
 
 impl Console {
     fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
+        self.sources.now()
+    }
+
+    /// For one showing of a form.
+    fn new_idempotency_key(&self) -> IdempotencyKey {
+        IdempotencyKey::generate(&self.sources)
     }
 
     /// Serves every path of the console, and a page that says "not found" everywhere else.

@@ -3,8 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::audit::Actor;
-use crate::form_nonce::FormNonce;
 use crate::id::{InvitationId, MembershipId, OrganizationId};
+use crate::idempotency_key::IdempotencyKey;
 use crate::membership::{Membership, Role};
 use crate::organization::Organization;
 use crate::secret::secret_type;
@@ -116,8 +116,8 @@ pub struct NewInvitation {
     pub invitation: Invitation,
     /// Its secret's digest.
     pub digest: InvitationDigest,
-    /// The form that made it, if one did.
-    pub nonce: Option<FormNonce>,
+    /// Of the form that creates it, if one does.
+    pub idempotency_key: Option<IdempotencyKey>,
 }
 
 /// An invitation that has not ended, and where it leads.

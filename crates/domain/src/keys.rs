@@ -11,7 +11,7 @@ use crate::ports::{ApiKeys, KeyLimits};
 use crate::sources::Sources;
 
 pub use crate::api_key::KeyDraft;
-pub use crate::form_nonce::{FormNonce, InvalidNonce};
+pub use crate::idempotency_key::{IdempotencyKey, InvalidIdempotencyKey};
 pub use crate::ports::{AddKeyError, EditKeyError, RevokeKeyError};
 pub use issue::IssuedKey;
 pub use read::ReadKeyError;
@@ -34,11 +34,5 @@ impl PersonalKeys {
             sources,
             limits,
         }
-    }
-
-    /// A nonce for a form that creates a key.
-    #[must_use]
-    pub fn form_nonce(&self) -> FormNonce {
-        FormNonce::generate(&self.sources)
     }
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::id::{OrganizationId, ProjectId};
+use crate::idempotency_key::IdempotencyKey;
 use crate::text::{folded, text_type};
 
 /// A project of one organization.
@@ -35,6 +36,15 @@ impl Project {
     pub fn search_text(&self) -> String {
         folded(self.name.as_str())
     }
+}
+
+/// A project to be stored.
+#[derive(Debug, Clone)]
+pub struct NewProject {
+    /// As it is to be stored, without members.
+    pub project: Project,
+    /// Of the form that creates it, if one does.
+    pub idempotency_key: Option<IdempotencyKey>,
 }
 
 text_type! {

@@ -140,7 +140,7 @@ impl Composition {
             setup_command,
             own_account: self.own_account(),
             public_url,
-            clock: Arc::new(self.sources.clone()),
+            sources: self.sources.clone(),
         }
     }
 

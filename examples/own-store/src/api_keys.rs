@@ -37,9 +37,9 @@ impl ApiKeys for FileStore {
             }
             count_change(transaction, consumer, limits.changes, act.at)?.map_err(AddKeyError::Throttled)?;
             // Whatever is written here goes if one of the next checks refuses.
-            if let Some(nonce) = new.nonce {
+            if let Some(idempotency_key) = new.idempotency_key {
                 let mut used_forms = transaction.open_table(USED_FORMS).map_err(failed)?;
-                let form = (consumer.as_uuid(), nonce.to_bytes());
+                let form = (consumer.as_uuid(), idempotency_key.to_bytes());
                 let first = used_forms.insert(form, id.as_uuid()).map_err(failed)?;
                 if let Some(first) = first {
                     return Err(AddKeyError::AlreadyCreated(ApiKeyId::from_uuid(first.value())));

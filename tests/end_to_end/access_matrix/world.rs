@@ -79,7 +79,7 @@ pub(super) struct World {
     /// The secret in the link of an invitation that was made before the former member was removed.
     link: String,
     session: String,
-    nonce: String,
+    idempotency_key: String,
     version: String,
     asset: String,
 }
@@ -133,7 +133,7 @@ impl World {
         let page = member.console.get("/account").await;
         let session = id_after(&page, "/account/sessions/").expect("another session");
         let page = member.console.get(&format!("{SETTINGS}/api-keys/new")).await;
-        let nonce = hidden_value(&page, "nonce").expect("a nonce in the form");
+        let idempotency_key = hidden_value(&page, "idempotency_key").expect("an idempotency key in the form");
         let edit = member
             .console
             .get(&format!("{SETTINGS}/api-keys/{own_key}/edit"))
@@ -161,7 +161,7 @@ impl World {
             invitation,
             link,
             session,
-            nonce,
+            idempotency_key,
             version,
             asset: asset.expect("an asset").to_owned(),
         }
@@ -280,7 +280,7 @@ impl World {
     fn filled_in(&self, text: &str, visitor: Visitor) -> String {
         text.replace("{held key}", &self.held_key)
             .replace("{bystander}", &self.bystander)
-            .replace("{nonce}", &self.nonce)
+            .replace("{idempotency_key}", &self.idempotency_key)
             .replace("{version}", &self.version)
             .replace("{link}", &self.link)
             .replace("{username}", visitor.username())
@@ -339,7 +339,7 @@ async fn create_user(keyward: &Keyward, organization: &str, options: &str) {
 async fn project_with(owner: &PlainConsole, username: &str) -> String {
     let projects = format!("{SETTINGS}/projects");
     let page = owner
-        .submit(&format!("{projects}/new"), &[("name", "Difference Engine")])
+        .create_project(&format!("{projects}/new"), "Difference Engine")
         .await;
     let id = id_after(&page, "/settings/projects/").expect("a project");
     let add = format!("{projects}/{id}/add-members");
@@ -352,8 +352,13 @@ async fn project_with(owner: &PlainConsole, username: &str) -> String {
 /// Invites somebody; returns the page that shows the link.
 async fn invite(owner: &PlainConsole, invitee: &str) -> String {
     let path = format!("{SETTINGS}/members/invite");
-    let nonce = hidden_value(&owner.get(&path).await, "nonce").expect("a nonce in the form");
-    let fields = [("nonce", &*nonce), ("invitee", invitee), ("role", "member")];
+    let idempotency_key =
+        hidden_value(&owner.get(&path).await, "idempotency_key").expect("an idempotency key in the form");
+    let fields = [
+        ("idempotency_key", &*idempotency_key),
+        ("invitee", invitee),
+        ("role", "member"),
+    ];
     let answer = owner.post(&path, &fields).await;
     answer.text().await.expect("a page")
 }

@@ -4,7 +4,7 @@ use askama::Template;
 use keyward_domain::administration::InvitationDraft;
 use keyward_domain::administration::ports::AddInvitationError;
 use keyward_domain::invitation::{Invitation, Invitee};
-use keyward_domain::keys::FormNonce;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::membership::Role;
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -23,7 +23,7 @@ use crate::refusal::Refusal;
 #[template(path = "invite.html")]
 struct InvitePage {
     settings: Settings,
-    nonce: FormNonce,
+    idempotency_key: IdempotencyKey,
     invitee: Field,
     role: Role,
 }
@@ -38,8 +38,13 @@ struct IssuedInvitationPage {
 
 #[handler]
 pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
-    let nonce = owner.console.invitations.form_nonce();
-    owner.page(&InvitePage::new(&owner, nonce, Field::default(), Role::Member))
+    let idempotency_key = owner.console.new_idempotency_key();
+    owner.page(&InvitePage::new(
+        &owner,
+        idempotency_key,
+        Field::default(),
+        Role::Member,
+    ))
 }
 
 #[handler]
@@ -50,19 +55,19 @@ pub(crate) async fn submit(
         source,
     }: OwnerForm,
 ) -> Result<Response, Refusal> {
-    let nonce = form.nonce()?;
+    let idempotency_key = form.idempotency_key()?;
     let role = Role::from_word(form.required("role")?)
         .ok_or(Refusal::BadForm("A choice in the form is invalid."))?;
     let mut field = Field::with_value(form.required("invitee")?);
     let Some(invitee) = field.check("This", Invitee::parse(&field.value)) else {
-        let page = InvitePage::new(&owner, nonce, field, role);
+        let page = InvitePage::new(&owner, idempotency_key, field, role);
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let draft = InvitationDraft { invitee, role };
     let invited = owner
         .console
         .invitations
-        .invite(&owner.authority, draft, Some(nonce), source);
+        .invite(&owner.authority, draft, Some(idempotency_key), source);
     let issued = match invited.await {
         Ok(issued) => issued,
         Err(AddInvitationError::AlreadyCreated(_)) => {
@@ -79,10 +84,10 @@ pub(crate) async fn submit(
 }
 
 impl InvitePage {
-    fn new(owner: &Owner, nonce: FormNonce, invitee: Field, role: Role) -> Self {
+    fn new(owner: &Owner, idempotency_key: IdempotencyKey, invitee: Field, role: Role) -> Self {
         Self {
             settings: Settings::new(owner, Section::Members),
-            nonce,
+            idempotency_key,
             invitee: Field {
                 focused: true,
                 ..invitee

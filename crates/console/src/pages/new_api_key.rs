@@ -1,7 +1,7 @@
 //! The form that creates a key, and the only page that ever shows its token: the answer.
 
 use askama::Template;
-use keyward_domain::keys::{AddKeyError, FormNonce, IssuedKey, KeyDraft};
+use keyward_domain::keys::{AddKeyError, IdempotencyKey, IssuedKey, KeyDraft};
 use keyward_domain::ports::KeyLimit;
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -22,7 +22,7 @@ use keyward_domain::public_url::PublicUrl;
 #[template(path = "new_api_key.html")]
 struct NewApiKeyPage {
     settings: Settings,
-    nonce: FormNonce,
+    idempotency_key: IdempotencyKey,
     words: KeyTextForm,
     /// The chosen right; initially the organization's default for new keys.
     can_manage_keys: bool,
@@ -43,7 +43,7 @@ struct IssuedApiKeyPage<'a> {
 
 #[handler]
 pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
-    let mut page = NewApiKeyPage::new(&member, member.console.keys.form_nonce());
+    let mut page = NewApiKeyPage::new(&member, member.console.new_idempotency_key());
     page.words.name.focused = true;
     member.page(&page)
 }
@@ -59,7 +59,7 @@ pub(crate) async fn submit(
     let mut page = NewApiKeyPage {
         words: KeyTextForm::filled_in(&form)?,
         has_errors: true,
-        ..NewApiKeyPage::new(&member, form.nonce()?)
+        ..NewApiKeyPage::new(&member, form.idempotency_key()?)
     };
     let can_manage_keys = key_right::chosen_in(&form)?;
     page.can_manage_keys = can_manage_keys.unwrap_or(page.can_manage_keys);
@@ -72,7 +72,7 @@ pub(crate) async fn submit(
     };
     let keys = &member.console.keys;
     match keys
-        .issue(&member.holder(), draft, Some(page.nonce), source)
+        .issue(&member.holder(), draft, Some(page.idempotency_key), source)
         .await
     {
         Ok(issued) => member.page(&IssuedApiKeyPage {
@@ -97,10 +97,10 @@ pub(crate) async fn submit(
 }
 
 impl NewApiKeyPage {
-    fn new(member: &Member, nonce: FormNonce) -> Self {
+    fn new(member: &Member, idempotency_key: IdempotencyKey) -> Self {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
-            nonce,
+            idempotency_key,
             words: KeyTextForm::default(),
             can_manage_keys: member.member.organization.new_keys_manage_keys,
             limit_reached: None,

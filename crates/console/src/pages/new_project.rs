@@ -1,6 +1,8 @@
 //! The form that creates a project.
 
 use askama::Template;
+use keyward_domain::administration::ports::AddProjectError;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::project::ProjectName;
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -18,23 +20,32 @@ use crate::refusal::Refusal;
 #[template(path = "new_project.html")]
 struct NewProjectPage {
     settings: Settings,
+    idempotency_key: IdempotencyKey,
     name: Field,
 }
 
 impl NewProjectPage {
-    fn new(owner: &Owner, name: Field) -> Self {
+    fn new(owner: &Owner, idempotency_key: IdempotencyKey, name: Field) -> Self {
         let settings = Settings::new(owner, Section::Projects);
         let name = Field {
             focused: true,
             ..name
         };
-        Self { settings, name }
+        Self {
+            settings,
+            idempotency_key,
+            name,
+        }
     }
 }
 
 #[handler]
 pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
-    owner.page(&NewProjectPage::new(&owner, Field::default()))
+    owner.page(&NewProjectPage::new(
+        &owner,
+        owner.console.new_idempotency_key(),
+        Field::default(),
+    ))
 }
 
 #[handler]
@@ -45,13 +56,20 @@ pub(crate) async fn submit(
         source,
     }: OwnerForm,
 ) -> Result<Response, Refusal> {
+    let idempotency_key = form.idempotency_key()?;
     let mut field = Field::with_value(form.required("name")?);
     let Some(name) = field.check("Name", ProjectName::parse(&field.value)) else {
-        let page = NewProjectPage::new(&owner, field);
+        let page = NewProjectPage::new(&owner, idempotency_key, field);
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let projects = &owner.console.projects;
-    let project = projects.create(&owner.authority, name, source).await?;
-    let page = paths::Project(owner.slug(), &project.id);
-    Ok(owner.lead_on(page, Message::ProjectCreated.about(project.id.as_uuid())))
+    let created = projects
+        .create(&owner.authority, name, Some(idempotency_key), source)
+        .await;
+    let (id, message) = match created {
+        Ok(project) => (project.id, Message::ProjectCreated),
+        Err(AddProjectError::AlreadyCreated(id)) => (id, Message::ProjectAlreadyCreated),
+        Err(error) => return Err(error.into()),
+    };
+    Ok(owner.lead_on(paths::Project(owner.slug(), &id), message.about(id.as_uuid())))
 }

@@ -86,7 +86,8 @@ impl Notice {
             Message::TokenLeftOut
             | Message::KeyAlreadyCreated
             | Message::NothingToRevoke
-            | Message::InvitationAlreadyCreated => "info",
+            | Message::InvitationAlreadyCreated
+            | Message::ProjectAlreadyCreated => "info",
             _ => "good",
         }
     }

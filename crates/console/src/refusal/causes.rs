@@ -53,7 +53,7 @@ refused! {
     EndMembershipError { NotAllowed NotFound } { LastOwner } { Storage }
     AddInvitationError { NotAllowed } { AlreadyCreated(_) } { Storage }
     RevokeInvitationError { NotAllowed NotFound } { Accepted } { Storage }
-    AddProjectError { NotAllowed } {} { Storage }
+    AddProjectError { NotAllowed } { AlreadyCreated(_) } { Storage }
     ChangeProjectError { NotAllowed NotFound } {} { Storage }
     ChangeProjectMembersError { NotAllowed ProjectNotFound MemberNotFound } {} { Storage }
     EndSessionError { NotFound } {} { Storage }

@@ -260,10 +260,10 @@ async fn html_in_key_texts_is_escaped() {
         assert_eq!(page.status, 200, "{path}");
         assert!(!page.shows("<script>alert") && !page.shows("<img"), "{path}");
     }
-    let nonce = browser.get(&new).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(&new).await.field("idempotency_key").to_owned();
     let long = format!("\"><script>alert(3)</script>{}", "x".repeat(100));
     let fields = [
-        ("nonce", nonce.as_str()),
+        ("idempotency_key", idempotency_key.as_str()),
         ("name", &long),
         ("description", "</textarea><script>alert(4)</script>"),
     ];
@@ -271,7 +271,7 @@ async fn html_in_key_texts_is_escaped() {
     assert_eq!(page.status, 422);
     assert!(!page.shows("<script>alert"), "{}", page.body);
     let fields = [
-        ("nonce", nonce.as_str()),
+        ("idempotency_key", idempotency_key.as_str()),
         ("name", script),
         ("description", script),
     ];

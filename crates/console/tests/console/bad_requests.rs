@@ -54,15 +54,15 @@ async fn head_answers_like_get_without_a_page_body() {
 async fn damaged_form_is_rejected_completely() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
     for body in [
         String::new(),
         "name=x".to_owned(),
-        format!("nonce={nonce}&name=x"),
-        format!("nonce={nonce}&name=x&name=y&description="),
-        format!("nonce={nonce}&name=%ff&description="),
-        "nonce=zzz&name=x&description=".to_owned(),
-        "nonce=&name=x&description=".to_owned(),
+        format!("idempotency_key={idempotency_key}&name=x"),
+        format!("idempotency_key={idempotency_key}&name=x&name=y&description="),
+        format!("idempotency_key={idempotency_key}&name=%ff&description="),
+        "idempotency_key=zzz&name=x&description=".to_owned(),
+        "idempotency_key=&name=x&description=".to_owned(),
     ] {
         let answer = browser.post_body(NEW, body.clone()).await;
         assert_eq!(answer.status, 400, "{body}");
@@ -107,10 +107,13 @@ async fn large_form_without_session_is_rejected_unread() {
 async fn large_form_with_session_is_read() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
     let description = "x".repeat(17 * 1024);
     let answer = browser
-        .post_body(NEW, format!("nonce={nonce}&name=x&description={description}"))
+        .post_body(
+            NEW,
+            format!("idempotency_key={idempotency_key}&name=x&description={description}"),
+        )
         .await;
     assert_eq!(answer.status, 422, "its fields are judged: {answer:?}");
 }

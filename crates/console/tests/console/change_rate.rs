@@ -27,9 +27,9 @@ async fn rate_limited_key_form_succeeds_unchanged_after_the_wait() {
         running.installation.issue(&ada.as_holder(), name).await;
     }
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
     let fields = [
-        ("nonce", nonce.as_str()),
+        ("idempotency_key", idempotency_key.as_str()),
         ("name", "Third"),
         ("description", "for the night"),
         ("manage_keys", "no"),
@@ -41,7 +41,7 @@ async fn rate_limited_key_form_succeeds_unchanged_after_the_wait() {
     assert!(page.shows("data-wait=\"2\">in 2 seconds</span>"));
     assert!(page.shows("value=\"Third\"") && page.shows("for the night"));
     assert!(page.shows("value=\"no\" checked"));
-    assert_eq!(page.field("nonce"), nonce);
+    assert_eq!(page.field("idempotency_key"), idempotency_key);
 
     running.installation.builder.clock.advance(TimeDelta::seconds(2));
     let page = browser.post(NEW, &fields).await;

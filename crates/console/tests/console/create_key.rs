@@ -7,8 +7,12 @@ use keyward_domain::testing::TestInstallation;
 use crate::browser::{Answer, Browser};
 use crate::running::{LIST, NEW, Running};
 
-async fn create(browser: &Browser, nonce: &str, name: &str, description: &str) -> Answer {
-    let fields = [("nonce", nonce), ("name", name), ("description", description)];
+async fn create(browser: &Browser, idempotency_key: &str, name: &str, description: &str) -> Answer {
+    let fields = [
+        ("idempotency_key", idempotency_key),
+        ("name", name),
+        ("description", description),
+    ];
     browser.post(NEW, &fields).await
 }
 
@@ -34,8 +38,8 @@ async fn keys_of(running: &Running, member: &Member) -> Vec<String> {
 async fn created_token_is_shown_once_and_works() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
-    let page = create(&browser, &nonce, " Deploy ", "Line one\r\nLine two").await;
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
+    let page = create(&browser, &idempotency_key, " Deploy ", "Line one\r\nLine two").await;
     assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
     let tokens = page.tokens();
     assert_eq!(tokens.len(), 2, "in its field and in the example");
@@ -60,10 +64,10 @@ async fn created_token_is_shown_once_and_works() {
 async fn repeated_form_creates_no_second_key_and_shows_no_token() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
-    let first = create(&browser, &nonce, "Deploy", "").await;
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
+    let first = create(&browser, &idempotency_key, "Deploy", "").await;
     for name in ["Deploy", "Changed in between"] {
-        let again = create(&browser, &nonce, name, "").await;
+        let again = create(&browser, &idempotency_key, name, "").await;
         let list = browser.follow(&again).await;
         assert!(again.tokens().is_empty() && list.tokens().is_empty());
         assert!(list.text().contains("The key Deploy kwp_…"), "{}", list.text());
@@ -78,8 +82,8 @@ async fn each_rendered_form_creates_its_own_key() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     for _ in 0..2 {
-        let nonce = browser.get(NEW).await.field("nonce").to_owned();
-        assert_eq!(create(&browser, &nonce, "Deploy", "").await.status, 200);
+        let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
+        assert_eq!(create(&browser, &idempotency_key, "Deploy", "").await.status, 200);
     }
     assert_eq!(keys_of(&running, &ada).await.len(), 2);
 }
@@ -88,8 +92,8 @@ async fn each_rendered_form_creates_its_own_key() {
 async fn token_appears_on_no_other_page() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
-    let token = create(&browser, &nonce, "Deploy", "").await.tokens()[0].to_owned();
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
+    let token = create(&browser, &idempotency_key, "Deploy", "").await.tokens()[0].to_owned();
     let list = browser.get(LIST).await;
     let (_, revoke) = list.body.split_once(&format!("href=\"{LIST}/0")).unwrap();
     let revoke = format!("{LIST}/0{}", revoke.split_once('"').unwrap().0);
@@ -105,9 +109,9 @@ async fn token_appears_on_no_other_page() {
 async fn invalid_key_form_shows_field_errors_and_preserves_input() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
     let long = "d".repeat(501);
-    let page = create(&browser, &nonce, "two\nlines", &long).await;
+    let page = create(&browser, &idempotency_key, "two\nlines", &long).await;
     assert_eq!(page.status, 422);
     assert!(page.text().contains("Name must be a single line."));
     assert!(
@@ -117,20 +121,31 @@ async fn invalid_key_form_shows_field_errors_and_preserves_input() {
     assert!(page.shows("aria-describedby=\"name-error name-hint\""));
     assert!(page.shows("aria-describedby=\"description-error description-hint\""));
     assert!(page.shows(&long) && page.shows("value=\"two\nlines\""));
-    assert_eq!(page.field("nonce"), nonce, "the form can be sent again");
+    assert_eq!(
+        page.field("idempotency_key"),
+        idempotency_key,
+        "the form can be sent again"
+    );
     assert!(keys_of(&running, &ada).await.is_empty());
-    assert_eq!(create(&browser, &nonce, "one line", "").await.status, 200);
+    assert_eq!(
+        create(&browser, &idempotency_key, "one line", "").await.status,
+        200
+    );
 }
 
 #[tokio::test]
 async fn nul_and_bidi_override_characters_are_rejected() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
     for name in ["a\0b", "a\u{202E}b", "a\u{2066}b", "a\u{7}b"] {
-        assert_eq!(create(&browser, &nonce, name, "").await.status, 422, "{name:?}");
         assert_eq!(
-            create(&browser, &nonce, "name", name).await.status,
+            create(&browser, &idempotency_key, name, "").await.status,
+            422,
+            "{name:?}"
+        );
+        assert_eq!(
+            create(&browser, &idempotency_key, "name", name).await.status,
             422,
             "{name:?}"
         );
@@ -149,8 +164,8 @@ async fn key_limit_returns_the_form_with_input_and_advice() {
         .member(&acme, "ada", keyward_domain::membership::Role::Member);
     running.installation.issue(&ada.as_holder(), "First").await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
-    let page = create(&browser, &nonce, "Second", "").await;
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
+    let page = create(&browser, &idempotency_key, "Second", "").await;
     assert_eq!(page.status, 409);
     assert!(
         page.text()
@@ -166,8 +181,8 @@ async fn key_limit_returns_the_form_with_input_and_advice() {
 async fn key_creation_event_records_request_id_and_client_address() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
-    let page = create(&browser, &nonce, "Deploy", "").await;
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
+    let page = create(&browser, &idempotency_key, "Deploy", "").await;
     let event = running.installation.store.events().pop().unwrap();
     assert_eq!(event.action, Action::CreateApiKey);
     assert_eq!(event.actor, Actor::User(ada.user.id));

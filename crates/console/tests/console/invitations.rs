@@ -10,12 +10,16 @@ pub(crate) const INVITATIONS: &str = "/organizations/acme/settings/members/invit
 
 /// The answer to the form.
 async fn invite(owner: &Browser, invitee: &str, role: &str) -> Answer {
-    let nonce = owner.get(INVITE).await.field("nonce").to_owned();
-    send(owner, &nonce, invitee, role).await
+    let idempotency_key = owner.get(INVITE).await.field("idempotency_key").to_owned();
+    send(owner, &idempotency_key, invitee, role).await
 }
 
-async fn send(owner: &Browser, nonce: &str, invitee: &str, role: &str) -> Answer {
-    let fields = [("nonce", nonce), ("invitee", invitee), ("role", role)];
+async fn send(owner: &Browser, idempotency_key: &str, invitee: &str, role: &str) -> Answer {
+    let fields = [
+        ("idempotency_key", idempotency_key),
+        ("invitee", invitee),
+        ("role", role),
+    ];
     owner.post(INVITE, &fields).await
 }
 
@@ -59,10 +63,13 @@ async fn created_invitation_link_is_shown_once_with_its_expiry() {
 async fn repeated_invitation_form_invites_once_and_shows_no_link() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
-    let nonce = owner.get(INVITE).await.field("nonce").to_owned();
-    assert_eq!(send(&owner, &nonce, "Grace", "member").await.status, 200);
+    let idempotency_key = owner.get(INVITE).await.field("idempotency_key").to_owned();
+    assert_eq!(
+        send(&owner, &idempotency_key, "Grace", "member").await.status,
+        200
+    );
     for invitee in ["Grace", "somebody else"] {
-        let again = send(&owner, &nonce, invitee, "member").await;
+        let again = send(&owner, &idempotency_key, invitee, "member").await;
         assert!(again.location().starts_with(INVITATIONS), "{}", again.location());
         let list = owner.follow(&again).await;
         assert!(
@@ -196,7 +203,7 @@ async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
     installation.member(&installation.organization("Other"), "olga", Role::Owner);
     let owner = running.signed_in("ada").await;
     let link = invitation(&owner, "Somebody", "member").await;
-    let nonce = owner.get(INVITE).await.field("nonce").to_owned();
+    let idempotency_key = owner.get(INVITE).await.field("idempotency_key").to_owned();
     let take_back = take_back_path(&owner.get(INVITATIONS).await);
     // An owner of another organization, by that organization's own address.
     let crossed = take_back.replace("/acme/", "/other/");
@@ -206,7 +213,7 @@ async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
         for path in [INVITE, INVITATIONS] {
             assert_eq!(browser.get(path).await.status, 404, "{username} {path}");
         }
-        let answer = send(&browser, &nonce, "Friend", "owner").await;
+        let answer = send(&browser, &idempotency_key, "Friend", "owner").await;
         assert_eq!(answer.status, 404, "{username}");
         for path in [&take_back, &crossed] {
             assert_eq!(browser.post(path, &[]).await.status, 404, "{username} {path}");
@@ -214,7 +221,7 @@ async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
     }
     let nobody = running.visitor();
     assert!(
-        send(&nobody, &nonce, "Friend", "owner")
+        send(&nobody, &idempotency_key, "Friend", "owner")
             .await
             .location()
             .starts_with("/sign-in")

@@ -13,8 +13,12 @@ const CHOICE: &str = "/organizations/acme/settings/general/new-keys";
 const AUDIT_LOG: &str = "/organizations/acme/settings/audit-log";
 
 async fn create(browser: &Browser, name: &str, manage_keys: Option<&str>) -> Answer {
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
-    let mut fields = vec![("nonce", nonce.as_str()), ("name", name), ("description", "")];
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
+    let mut fields = vec![
+        ("idempotency_key", idempotency_key.as_str()),
+        ("name", name),
+        ("description", ""),
+    ];
     fields.extend(manage_keys.map(|chosen| ("manage_keys", chosen)));
     browser.post(NEW, &fields).await
 }

@@ -81,7 +81,10 @@ async fn leaving_page_names_some_projects_and_counts_all() {
     let put_in = async |number: u8| {
         let (name, source) = (format!("Project {number:02}"), RequestSource::default());
         let name = ProjectName::parse(&name).unwrap();
-        let project = projects.create(&authority, name, source.clone()).await.unwrap();
+        let project = projects
+            .create(&authority, name, None, source.clone())
+            .await
+            .unwrap();
         let added = projects.add_member(&authority, project.id, grace.membership.id, source);
         added.await.unwrap();
     };

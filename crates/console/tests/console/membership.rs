@@ -47,7 +47,7 @@ async fn ended_membership_immediately_closes_only_its_organizations_pages() {
     let second = installation.builder.membership(&other, &ada.user, Role::Member);
     installation.store.put_membership(second);
     let browser = running.signed_in("ada").await;
-    let nonce = browser.get(NEW).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(NEW).await.field("idempotency_key").to_owned();
     let now = installation.builder.clock.now();
     installation.store.end_membership(ada.membership.id, now);
     let gone = browser.get(LIST).await;
@@ -59,7 +59,11 @@ async fn ended_membership_immediately_closes_only_its_organizations_pages() {
         gone.text()
     );
     assert!(gone.shows("href=\"/organizations/other/settings/api-keys\""));
-    let fields = [("nonce", nonce.as_str()), ("name", "Deploy"), ("description", "")];
+    let fields = [
+        ("idempotency_key", idempotency_key.as_str()),
+        ("name", "Deploy"),
+        ("description", ""),
+    ];
     assert_eq!(browser.post(NEW, &fields).await.status, 404);
     let list = browser.get("/organizations/other/settings/api-keys").await;
     assert_eq!(list.status, 200);

@@ -7,7 +7,7 @@ use keyward_domain::membership::{Member, Role};
 use keyward_domain::project::{Project, ProjectName};
 use reqwest::Method;
 
-use crate::browser::Answer;
+use crate::browser::{Answer, Browser};
 use crate::running::Running;
 
 pub(crate) const PROJECTS: &str = "/organizations/acme/settings/projects";
@@ -19,7 +19,7 @@ pub(crate) async fn project(running: &Running, owner: &Member, name: &str) -> Pr
     let name = ProjectName::parse(name).unwrap();
     let projects = running.installation.projects();
     projects
-        .create(&authority, name, RequestSource::default())
+        .create(&authority, name, None, RequestSource::default())
         .await
         .unwrap()
 }
@@ -41,6 +41,11 @@ pub(crate) async fn archive(running: &Running, owner: &Member, project: &Project
         .archive(&authority, project.id, RequestSource::default())
         .await
         .unwrap();
+}
+
+async fn create(browser: &Browser, idempotency_key: &str, name: &str) -> Answer {
+    let fields = [("idempotency_key", idempotency_key), ("name", name)];
+    browser.post(NEW_PROJECT, &fields).await
 }
 
 /// The names in the table, from its first row to its last.
@@ -210,7 +215,7 @@ async fn creating_a_project_opens_its_page_with_notice() {
     let browser = running.signed_in("ada").await;
     let form = browser.get(NEW_PROJECT).await;
     assert!(form.shows("name=\"name\"") && form.shows("dir=\"auto\""));
-    let answer = browser.post(NEW_PROJECT, &[("name", "  مشروع 🛰️ ")]).await;
+    let answer = create(&browser, form.field("idempotency_key"), "  مشروع 🛰️ ").await;
     assert!(
         answer.location().starts_with(&format!("{PROJECTS}/")),
         "{}",
@@ -226,6 +231,8 @@ async fn creating_a_project_opens_its_page_with_notice() {
 async fn invalid_project_name_shows_field_error_and_preserves_input() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
+    let form = browser.get(NEW_PROJECT).await;
+    let key = form.field("idempotency_key");
     for (name, error) in [
         (" ", "Name must not be empty."),
         (
@@ -234,11 +241,59 @@ async fn invalid_project_name_shows_field_error_and_preserves_input() {
         ),
         ("a\u{202e}b", "Name must not contain the character U+202E."),
     ] {
-        let page = browser.post(NEW_PROJECT, &[("name", name)]).await;
+        let page = create(&browser, key, name).await;
         assert_eq!(page.status, 422);
+        assert_eq!(page.field("idempotency_key"), key);
         assert!(page.shows("id=\"name-error\"") && page.shows("aria-invalid"));
         assert!(page.shows(error), "{}", page.text());
         assert!(page.shows(&format!("value=\"{name}\"")));
+    }
+    assert!(browser.get(PROJECTS).await.shows("Create your first project"));
+    let created = create(&browser, key, "corrected").await;
+    assert!(browser.follow(&created).await.shows("was created"));
+}
+
+/// A double click, a reload of the answer, or Back and another name.
+#[tokio::test]
+async fn repeated_project_form_leads_to_the_project_it_created() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let form = browser.get(NEW_PROJECT).await;
+    let key = form.field("idempotency_key");
+    let created = create(&browser, key, "Robots").await;
+    for name in ["Robots", "Rockets"] {
+        let again = create(&browser, key, name).await;
+        assert_eq!(again.location(), created.location());
+        let page = browser.follow(&again).await;
+        let notice = "The project Robots was already created, and no second one was made.";
+        assert!(page.text().contains(notice), "{}", page.text());
+    }
+    assert_eq!(names(&browser.get(PROJECTS).await), ["Robots"]);
+    let another = browser.get(NEW_PROJECT).await;
+    create(&browser, another.field("idempotency_key"), "Robots").await;
+    assert_eq!(names(&browser.get(PROJECTS).await), ["Robots", "Robots"]);
+}
+
+#[tokio::test]
+async fn double_click_on_create_project_creates_one_project() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let form = browser.get(NEW_PROJECT).await;
+    let key = form.field("idempotency_key");
+    let (first, second) = tokio::join!(create(&browser, key, "Robots"), create(&browser, key, "Robots"));
+    assert_eq!(first.location(), second.location());
+    assert_eq!(names(&browser.get(PROJECTS).await), ["Robots"]);
+}
+
+#[tokio::test]
+async fn project_form_without_a_valid_idempotency_key_creates_nothing() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for fields in [
+        &[("name", "Robots")][..],
+        &[("idempotency_key", "zzz"), ("name", "Robots")],
+    ] {
+        assert_eq!(browser.post(NEW_PROJECT, fields).await.status, 400, "{fields:?}");
     }
     assert!(browser.get(PROJECTS).await.shows("Create your first project"));
 }
@@ -287,7 +342,7 @@ async fn owner_pages_are_not_found_for_non_owners() {
             let answer = browser.post(&format!("{one}{path}"), &fields).await;
             assert_eq!(page_of(answer), nowhere, "{username} {path}");
         }
-        let answer = browser.post(NEW_PROJECT, &[("name", "Mine")]).await;
+        let answer = create(&browser, &"0".repeat(32), "Mine").await;
         assert_eq!(page_of(answer), nowhere);
     }
     let signed_in_in_two_logs = 2 * 2;
@@ -327,8 +382,9 @@ async fn former_owner_creates_no_project() {
     let browser = running.signed_in("ada").await;
     let authority = mary.as_authority(mary.membership.joined_at).unwrap();
     let origin = running.public_url.to_string();
+    let body = format!("idempotency_key={:032}&name=Late", 0);
     let answer = browser
-        .post_slowly(&origin, NEW_PROJECT, "name=Late", async {
+        .post_slowly(&origin, NEW_PROJECT, &body, async {
             installation
                 .members()
                 .change_role(

@@ -70,7 +70,7 @@ impl Running {
             setup_command: "keyward admin setup-link".to_owned(),
             own_account: installation.own_account(),
             public_url: public_url.clone(),
-            clock: Arc::new(installation.builder.sources.clone()),
+            sources: installation.builder.sources.clone(),
         };
         change(&mut console);
         let ids = Arc::clone(&installation.builder.ids);

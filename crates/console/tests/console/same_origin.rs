@@ -95,7 +95,7 @@ async fn forged_form_changes_nothing_for_a_signed_in_user() {
             .request(Method::POST, path)
             .header("sec-fetch-site", "cross-site")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body("confirm=yes&name=x&description=&nonce=00000000000000000000000000000000");
+            .body("confirm=yes&name=x&description=&idempotency_key=00000000000000000000000000000000");
         assert_eq!(browser.send(forged).await.status, 403, "{path}");
     }
     assert_eq!(running.installation.store.events(), before);
@@ -108,7 +108,7 @@ async fn get_request_changes_nothing() {
     let browser = running.signed_in("ada").await;
     let before = running.installation.store.events();
     let revoke = format!("{LIST}/{}/revoke?confirm=yes&descendants=revoke", issued.key.id);
-    let new = format!("{NEW}?name=x&description=&nonce=00000000000000000000000000000000");
+    let new = format!("{NEW}?name=x&description=&idempotency_key=00000000000000000000000000000000");
     let edit = format!("{LIST}/{}/edit?name=x&description=", issued.key.id);
     for path in ["/", "/sign-in", "/sign-out", "/setup", LIST, &new, &revoke, &edit] {
         for method in [Method::GET, Method::HEAD] {

@@ -1,4 +1,5 @@
 use chrono::TimeDelta;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::Username;
@@ -133,9 +134,13 @@ async fn form_sent_after_session_end_is_reported_as_unsaved() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     let new = format!("{LIST}/new");
-    let nonce = browser.get(&new).await.field("nonce").to_owned();
+    let idempotency_key = browser.get(&new).await.field("idempotency_key").to_owned();
     browser.set_cookie(None);
-    let fields = [("nonce", nonce.as_str()), ("name", "Deploy"), ("description", "")];
+    let fields = [
+        ("idempotency_key", idempotency_key.as_str()),
+        ("name", "Deploy"),
+        ("description", ""),
+    ];
     let answer = browser.post(&new, &fields).await;
     let sign_in = browser.follow(&answer).await;
     assert!(sign_in.shows("your changes were not saved"));
@@ -167,9 +172,9 @@ async fn session_ending_while_its_form_arrives_changes_no_key() {
     let edit = format!("{LIST}/{}/edit", key.id);
     for path in [NEW, revoke.as_str(), edit.as_str()] {
         let browser = running.signed_in("ada").await;
-        let nonce = running.installation.keys().form_nonce().to_string();
+        let idempotency_key = IdempotencyKey::generate(&running.installation.builder.sources).to_string();
         let body = form(&[
-            ("nonce", &nonce),
+            ("idempotency_key", &idempotency_key),
             ("version", &key.version().to_string()),
             ("name", "thief's"),
             ("description", ""),

@@ -9,8 +9,8 @@ use crate::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
 use crate::audit::{Action, RequestSource, Subject};
-use crate::form_nonce::FormNonce;
 use crate::id::{InvitationId, OrganizationId, UserId};
+use crate::idempotency_key::IdempotencyKey;
 use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::Role;
 use crate::page::{Page, PageRequest};
@@ -49,12 +49,6 @@ impl Invitations {
         Self { invitations, sources }
     }
 
-    /// A nonce for a form that invites.
-    #[must_use]
-    pub fn form_nonce(&self) -> FormNonce {
-        FormNonce::generate(&self.sources)
-    }
-
     /// Creates an invitation, valid for [`Invitation::LIFETIME`].
     ///
     /// # Errors
@@ -63,7 +57,7 @@ impl Invitations {
         &self,
         authority: &Authority,
         draft: InvitationDraft,
-        nonce: Option<FormNonce>,
+        idempotency_key: Option<IdempotencyKey>,
         source: RequestSource,
     ) -> Result<IssuedInvitation, AddInvitationError> {
         let act = authority.act(&self.sources, source);
@@ -82,7 +76,7 @@ impl Invitations {
         let new = NewInvitation {
             invitation: invitation.clone(),
             digest: token.digest(),
-            nonce,
+            idempotency_key,
         };
         self.invitations.add(new, event).await?;
         Ok(IssuedInvitation { invitation, token })

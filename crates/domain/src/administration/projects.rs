@@ -12,9 +12,10 @@ use crate::administration::ports::{
 };
 use crate::audit::{Action, AuditEvent, RequestSource, Subject};
 use crate::id::{MembershipId, ProjectId};
+use crate::idempotency_key::IdempotencyKey;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::project::{Project, ProjectName};
+use crate::project::{NewProject, Project, ProjectName};
 use crate::sources::Sources;
 
 /// The use cases of projects, for owners.
@@ -34,11 +35,12 @@ impl Projects {
     /// Creates a project without members.
     ///
     /// # Errors
-    /// See [`AddProjectError`]; then there is no project.
+    /// See [`AddProjectError`]; then no project was added.
     pub async fn create(
         &self,
         authority: &Authority,
         name: ProjectName,
+        idempotency_key: Option<IdempotencyKey>,
         source: RequestSource,
     ) -> Result<Project, AddProjectError> {
         let act = authority.act(&self.sources, source);
@@ -50,7 +52,11 @@ impl Projects {
             archived_at: None,
         };
         let event = act.event(Action::CreateProject, Subject::Project(project.id));
-        self.projects.add(project.clone(), event).await?;
+        let new = NewProject {
+            project: project.clone(),
+            idempotency_key,
+        };
+        self.projects.add(new, event).await?;
         Ok(project)
     }
 

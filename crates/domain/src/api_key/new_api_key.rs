@@ -1,7 +1,7 @@
 //! A key that is about to be stored.
 
 use super::ApiKey;
-use crate::form_nonce::FormNonce;
+use crate::idempotency_key::IdempotencyKey;
 use crate::token::TokenDigest;
 
 /// A key to be stored, with what is kept of its token.
@@ -15,5 +15,5 @@ pub struct NewApiKey {
     /// Its token's digest; unique among all keys.
     pub digest: TokenDigest,
     /// The single use of the console form that asks for it; none through the API.
-    pub nonce: Option<FormNonce>,
+    pub idempotency_key: Option<IdempotencyKey>,
 }

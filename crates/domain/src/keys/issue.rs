@@ -2,8 +2,8 @@
 
 use crate::api_key::{ApiKey, KeyDraft};
 use crate::audit::RequestSource;
-use crate::form_nonce::FormNonce;
 use crate::holder::{Holder, KeyReach};
+use crate::idempotency_key::IdempotencyKey;
 use crate::keys::PersonalKeys;
 use crate::ports::{AddKeyError, NewApiKey};
 use crate::token::Token;
@@ -27,7 +27,7 @@ impl PersonalKeys {
         &self,
         holder: &Holder,
         draft: KeyDraft,
-        nonce: Option<FormNonce>,
+        idempotency_key: Option<IdempotencyKey>,
         source: RequestSource,
     ) -> Result<IssuedKey, AddKeyError> {
         if holder.reach() != KeyReach::All {
@@ -48,7 +48,7 @@ impl PersonalKeys {
             key,
             organization_decides,
             digest: token.digest(),
-            nonce,
+            idempotency_key,
         };
         let key = self.keys.add(new, self.limits, act).await?;
         Ok(IssuedKey { key, token })

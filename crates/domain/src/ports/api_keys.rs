@@ -56,7 +56,7 @@ pub trait ApiKeys: Send + Sync {
     ///    [`AddKeyError::MayNotManageKeys`];
     /// 2. there is room for one more change by `limits.changes`, else [`AddKeyError::Throttled`]: before all that costs
     ///    more to find out;
-    /// 3. no key of this consumer was added with the same [`NewApiKey::nonce`]; else [`AddKeyError::AlreadyCreated`];
+    /// 3. no key of this consumer was added with the same [`NewApiKey::idempotency_key`]; else [`AddKeyError::AlreadyCreated`];
     /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`] with that limit;
     /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_TREE_DEPTH`] are valid; else
     ///    [`AddKeyError::TreeTooDeep`].

@@ -106,7 +106,7 @@ impl Builder {
                 key,
                 organization_decides: false,
                 digest: token.digest(),
-                nonce: None,
+                idempotency_key: None,
             },
             token,
         )

@@ -6,6 +6,7 @@ mod arrange;
 mod audit_feed;
 mod audit_log;
 mod authority;
+mod created_with;
 mod credentials;
 mod event_numbers;
 mod installation;
@@ -28,11 +29,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
 
+use self::created_with::CreatedWith;
 use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
-use crate::id::{MembershipId, OrganizationId, ProjectId, UserId};
+use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use crate::invitation::{Invitation, InvitationDigest};
-use crate::keys::FormNonce;
 use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::page::{Page, PageRequest};
@@ -67,6 +68,9 @@ struct State {
     projects: Vec<Project>,
     project_members: Vec<(ProjectId, MembershipId)>,
     keys: Vec<StoredKey>,
+    invitations_created_with: CreatedWith<OrganizationId, InvitationId>,
+    projects_created_with: CreatedWith<OrganizationId, ProjectId>,
+    keys_created_with: CreatedWith<MembershipId, ApiKeyId>,
     sessions: Vec<StoredSession>,
     throttle: HashMap<[u8; 32], DateTime<Utc>>,
     changes_empty_at: HashMap<MembershipId, DateTime<Utc>>,
@@ -80,13 +84,11 @@ struct State {
 struct StoredInvitation {
     invitation: Invitation,
     digest: InvitationDigest,
-    nonce: Option<FormNonce>,
 }
 
 struct StoredKey {
     key: ApiKey,
     digest: TokenDigest,
-    nonce: Option<FormNonce>,
 }
 
 struct StoredSession {
@@ -123,11 +125,9 @@ impl MemoryStore {
 
     /// Stores an invitation.
     pub fn put_invitation(&self, invitation: Invitation, digest: InvitationDigest) {
-        self.lock().invitations.push(StoredInvitation {
-            invitation,
-            digest,
-            nonce: None,
-        });
+        self.lock()
+            .invitations
+            .push(StoredInvitation { invitation, digest });
     }
 
     /// Ends a membership, also one whose end is planned.

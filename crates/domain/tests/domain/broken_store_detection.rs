@@ -157,6 +157,15 @@ async fn owner_acting_after_concurrent_end_is_detected() {
 }
 
 #[tokio::test]
+async fn forgotten_idempotency_key_of_a_project_is_detected() {
+    let by = [
+        "project_form_creates_one_project_even_after_archival",
+        "concurrent_submissions_of_one_form_create_one_project",
+    ];
+    assert_caught(Fault::ForgetsIdempotencyKeysOfProjects, &by).await;
+}
+
+#[tokio::test]
 async fn revocation_missing_a_new_child_is_detected() {
     let by = ["no_child_survives_a_concurrent_revocation_with_descendants"];
     assert_caught(Fault::LooksForDescendantsBeforeTheTransaction, &by).await;

@@ -8,7 +8,7 @@ use keyward_domain::audit::{Action, Actor, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{AddKeyError, FormNonce, IssuedKey, KeyDraft, PersonalKeys};
+use keyward_domain::keys::{AddKeyError, IdempotencyKey, IssuedKey, KeyDraft, PersonalKeys};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{Credentials, DescendantKeys, KeyLimit, KeyLimits, MockApiKeys, StorageError};
 use keyward_domain::rate::{Rate, Throttled};
@@ -37,9 +37,9 @@ fn draft(name: &str) -> KeyDraft {
 async fn issue(
     keys: &PersonalKeys,
     holder: &Holder,
-    nonce: Option<FormNonce>,
+    idempotency_key: Option<IdempotencyKey>,
 ) -> Result<IssuedKey, AddKeyError> {
-    keys.issue(holder, draft("ci"), nonce, RequestSource::default())
+    keys.issue(holder, draft("ci"), idempotency_key, RequestSource::default())
         .await
 }
 
@@ -182,16 +182,16 @@ async fn holder_has_at_most_100_valid_keys() {
 async fn form_creates_one_key() {
     let (installation, ada) = installation_with_ada();
     let (keys, holder) = (installation.keys(), ada.as_holder());
-    let nonce = Some(keys.form_nonce());
-    let issued = issue(&keys, &holder, nonce).await.expect("issued");
-    let again = issue(&keys, &holder, nonce).await;
+    let idempotency_key = Some(IdempotencyKey::generate(&installation.builder.sources));
+    let issued = issue(&keys, &holder, idempotency_key).await.expect("issued");
+    let again = issue(&keys, &holder, idempotency_key).await;
     assert!(
         matches!(again, Err(AddKeyError::AlreadyCreated(id)) if id == issued.key.id),
         "{again:?}"
     );
 
-    let next = Some(keys.form_nonce());
-    assert_ne!(next, nonce);
+    let next = Some(IdempotencyKey::generate(&installation.builder.sources));
+    assert_ne!(next, idempotency_key);
     issue(&keys, &holder, next).await.expect("another form");
 }
 

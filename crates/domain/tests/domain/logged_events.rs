@@ -340,7 +340,7 @@ async fn project_changes_are_logged() {
     let (projects, authority) = (scene.installation.projects(), scene.authority());
     let name = |text| ProjectName::parse(text).expect("a name");
     let told = |fact| scene.assert_told(scene.ada(), scene.acme(), &[fact]);
-    let project = projects.create(&authority, name("Notes"), source()).await;
+    let project = projects.create(&authority, name("Notes"), None, source()).await;
     let id = project.expect("created").id;
     let project = Subject::Project(id);
     told((Action::CreateProject, project, None));

@@ -33,7 +33,7 @@ async fn with_project() -> (TestInstallation, Member, Member, Project) {
     let bob = installation.member(&acme, "bob", Role::Member);
     let project = installation
         .projects()
-        .create(&authority(&ada), name("Notes"), from_somewhere())
+        .create(&authority(&ada), name("Notes"), None, from_somewhere())
         .await
         .expect("created");
     (installation, ada, bob, project)

@@ -68,7 +68,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             Code::KeyRevoked => id == Some("updateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
             Code::RateLimited => matches!(id, Some("createApiKey" | "updateApiKey")),
-            // A method that is not in the document has no operation; and no operation takes a form's nonce.
+            // A method that is not in the document has no operation; and no operation takes a form's idempotency key.
             Code::MethodNotAllowed | Code::AlreadyCreated => false,
         })
         .collect();

@@ -94,7 +94,7 @@ impl Scene {
         let name = ProjectName::parse(name).unwrap();
         let projects = self.installation.projects();
         projects
-            .create(&self.authority(), name, RequestSource::default())
+            .create(&self.authority(), name, None, RequestSource::default())
             .await
             .unwrap()
     }

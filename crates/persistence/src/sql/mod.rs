@@ -48,6 +48,24 @@ macro_rules! change {
     };
 }
 
+/// The identifier of the row that a form with this idempotency key added before, if one did; per scope, such as an
+/// organization.
+macro_rules! created_with {
+    ($connection:expr, $table:ident.$scope_column:ident, $scope:expr, $key:expr) => {
+        match $key {
+            Some(key) => $table::table
+                .filter($table::$scope_column.eq(StoredId($scope)))
+                .filter($table::idempotency_key.eq(key.to_bytes().to_vec()))
+                .select($table::id)
+                .get_result::<StoredId>($connection)
+                .await
+                .optional()?
+                .map(|id| id.0),
+            None => None,
+        }
+    };
+}
+
 mod accounts;
 pub(crate) mod api_keys;
 mod audit_log;

@@ -21,14 +21,14 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
-use keyward_domain::project::{Project, ProjectName};
+use keyward_domain::project::{NewProject, ProjectName};
 
 use super::dialect::Store;
 
 #[async_trait]
 impl ProjectStore for Store {
-    async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError> {
-        change!(self, change::add(project, event))
+    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError> {
+        change!(self, change::add(new, event))
     }
 
     async fn list(

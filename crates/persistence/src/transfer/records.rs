@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::columns::{Bytes, Flag, Id, Moment, Number, TextValue};
 use crate::stored_row::StoredRow;
 use crate::{postgres, sqlite};
-use check::{CrossColumnCheck, Key, browser_key, depth, digest, nonce, unchecked};
+use check::{CrossColumnCheck, Key, browser_key, depth, digest, idempotency_key, unchecked};
 
 /// Checks a column. Only a column that needs no parsing may omit `as`.
 macro_rules! look_at {
@@ -120,7 +120,7 @@ records! {
         role: TextValue as Role::from_word,
         invited_by_kind: TextValue as unchecked,
         invited_by_id: Option<Id>,
-        creation_nonce: Option<Bytes> as nonce,
+        idempotency_key: Option<Bytes> as idempotency_key,
         created_at: Moment,
         expires_at: Moment,
         accepted_at: Option<Moment>,
@@ -133,6 +133,7 @@ records! {
         organization_id: Id,
         name: TextValue as ProjectName::from_storage,
         search_text: TextValue as unchecked,
+        idempotency_key: Option<Bytes> as idempotency_key,
         created_at: Moment,
         archived_at: Option<Moment>,
     }
@@ -157,7 +158,7 @@ records! {
         retained_parent_key_id: Option<Id>,
         tree_depth: Number as depth,
         skip_key_id: Option<Id>,
-        creation_nonce: Option<Bytes> as nonce,
+        idempotency_key: Option<Bytes> as idempotency_key,
         created_at: Moment,
         last_used_at: Option<Moment>,
         last_used_from: Option<TextValue> as IpAddr::from_str,

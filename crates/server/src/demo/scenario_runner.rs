@@ -162,7 +162,7 @@ impl<'a> ScenarioRunner<'a> {
             Step::CreatesProject { name, members } => {
                 let (projects, owner) = (self.past.use_cases.projects(), self.authority().await?);
                 let project = projects
-                    .create(&owner, ProjectName::parse(name)?, self.owners_source())
+                    .create(&owner, ProjectName::parse(name)?, None, self.owners_source())
                     .await?;
                 self.projects.insert(name, project.id);
                 for username in members {

@@ -25,13 +25,13 @@ pub(crate) fn front_page_leads_to(server: &Server, cookie: &str) -> String {
 /// Fills the form for a new key in and sends it.
 pub(crate) fn create_key(server: &Server, cookie: &str, name: &str) -> HttpAnswer {
     let form = server.ask("GET", NEW_KEY, &[&format!("Cookie: {cookie}")], "");
-    let (_, rest) = form.body.split_once("name=\"nonce\" value=\"").unwrap();
-    let (nonce, _) = rest.split_once('"').unwrap();
+    let (_, rest) = form.body.split_once("name=\"idempotency_key\" value=\"").unwrap();
+    let (idempotency_key, _) = rest.split_once('"').unwrap();
     send(
         server,
         NEW_KEY,
         cookie,
-        &format!("nonce={nonce}&name={name}&description="),
+        &format!("idempotency_key={idempotency_key}&name={name}&description="),
     )
 }
 

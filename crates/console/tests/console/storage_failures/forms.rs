@@ -12,7 +12,7 @@ use crate::browser::{Answer, Browser};
 use crate::invitations::invitation;
 use crate::running::Running;
 
-const NONCE: &str = "00000000000000000000000000000001";
+const IDEMPOTENCY_KEY: &str = "00000000000000000000000000000001";
 
 impl Scene {
     /// Every form of the console once the first run is over, filled in, in an order in which none takes away what the
@@ -48,7 +48,11 @@ impl Scene {
                 owner,
                 &settings("members/invite"),
                 "",
-                &[("nonce", NONCE), ("invitee", "Ivan"), ("role", "member")],
+                &[
+                    ("idempotency_key", IDEMPOTENCY_KEY),
+                    ("invitee", "Ivan"),
+                    ("role", "member"),
+                ],
             ),
             form(
                 owner,
@@ -79,7 +83,11 @@ impl Scene {
                 member,
                 &settings("api-keys/new"),
                 "",
-                &[("nonce", NONCE), ("name", "Deploy"), ("description", "")],
+                &[
+                    ("idempotency_key", IDEMPOTENCY_KEY),
+                    ("name", "Deploy"),
+                    ("description", ""),
+                ],
             ),
             form(
                 member,
@@ -98,7 +106,12 @@ impl Scene {
                     ("confirm", "yes"),
                 ],
             ),
-            form(owner, &settings("projects/new"), "", &[("name", "Third")]),
+            form(
+                owner,
+                &settings("projects/new"),
+                "",
+                &[("idempotency_key", IDEMPOTENCY_KEY), ("name", "Third")],
+            ),
             form(owner, &settings("projects/:id"), active, &[("name", "Renamed")]),
             form(
                 owner,

@@ -16,10 +16,10 @@ use crate::ports::StorageError;
 pub trait InvitationStore: Send + Sync {
     /// Adds an invitation.
     ///
-    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one nonce
-    /// one succeeds:
+    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one
+    /// idempotency key one succeeds:
     /// 1. whoever acts may invite; else [`AddInvitationError::NotAllowed`];
-    /// 2. no invitation of the organization, in whatever state, was added with the same nonce; else
+    /// 2. no invitation of the organization, in whatever state, was added with the same idempotency key; else
     ///    [`AddInvitationError::AlreadyCreated`].
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
 

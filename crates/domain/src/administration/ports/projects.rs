@@ -10,7 +10,7 @@ use crate::audit::AuditEvent;
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::project::{Project, ProjectName};
+use crate::project::{NewProject, ProjectName};
 
 /// Keeps projects, each with its members. What keys reach of them is
 /// [`ReachableProjects`](crate::ports::ReachableProjects).
@@ -18,7 +18,13 @@ use crate::project::{Project, ProjectName};
 #[async_trait]
 pub trait ProjectStore: Send + Sync {
     /// Adds a project without members.
-    async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError>;
+    ///
+    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one
+    /// idempotency key one succeeds:
+    /// 1. whoever acts may create projects; else [`AddProjectError::NotAllowed`];
+    /// 2. no project of the organization, archived or not, was added with the same idempotency key; else
+    ///    [`AddProjectError::AlreadyCreated`].
+    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError>;
 
     /// A page of the projects that pass the filter, by falling identifier.
     async fn list(
@@ -110,6 +116,9 @@ pub enum AddProjectError {
     /// Whoever acts is not an owner any more.
     #[error("only an owner may create projects")]
     NotAllowed,
+    /// This form created this project before.
+    #[error("this form has already created the project {0}")]
+    AlreadyCreated(ProjectId),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -22,6 +22,7 @@ mod long_list_cases;
 mod name_cases;
 mod organization_key_cases;
 mod planned_end_cases;
+mod project_form_cases;
 mod project_member_cases;
 mod reachable_project_cases;
 mod recorded_end_cases;
@@ -126,6 +127,13 @@ super::cases::cases! { $
         only_active_owners_and_administrators_create_projects
         project_is_not_added_when_event_cannot_be_written
         project_addition_completes_after_caller_cancellation
+    }
+    project_form_cases {
+        project_form_creates_one_project_even_after_archival
+        projects_of_two_organizations_may_use_one_idempotency_key
+        form_state_is_hidden_from_callers_who_may_not_create_projects
+        concurrent_submissions_of_one_form_create_one_project
+        refused_project_form_can_be_submitted_again
     }
     change_project_cases {
         renamed_project_is_found_by_its_new_name

@@ -12,7 +12,7 @@ use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
 use crate::holder::{Holder, KeyReach};
 use crate::id::{ApiKeyId, AuditEventId, NewId, OrganizationId, UserId};
-use crate::keys::FormNonce;
+use crate::keys::IdempotencyKey;
 use crate::membership::{Member, Role};
 use crate::organization::Organization;
 use crate::page::PageSize;
@@ -290,8 +290,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         line
     }
 
-    pub(super) fn nonce(&self) -> FormNonce {
-        FormNonce::generate(&*self.make.random)
+    pub(super) fn idempotency_key(&self) -> IdempotencyKey {
+        IdempotencyKey::generate(&*self.make.random)
     }
 
     /// The key as it is stored.

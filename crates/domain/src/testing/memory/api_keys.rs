@@ -28,10 +28,8 @@ impl ApiKeys for MemoryStore {
         }
         let change = state.change(consumer, limits.changes, act.at);
         let change = change.map_err(AddKeyError::Throttled)?;
-        if let Some(nonce) = new.nonce
-            && let Some(first) = state.keys_of(consumer).find(|stored| stored.nonce == Some(nonce))
-        {
-            return Err(AddKeyError::AlreadyCreated(first.key.id));
+        if let Some(first) = state.keys_created_with.find(consumer, new.idempotency_key) {
+            return Err(AddKeyError::AlreadyCreated(first));
         }
         let valid = state
             .keys_of(consumer)
@@ -62,10 +60,12 @@ impl ApiKeys for MemoryStore {
         }
         state.write(vec![act.creation_of_key(&key)])?;
         state.count(change);
+        state
+            .keys_created_with
+            .note(consumer, new.idempotency_key, key.id);
         state.keys.push(StoredKey {
             key: key.clone(),
             digest: new.digest,
-            nonce: new.nonce,
         });
         Ok(key)
     }

@@ -21,25 +21,20 @@ impl InvitationStore for MemoryStore {
         let NewInvitation {
             invitation,
             digest,
-            nonce,
+            idempotency_key,
         } = new;
-        if !state.may_administer(invitation.organization_id, event.actor, event.at) {
+        let organization = invitation.organization_id;
+        if !state.may_administer(organization, event.actor, event.at) {
             return Err(AddInvitationError::NotAllowed);
         }
-        let first = state.invitations.iter().find(|stored| {
-            stored.invitation.organization_id == invitation.organization_id
-                && nonce.is_some()
-                && stored.nonce == nonce
-        });
-        if let Some(first) = first {
-            return Err(AddInvitationError::AlreadyCreated(first.invitation.id));
+        if let Some(first) = state.invitations_created_with.find(organization, idempotency_key) {
+            return Err(AddInvitationError::AlreadyCreated(first));
         }
         state.write(vec![event])?;
-        state.invitations.push(StoredInvitation {
-            invitation,
-            digest,
-            nonce,
-        });
+        state
+            .invitations_created_with
+            .note(organization, idempotency_key, invitation.id);
+        state.invitations.push(StoredInvitation { invitation, digest });
         Ok(())
     }
 

@@ -13,16 +13,22 @@ use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
 use crate::ports::{ReachableProjects, StorageError};
-use crate::project::{Project, ProjectName};
+use crate::project::{NewProject, Project, ProjectName};
 
 #[async_trait]
 impl ProjectStore for MemoryStore {
-    async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError> {
+    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError> {
         let mut state = self.state()?;
-        if !state.may_administer(project.organization_id, event.actor, event.at) {
+        let (project, key) = (new.project, new.idempotency_key);
+        let organization = project.organization_id;
+        if !state.may_administer(organization, event.actor, event.at) {
             return Err(AddProjectError::NotAllowed);
         }
+        if let Some(first) = state.projects_created_with.find(organization, key) {
+            return Err(AddProjectError::AlreadyCreated(first));
+        }
         state.write(vec![event])?;
+        state.projects_created_with.note(organization, key, project.id);
         state.projects.push(project);
         Ok(())
     }

@@ -27,6 +27,8 @@ pub(crate) enum Fault {
     /// An owner who acts is checked in a transaction of its own.
     ChecksOwnersWhoRevokeBeforeTheTransaction,
     ChecksOwnersWhoAddProjectsBeforeTheTransaction,
+    /// A form sent twice creates two projects.
+    ForgetsIdempotencyKeysOfProjects,
     LooksForDescendantsBeforeTheTransaction,
     /// A key alone is to be revoked; what its children made goes, too.
     RevokesGrandchildrenUnasked,

@@ -10,23 +10,30 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
-use keyward_domain::project::{Project, ProjectName};
+use keyward_domain::project::{NewProject, ProjectName};
 
 use super::{BrokenStore, Fault, List, lock};
 
 #[async_trait]
 impl ProjectStore for BrokenStore {
-    async fn add(&self, project: Project, event: AuditEvent) -> Result<(), AddProjectError> {
+    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError> {
         let event = if self.fault == Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction {
             let actor = self
-                .owner_beforehand(project.organization_id, event.actor, event.at)
+                .owner_beforehand(new.project.organization_id, event.actor, event.at)
                 .await?;
             self.in_the_name_of(actor, event)
         } else {
             event
         };
-        let known = project.clone();
-        ProjectStore::add(&self.sound, project, event).await?;
+        let known = new.project.clone();
+        let idempotency_key = new
+            .idempotency_key
+            .filter(|_| self.fault != Fault::ForgetsIdempotencyKeysOfProjects);
+        let new = NewProject {
+            idempotency_key,
+            ..new
+        };
+        ProjectStore::add(&self.sound, new, event).await?;
         lock(&self.projects).insert(known.id, known);
         Ok(())
     }

@@ -81,8 +81,8 @@ CREATE TABLE invitations (
         CONSTRAINT invitations_invited_by_kind_check CHECK (invited_by_kind IN ('user', 'administrator')),
     invited_by_id uuid,
     -- The form that made it, which makes no second one. Absent for invitations that no form made.
-    creation_nonce bytea
-        CONSTRAINT invitations_creation_nonce_check CHECK (octet_length(creation_nonce) = 16),
+    idempotency_key bytea
+        CONSTRAINT invitations_idempotency_key_check CHECK (octet_length(idempotency_key) = 16),
     created_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     accepted_at timestamptz,
@@ -95,8 +95,8 @@ CREATE TABLE invitations (
 );
 
 -- One form makes one invitation.
-CREATE UNIQUE INDEX invitations_creation_nonce_key ON invitations (organization_id, creation_nonce)
-    WHERE creation_nonce IS NOT NULL;
+CREATE UNIQUE INDEX invitations_idempotency_key_key ON invitations (organization_id, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
 -- An organization's invitations that have not ended, newest first (read backwards).
 CREATE INDEX invitations_pending_idx ON invitations (organization_id, id)
     WHERE accepted_at IS NULL AND revoked_at IS NULL;
@@ -110,10 +110,15 @@ CREATE TABLE projects (
     name text NOT NULL,
     -- The name, folded by the domain.
     search_text text NOT NULL,
+    idempotency_key bytea
+        CONSTRAINT projects_idempotency_key_check CHECK (octet_length(idempotency_key) = 16),
     created_at timestamptz NOT NULL,
     archived_at timestamptz
 );
 
+-- One form creates one project.
+CREATE UNIQUE INDEX projects_idempotency_key_key ON projects (organization_id, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
 -- An organization's projects, newest first (read backwards).
 CREATE INDEX projects_organization_id_id_idx ON projects (organization_id, id);
 
@@ -166,8 +171,8 @@ CREATE TABLE api_keys (
     -- to. No foreign key: retention may remove it; then the climb takes the next key above.
     tree_depth integer NOT NULL DEFAULT 0,
     skip_key_id uuid,
-    creation_nonce bytea
-        CONSTRAINT api_keys_creation_nonce_check CHECK (octet_length(creation_nonce) = 16),
+    idempotency_key bytea
+        CONSTRAINT api_keys_idempotency_key_check CHECK (octet_length(idempotency_key) = 16),
     created_at timestamptz NOT NULL,
 
     last_used_at timestamptz,
@@ -203,8 +208,8 @@ CREATE TABLE api_keys (
 ) WITH (fillfactor = 85);
 
 -- One form makes one key.
-CREATE UNIQUE INDEX api_keys_creation_nonce_key ON api_keys (consumer_id, creation_nonce)
-    WHERE creation_nonce IS NOT NULL;
+CREATE UNIQUE INDEX api_keys_idempotency_key_key ON api_keys (consumer_id, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
 -- A consumer's keys that may be valid by the day of their last use. It comes before the next index: of two indexes of the

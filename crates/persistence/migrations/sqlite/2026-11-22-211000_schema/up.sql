@@ -90,8 +90,8 @@ CREATE TABLE invitations (
     invited_by_id BLOB
         CONSTRAINT invitations_invited_by_id_length_check CHECK (length(invited_by_id) = 16),
     -- The form that made it, which makes no second one. Absent for invitations that no form made.
-    creation_nonce BLOB
-        CONSTRAINT invitations_creation_nonce_check CHECK (length(creation_nonce) = 16),
+    idempotency_key BLOB
+        CONSTRAINT invitations_idempotency_key_check CHECK (length(idempotency_key) = 16),
     created_at INTEGER NOT NULL,
     expires_at INTEGER NOT NULL,
     accepted_at INTEGER,
@@ -104,8 +104,8 @@ CREATE TABLE invitations (
 ) STRICT;
 
 -- One form makes one invitation.
-CREATE UNIQUE INDEX invitations_creation_nonce_key ON invitations (organization_id, creation_nonce)
-    WHERE creation_nonce IS NOT NULL;
+CREATE UNIQUE INDEX invitations_idempotency_key_key ON invitations (organization_id, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
 -- An organization's invitations that have not ended, newest first (read backwards).
 CREATE INDEX invitations_pending_idx ON invitations (organization_id, id)
     WHERE accepted_at IS NULL AND revoked_at IS NULL;
@@ -120,10 +120,15 @@ CREATE TABLE projects (
     name TEXT NOT NULL,
     -- The name, folded by the domain.
     search_text TEXT NOT NULL,
+    idempotency_key BLOB
+        CONSTRAINT projects_idempotency_key_check CHECK (length(idempotency_key) = 16),
     created_at INTEGER NOT NULL,
     archived_at INTEGER
 ) STRICT;
 
+-- One form creates one project.
+CREATE UNIQUE INDEX projects_idempotency_key_key ON projects (organization_id, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
 -- An organization's projects, newest first (read backwards).
 CREATE INDEX projects_organization_id_id_idx ON projects (organization_id, id);
 
@@ -182,8 +187,8 @@ CREATE TABLE api_keys (
     tree_depth INTEGER NOT NULL DEFAULT 0,
     skip_key_id BLOB
         CONSTRAINT api_keys_skip_key_id_check CHECK (length(skip_key_id) = 16),
-    creation_nonce BLOB
-        CONSTRAINT api_keys_creation_nonce_check CHECK (length(creation_nonce) = 16),
+    idempotency_key BLOB
+        CONSTRAINT api_keys_idempotency_key_check CHECK (length(idempotency_key) = 16),
     created_at INTEGER NOT NULL,
 
     last_used_at INTEGER,
@@ -216,8 +221,8 @@ CREATE TABLE api_keys (
 ) STRICT;
 
 -- One form makes one key.
-CREATE UNIQUE INDEX api_keys_creation_nonce_key ON api_keys (consumer_id, creation_nonce)
-    WHERE creation_nonce IS NOT NULL;
+CREATE UNIQUE INDEX api_keys_idempotency_key_key ON api_keys (consumer_id, idempotency_key)
+    WHERE idempotency_key IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
 -- A consumer's keys that may be valid, newest first.

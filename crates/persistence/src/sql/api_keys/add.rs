@@ -7,7 +7,7 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
-use keyward_domain::keys::FormNonce;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
 
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, pipeline, valid_in_chain};
@@ -33,7 +33,7 @@ pub(super) async fn add(
         connection,
         begin(connection),
         lock_changer(connection, consumer, new.key.parent(), limits.changes, act.at),
-        created_by_form(connection, consumer, new.nonce),
+        created_with(connection, consumer, new.idempotency_key),
         valid_keys(connection, consumer, act.at),
         chosen_for_new_keys(connection, consumer, new.organization_decides),
     );
@@ -61,7 +61,7 @@ pub(super) async fn precheck(
     let (changer, first, valid) = pipeline!(
         connection,
         changer(connection, consumer, new.key.parent(), limits.changes, at),
-        created_by_form(connection, consumer, new.nonce),
+        created_with(connection, consumer, new.idempotency_key),
         valid_keys(connection, consumer, at),
     );
     check(connection, &new, limits, changer, first, valid, at).await
@@ -125,22 +125,14 @@ async fn chosen_for_new_keys(
     Ok(chosen.map(|chosen| chosen.0))
 }
 
-async fn created_by_form(
+async fn created_with(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,
-    nonce: Option<FormNonce>,
+    idempotency_key: Option<IdempotencyKey>,
 ) -> QueryResult<Option<ApiKeyId>> {
-    let Some(nonce) = nonce else {
-        return Ok(None);
-    };
-    let id: Option<StoredId> = api_keys::table
-        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-        .filter(api_keys::creation_nonce.eq(nonce.to_bytes().to_vec()))
-        .select(api_keys::id)
-        .get_result(&mut connection)
-        .await
-        .optional()?;
-    Ok(id.map(|id| ApiKeyId::from_uuid(id.0)))
+    let scope = consumer.as_uuid();
+    let first = created_with!(&mut connection, api_keys.consumer_id, scope, idempotency_key);
+    Ok(first.map(ApiKeyId::from_uuid))
 }
 
 async fn valid_keys(

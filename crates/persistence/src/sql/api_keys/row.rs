@@ -159,7 +159,7 @@ pub(super) struct NewKeyRow<'a> {
     words: WordsRow<'a>,
     created_by_user_id: Option<StoredId>,
     created_by_key_id: Option<StoredId>,
-    creation_nonce: Option<Vec<u8>>,
+    idempotency_key: Option<Vec<u8>>,
     created_at: StoredMoment,
     can_manage_keys: StoredFlag,
 }
@@ -171,7 +171,7 @@ impl<'a> NewKeyRow<'a> {
             key,
             organization_decides: _,
             digest,
-            nonce,
+            idempotency_key,
         } = new;
         let (created_by_user_id, created_by_key_id) = match key.origin {
             Origin::Console(user) => (Some(StoredId(user.as_uuid())), None),
@@ -185,7 +185,7 @@ impl<'a> NewKeyRow<'a> {
             words: key.into(),
             created_by_user_id,
             created_by_key_id,
-            creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
+            idempotency_key: idempotency_key.map(|idempotency_key| idempotency_key.to_bytes().to_vec()),
             created_at: key.created_at.into(),
             can_manage_keys: StoredFlag(key.can_manage_keys),
         }

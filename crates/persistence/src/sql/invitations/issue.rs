@@ -2,12 +2,10 @@
 
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use diesel::result::Error as QueryError;
 use keyward_domain::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, OrganizationId};
 use keyward_domain::invitation::{Invitation, InvitationEnd};
-use keyward_domain::keys::FormNonce;
 
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
@@ -26,10 +24,16 @@ pub(super) async fn add(
     if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(AddInvitationError::NotAllowed));
     }
-    // Nobody else invites to this organization until the end of this transaction.
-    if let Some(nonce) = new.nonce
-        && let Some(first) = created_by_form(connection, organization, nonce).await?
-    {
+    // Until this transaction ends, no other adds invitations to the organization.
+    let scope = organization.as_uuid();
+    let first = created_with!(
+        connection,
+        invitations.organization_id,
+        scope,
+        new.idempotency_key
+    );
+    if let Some(first) = first {
+        let first = InvitationId::from_uuid(first);
         return Err(Abort::Refused(AddInvitationError::AlreadyCreated(first)));
     }
     diesel::insert_into(invitations::table)
@@ -38,21 +42,6 @@ pub(super) async fn add(
         .await?;
     write_event(connection, event).await?;
     Ok(())
-}
-
-async fn created_by_form(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    nonce: FormNonce,
-) -> Result<Option<InvitationId>, QueryError> {
-    let id: Option<StoredId> = invitations::table
-        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(invitations::creation_nonce.eq(nonce.to_bytes().to_vec()))
-        .select(invitations::id)
-        .get_result(connection)
-        .await
-        .optional()?;
-    Ok(id.map(|id| InvitationId::from_uuid(id.0)))
 }
 
 pub(super) async fn revoke(

@@ -82,7 +82,7 @@ pub(super) struct NewInvitationRow<'a> {
     invited_by_id: Option<StoredId>,
     created_at: StoredMoment,
     expires_at: StoredMoment,
-    creation_nonce: Option<Vec<u8>>,
+    idempotency_key: Option<Vec<u8>>,
 }
 
 impl<'a> NewInvitationRow<'a> {
@@ -90,7 +90,7 @@ impl<'a> NewInvitationRow<'a> {
         let NewInvitation {
             invitation,
             digest,
-            nonce,
+            idempotency_key,
         } = new;
         let (invited_by_kind, invited_by_id) = actor::to_columns(invitation.invited_by);
         Self {
@@ -103,7 +103,7 @@ impl<'a> NewInvitationRow<'a> {
             invited_by_id: invited_by_id.map(StoredId),
             created_at: invitation.created_at.into(),
             expires_at: invitation.expires_at.into(),
-            creation_nonce: nonce.map(|nonce| nonce.to_bytes().to_vec()),
+            idempotency_key: idempotency_key.map(|idempotency_key| idempotency_key.to_bytes().to_vec()),
         }
     }
 }

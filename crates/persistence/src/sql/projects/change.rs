@@ -6,7 +6,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{AddProjectError, ChangeProjectError};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{OrganizationId, ProjectId};
-use keyward_domain::project::{Project, ProjectName};
+use keyward_domain::project::{NewProject, Project, ProjectName};
 
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
@@ -18,14 +18,23 @@ use crate::columns::{StoredId, StoredMoment};
 
 pub(super) async fn add(
     connection: &mut Connection,
-    project: Project,
+    new: NewProject,
     event: AuditEvent,
 ) -> Result<(), Abort<AddProjectError>> {
-    if !lock_authority(connection, project.organization_id, event.actor, event.at).await? {
+    let organization = new.project.organization_id;
+    if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(AddProjectError::NotAllowed));
     }
+    // Until this transaction ends, no other adds projects to the organization.
+    let scope = organization.as_uuid();
+    let first = created_with!(connection, projects.organization_id, scope, new.idempotency_key);
+    if let Some(first) = first {
+        return Err(Abort::Refused(AddProjectError::AlreadyCreated(
+            ProjectId::from_uuid(first),
+        )));
+    }
     diesel::insert_into(projects::table)
-        .values(NewProjectRow::from(project))
+        .values(NewProjectRow::from(new))
         .execute(connection)
         .await?;
     write_event(connection, event).await?;

@@ -3,7 +3,7 @@
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use keyward_domain::id::{OrganizationId, ProjectId};
 use keyward_domain::ports::StorageError;
-use keyward_domain::project::{Project, ProjectName};
+use keyward_domain::project::{NewProject, Project, ProjectName};
 
 use super::super::dialect::Database;
 use super::super::schema::projects;
@@ -43,17 +43,23 @@ pub(super) struct NewProjectRow {
     organization_id: StoredId,
     name: String,
     search_text: String,
+    idempotency_key: Option<Vec<u8>>,
     created_at: StoredMoment,
     archived_at: Option<StoredMoment>,
 }
 
-impl From<Project> for NewProjectRow {
-    fn from(project: Project) -> Self {
+impl From<NewProject> for NewProjectRow {
+    fn from(new: NewProject) -> Self {
+        let NewProject {
+            project,
+            idempotency_key,
+        } = new;
         Self {
             id: StoredId(project.id.as_uuid()),
             organization_id: StoredId(project.organization_id.as_uuid()),
             name: project.name.to_string(),
             search_text: project.search_text(),
+            idempotency_key: idempotency_key.map(|key| key.to_bytes().to_vec()),
             created_at: project.created_at.into(),
             archived_at: project.archived_at.map(StoredMoment::from),
         }

@@ -153,8 +153,8 @@ pub(super) fn digest(bytes: &[u8]) -> Result<(), String> {
     length(bytes, 32)
 }
 
-/// A form's nonce of 16 bytes.
-pub(super) fn nonce(bytes: &[u8]) -> Result<(), String> {
+/// A form's idempotency key of 16 bytes.
+pub(super) fn idempotency_key(bytes: &[u8]) -> Result<(), String> {
     length(bytes, 16)
 }
 

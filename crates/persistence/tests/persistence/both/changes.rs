@@ -223,7 +223,7 @@ impl Scene {
             }
             Change::CreateProject => {
                 let name = ProjectName::parse("Third").expect("a name");
-                projects.create(&authority, name, source).await?;
+                projects.create(&authority, name, None, source).await?;
             }
             Change::RenameProject => {
                 let name = ProjectName::parse("Renamed").expect("a name");

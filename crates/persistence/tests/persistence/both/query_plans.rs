@@ -4,19 +4,20 @@ use std::io;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
-use keyward_domain::administration::Invitations;
 use keyward_domain::administration::ports::{
     InvitationStore, MemberFilter, MemberStore, Names, ProjectFilter, ProjectStatus, ProjectStore,
 };
+use keyward_domain::administration::{Invitations, Projects};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{ApiKeyId, ProjectId};
-use keyward_domain::keys::FormNonce;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{
     ApiKeys, AuditFeed, AuditFilter, AuditLog, AuditPosition, Credentials, KeyFilter, KeyLimits, NewApiKey,
     ReachableProjects, StatusFilter,
 };
+use keyward_domain::project::ProjectName;
 use keyward_domain::sign_in::ports::{OpenInvitations, SessionStore};
 use keyward_domain::sign_in::session::SessionToken;
 use keyward_persistence::transfer::export;
@@ -173,13 +174,22 @@ async fn key_queries_use_an_index(database: Database) {
     }
 
     let (new, _) = scene.make.new_key(&scene.bob.as_holder(), "twice");
-    let nonce = Some(FormNonce::generate(&*scene.make.random));
+    let idempotency_key = Some(IdempotencyKey::generate(&*scene.make.random));
     let act = scene.make.act_of(&scene.bob.as_holder());
-    let added = ApiKeys::add(store, NewApiKey { nonce, ..new }, KeyLimits::default(), act).await;
+    let added = ApiKeys::add(
+        store,
+        NewApiKey {
+            idempotency_key,
+            ..new
+        },
+        KeyLimits::default(),
+        act,
+    )
+    .await;
     added.expect("a key");
-    let nonce = "api_keys_creation_nonce_key";
-    let of_postgres = [nonce, "Index Only Scan using api_keys_valid_idx"];
-    let of_sqlite = [nonce, "COVERING INDEX api_keys_used_idx"];
+    let form = "api_keys_idempotency_key_key";
+    let of_postgres = [form, "Index Only Scan using api_keys_valid_idx"];
+    let of_sqlite = [form, "COVERING INDEX api_keys_used_idx"];
     listening.expect("a new key", &of_postgres, &of_sqlite).await;
 }
 
@@ -230,13 +240,34 @@ async fn people_and_project_queries_use_an_index(database: Database) {
         Arc::clone(&listening.asked.store) as _,
         scene.make.sources.clone(),
     );
-    let nonce = Some(FormNonce::generate(&*scene.make.random));
+    let idempotency_key = Some(IdempotencyKey::generate(&*scene.make.random));
     let invited = invitations
-        .invite(&scene.authority(), draft(), nonce, RequestSource::default())
+        .invite(
+            &scene.authority(),
+            draft(),
+            idempotency_key,
+            RequestSource::default(),
+        )
         .await;
     invited.expect("an invitation");
-    let index = "invitations_creation_nonce_key";
+    let index = "invitations_idempotency_key_key";
     listening.expect("a new invitation", &[index], &[index]).await;
+    let projects = Projects::new(
+        Arc::clone(&listening.asked.store) as _,
+        scene.make.sources.clone(),
+    );
+    let name = ProjectName::parse("twice").expect("a name");
+    projects
+        .create(
+            &scene.authority(),
+            name,
+            idempotency_key,
+            RequestSource::default(),
+        )
+        .await
+        .expect("a project");
+    let index = "projects_idempotency_key_key";
+    listening.expect("a new project", &[index], &[index]).await;
 
     let all = || ProjectFilter::new(ProjectStatus::All, None);
     let last = Some(ProjectId::from_uuid(Uuid::max()));

@@ -321,7 +321,7 @@ pub(crate) async fn add_project(use_cases: &UseCases, authority: &Authority, nam
     let name = ProjectName::parse(name).expect("a name");
     let added = use_cases
         .projects
-        .create(authority, name, RequestSource::default())
+        .create(authority, name, None, RequestSource::default())
         .await;
     added.expect("a project")
 }

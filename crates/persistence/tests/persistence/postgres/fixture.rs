@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::FormNonce;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, KeyLimits, NewApiKey};
 use keyward_domain::rate::Rate;
@@ -112,9 +112,12 @@ impl Fixture {
         self.make.act_of(&self.holder())
     }
 
-    pub(crate) fn new_key(&self, name: &str, nonce: Option<FormNonce>) -> NewApiKey {
+    pub(crate) fn new_key(&self, name: &str, idempotency_key: Option<IdempotencyKey>) -> NewApiKey {
         let (key, _) = self.make.new_key(&self.holder(), name);
-        NewApiKey { nonce, ..key }
+        NewApiKey {
+            idempotency_key,
+            ..key
+        }
     }
 
     pub(crate) fn new_child(&self, parent: ApiKeyId, name: &str) -> NewApiKey {

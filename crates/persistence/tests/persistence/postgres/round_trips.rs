@@ -7,7 +7,7 @@ use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::FormNonce;
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys};
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::PostgresStore;
@@ -83,8 +83,8 @@ async fn creating_and_editing_keys_takes_three_round_trips() {
     let fixture = &far.fixture;
     let parent = fixture.key.key.id;
     let created = async || {
-        let nonce = FormNonce::generate(&*fixture.make.random);
-        let new = fixture.new_key("console", Some(nonce));
+        let idempotency_key = IdempotencyKey::generate(&*fixture.make.random);
+        let new = fixture.new_key("console", Some(idempotency_key));
         far.store.add_key(new, fixture.act()).await.expect("a key");
     };
     assert_eq!(far.round_trips(created).await, 3);

@@ -85,13 +85,18 @@ async fn contradictory_rows_are_rejected() {
             "UPDATE api_keys SET revoked_at = created_at, revoked_by_kind = 'anonymous', revoked_reason = 'x'",
             "api_keys_revoked_reason_check",
         ),
-        ("UPDATE api_keys SET creation_nonce = '\\x00'", "api_keys_creation_nonce_check"),
+        ("UPDATE api_keys SET idempotency_key = '\\x00'", "api_keys_idempotency_key_check"),
         (
             "INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, created_at, expires_at,
-                                      creation_nonce)
+                                      idempotency_key)
              SELECT gen_random_uuid(), id, sha256('x'), 'x', 'member', 'administrator', now(), now(), '\\x00'
              FROM organizations",
-            "invitations_creation_nonce_check",
+            "invitations_idempotency_key_check",
+        ),
+        (
+            "INSERT INTO projects (id, organization_id, name, search_text, created_at, idempotency_key)
+             SELECT gen_random_uuid(), id, 'x', 'x', now(), '\\x00' FROM organizations",
+            "projects_idempotency_key_check",
         ),
         ("UPDATE memberships SET role = 'king'", "memberships_role_check"),
         ("INSERT INTO installation DEFAULT VALUES", "installation_pkey"),

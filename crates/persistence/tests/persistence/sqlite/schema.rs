@@ -170,15 +170,21 @@ async fn contradictory_rows_are_rejected() {
             "api_keys_revoked_reason_check",
         ),
         (
-            "UPDATE api_keys SET creation_nonce = x'00'".to_owned(),
-            "api_keys_creation_nonce_check",
+            "UPDATE api_keys SET idempotency_key = x'00'".to_owned(),
+            "api_keys_idempotency_key_check",
         ),
         (
             "INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, created_at, expires_at,
-                                      creation_nonce)
+                                      idempotency_key)
              SELECT randomblob(16), id, randomblob(32), 'x', 'member', 'administrator', 0, 0, x'00' FROM organizations"
                 .to_owned(),
-            "invitations_creation_nonce_check",
+            "invitations_idempotency_key_check",
+        ),
+        (
+            "INSERT INTO projects (id, organization_id, name, search_text, created_at, idempotency_key)
+             SELECT randomblob(16), id, 'x', 'x', 0, x'00' FROM organizations"
+                .to_owned(),
+            "projects_idempotency_key_check",
         ),
         (
             "UPDATE memberships SET role = 'king'".to_owned(),

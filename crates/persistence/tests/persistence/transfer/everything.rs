@@ -51,31 +51,32 @@ pub(crate) fn rows() -> Vec<String> {
             r#"{{"memberships":{{"id":"{ended}","organization_id":"{organization}","user_id":"{bob}","role":"member","joined_at":"2026-01-01T00:00:00Z","ended_at":"9999-12-31T23:59:59.999Z","end_came_at":"2026-01-01T00:00:00.400Z","keys_removed_at":"2026-01-01T00:00:00.456Z","changes_empty_at":null}}}}"#
         ),
         format!(
-            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null}}}}"#,
+            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":{words},"role":"member","invited_by_kind":"user","invited_by_id":"{ada}","idempotency_key":"{}","created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":"2026-01-02T00:00:00Z","accepted_membership_id":"{bobs}","revoked_at":null}}}}"#,
             id(10),
             bytes(32, 0x03),
             bytes(16, 0xfe),
         ),
         format!(
-            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":"bob","role":"owner","invited_by_kind":"administrator","invited_by_id":null,"creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":null,"accepted_membership_id":null,"revoked_at":"2026-01-02T00:00:00Z"}}}}"#,
+            r#"{{"invitations":{{"id":"{}","organization_id":"{organization}","digest":"{}","invitee":"bob","role":"owner","invited_by_kind":"administrator","invited_by_id":null,"idempotency_key":null,"created_at":"2026-01-01T00:00:00Z","expires_at":"2026-01-08T00:00:00Z","accepted_at":null,"accepted_membership_id":null,"revoked_at":"2026-01-02T00:00:00Z"}}}}"#,
             id(11),
             bytes(32, 0x04),
         ),
         format!(
-            r#"{{"projects":{{"id":"{}","organization_id":"{organization}","name":{words},"search_text":{anything},"created_at":"2026-01-01T00:00:00Z","archived_at":"2026-01-02T00:00:00Z"}}}}"#,
+            r#"{{"projects":{{"id":"{}","organization_id":"{organization}","name":{words},"search_text":{anything},"idempotency_key":"{}","created_at":"2026-01-01T00:00:00Z","archived_at":"2026-01-02T00:00:00Z"}}}}"#,
             id(12),
+            bytes(16, 0xfd),
         ),
         format!(
             r#"{{"project_members":{{"membership_id":"{adas}","project_id":"{}","added_at":"2026-01-01T00:00:00Z"}}}}"#,
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"retained_parent_key_id":null,"tree_depth":0,"skip_key_id":null,"creation_nonce":"{}","created_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"end_came_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"retained_parent_key_id":null,"tree_depth":0,"skip_key_id":null,"idempotency_key":"{}","created_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"end_came_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","retained_parent_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","creation_nonce":null,"created_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","end_came_at":"2026-01-02T00:00:00.450Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","retained_parent_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","idempotency_key":null,"created_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","end_came_at":"2026-01-02T00:00:00.450Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}}}}}"#,
             bytes(32, 0x80),
         ),
     ];

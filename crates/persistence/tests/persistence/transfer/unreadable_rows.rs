@@ -73,7 +73,7 @@ const MEMBERS: &[Case] = &[
         r#""revoked_at":null"#,
         r#""revoked_at":"2026-01-02T00:00:00Z""#,
     ),
-    ("invitations", "creation_nonce", 10, "fefe", ""),
+    ("invitations", "idempotency_key", 10, "fefe", ""),
     (
         "invitations",
         "created_at",
@@ -102,6 +102,7 @@ const MEMBERS: &[Case] = &[
         r#""revoked_at":"2026"#,
         r#""revoked_at":"-2026"#,
     ),
+    ("projects", "idempotency_key", 12, "fdfd", ""),
     ("projects", "name", 12, r#""name":""#, r#""name":"\n"#),
     (
         "projects",
@@ -145,7 +146,7 @@ const KEYS: &[Case] = &[
         r#""created_by_key_id":null"#,
         r#""created_by_key_id":"00000000-0000-7000-8000-000000000008""#,
     ),
-    ("api_keys", "creation_nonce", 7, "ffff", ""),
+    ("api_keys", "idempotency_key", 7, "ffff", ""),
     (
         "api_keys",
         "created_at",

@@ -59,7 +59,7 @@ pub async fn removed_owner_adds_no_project_after_removal_is_confirmed(stores: St
             let act: BoxFuture<'static, ()> = Box::pin(async move {
                 let subject = Subject::Project(project.id);
                 let event = scene.act(&eve).event(Action::CreateProject, subject);
-                let added = scene.stores.projects.add(project, event).await;
+                let added = scene.stores.projects.add(project.into(), event).await;
                 assert!(
                     matches!(added, Ok(()) | Err(AddProjectError::NotAllowed)),
                     "{added:?}"

@@ -8,17 +8,17 @@ use super::scene::{AdministrationScene, CROWD, as_user};
 use crate::administration::ports::{AddInvitationError, NewInvitation};
 use crate::audit::{Action, Subject};
 use crate::id::InvitationId;
-use crate::keys::FormNonce;
+use crate::keys::IdempotencyKey;
 use crate::membership::{Member, Role};
 use crate::page::{PageRequest, PageSize};
 
 pub async fn invitation_form_creates_one_invitation_even_after_its_end(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let nonce = scene.nonce();
-    let first = filled_in(&scene, &ada, nonce);
+    let idempotency_key = scene.idempotency_key();
+    let first = filled_in(&scene, &ada, idempotency_key);
     send(&scene, &ada, &first).await.expect("added");
 
-    assert_repeats(&scene, &ada, nonce, first.invitation.id).await;
+    assert_repeats(&scene, &ada, idempotency_key, first.invitation.id).await;
     let (subject, id) = (Subject::Invitation(first.invitation.id), first.invitation.id);
     let event = scene.act(&ada).event(Action::RevokeInvitation, subject);
     let revoked = scene
@@ -27,11 +27,16 @@ pub async fn invitation_form_creates_one_invitation_even_after_its_end(stores: S
         .revoke(ada.organization.id, id, event)
         .await;
     revoked.expect("taken back");
-    assert_repeats(&scene, &ada, nonce, first.invitation.id).await;
+    assert_repeats(&scene, &ada, idempotency_key, first.invitation.id).await;
 }
 
-async fn assert_repeats(scene: &AdministrationScene, owner: &Member, nonce: FormNonce, first: InvitationId) {
-    let again = filled_in(scene, owner, nonce);
+async fn assert_repeats(
+    scene: &AdministrationScene,
+    owner: &Member,
+    idempotency_key: IdempotencyKey,
+    first: InvitationId,
+) {
+    let again = filled_in(scene, owner, idempotency_key);
     match send(scene, owner, &again).await {
         Err(AddInvitationError::AlreadyCreated(made)) => assert_eq!(made, first),
         other => panic!("a form invites once: {other:?}"),
@@ -49,9 +54,9 @@ pub async fn two_organizations_may_use_the_same_idempotency_key(stores: Stores) 
     let (scene, ada) = Scene::with_owner(stores).await;
     let elsewhere = scene.add_organization("Elsewhere").await;
     let stranger = scene.join_as(&elsewhere, "stranger", Role::Owner).await;
-    let nonce = scene.nonce();
+    let idempotency_key = scene.idempotency_key();
     for owner in [&ada, &stranger] {
-        let new = filled_in(&scene, owner, nonce);
+        let new = filled_in(&scene, owner, idempotency_key);
         send(&scene, owner, &new).await.expect("added");
     }
 }
@@ -59,12 +64,12 @@ pub async fn two_organizations_may_use_the_same_idempotency_key(stores: Stores) 
 pub async fn form_state_is_hidden_from_callers_who_may_not_invite(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
-    let nonce = scene.nonce();
-    send(&scene, &ada, &filled_in(&scene, &ada, nonce))
+    let idempotency_key = scene.idempotency_key();
+    send(&scene, &ada, &filled_in(&scene, &ada, idempotency_key))
         .await
         .expect("added");
 
-    let refused = send(&scene, &bob, &filled_in(&scene, &bob, nonce)).await;
+    let refused = send(&scene, &bob, &filled_in(&scene, &bob, idempotency_key)).await;
     assert!(
         matches!(refused, Err(AddInvitationError::NotAllowed)),
         "{refused:?}"
@@ -73,11 +78,11 @@ pub async fn form_state_is_hidden_from_callers_who_may_not_invite(stores: Stores
 
 pub async fn concurrent_submissions_of_one_form_create_one_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let nonce = scene.nonce();
+    let idempotency_key = scene.idempotency_key();
     let sendings = (0..CROWD).map(|_| {
         let (scene, ada) = (scene.clone(), ada.clone());
         let task: BoxFuture<'static, _> = Box::pin(async move {
-            let new = filled_in(&scene, &ada, nonce);
+            let new = filled_in(&scene, &ada, idempotency_key);
             send(&scene, &ada, &new).await
         });
         task
@@ -106,10 +111,10 @@ pub async fn concurrent_submissions_of_one_form_create_one_invitation(stores: St
     }
 }
 
-/// What a form makes that was shown with this nonce.
-fn filled_in(scene: &AdministrationScene, sender: &Member, nonce: FormNonce) -> NewInvitation {
+/// What a form makes that was shown with this idempotency key.
+fn filled_in(scene: &AdministrationScene, sender: &Member, idempotency_key: IdempotencyKey) -> NewInvitation {
     NewInvitation {
-        nonce: Some(nonce),
+        idempotency_key: Some(idempotency_key),
         ..scene.new_invitation(&sender.organization, as_user(sender), Role::Member)
     }
 }

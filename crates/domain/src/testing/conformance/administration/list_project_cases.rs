@@ -20,7 +20,10 @@ pub async fn project_reads_back_as_added(stores: Stores) {
     let act = scene.act(&ada);
     let event = act.event(Action::CreateProject, Subject::Project(project.id));
     let projects = &scene.stores.projects;
-    projects.add(project.clone(), event.clone()).await.expect("added");
+    projects
+        .add(project.clone().into(), event.clone())
+        .await
+        .expect("added");
 
     let here = ada.organization.id;
     assert_eq!(scene.project(here, project.id).await, Some(empty(&project)));
@@ -150,7 +153,7 @@ pub async fn project_is_not_added_when_event_cannot_be_written(stores: Stores) {
     let act = scene.act(&ada);
     let event = act.event(Action::CreateProject, Subject::Project(project.id));
     let event = scene.unwritable(event).await;
-    let failed = scene.stores.projects.add(project.clone(), event).await;
+    let failed = scene.stores.projects.add(project.clone().into(), event).await;
 
     assert!(matches!(failed, Err(AddProjectError::Storage(_))), "{failed:?}");
     assert_eq!(scene.project(ada.organization.id, project.id).await, None);
@@ -161,7 +164,7 @@ pub async fn project_addition_completes_after_caller_cancellation(stores: Stores
     let project = scene.new_project(&ada.organization, "Notes");
     let (here, subject) = (ada.organization.id, Subject::Project(project.id));
     let event = scene.act(&ada).event(Action::CreateProject, subject);
-    abandon(scene.stores.projects.add(project.clone(), event)).await;
+    abandon(scene.stores.projects.add(project.clone().into(), event)).await;
 
     eventually("the abandoned project is added", async || {
         scene.project(here, project.id).await.is_some()
@@ -184,7 +187,7 @@ async fn add_as(scene: &AdministrationScene, actor: Actor, owner: &Member) -> Re
     let project = scene.new_project(&owner.organization, "Notes");
     let act = scene.act_as(actor, Some(owner.organization.id));
     let event = act.event(Action::CreateProject, Subject::Project(project.id));
-    scene.stores.projects.add(project, event).await
+    scene.stores.projects.add(project.into(), event).await
 }
 
 /// The projects of an organization that pass the filter, over all pages of that size.

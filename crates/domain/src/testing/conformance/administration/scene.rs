@@ -15,7 +15,7 @@ use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::{Member, Membership, Role};
 use crate::organization::Organization;
 use crate::page::PageSize;
-use crate::project::{Project, ProjectName};
+use crate::project::{NewProject, Project, ProjectName};
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, NewAccount, OpenInvitation};
@@ -26,6 +26,16 @@ pub(super) const CROWD: usize = 64;
 
 /// A store of everything, and what makes its content.
 pub(super) type AdministrationScene = Scene<Stores>;
+
+/// As no form creates it.
+impl From<Project> for NewProject {
+    fn from(project: Project) -> Self {
+        Self {
+            project,
+            idempotency_key: None,
+        }
+    }
+}
 
 impl AdministrationScene {
     /// Everybody who may not run the organization, in a word and as actor.
@@ -140,7 +150,7 @@ impl AdministrationScene {
         let project = self.new_project(organization, name);
         let act = self.act_as(Actor::Administrator, Some(organization.id));
         let event = act.event(Action::CreateProject, Subject::Project(project.id));
-        let added = self.stores.projects.add(project.clone(), event).await;
+        let added = self.stores.projects.add(project.clone().into(), event).await;
         added.expect("an administrator adds a project");
         project
     }
@@ -210,7 +220,7 @@ impl AdministrationScene {
                 end: None,
             },
             digest: InvitationToken::generate(&*self.make.random).digest(),
-            nonce: None,
+            idempotency_key: None,
         }
     }
 

@@ -136,13 +136,13 @@ pub async fn no_key_is_added_below_a_key_of_another_membership(stores: KeyStores
 
 pub async fn form_sent_twice_creates_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let nonce = Some(scene.nonce());
+    let idempotency_key = Some(scene.idempotency_key());
     let first = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "first")
     };
     let second = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "second")
     };
     scene.store(&ada, &first).await;
@@ -154,15 +154,15 @@ pub async fn form_sent_twice_creates_one_key(stores: KeyStores) {
 
 pub async fn form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let nonce = Some(scene.nonce());
+    let idempotency_key = Some(scene.idempotency_key());
     let first = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "first")
     };
     let key = scene.store(&ada, &first).await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
     let second = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "second")
     };
 
@@ -172,10 +172,10 @@ pub async fn form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
 pub async fn two_consumers_may_use_the_same_idempotency_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
-    let nonce = Some(scene.nonce());
+    let idempotency_key = Some(scene.idempotency_key());
     for member in [&ada, &bob] {
         let new = NewApiKey {
-            nonce,
+            idempotency_key,
             ..scene.new_key(member, "mine")
         };
         let key = scene.store(member, &new).await;
@@ -186,7 +186,7 @@ pub async fn two_consumers_may_use_the_same_idempotency_key(stores: KeyStores) {
 pub async fn refused_form_can_be_submitted_again(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = NewApiKey {
-        nonce: Some(scene.nonce()),
+        idempotency_key: Some(scene.idempotency_key()),
         ..scene.new_key(&ada, "patient")
     };
     let refused = scene.try_add(&ada, &new, KeyLimit(0)).await;
@@ -249,16 +249,16 @@ pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: KeyStore
 
 pub async fn missing_holder_is_reported_before_a_repeated_form(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let nonce = Some(scene.nonce());
+    let idempotency_key = Some(scene.idempotency_key());
     let parent = scene.add_key(&ada, "parent").await;
     let first = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "first")
     };
     scene.store(&ada, &first).await;
     scene.revoke(&ada, &parent, DescendantKeys::Keep).await;
     let again = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_child(&ada, parent.id, "again")
     };
     assert_gone(&scene, &ada, &again).await;
@@ -266,7 +266,7 @@ pub async fn missing_holder_is_reported_before_a_repeated_form(stores: KeyStores
     scene.later(TimeDelta::seconds(1));
     scene.end_membership(&ada).await;
     let again = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "again")
     };
     assert_gone(&scene, &ada, &again).await;
@@ -284,14 +284,14 @@ pub async fn missing_holder_is_reported_before_the_limit(stores: KeyStores) {
 
 pub async fn repeated_form_is_reported_before_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let nonce = Some(scene.nonce());
+    let idempotency_key = Some(scene.idempotency_key());
     let first = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "first")
     };
     scene.store(&ada, &first).await;
     let again = NewApiKey {
-        nonce,
+        idempotency_key,
         ..scene.new_key(&ada, "again")
     };
 

@@ -42,12 +42,12 @@ pub async fn concurrent_key_creations_stop_at_the_limit(stores: KeyStores) {
 
 pub async fn concurrent_submissions_of_one_form_create_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let nonce = Some(scene.nonce());
+    let idempotency_key = Some(scene.idempotency_key());
     let attempts = (0..CROWD).map(|number| {
         let (scene, ada) = (scene.clone(), ada.clone());
         let task: BoxFuture<'static, _> = Box::pin(async move {
             let new = NewApiKey {
-                nonce,
+                idempotency_key,
                 ..scene.new_key(&ada, &format!("attempt {number}"))
             };
             (new.key.id, scene.try_add(&ada, &new, AMPLE).await)
