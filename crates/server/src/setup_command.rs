@@ -4,21 +4,37 @@ use std::path;
 
 use keyward_domain::public_url::PublicUrl;
 
+use crate::program;
 use crate::storage::Database;
 
-/// The command with the options that this server was given, for a POSIX shell. The URL of a PostgreSQL database stays
-/// out of it: anybody who can open a page of the server reads this.
-pub(crate) fn setup_command(program: &str, database: &Database, public_url: &PublicUrl) -> String {
-    let mut command = format!("{} admin setup-link", quoted(program));
-    if let Database::Sqlite(config) = database {
-        let directory = &config.data_directory;
-        let directory = path::absolute(directory).unwrap_or_else(|_| directory.clone());
-        command.push_str(" --data-dir ");
-        command.push_str(&quoted(&directory.to_string_lossy()));
-    }
-    command.push_str(" --public-url ");
-    command.push_str(&quoted(public_url.as_str()));
-    command
+/// The command with the options that this server was given, for a POSIX shell and for the log. The URL of a PostgreSQL
+/// database stays out of it.
+pub(crate) fn setup_command(database: &Database, public_url: &PublicUrl) -> String {
+    let directory = match database {
+        Database::Sqlite(config) => {
+            let directory = &config.data_directory;
+            let directory = path::absolute(directory).unwrap_or_else(|_| directory.clone());
+            Some(quoted(&directory.to_string_lossy()))
+        }
+        Database::Postgres { .. } => None,
+    };
+    command(&quoted(&program::name()), directory.as_deref(), public_url)
+}
+
+/// The command for pages, which anybody may open: it names no path of this machine. A shell refuses the placeholder, so
+/// that nobody makes another database by accident.
+pub(crate) fn public_setup_command(database: &Database, public_url: &PublicUrl) -> String {
+    let directory = match database {
+        Database::Sqlite(_) => Some("<data-directory>"),
+        Database::Postgres { .. } => None,
+    };
+    command("keyward", directory, public_url)
+}
+
+fn command(program: &str, directory: Option<&str>, public_url: &PublicUrl) -> String {
+    let directory = directory.map(|directory| format!(" --data-dir {directory}"));
+    let (directory, public_url) = (directory.unwrap_or_default(), quoted(public_url.as_str()));
+    format!("{program} admin setup-link{directory} --public-url {public_url}")
 }
 
 /// One word of a shell.
@@ -42,15 +58,14 @@ mod tests {
     fn command_in(directory: &str) -> String {
         let database = Database::Sqlite(SqliteConfig::in_directory(Path::new(directory)));
         let public_url = PublicUrl::parse("https://keys.example.com").unwrap();
-        setup_command("keyward", &database, &public_url)
+        setup_command(&database, &public_url)
     }
 
     #[test]
     fn command_names_data_directory_and_public_url() {
-        assert_eq!(
-            command_in("/var/lib/keyward"),
-            "keyward admin setup-link --data-dir /var/lib/keyward --public-url https://keys.example.com"
-        );
+        let command = command_in("/var/lib/keyward");
+        let options = " admin setup-link --data-dir /var/lib/keyward --public-url https://keys.example.com";
+        assert!(command.ends_with(options), "{command}");
     }
 
     #[test]

@@ -29,7 +29,6 @@ use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
 use crate::outage::Outages;
 use crate::output;
 use crate::planned_end_job::PlannedEndJob;
-use crate::program;
 use crate::public_url;
 use crate::refusal_log::RefusalLog;
 use crate::refused_use_writer::RefusedUseWriter;
@@ -37,7 +36,7 @@ use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::schema_watch::SchemaWatch;
 use crate::seen_session_writer::SeenSessionWriter;
-use crate::setup_command::setup_command;
+use crate::setup_command::{public_setup_command, setup_command};
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
 use crate::store::SchemaProbe;
@@ -122,9 +121,8 @@ impl Server {
         })?;
 
         let new_in = database.new_in();
-        // Pages are read by anybody, so they leave out where on the machine the program is.
-        let shown_command = setup_command("keyward", &database, &public_url);
-        let logged_command = setup_command(&program::name(), &database, &public_url);
+        let shown_command = public_setup_command(&database, &public_url);
+        let logged_command = setup_command(&database, &public_url);
         let (store, data_directory_lock) = storage::open_to_serve(database).await?;
         if let (Some(directory), None) = (new_in, demo) {
             info!(directory = %directory.display(), "database created");

@@ -1,6 +1,7 @@
 //! The one-time link of the first run, from the command line to the browser.
 
 use keyward_test_database::TestDatabase;
+use rustix::process::Signal;
 
 use crate::data_directory::DataDirectory;
 use crate::keyward::Keyward;
@@ -125,20 +126,24 @@ fn setup_hint_names_the_program_as_started() {
 }
 
 #[test]
-fn command_on_setup_page_prints_working_link() {
+fn command_on_setup_page_prints_link_without_showing_the_directory() {
     let directory = DataDirectory::new("setup-page");
-    let server = Server::start_in(directory.path());
+    let mut server = Server::start_in(directory.path());
     let page = server.get("/").body;
-    let (_, command) = page.split_once("<code id=\"setup-command\">").unwrap();
-    let (command, _) = command.split_once("</code>").unwrap();
-    let words: Vec<&str> = command.split(' ').collect();
-    assert_eq!(
-        words[0], "keyward",
-        "the path of the executable is nobody's business"
-    );
+    assert!(!page.contains(&directory.path().display().to_string()), "{page}");
+    let (_, shown) = page.split_once("<code id=\"setup-command\">").unwrap();
+    let (shown, _) = shown.split_once("</code>").unwrap();
+    let (options, public_url) = shown.split_once("&#60;data-directory&#62;").unwrap();
+    assert_eq!(options, "keyward admin setup-link --data-dir ");
+
+    let whole = format!("{options}{}{public_url}", directory.path().display());
+    let words: Vec<&str> = whole.split(' ').collect();
     let answer = Keyward::new(&words[1..]).run();
     assert!(!answer.errors.contains("new database"), "{}", answer.errors);
     let link = answer.success();
     let (_, path) = link.trim_end().split_once(&server.address).unwrap();
     assert_eq!(open(&server, path).status, 200);
+    server.signal(Signal::TERM);
+    let (_, log) = server.ended();
+    assert!(log.contains(&format!("\"command\":\"{whole}\"")), "{log}");
 }
