@@ -47,6 +47,41 @@ async fn body_other_than_one_json_text_is_malformed() {
     }
 }
 
+/// No member of a body is an array or an object, so that the depth of a body is bounded by its types; deeper ones than
+/// `serde_json` reads are malformed.
+#[tokio::test]
+async fn bodies_nested_17_levels_deep_are_refused() {
+    let scene = Scene::new().await;
+    let brackets = format!("{}{}", "[".repeat(17), "]".repeat(17));
+    let braces = format!("{}1{}", "{\"name\":".repeat(17), "}".repeat(17));
+    let mut tried = 0;
+    for operation in operations() {
+        let Some(example) = operation.example_body() else {
+            continue;
+        };
+        let members = example.as_object().unwrap();
+        for deep in [&brackets, &braces] {
+            let nested: Value = serde_json::from_str(deep).unwrap();
+            let changed = members.keys().map(String::as_str).chain(["unknown"]).map(|name| {
+                let mut body = example.clone();
+                body[name] = nested.clone();
+                body.to_string()
+            });
+            for body in changed.chain([deep.clone()]) {
+                let request = scene
+                    .api
+                    .request(operation.method.clone(), &operation.path(), &scene.ada.token)
+                    .header("content-type", "application/json")
+                    .body(body.clone());
+                let answer = scene.api.send(request).await;
+                answer.refusal(422, "invalid_fields");
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 12, "{tried} bodies");
+}
+
 #[tokio::test]
 async fn non_object_body_has_an_error_at_the_root() {
     let scene = Scene::new().await;
