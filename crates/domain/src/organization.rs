@@ -3,7 +3,7 @@
 use std::fmt;
 
 use chrono::{DateTime, Utc};
-use unicode_normalization::UnicodeNormalization;
+use deunicode::deunicode_with_tofu;
 
 use crate::id::OrganizationId;
 use crate::text::text_type;
@@ -41,17 +41,13 @@ impl Slug {
     /// The most characters of a slug.
     pub const MAX: usize = 40;
 
-    /// The slug that an organization gets from its first name. Accents are dropped; a name without any Latin letter
-    /// or digit becomes `organization`.
+    /// The slug that an organization gets from its first name, in Latin letters and digits: other scripts are
+    /// transliterated, accents are dropped. A name of which nothing is left becomes `organization`.
     #[must_use]
     pub fn from_name(name: &OrganizationName) -> Self {
         let mut slug = String::with_capacity(Self::MAX);
         let mut between_words = false;
-        for c in name
-            .as_str()
-            .nfkd()
-            .filter(|c| !unicode_normalization::char::is_combining_mark(*c))
-        {
+        for c in deunicode_with_tofu(name.as_str(), "").chars() {
             if c.is_ascii_alphanumeric() {
                 let hyphen = between_words && !slug.is_empty();
                 if slug.len() + usize::from(hyphen) >= Self::MAX {
@@ -133,9 +129,10 @@ mod tests {
             ("Crème Brûlée", "creme-brulee"),
             ("  --x--  ", "x"),
             ("４２ Ｃo", "42-co"),
-            ("Ключ", "organization"),
-            ("株式会社 Foo", "foo"),
-            ("🦀", "organization"),
+            ("Ключ", "kliuch"),
+            ("株式会社 Foo", "zhu-shi-hui-she-foo"),
+            ("🦀", "crab"),
+            ("– … –", "organization"),
             ("a_b", "a-b"),
         ] {
             assert_eq!(slug_of(name), slug, "{name}");
