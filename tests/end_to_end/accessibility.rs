@@ -117,13 +117,13 @@ async fn axe_finds_nothing_from_setup_to_the_first_key() {
 
     tour.browser.element(".empty").await;
     tour.look("no API keys yet").await;
-    tour.browser.press("Create key").await;
+    tour.browser.press("Create API key").await;
     tour.browser.fill("name", " ").await;
-    tour.press_unvalidated("Create key").await;
+    tour.press_unvalidated("Create API key").await;
     tour.browser.element("[aria-invalid=true]").await;
     tour.look("new API key with errors").await;
     tour.browser.fill("name", "laptop").await;
-    tour.browser.press("Create key").await;
+    tour.browser.press("Create API key").await;
     tour.browser.element("#token").await;
     tour.look("fresh token").await;
     tour.browser.driver.refresh().await.expect("a reload");

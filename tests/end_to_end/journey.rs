@@ -141,7 +141,7 @@ pub(crate) async fn create_key(browser: &Browser, name: &str, description: &str)
     browser.go_to(&format!("{keys_page}/new")).await;
     browser.fill("name", name).await;
     browser.fill("description", description).await;
-    browser.press("Create key").await;
+    browser.press("Create API key").await;
     browser.element("[data-token], #token, input[readonly]").await;
     token_in(&browser.source().await).expect("a token on the page")
 }

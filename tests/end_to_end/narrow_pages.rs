@@ -28,7 +28,7 @@ async fn narrow_pages_fit_long_names_and_many_descendants() {
     browser.go_to(&format!("{keys_page}/new")).await;
     browser.fill("name", &"W".repeat(100)).await;
     fits(&browser, "new key").await;
-    browser.press("Create key").await;
+    browser.press("Create API key").await;
     browser.element("input#token").await;
     fits(&browser, "token").await;
     let token = token_in(&browser.source().await).expect("a token on the page");

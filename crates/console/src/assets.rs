@@ -17,8 +17,8 @@ struct Embedded;
 /// A file and how it is served.
 struct Asset {
     file_name: Cow<'static, str>,
-    /// Its address: `/assets/console-0123456789abcdef.css`.
-    address: String,
+    /// Its URL: `/assets/console-0123456789abcdef.css`.
+    url: String,
     etag: HeaderValue,
     content_type: HeaderValue,
     content: Cow<'static, [u8]>,
@@ -38,7 +38,7 @@ fn asset(file_name: Cow<'static, str>) -> Option<Asset> {
     };
     let digest = hex::encode(&file.metadata.sha256_hash()[..DIGEST_BYTES]);
     Some(Asset {
-        address: paths::Asset(&format!("{stem}-{digest}.{extension}")).to_string(),
+        url: paths::Asset(&format!("{stem}-{digest}.{extension}")).to_string(),
         etag: HeaderValue::from_str(&format!("\"{digest}\"")).ok()?,
         content_type: HeaderValue::from_static(content_type),
         content: file.data,
@@ -46,19 +46,19 @@ fn asset(file_name: Cow<'static, str>) -> Option<Asset> {
     })
 }
 
-/// The address of an embedded file, for templates.
-pub(crate) fn address(file_name: &str) -> &'static str {
+/// The URL of an embedded file, for templates.
+pub(crate) fn url(file_name: &str) -> &'static str {
     ASSETS
         .iter()
         .find(|asset| asset.file_name == file_name)
-        .map_or("", |asset| &asset.address)
+        .map_or("", |asset| &asset.url)
 }
 
 #[handler]
 pub(crate) fn serve(request: &Request) -> Result<Response, Refusal> {
     let asset = ASSETS
         .iter()
-        .find(|asset| asset.address == request.uri().path())
+        .find(|asset| asset.url == request.uri().path())
         .ok_or(Refusal::NotFound)?;
     let is_current = request
         .headers()
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn embedded_file_url_contains_its_digest() {
         for file in ["console.css", "console.js", "icon.svg"] {
-            assert!(address(file).starts_with("/assets/"), "{file}");
+            assert!(url(file).starts_with("/assets/"), "{file}");
         }
         assert_eq!(
             Embedded::iter().count(),

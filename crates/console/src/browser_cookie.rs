@@ -33,7 +33,7 @@ impl BrowserCookie {
 
     /// The token in the request's cookie, if there is one.
     pub(crate) fn read(self, headers: &HeaderMap) -> Option<BrowserToken> {
-        cookies::sent(headers, self.name).find_map(BrowserToken::parse)
+        cookies::values(headers, self.name).find_map(BrowserToken::parse)
     }
 
     /// The header that makes the browser keep it.

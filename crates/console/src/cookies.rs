@@ -5,14 +5,14 @@ use poem::http::{HeaderMap, HeaderValue, header};
 /// The values of the cookies with this name, in the order sent.
 ///
 /// Cookies ignore ports, so another program on `localhost` may have set one of the same name.
-pub(crate) fn sent<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
+pub(crate) fn values<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
     headers
         .get_all(header::COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .filter(move |(sent, _)| *sent == name)
+        .filter(move |(sent_name, _)| *sent_name == name)
         .map(|(_, value)| value)
 }
 

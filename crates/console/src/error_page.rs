@@ -1,12 +1,12 @@
 //! Error pages.
 
 use askama::Template;
-use keyward_domain::organization::Organization;
 use poem::Response;
 use poem::http::StatusCode;
 
 use crate::answer::rendered;
 use crate::headers;
+use crate::user_menu::UserMenu;
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -15,7 +15,7 @@ struct ErrorTemplate<'a> {
     title: &'a str,
     text: &'a str,
     request_id: &'a str,
-    organizations: Vec<Organization>,
+    menu: Option<UserMenu>,
 }
 
 /// The page for an error status, with the request id and links to go on. It needs nothing that can fail, so that the
@@ -30,8 +30,8 @@ pub(crate) struct ErrorPage<'a> {
     status: StatusCode,
     title: &'a str,
     text: &'a str,
-    /// Links to the visitor's organizations.
-    organizations: Vec<Organization>,
+    /// For whoever is signed in, with all of their organizations.
+    menu: Option<UserMenu>,
 }
 
 impl<'a> ErrorPage<'a> {
@@ -42,7 +42,7 @@ impl<'a> ErrorPage<'a> {
             status,
             title,
             text,
-            organizations: Vec::new(),
+            menu: None,
         }
     }
 
@@ -50,12 +50,8 @@ impl<'a> ErrorPage<'a> {
         Self { title, text, ..self }
     }
 
-    /// Offers the way to these.
-    pub(crate) fn leading_to(self, organizations: Vec<Organization>) -> Self {
-        Self {
-            organizations,
-            ..self
-        }
+    pub(crate) fn with_menu(self, menu: Option<UserMenu>) -> Self {
+        Self { menu, ..self }
     }
 
     pub(crate) fn into_response(self, request_id: &str) -> Response {
@@ -64,7 +60,7 @@ impl<'a> ErrorPage<'a> {
             title: self.title,
             text: self.text,
             request_id,
-            organizations: self.organizations,
+            menu: self.menu,
         };
         let page = Response::builder().status(self.status);
         let mut response = match rendered(&template) {

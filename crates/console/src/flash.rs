@@ -117,7 +117,7 @@ pub(crate) enum Place {
 }
 
 impl Message {
-    pub(crate) const fn place(self) -> Place {
+    const fn place(self) -> Place {
         match self {
             Self::SetUp
             | Self::JoinedAsNewcomer
@@ -152,6 +152,11 @@ impl Message {
             | Self::NothingToRevoke
             | Self::NothingSelected => Place::Owner,
         }
+    }
+
+    /// Whether a page of this place says it. Whoever is signed out is led to the sign-in page in place of the list.
+    pub(crate) fn is_said_at(self, place: Place) -> bool {
+        self.place() == place || (self == Self::TokenLeftOut && place == Place::SignIn)
     }
 
     /// About this one.
@@ -227,7 +232,7 @@ impl FlashCookie {
 
     /// The message that waits, if there is one that is ours.
     pub(crate) fn read(self, headers: &HeaderMap) -> Option<Flash> {
-        cookies::sent(headers, self.name).find_map(Flash::parse)
+        cookies::values(headers, self.name).find_map(Flash::parse)
     }
 
     /// The header that leaves a message for the next page.

@@ -66,10 +66,10 @@ impl Fields {
         Ok(Self(fields))
     }
 
-    /// Those of a request's address.
+    /// Those of a request's URL.
     pub(crate) fn in_query(request: &Request) -> Result<Self, Refusal> {
         let query = request.uri().query().unwrap_or_default();
-        Self::parse(query).map_err(|_| Refusal::BadAddress)
+        Self::parse(query).map_err(|_| Refusal::BadUrl)
     }
 
     /// A field that the page always sends, possibly empty.
@@ -204,7 +204,7 @@ fn unreadable(error: ReadBodyError) -> Refusal {
     }
 }
 
-/// The query in a request's address.
+/// The query in a request's URL.
 pub(crate) struct Query(pub(crate) Fields);
 
 impl<'a> FromRequest<'a> for Query {

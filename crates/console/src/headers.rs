@@ -12,11 +12,11 @@ const CONTENT_SECURITY_POLICY: HeaderValue = HeaderValue::from_static(
 /// else to prove themselves with.
 const REFERRER_POLICY: HeaderValue = HeaderValue::from_static("same-origin");
 
-/// Where the address has the secret of an invitation or of the first run: browsers send on no more of it than its origin,
+/// Where the URL has the secret of an invitation or of the first run: browsers send on no more of it than its origin,
 /// also while they load the page's assets, so that no log of a proxy has it there. `Origin` stays as it is.
 const REFERRER_POLICY_FOR_SECRETS: HeaderValue = HeaderValue::from_static("strict-origin");
 
-/// Sets them, for a page whose address has a secret or for any other. The front door adds those that every answer of
+/// Sets them, for a page whose URL has a secret or for any other. The front door adds those that every answer of
 /// Keyward has.
 pub(crate) fn set(headers: &mut HeaderMap, has_secret: bool) {
     headers.insert(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY);

@@ -6,7 +6,7 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | which address leads where | `routes`, `paths` |
+//! | which URL leads where | `routes`, `paths` |
 //! | what each page shows and does | `pages`, one file per page, with its template of the same name |
 //! | who may see a page, and what each page is made with | `reader`, `viewer` |
 //! | which requests are believed | `same_origin`, `session_cookie`, `browser_cookie`, `link_cookie`, `forms`, `local_path` |
@@ -37,6 +37,7 @@ mod routes;
 mod same_origin;
 mod session_cookie;
 mod token_free_url;
+mod user_menu;
 mod viewer;
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The cookie that keeps the secret of a one-time link, so that it leaves the address with the first request: a browser's
-//! history, the logs of whatever is on the way, and whoever photographs a screen keep addresses.
+//! The cookie that keeps the secret of a one-time link, so that it leaves the URL with the first request: a browser's
+//! history, the logs of whatever is on the way, and whoever photographs a screen keep URLs.
 
 use poem::http::{HeaderMap, HeaderValue};
 
@@ -47,7 +47,7 @@ impl LinkCookie {
 
     /// The secret of the link that this browser opened last.
     pub(crate) fn read<T>(self, headers: &HeaderMap, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        cookies::sent(headers, self.name).find_map(parse)
+        cookies::values(headers, self.name).find_map(parse)
     }
 
     /// The header that makes the browser keep it.

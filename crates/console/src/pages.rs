@@ -43,5 +43,4 @@ pub(crate) mod setup;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
 pub(crate) mod take_back_invitation;
-mod user_menu;
 mod waiting;

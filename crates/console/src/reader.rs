@@ -147,7 +147,7 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
     let session = SessionCookie::of(&visit.console.public_url).read(request.headers());
     let response = if *request.method() == Method::POST {
         visit.lead_on(to, Message::FormNotSent)
-    } else if session.is_some() {
+    } else if session.is_some() && !visit.is_told(Message::TokenLeftOut) {
         visit.lead_on(to, Message::SessionOver)
     } else {
         redirect(to)

@@ -26,7 +26,7 @@ pub(crate) enum Refusal {
         /// Those it takes.
         allow: &'static str,
     },
-    /// The request leads elsewhere: to the sign-in page, or to the same page without a token in its address.
+    /// The request leads elsewhere: to the sign-in page, or to the same page without a token in its URL.
     #[error("the request leads elsewhere")]
     Instead(Box<Response>),
     /// The request does not come from a page of this installation.
@@ -35,9 +35,9 @@ pub(crate) enum Refusal {
     /// No form of ours looks like this.
     #[error("unreadable form: {0}")]
     BadForm(&'static str),
-    /// The address was mistyped or cut off.
-    #[error("unreadable address")]
-    BadAddress,
+    /// The URL was mistyped or cut off.
+    #[error("unreadable URL")]
+    BadUrl,
     /// Keys are to be revoked by a moment that is hardly over, or still to come.
     #[error("the moment is not settled")]
     CutoffTooRecent,
@@ -77,7 +77,7 @@ impl ResponseError for Refusal {
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Instead(_) => StatusCode::SEE_OTHER,
             Self::CrossSite => StatusCode::FORBIDDEN,
-            Self::BadForm(_) | Self::BadAddress => StatusCode::BAD_REQUEST,
+            Self::BadForm(_) | Self::BadUrl => StatusCode::BAD_REQUEST,
             Self::CutoffTooRecent => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -144,7 +144,7 @@ impl Refusal {
                 response
             }
             Self::NotFound
-            | Self::BadAddress
+            | Self::BadUrl
             | Self::UnsupportedForm
             | Self::FormTooLarge
             | Self::FormTooSlow

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use keyward_domain::organization::Organization;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::error::MethodNotAllowedError;
@@ -22,6 +21,7 @@ use crate::refusal::Refusal;
 use crate::request_source::request_id;
 use crate::session_cookie::SessionCookie;
 use crate::token_free_url::without_token;
+use crate::user_menu::UserMenu;
 use crate::{Console, assets, headers, paths, same_origin};
 
 /// The routes, and what they are.
@@ -164,36 +164,30 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
 /// One answer for what is in no organization, in one that the visitor does not belong to, or only for its owners. It
 /// leads to those that they do belong to.
 async fn nothing_here(console: &Console, session: Option<SessionToken>, request_id: &str) -> Response {
-    let organizations = match session {
-        Some(token) => organizations_of(console, &token).await.unwrap_or_else(|error| {
+    let menu = match session {
+        Some(token) => menu_of(console, &token).await.unwrap_or_else(|error| {
             // The page does without what it cannot know.
             tracing::warn!(%error, "cannot list organizations on the error page");
-            Vec::new()
+            None
         }),
-        None => Vec::new(),
+        None => None,
     };
     ErrorPage::new(StatusCode::NOT_FOUND)
         .saying(
             "Page not found",
             "It doesn’t exist, or you don’t have access. If you sent a form, nothing was changed.",
         )
-        .leading_to(organizations)
+        .with_menu(menu)
         .into_response(request_id)
 }
 
-async fn organizations_of(
-    console: &Console,
-    token: &SessionToken,
-) -> Result<Vec<Organization>, StorageError> {
-    match console.sign_in.signed_in(token).await? {
-        Some(viewer) => {
-            console
-                .memberships
-                .organizations_of(viewer.user.id, console.now())
-                .await
-        }
-        None => Ok(Vec::new()),
-    }
+async fn menu_of(console: &Console, token: &SessionToken) -> Result<Option<UserMenu>, StorageError> {
+    let Some(viewer) = console.sign_in.signed_in(token).await? else {
+        return Ok(None);
+    };
+    let memberships = &console.memberships;
+    let organizations = memberships.organizations_of(viewer.user.id, console.now());
+    Ok(Some(UserMenu::new(&viewer.user, organizations.await?.iter())))
 }
 
 impl Table {

@@ -33,7 +33,7 @@ impl SessionCookie {
 
     /// The session that a request claims to belong to: of several cookies of that name, the first that could be ours.
     pub(crate) fn read(self, headers: &HeaderMap) -> Option<SessionToken> {
-        cookies::sent(headers, self.name).find_map(SessionToken::parse)
+        cookies::values(headers, self.name).find_map(SessionToken::parse)
     }
 
     /// The header that starts a session in the browser.

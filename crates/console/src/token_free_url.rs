@@ -1,5 +1,5 @@
-//! Keeps whole tokens out of the addresses of lists that can be searched: a browser's history, and the logs of whatever is on the way, keep
-//! addresses.
+//! Keeps whole tokens out of the URLs of lists that can be searched: a browser's history, and the logs of whatever is on the way, keep
+//! URLs.
 
 use keyward_domain::token::{LENGTH, PREFIX};
 use poem::Request;
@@ -15,7 +15,7 @@ const TYPED: [&str; 3] = ["search", "who", "what"];
 const CHOSEN: [&str; 6] = ["status", "unused", "holder", "action", "from", "until"];
 
 /// The same search for the last four characters of a token, by which lists find a key, if a whole token is searched for.
-/// It is said before it is known who asks: who is not signed in takes the address along to the sign-in page.
+/// It is said before it is known who asks: who is not signed in takes the URL along to the sign-in page.
 pub(crate) fn without_token(request: &Request) -> Option<String> {
     if *request.method() != Method::GET && *request.method() != Method::HEAD {
         return None;

@@ -4,14 +4,14 @@ use keyward_domain::organization::Organization;
 use keyward_domain::user::User;
 
 /// Who is signed in, and where they can go.
-pub(super) struct UserMenu {
-    pub(super) user: User,
+pub(crate) struct UserMenu {
+    pub(crate) user: User,
     /// Where the viewer can switch to; empty if there is no other organization.
-    pub(super) other_organizations: Vec<Organization>,
+    pub(crate) other_organizations: Vec<Organization>,
 }
 
 impl UserMenu {
-    pub(super) fn new<'a>(user: &User, others: impl Iterator<Item = &'a Organization>) -> Self {
+    pub(crate) fn new<'a>(user: &User, others: impl Iterator<Item = &'a Organization>) -> Self {
         Self {
             user: user.clone(),
             other_organizations: others.cloned().collect(),

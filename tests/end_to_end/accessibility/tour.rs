@@ -74,7 +74,7 @@ impl Tour {
             .go_to(&self.url("/organizations/engines/settings/api-keys/new"))
             .await;
         self.browser.fill("name", "first").await;
-        self.browser.press("Create key").await;
+        self.browser.press("Create API key").await;
         self.browser.element("#token").await;
         let token = token_in(&self.browser.source().await).expect("a token on the page");
         Api::anonymous(&self.base_url).with_token(&token)

@@ -19,12 +19,12 @@ use crate::pages::field::{Field, focus_first_error};
 use crate::pages::filters;
 use crate::pages::notice::Notice;
 use crate::pages::sign_in::remember_browser;
-use crate::pages::user_menu::UserMenu;
 use crate::pages::waiting::too_many;
 use crate::path_id::PathId;
 use crate::paths;
 use crate::reader::User;
 use crate::refusal::Refusal;
+use crate::user_menu::UserMenu;
 
 #[derive(Template)]
 #[template(path = "account.html")]

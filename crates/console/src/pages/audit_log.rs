@@ -92,13 +92,13 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         kept_days: console.audit_events_kept_for.map(|period| period.num_days()),
         form: asked.form(&list, Some(&found)),
         rows: shown.iter().map(|event| rows.row(event)).collect(),
-        newest: search.after.map(|_| search.address(&list)),
-        older: older.map(|next| search.address_after(&list, next)),
+        newest: search.after.map(|_| search.url(&list)),
+        older: older.map(|next| search.url_after(&list, next)),
         searched_back_to: older
             .filter(|_| shown.len() < request.size.items())
             .map(|position| position.at),
-        csv: search.address(&paths::AuditLogCsv(slug).to_string()),
-        json_lines: search.address(&paths::AuditLogJsonLines(slug).to_string()),
+        csv: search.url(&paths::AuditLogCsv(slug).to_string()),
+        json_lines: search.url(&paths::AuditLogJsonLines(slug).to_string()),
         list,
     };
     if asked.has_errors() {
@@ -124,7 +124,7 @@ impl Rows<'_> {
             newer_action: match event.action {
                 Action::Other(word) => Some(NewerAction {
                     word,
-                    events: self.search.of_action(event.action).address(self.list),
+                    events: self.search.of_action(event.action).url(self.list),
                 }),
                 _ => None,
             },
@@ -136,7 +136,7 @@ impl Rows<'_> {
 
     fn actor(&self, actor: Actor) -> Participant {
         let page = actor.as_subject().and_then(|subject| self.page_of(subject));
-        let events = self.search.of_actor(actor).address(self.list);
+        let events = self.search.of_actor(actor).url(self.list);
         Participant::actor(actor, Some(self.found)).leading_to(page, events)
     }
 
@@ -145,7 +145,7 @@ impl Rows<'_> {
         if subject == Subject::Installation {
             return party;
         }
-        let events = self.search.of_subject(subject).address(self.list);
+        let events = self.search.of_subject(subject).url(self.list);
         party.leading_to(self.page_of(subject), events)
     }
 

@@ -34,7 +34,7 @@ struct EditApiKeyPage {
     changed: Option<KeyTextForm>,
     words: KeyTextForm,
     /// How long to wait, if the rate limit for changing keys is exceeded.
-    too_often: Option<Wait>,
+    rate_limited: Option<Wait>,
     has_errors: bool,
 }
 
@@ -74,7 +74,7 @@ pub(crate) async fn submit(
     match keys.edit(&holder, id, edit.clone(), precondition, source).await {
         Ok(_) => {}
         Err(EditKeyError::Throttled(throttled)) => {
-            page.too_often = Some(throttled.into());
+            page.rate_limited = Some(throttled.into());
             return too_many(&page, throttled);
         }
         // The key was changed or revoked concurrently.
@@ -85,7 +85,7 @@ pub(crate) async fn submit(
             let is_saved = key.is_valid(now) && !key.clone().apply(&edit);
             // Else the same form was sent twice, or somebody else wanted the same.
             if !is_saved {
-                let page = EditApiKeyPage::new(&member, key, now).instead_of(page);
+                let page = EditApiKeyPage::new(&member, key, now).with_input_of(page);
                 return Ok(html(StatusCode::CONFLICT, &page)?);
             }
         }
@@ -103,7 +103,7 @@ impl EditApiKeyPage {
             version: key.version(),
             changed: None,
             words: KeyTextForm::of(&key),
-            too_often: None,
+            rate_limited: None,
             has_errors: false,
             key,
         }
@@ -111,7 +111,7 @@ impl EditApiKeyPage {
 
     /// Combines the current key with the submitted text. Submitting the page again overwrites the version that it
     /// shows.
-    fn instead_of(self, typed: Self) -> Self {
+    fn with_input_of(self, typed: Self) -> Self {
         Self {
             changed: Some(self.words),
             words: typed.words,

@@ -46,7 +46,7 @@ pub(crate) async fn choose_for_new_keys(
         source,
     }: OwnerForm,
 ) -> Result<Response, Refusal> {
-    let chosen = key_right::chosen_in(&form)?.ok_or(Refusal::BadForm("A field of the form is missing."))?;
+    let chosen = key_right::choice(&form)?.ok_or(Refusal::BadForm("A field of the form is missing."))?;
     let organizations = &owner.console.organizations;
     organizations
         .choose_for_new_keys(&owner.authority, chosen, source)

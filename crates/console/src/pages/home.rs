@@ -59,7 +59,7 @@ pub(crate) async fn show(visitor: Visitor) -> Result<Response, Refusal> {
     }
 }
 
-/// `/organizations/{slug}`, with or without `/settings`: what somebody types who shortens an address.
+/// `/organizations/{slug}`, with or without `/settings`: what somebody types who shortens a URL.
 #[handler]
 pub(crate) async fn lead_to_keys(member: Member) -> Response {
     redirect(paths::ApiKeys(member.slug()))

@@ -60,8 +60,8 @@ struct AlreadyMemberPage<'a> {
 
 /// The page for an unusable link, which does not say why.
 #[derive(Template)]
-#[template(path = "join_link_dead.html")]
-struct LinkDead<'a> {
+#[template(path = "join_link_invalid.html")]
+struct InvalidLinkPage<'a> {
     /// Who is signed in, if anybody.
     user: Option<&'a User>,
 }
@@ -92,10 +92,10 @@ pub(crate) async fn show(
     }
     let token = cookie.read(request.headers(), InvitationToken::parse);
     let Some(token) = token.filter(|_| !visitor.is_told(Message::LinkDamaged)) else {
-        return Ok(visitor.told(dead_link(viewer)?));
+        return Ok(visitor.told(invalid_link(viewer)?));
     };
     match (Offer::find(&visitor, token, viewer).await?, viewer) {
-        (None, _) => dead_link(viewer),
+        (None, _) => invalid_link(viewer),
         (Some(offer), Some(viewer)) => offer_to_user(&visitor, &offer, viewer, None).await,
         (Some(offer), None) => visitor.page(&JoinPage::new(&offer, NewcomerFields::default())),
     }
@@ -135,12 +135,12 @@ pub(crate) async fn submit(
 ) -> Result<Response, Refusal> {
     let viewer = visitor.signed_in.as_ref();
     let Some(token) = InvitationToken::parse(form.required("token")?) else {
-        return dead_link(viewer);
+        return invalid_link(viewer);
     };
     let joins_as = form.required("as")?;
     let joining_user = viewer.filter(|_| joins_as == "user");
     let Some(offer) = Offer::find(&visitor, token, joining_user).await? else {
-        return dead_link(viewer);
+        return invalid_link(viewer);
     };
     match (joins_as, viewer) {
         ("user", Some(viewer)) => {
@@ -183,7 +183,7 @@ async fn join_as_user(
         Err(AcceptAsUserError::AlreadyMember) => {
             Ok(html(StatusCode::CONFLICT, &AlreadyMemberPage { offer, user })?)
         }
-        Err(AcceptAsUserError::NotOpen) => dead_link(Some(viewer)),
+        Err(AcceptAsUserError::NotOpen) => invalid_link(Some(viewer)),
         Err(error) => Err(error.into()),
     }
 }
@@ -229,7 +229,7 @@ async fn join_as_newcomer(
             fields.say_to_wait(throttled);
             too_many(&JoinPage::new(offer, fields), throttled)
         }
-        Err(AcceptAsNewcomerError::NotOpen) => dead_link(None),
+        Err(AcceptAsNewcomerError::NotOpen) => invalid_link(None),
         Err(error) => Err(error.into()),
     }
 }
@@ -253,8 +253,8 @@ fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
 
 /// The same response for all unusable links: used, revoked, expired, malformed, unknown, or older than the end of the
 /// visitor's membership.
-fn dead_link(viewer: Option<&SignedIn>) -> Result<Response, Refusal> {
-    let page = LinkDead {
+fn invalid_link(viewer: Option<&SignedIn>) -> Result<Response, Refusal> {
+    let page = InvalidLinkPage {
         user: viewer.map(|viewer| &viewer.user),
     };
     Ok(html(StatusCode::NOT_FOUND, &page)?)

@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 const FIELD: &str = "manage_keys";
 
 /// The choice in a form; `None` if the form does not have the field.
-pub(super) fn chosen_in(form: &Fields) -> Result<Option<bool>, Refusal> {
+pub(super) fn choice(form: &Fields) -> Result<Option<bool>, Refusal> {
     match form.optional(FIELD) {
         None => Ok(None),
         Some("yes") => Ok(Some(true)),

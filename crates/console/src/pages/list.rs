@@ -1,4 +1,4 @@
-//! Which part of a long list a page shows: what was searched for, what else the address says, and where the page begins.
+//! Which part of a long list a page shows: what was searched for, what else the URL says, and where the page begins.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -18,11 +18,11 @@ pub(super) struct List<Id> {
     pub(super) search: String,
     /// The last item of the page before.
     pub(super) after: Option<Id>,
-    /// What else the address says, which the search keeps.
+    /// What else the URL says, which the search keeps.
     pub(super) kept: Vec<(&'static str, String)>,
 }
 
-/// The states of a list's items, as the page offers them. The default stands in no address.
+/// The states of a list's items, as the page offers them. The default stands in no URL.
 pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
     /// Each with the word of its tab.
     const TABS: &'static [(Self, &'static str)];
@@ -30,11 +30,11 @@ pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
     fn from_word(word: &str) -> Option<Self>;
     fn as_str(self) -> &'static str;
 
-    /// The one that the address says.
+    /// The one that the URL says.
     fn read(query: &Fields) -> Result<Self, Refusal> {
         match query.optional("status") {
             None => Ok(Self::default()),
-            Some(word) => Self::from_word(word).ok_or(Refusal::BadAddress),
+            Some(word) => Self::from_word(word).ok_or(Refusal::BadUrl),
         }
     }
 }
@@ -54,7 +54,7 @@ impl<Id: Copy + Display + FromStr> List<Id> {
         Ok(Self {
             path: path.to_string(),
             search: query.optional("search").unwrap_or_default().trim().to_owned(),
-            after: after.map_err(|_| Refusal::BadAddress)?,
+            after: after.map_err(|_| Refusal::BadUrl)?,
             kept: Vec::new(),
         })
     }
@@ -74,7 +74,7 @@ impl<Id: Copy + Display + FromStr> List<Id> {
         self.keeping("status", word)
     }
 
-    /// The same search with this in its address.
+    /// The same search with this in its URL.
     pub(super) fn keeping(&self, name: &'static str, value: Option<impl Display>) -> Self {
         let others = self.kept.iter().filter(|(other, _)| *other != name).cloned();
         let value = value.map(|value| (name, value.to_string()));
@@ -95,23 +95,23 @@ impl<Id: Copy + Display + FromStr> List<Id> {
     pub(super) fn tabs<S: ListedStatus>(&self, current: &S) -> Vec<SectionLink> {
         let tabs = S::TABS.iter().map(|&(status, label)| SectionLink {
             label,
-            address: self.among(&status).first(),
+            url: self.among(&status).first(),
             is_current: status == *current,
         });
         tabs.collect()
     }
 
-    /// The address of this very page.
+    /// The URL of this very page.
     pub(super) fn here(&self) -> String {
         self.at(&self.path, self.after)
     }
 
-    /// The address of something that is done to an item, and leads back here.
+    /// The URL of something that is done to an item, and leads back here.
     pub(super) fn leading_back(&self, path: impl Display) -> String {
         self.at(path, self.after)
     }
 
-    /// The address of the first page.
+    /// The URL of the first page.
     pub(super) fn first(&self) -> String {
         self.at(&self.path, None)
     }
@@ -121,12 +121,12 @@ impl<Id: Copy + Display + FromStr> List<Id> {
         self.after.map(|_| self.first())
     }
 
-    /// The address of the next page, if there is one.
+    /// The URL of the next page, if there is one.
     pub(super) fn older<T>(&self, page: &Page<T, Id>) -> Option<String> {
         page.next.map(|next| self.at(&self.path, Some(next)))
     }
 
-    /// The address of all that the search looks through.
+    /// The URL of all that the search looks through.
     pub(super) fn unsearched(&self) -> String {
         let kept = self
             .kept

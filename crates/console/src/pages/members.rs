@@ -41,9 +41,9 @@ pub(super) fn tabs(organization: &Slug, current: &str) -> Vec<SectionLink> {
         ("Members", paths::Members(organization).to_string()),
         ("Invitations", paths::Invitations(organization).to_string()),
     ]
-    .map(|(label, address)| SectionLink {
+    .map(|(label, url)| SectionLink {
         label,
-        address,
+        url,
         is_current: label == current,
     })
     .into()

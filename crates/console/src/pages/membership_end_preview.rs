@@ -28,7 +28,7 @@ pub(super) struct MembershipEndPreview {
     pub(super) keys: Option<Keys>,
     pub(super) projects: Option<LeftProjects>,
     pub(super) invitations: Option<u64>,
-    /// The address of the list of all keys.
+    /// The URL of the list of all keys.
     pub(super) all_keys: String,
 }
 

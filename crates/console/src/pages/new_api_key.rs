@@ -29,7 +29,7 @@ struct NewApiKeyPage {
     /// The holder has as many valid keys as they may.
     limit_reached: Option<KeyLimit>,
     /// How long to wait, if the rate limit for changing keys is exceeded.
-    too_often: Option<Wait>,
+    rate_limited: Option<Wait>,
     has_errors: bool,
 }
 
@@ -61,7 +61,7 @@ pub(crate) async fn submit(
         has_errors: true,
         ..NewApiKeyPage::new(&member, form.idempotency_key()?)
     };
-    let can_manage_keys = key_right::chosen_in(&form)?;
+    let can_manage_keys = key_right::choice(&form)?;
     page.can_manage_keys = can_manage_keys.unwrap_or(page.can_manage_keys);
     let Some(draft) = page.words.draft() else {
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
@@ -89,7 +89,7 @@ pub(crate) async fn submit(
             Ok(html(StatusCode::CONFLICT, &page)?)
         }
         Err(AddKeyError::Throttled(throttled)) => {
-            page.too_often = Some(throttled.into());
+            page.rate_limited = Some(throttled.into());
             too_many(&page, throttled)
         }
         Err(error) => Err(error.into()),
@@ -104,7 +104,7 @@ impl NewApiKeyPage {
             words: KeyTextForm::default(),
             can_manage_keys: member.member.organization.new_keys_manage_keys,
             limit_reached: None,
-            too_often: None,
+            rate_limited: None,
             has_errors: false,
         }
     }

@@ -52,9 +52,9 @@ pub(super) fn views(member: &Member, shows_all: bool) -> Vec<SectionLink> {
     if member.authority().is_none() {
         return Vec::new();
     }
-    let link = |label, address, is_current| SectionLink {
+    let link = |label, url, is_current| SectionLink {
         label,
-        address,
+        url,
         is_current,
     };
     vec![
@@ -67,7 +67,7 @@ pub(super) fn views(member: &Member, shows_all: bool) -> Vec<SectionLink> {
     ]
 }
 
-/// What the address asks for.
+/// What the URL asks for.
 pub(super) struct Asked {
     pub(super) list: List<ApiKeyId>,
     standing: OrganizationKeyTab,
@@ -79,12 +79,9 @@ impl Asked {
     pub(super) fn read(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
         let (standing, list) = List::with_status(paths::OrganizationKeys(owner.slug()), query)?;
         let unused = query.optional("unused").filter(|days| !days.is_empty());
-        let unused = unused
-            .map(str::parse)
-            .transpose()
-            .map_err(|_| Refusal::BadAddress)?;
+        let unused = unused.map(str::parse).transpose().map_err(|_| Refusal::BadUrl)?;
         let holder = query.optional("holder").map(str::parse).transpose();
-        let holder = holder.map_err(|_| Refusal::BadAddress)?;
+        let holder = holder.map_err(|_| Refusal::BadUrl)?;
         Ok(Self {
             list: list.keeping("unused", unused).keeping("holder", holder),
             standing,
@@ -158,7 +155,7 @@ impl OrganizationKeysPage {
         key.is_valid(self.now)
     }
 
-    /// The days to choose from: what is usual, and what the address says.
+    /// The days to choose from: what is usual, and what the URL says.
     fn unused_days(&self) -> Vec<u16> {
         let unusual = self.unused.filter(|days| !UNUSED_DAYS.contains(days));
         UNUSED_DAYS.into_iter().chain(unusual).collect()
@@ -184,7 +181,7 @@ impl OrganizationKeysPage {
         kept.cloned().collect()
     }
 
-    /// What the form repeats of the page's address, so that it can lead back; but for the holder, which the page for
+    /// What the form repeats of the page's URL, so that it can lead back; but for the holder, which the page for
     /// revocation takes for a choice.
     fn repeated(&self) -> Vec<(&'static str, String)> {
         let kept = self.list.kept.iter().filter(|(name, _)| *name != "holder");

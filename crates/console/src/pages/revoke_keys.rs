@@ -178,7 +178,7 @@ fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<Revo
 impl Selected {
     fn parse(fields: &Fields) -> Result<Self, Refusal> {
         if let Some(holder) = fields.optional("holder") {
-            let holder = holder.parse().map_err(|_| Refusal::BadAddress)?;
+            let holder = holder.parse().map_err(|_| Refusal::BadUrl)?;
             return Ok(Self::OfHolder(holder));
         }
         if let Some(before) = fields.optional("before") {
@@ -188,7 +188,7 @@ impl Selected {
         }
         let mut ids = Vec::new();
         for id in fields.named_with(KEY) {
-            ids.push(id.parse().map_err(|_| Refusal::BadAddress)?);
+            ids.push(id.parse().map_err(|_| Refusal::BadUrl)?);
         }
         ids.sort_unstable();
         Ok(Self::Keys(ids))

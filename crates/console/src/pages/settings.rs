@@ -3,9 +3,9 @@
 use keyward_domain::membership::Role;
 use keyward_domain::organization::Slug;
 
-use crate::pages::user_menu::UserMenu;
 use crate::paths;
 use crate::reader::Member;
+use crate::user_menu::UserMenu;
 
 /// The frame around a page of Organization Settings: organization, side navigation and user menu.
 pub(super) struct Settings {
@@ -18,7 +18,7 @@ pub(super) struct Settings {
 /// An entry of the side navigation, or a tab.
 pub(super) struct SectionLink {
     pub(super) label: &'static str,
-    pub(super) address: String,
+    pub(super) url: String,
     pub(super) is_current: bool,
 }
 
@@ -36,9 +36,9 @@ impl Settings {
     pub(super) fn new(reader: &Member, current: Section) -> Self {
         let member = &reader.member;
         let slug = &member.organization.slug;
-        let section = |section, label, address| SectionLink {
+        let section = |section, label, url| SectionLink {
             label,
-            address,
+            url,
             is_current: section == current,
         };
         let is_owner = member.membership.role == Role::Owner;

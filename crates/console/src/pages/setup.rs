@@ -30,8 +30,8 @@ struct SetupPage {
 
 /// The link cannot be used.
 #[derive(Template)]
-#[template(path = "setup_link_dead.html")]
-struct LinkDead<'a> {
+#[template(path = "setup_link_invalid.html")]
+struct InvalidLinkPage<'a> {
     already_set_up: bool,
     setup_command: &'a str,
 }
@@ -61,7 +61,10 @@ pub(crate) async fn show(
             page.organization.focused = true;
             visitor.page(&page)
         }
-        Some(_) | None => Ok(visitor.told(dead_link(&visitor, visitor.console.setup.is_complete().await?)?)),
+        Some(_) | None => Ok(visitor.told(invalid_link(
+            &visitor,
+            visitor.console.setup.is_complete().await?,
+        )?)),
     }
 }
 
@@ -76,7 +79,7 @@ pub(crate) async fn complete(
 ) -> Result<Response, Refusal> {
     let setup = &visitor.console.setup;
     let Some(token) = SetupToken::parse(form.required("token")?) else {
-        return dead_link(&visitor, setup.is_complete().await?);
+        return invalid_link(&visitor, setup.is_complete().await?);
     };
     let password = form.required("password")?;
     let mut page = SetupPage::filled_in(&token, &form)?;
@@ -99,8 +102,8 @@ pub(crate) async fn complete(
             let response = sign_in_newcomer(&visitor, attempt, next, Message::SetUp).await;
             Ok(forgetting(&visitor, response))
         }
-        Err(CompleteSetupError::LinkInvalid) => dead_link(&visitor, false),
-        Err(CompleteSetupError::AlreadySetUp) => dead_link(&visitor, true),
+        Err(CompleteSetupError::LinkInvalid) => invalid_link(&visitor, false),
+        Err(CompleteSetupError::AlreadySetUp) => invalid_link(&visitor, true),
         Err(error) => Err(error.into()),
     }
 }
@@ -112,13 +115,13 @@ fn forgetting(visit: &Visit, mut response: Response) -> Response {
     response
 }
 
-fn dead_link(visit: &Visit, already_set_up: bool) -> Result<Response, Refusal> {
+fn invalid_link(visit: &Visit, already_set_up: bool) -> Result<Response, Refusal> {
     let status = if already_set_up {
         StatusCode::GONE
     } else {
         StatusCode::NOT_FOUND
     };
-    let page = LinkDead {
+    let page = InvalidLinkPage {
         already_set_up,
         setup_command: &visit.console.setup_command,
     };

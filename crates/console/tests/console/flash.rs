@@ -116,6 +116,76 @@ async fn forged_flash_cookie_shows_no_texts_or_names() {
     }
 }
 
+/// One cookie holds one message: the later one, which the first page that says it takes away.
+#[tokio::test]
+async fn two_tabs_share_the_latest_flash_message() {
+    let (running, ada) = Running::with_ada().await;
+    let robots = project(&running, &ada, "Robots").await;
+    let browser = running.signed_in("ada").await;
+    let renamed = browser
+        .post(&format!("{PROJECTS}/{}", robots.id), &[("name", "Rockets")])
+        .await;
+    let ended = browser.post("/account/sessions/end-others", &[]).await;
+
+    let project = browser.follow(&renamed).await;
+    assert!(project.shows("Rockets") && !project.shows("data-notice"));
+    let account = browser.follow(&ended).await;
+    assert!(!account.shows("data-notice"), "taken away by the other tab");
+
+    let ended = browser.post("/account/sessions/end-others", &[]).await;
+    let account = browser.follow(&ended).await;
+    assert!(account.text().contains("All other browsers were signed out"));
+    let renamed = browser
+        .post(&format!("{PROJECTS}/{}", robots.id), &[("name", "Robots")])
+        .await;
+    assert!(
+        browser
+            .follow(&renamed)
+            .await
+            .text()
+            .contains("renamed to Robots")
+    );
+}
+
+#[tokio::test]
+async fn removed_token_is_reported_also_to_signed_out_visitors() {
+    let (running, _) = Running::with_ada().await;
+    let token = "kwp_000000000000000000000000000000002wjyrI";
+    let ended = running.signed_in("ada").await;
+    ended.second_tab().post("/sign-out", &[]).await;
+    for browser in [running.visitor(), ended] {
+        let list = browser.get(&format!("{LIST}?search={token}")).await;
+        let sign_in = browser.follow(&browser.follow(&list).await).await;
+        assert!(sign_in.shows("name=\"password\""));
+        assert!(
+            sign_in.text().contains("You searched for a full token"),
+            "{}",
+            sign_in.text()
+        );
+    }
+}
+
+#[tokio::test]
+async fn removed_token_is_reported_alike_on_every_list() {
+    let (running, _) = Running::with_ada().await;
+    let token = "kwp_000000000000000000000000000000002wjyrI";
+    let browser = running.signed_in("ada").await;
+    for list in [
+        format!("{LIST}?search="),
+        format!("{LIST}/all?search="),
+        format!("{SETTINGS}/audit-log?what="),
+    ] {
+        let answer = browser.get(&format!("{list}{token}")).await;
+        let page = browser.follow(&answer).await;
+        assert!(page.shows("class=\"notice info\""), "{list}: {}", page.body);
+        assert_eq!(
+            page.body.matches("You searched for a full token").count(),
+            1,
+            "{list}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn each_form_shows_its_own_flash_message() {
     let (running, _) = Running::with_ada().await;

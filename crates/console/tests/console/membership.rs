@@ -59,6 +59,8 @@ async fn ended_membership_immediately_closes_only_its_organizations_pages() {
         gone.text()
     );
     assert!(gone.shows("href=\"/organizations/other/settings/api-keys\""));
+    assert!(gone.shows("Account menu") && gone.shows("action=\"/sign-out\""));
+    assert!(!running.visitor().get("/nowhere").await.shows("Account menu"));
     let fields = [
         ("idempotency_key", idempotency_key.as_str()),
         ("name", "Deploy"),

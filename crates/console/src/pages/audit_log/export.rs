@@ -58,7 +58,7 @@ async fn download(
     let search = Search::read(owner, query).await?;
     // A file is kept and handed on: it holds what was asked for, or there is none.
     if search.has_errors() {
-        return Err(Refusal::BadAddress);
+        return Err(Refusal::BadUrl);
     }
     let slug = owner.slug().clone();
     let mut download = Download {

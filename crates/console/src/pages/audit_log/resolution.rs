@@ -31,7 +31,7 @@ pub(super) enum Ambiguity {
     NoExactMatch,
     /// Several subjects have exactly this name.
     SeveralMatches,
-    /// Too many names are similar to check all of them.
+    /// More names are similar than can be suggested.
     TooManySimilar,
 }
 
@@ -43,6 +43,8 @@ pub(super) struct Candidate<T> {
     /// What tells it apart from others of its name.
     pub(super) detail: String,
     is_called_that: bool,
+    /// Its name or username begins with what was typed, so that people look for it first.
+    begins_so: bool,
 }
 
 /// How many may be suggestions: more than that is no choice.
@@ -117,6 +119,12 @@ fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Resolution<
         (true, [..]) => (exact, Ambiguity::SeveralMatches),
         (false, _) => ([exact, similar].concat(), Ambiguity::TooManySimilar),
     };
+    let doubt = if candidates.len() > MAX_SUGGESTIONS {
+        Ambiguity::TooManySimilar
+    } else {
+        doubt
+    };
+    candidates.sort_by_key(|candidate| (!candidate.is_called_that, !candidate.begins_so));
     candidates.truncate(MAX_SUGGESTIONS);
     Resolution::Ambiguous { candidates, doubt }
 }
@@ -160,6 +168,7 @@ fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {
     Candidate {
         means,
         is_called_that: folded(&name) == term,
+        begins_so: folded(&name).starts_with(term) || member.user.username.as_str().starts_with(term),
         name,
         detail: member.user.username.to_string(),
     }
@@ -172,6 +181,7 @@ fn of_key<T>(key: &HeldKey, means: T, term: &str) -> Candidate<T> {
         is_called_that: folded(&name) == term
             || folded(key.hint.last_four()) == term
             || folded(&key.hint.to_string()) == term,
+        begins_so: folded(&name).starts_with(term),
         name,
         detail: format!("{} of {}", key.hint, key.holder.user.username),
     }
@@ -182,6 +192,7 @@ fn of_project<T>(found: &ProjectOverview, means: T, term: &str) -> Candidate<T> 
     Candidate {
         means,
         is_called_that: folded(&name) == term,
+        begins_so: folded(&name).starts_with(term),
         name,
         detail: "project".to_owned(),
     }

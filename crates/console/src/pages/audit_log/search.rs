@@ -66,7 +66,7 @@ pub(super) struct Suggestion {
     /// What tells it apart.
     pub(super) detail: String,
     /// The same search with it.
-    pub(super) address: String,
+    pub(super) url: String,
 }
 
 /// Who or what was found.
@@ -107,11 +107,11 @@ impl Search {
         };
         let action = match given("action") {
             None => None,
-            Some(word) => Some(Action::from_word(word).ok_or(Refusal::BadAddress)?),
+            Some(word) => Some(Action::from_word(word).ok_or(Refusal::BadUrl)?),
         };
         let after = match given("after") {
             None => None,
-            Some(text) => Some(position_from(text).ok_or(Refusal::BadAddress)?),
+            Some(text) => Some(position_from(text).ok_or(Refusal::BadUrl)?),
         };
         Ok(Self {
             who,
@@ -178,17 +178,17 @@ impl Search {
         }
     }
 
-    /// The address of the first page.
-    pub(super) fn address(&self, path: &str) -> String {
-        self.address_at(path, None)
+    /// The URL of the first page.
+    pub(super) fn url(&self, path: &str) -> String {
+        self.url_at(path, None)
     }
 
-    /// The address of the page that goes on there.
-    pub(super) fn address_after(&self, path: &str, position: AuditPosition) -> String {
-        self.address_at(path, Some(position))
+    /// The URL of the page that goes on there.
+    pub(super) fn url_after(&self, path: &str, position: AuditPosition) -> String {
+        self.url_at(path, Some(position))
     }
 
-    fn address_at(&self, path: &str, after: Option<AuditPosition>) -> String {
+    fn url_at(&self, path: &str, after: Option<AuditPosition>) -> String {
         let who = self.who.to_field(actor_to_text);
         let what = self.what.to_field(subject_to_text);
         let (from, until) = (self.from.to_field(), self.until.to_field());
@@ -219,28 +219,28 @@ impl Search {
         let found_actor = |actor: Actor| Found {
             party: Participant::actor(actor, known),
             value: actor_to_text(actor),
-            without: anybody.address(list),
+            without: anybody.url(list),
         };
         let found_subject = |subject: Subject| Found {
             party: Participant::subject(subject, known),
             value: subject_to_text(subject),
-            without: anything.address(list),
+            without: anything.url(list),
         };
         SearchForm {
             who: self.who.to_choice(
                 "No one found. Enter a name, a username, or the ID of a key.",
                 found_actor,
-                |actor| self.of_actor(actor).address(list),
+                |actor| self.of_actor(actor).url(list),
             ),
             actions: self.action_choices(),
             what: self.what.to_choice(
                 "Nothing found. Enter a name, the last four characters of a token, or an ID.",
                 found_subject,
-                |subject| self.of_subject(subject).address(list),
+                |subject| self.of_subject(subject).url(list),
             ),
             from: self.from.to_shown(),
             until: self.until.to_shown(),
-            is_filtered: self.address(list) != list,
+            is_filtered: self.url(list) != list,
             has_errors: self.has_errors(),
         }
     }
@@ -342,7 +342,7 @@ impl<T: Copy> Filter<T> {
                 let suggestions = candidates.iter().map(|candidate| Suggestion {
                     name: candidate.name.clone(),
                     detail: candidate.detail.clone(),
-                    address: instead(candidate.means),
+                    url: instead(candidate.means),
                 });
                 choice.suggestions = suggestions.collect();
             }

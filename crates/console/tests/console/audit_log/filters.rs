@@ -88,6 +88,7 @@ async fn audit_row_links_to_events_of_its_actor_and_subject() {
     let what = format!("{LOG}?action=api_key.create&#38;what=api_key%3A{key}");
     let who = format!("{LOG}?who=user%3A{}&#38;action=api_key.create", ada.user.id);
     assert!(page.shows(&what) && page.shows(&who), "{}", page.body);
+    assert!(page.text().contains("Only API key Deploy") && !page.text().contains("Only The"));
     let page = browser.get(&what.replace("&#38;", "&")).await;
     assert!(page.text().contains("ada created the API key Deploy"));
 }
@@ -264,6 +265,27 @@ async fn ambiguous_name_offers_a_choice() {
     assert!(page.shows("No exact match. Did you mean:"));
     let choice = format!("{LOG}?what=membership%3A{}", other.membership.id);
     assert!(page.shows(&choice), "{}", page.body);
+}
+
+#[tokio::test]
+async fn suggestions_begin_with_matching_prefixes_and_report_further_matches() {
+    let (running, ada) = Running::with_ada().await;
+    for number in 0..9 {
+        running
+            .installation
+            .member(&ada.organization, &format!("zara-{number}"), Role::Member);
+    }
+    let browser = running.signed_in("ada").await;
+    for name in ["who", "what"] {
+        let page = browser.get(&format!("{LOG}?{name}=a")).await;
+        assert_eq!(page.status, 422);
+        assert!(page.shows("Many names match. Choose one, or enter more of the name:"));
+        let (_, offered) = page.body.split_once("class=\"offered\"").unwrap();
+        let (offered, _) = offered.split_once("</ul>").unwrap();
+        assert_eq!(offered.matches("<li>").count(), 8);
+        let (first, _) = offered.split_once("</li>").unwrap();
+        assert!(first.contains("<span class=\"muted\">ada</span>"), "{first}");
+    }
 }
 
 #[tokio::test]
