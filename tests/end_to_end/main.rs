@@ -11,6 +11,7 @@ mod accessibility;
 mod api;
 mod browser;
 mod console;
+mod console_pages;
 mod docs_page;
 mod document_linters;
 mod generated_clients;

@@ -1,0 +1,191 @@
+//! What only a browser shows of the console: its script, and where things stand.
+
+use serde_json::{Value, json};
+
+use crate::browser::Browser;
+use crate::console::PlainConsole;
+use crate::keyward::{Keyward, OWNER_PASSWORD};
+
+const SETTINGS: &str = "/organizations/engines/settings";
+
+/// A browser in which the owner of an organization with three keys is signed in, at the list of their keys.
+struct Scene {
+    keyward: Keyward,
+    browser: Browser,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let keyward = Keyward::start_set_up().await;
+        let api = PlainConsole::sign_in_owner(&keyward)
+            .await
+            .api_with_first_key()
+            .await;
+        for name in ["second", "third"] {
+            api.create(name, "").await;
+        }
+        let browser = Browser::open().await;
+        browser.go_to(&format!("{}/sign-in", keyward.base_url())).await;
+        browser.fill("username", "ada").await;
+        browser.fill("password", OWNER_PASSWORD).await;
+        browser.press("Sign in").await;
+        browser.element("tbody").await;
+        Self { keyward, browser }
+    }
+
+    async fn open(&self, page: &str) {
+        let url = format!("{}{SETTINGS}/{page}", self.keyward.base_url());
+        self.browser.go_to(&url).await;
+        self.browser.element("main").await;
+    }
+
+    async fn width(&self, width: u32) {
+        let metrics = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false });
+        self.send("Emulation.setDeviceMetricsOverride", metrics).await;
+    }
+
+    async fn send(&self, command: &str, arguments: Value) {
+        let sent = self.browser.driver.cdp().send_raw(command, arguments).await;
+        sent.expect("the browser obeys");
+    }
+
+    async fn value(&self, script: &str) -> Value {
+        let value = self.browser.driver.execute(script, Vec::new()).await;
+        value.expect("a value").json().clone()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn copy_feedback_appears_below_the_copied_field_only() {
+    let scene = Scene::new().await;
+    scene.open("api-keys/new").await;
+    scene.browser.fill("name", "copied").await;
+    scene.browser.press("Create API key").await;
+    scene.browser.element("#token").await;
+    let buttons = scene
+        .value("return document.querySelectorAll('[data-copy]').length")
+        .await;
+    assert_eq!(buttons, 2, "of the token and of the example");
+    for button in [0, 1, 0] {
+        // Whether the browser allows it: either is said where the button is.
+        let shown = scene
+            .value(&format!(
+                "const button = document.querySelectorAll('[data-copy]')[{button}];
+                 const said = () => [...document.querySelectorAll('[data-copied]')].filter((one) => one.textContent);
+                 button.click();
+                 return new Promise((resolve) => {{
+                     const look = () => {{
+                         const texts = said();
+                         if (texts.length === 0) return requestAnimationFrame(look);
+                         const copyable = button.closest('.copyable');
+                         resolve(texts.map((text) => copyable.contains(text) || copyable.nextElementSibling === text));
+                     }};
+                     look();
+                 }});"
+            ))
+            .await;
+        assert_eq!(shown, json!([true]), "button {button}");
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn way_back_from_a_key_keeps_the_filter() {
+    let scene = Scene::new().await;
+    let filtered = format!("{}{SETTINGS}/api-keys/all?unused=0", scene.keyward.base_url());
+    let list = format!(
+        "{}{SETTINGS}/api-keys/all?status=all&search=second",
+        scene.keyward.base_url()
+    );
+    for url in [filtered, list] {
+        scene.browser.go_to(&url).await;
+        let key = scene.browser.element("tbody a.row-name").await;
+        key.click().await.expect("the key's page");
+        scene.browser.element(".facts").await;
+        let back = scene.value("return document.querySelector('.back a').href").await;
+        assert_eq!(back, url);
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn relative_times_are_rounded_down() {
+    let scene = Scene::new().await;
+    for (seconds, expected) in [(3_500, "58 minutes ago"), (86_300, "23 hours ago")] {
+        let later =
+            format!("{{ const now = Date.now.bind(Date); Date.now = () => now() + {seconds} * 1000; }}");
+        let script = json!({ "source": later });
+        scene.send("Page.addScriptToEvaluateOnNewDocument", script).await;
+        scene.open("api-keys").await;
+        let shown = scene
+            .value("return document.querySelector('tbody time[data-time=ago]').textContent")
+            .await;
+        assert_eq!(shown, expected);
+        // The next shift is added to this one.
+        let back =
+            format!("{{ const now = Date.now.bind(Date); Date.now = () => now() - {seconds} * 1000; }}");
+        let script = json!({ "source": back });
+        scene.send("Page.addScriptToEvaluateOnNewDocument", script).await;
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn navigation_keeps_its_lines_from_page_to_page() {
+    let scene = Scene::new().await;
+    scene.width(360).await;
+    let mut first = None;
+    for page in ["general", "members", "projects", "api-keys", "audit-log"] {
+        scene.open(page).await;
+        let lines = scene
+            .value(
+                "return [...document.querySelectorAll('.sidebar a')]
+                     .map((link) => Math.round(link.getBoundingClientRect().top + scrollY))",
+            )
+            .await;
+        assert_eq!(*first.get_or_insert_with(|| lines.clone()), lines, "{page}");
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chosen_value_in_the_audit_filter_is_as_high_as_fields() {
+    let scene = Scene::new().await;
+    scene.width(1280).await;
+    scene.open("audit-log?who=ada").await;
+    scene.browser.element(".chosen").await;
+    let heights = scene
+        .value(
+            "return ['.chosen', '.filters select', '.filters [name=what]']
+                 .map((field) => document.querySelector(field).getBoundingClientRect().height)",
+        )
+        .await;
+    assert_eq!(heights[0], heights[1], "{heights}");
+    assert_eq!(heights[0], heights[2], "{heights}");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn error_codes_of_the_reference_show_their_underscores() {
+    let scene = Scene::new().await;
+    scene
+        .browser
+        .go_to(&format!("{}/docs", scene.keyward.base_url()))
+        .await;
+    scene.browser.element(".problems a").await;
+    let offsets = scene
+        .value(
+            "return [...document.querySelectorAll('.problems a')].map((link) => {
+                 const style = getComputedStyle(link);
+                 return parseFloat(style.textUnderlineOffset) / parseFloat(style.fontSize);
+             })",
+        )
+        .await;
+    let offsets = offsets.as_array().expect("one a link").clone();
+    assert!(!offsets.is_empty());
+    assert!(
+        offsets.iter().all(|offset| offset.as_f64() >= Some(0.3)),
+        "{offsets:?}"
+    );
+    scene.browser.close().await;
+}
