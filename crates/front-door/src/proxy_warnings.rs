@@ -41,15 +41,15 @@ impl ProxyWarnings {
             if self.unknown.are_joined_by(peer) {
                 warn!(
                     peer = %peer.ip(),
-                    "a request has a forwarded header, but comes from no trusted proxy, so the header is ignored: if this \
-                     peer is your proxy, name it in --trusted-proxy"
+                    hint = "if this peer is your proxy, add it to --trusted-proxy",
+                    "forwarded header ignored: the peer is not a trusted proxy"
                 );
             }
         } else if !headers.contains_key(&expected) && self.of_other_header.are_joined_by(peer) {
             warn!(
                 peer = %peer.ip(),
-                "a trusted proxy sent a forwarded header, but not `{expected}`, so its own address counts as the client's: \
-                 say in --forwarded-header which of them it writes"
+                hint = "set --forwarded-header to the header that the proxy writes",
+                "trusted proxy sent a forwarded header, but not `{expected}`; its own address is taken for the client's"
             );
         }
     }

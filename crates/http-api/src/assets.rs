@@ -40,15 +40,15 @@ fn load(extension: &str, content_type: &'static str) -> Option<Asset> {
 
 /// The path of the style sheet.
 pub(crate) fn style() -> String {
-    address(&STYLE)
+    url(&STYLE)
 }
 
 /// The path of the script.
 pub(crate) fn script() -> String {
-    address(&SCRIPT)
+    url(&SCRIPT)
 }
 
-fn address(asset: &Option<Asset>) -> String {
+fn url(asset: &Option<Asset>) -> String {
     asset
         .as_ref()
         .map_or_else(String::new, |asset| paths::asset(&asset.name))

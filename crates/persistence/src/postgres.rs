@@ -14,7 +14,7 @@
 //!
 //! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
 //! service), or timeouts are reported as defects: diesel passes on the server's message, but not its SQLSTATE. See
-//! [`PostgresStore::other_language`].
+//! [`PostgresStore::non_english_messages`].
 //!
 //! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.
 
@@ -56,7 +56,7 @@ mod validity;
 pub use config::PostgresConfig;
 pub use connection_refused::ConnectionRefused;
 pub use database_url::InvalidDatabaseUrl;
-pub use language::OtherLanguage;
+pub use language::MessageLanguage;
 pub use migrations::MigrateError;
 pub use store::{ConnectError, PostgresStore};
 pub use tls::TlsError;

@@ -17,7 +17,8 @@ pub(crate) fn warn_of_open_data_directory(directory: &Path, database: &Path) {
     if of_directory & WRITE != 0 {
         warn!(
             path = %directory.display(),
-            "every user of this machine may replace the database in this directory: run `chmod o-rwx` on it"
+            hint = "run `chmod o-rwx` on the directory",
+            "data directory is writable by other users, who may replace the database"
         );
     }
     // Nobody gets to a file in a directory that is closed to them.
@@ -28,8 +29,8 @@ pub(crate) fn warn_of_open_data_directory(directory: &Path, database: &Path) {
         if permissions_of_others(&file) & (READ | WRITE) != 0 {
             warn!(
                 path = %file.display(),
-                "every user of this machine may read or change this file, which holds password hashes: run `chmod o-rwx` \
-                 on it"
+                hint = "run `chmod o-rwx` on the file",
+                "database file with password hashes is accessible to other users"
             );
         }
     }
@@ -41,9 +42,9 @@ pub(crate) fn warn_of_open_url_files(files: impl IntoIterator<Item = PathBuf>) {
         if permissions_of_others(&file) & (READ | WRITE) != 0 {
             warn!(
                 path = %file.display(),
-                "every user of this machine may read or change this file, which may hold the database's password: run \
-                 `chmod o-rwx` on it, or set its mode where it is mounted (Docker: `mode: 0400` and `uid` of the secret; \
-                 Kubernetes: `defaultMode: 0440` and `fsGroup`)"
+                hint = "run `chmod o-rwx` on the file; in Docker set the secret's `mode: 0400` and `uid`, in Kubernetes \
+                        `defaultMode: 0440` and `fsGroup`",
+                "database URL file is accessible to other users"
             );
         }
     }
@@ -54,8 +55,8 @@ pub(crate) fn warn_of_plain_listener(address: SocketAddr, is_behind_tls: bool) {
     if !address.ip().is_loopback() && !is_behind_tls {
         warn!(
             address = %address,
-            "what other machines send here, passwords and keys too, is not encrypted: listen on 127.0.0.1, or put a proxy \
-             that speaks TLS in front and give its https address with --public-url"
+            hint = "listen on 127.0.0.1, or set --public-url to the https URL of a TLS proxy in front",
+            "traffic from other machines is not encrypted"
         );
     }
 }

@@ -18,8 +18,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) struct SchemaWatch(JoinHandle<()>);
 
 impl SchemaWatch {
-    /// Looks now and then, and says so once when another version has migrated. How the tables were when the server
-    /// started, it said then.
+    /// Checks every minute, and logs once that another version has migrated. The state at the start is logged then.
     pub(crate) fn start(storage: Arc<dyn SchemaProbe>) -> Self {
         Self(tokio::spawn(async move {
             let mut looks = interval(CHECK_INTERVAL);
@@ -27,12 +26,12 @@ impl SchemaWatch {
             let mut last: Option<SchemaState> = None;
             loop {
                 looks.tick().await;
-                // Whether the database answers is for others to say.
+                // Outages are logged elsewhere.
                 let Ok(state) = storage.schema_state().await else {
                     continue;
                 };
                 if last.as_ref().is_some_and(|last| *last != state) {
-                    tell(&state);
+                    log_migration(&state);
                 }
                 last = Some(state);
             }
@@ -46,14 +45,14 @@ impl Drop for SchemaWatch {
     }
 }
 
-/// Says what another version did, if it did anything.
-fn tell(state: &SchemaState) {
+/// Logs a migration by a newer version.
+fn log_migration(state: &SchemaState) {
     match state {
         SchemaState::NewerCompatible { newest } => warn_of_newer_tables(newest),
         SchemaState::NewerIncompatible { newest } => warn!(
             migration = newest.as_str(),
-            "a newer version of Keyward has migrated the database to what this version cannot work with: replace this \
-             server by the newer version now"
+            hint = "upgrade this server now",
+            "database was migrated by a newer, incompatible version"
         ),
         SchemaState::Empty
         | SchemaState::TooOld { .. }
@@ -137,7 +136,7 @@ mod tests {
         tables.become_for_long(Some(compatible)).await;
         assert_eq!(log.lines().len(), 1, "{:?}", log.lines());
         assert!(
-            log.lines().concat().contains("only added to it"),
+            log.lines().concat().contains("newer, compatible version"),
             "{:?}",
             log.lines()
         );
@@ -146,7 +145,7 @@ mod tests {
         tables.become_for_long(Some(incompatible)).await;
         assert_eq!(log.lines().len(), 2, "{:?}", log.lines());
         assert!(
-            log.lines().concat().contains("replace this server"),
+            log.lines().concat().contains("upgrade this server now"),
             "{:?}",
             log.lines()
         );

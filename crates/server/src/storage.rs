@@ -343,7 +343,7 @@ pub(crate) async fn open_to_serve(
     match &opened {
         Opened::Postgres { store, .. } => {
             warn_of_excessive_rights(store).await;
-            warn_of_other_language(store).await;
+            warn_of_non_english_messages(store).await;
             exposure::warn_of_open_url_files(database_url::files(|name| std::env::var_os(name)));
         }
         Opened::Sqlite { data_directory, .. } => {
@@ -355,17 +355,20 @@ pub(crate) async fn open_to_serve(
 }
 
 /// Some errors are told apart by their words, which only a superuser can set the language of.
-async fn warn_of_other_language(store: &PostgresStore) {
-    match store.other_language().await {
+async fn warn_of_non_english_messages(store: &PostgresStore) {
+    match store.non_english_messages().await {
         Ok(None) => {}
-        Ok(Some(other)) => warn!(
-            "the database server writes its messages in another language than English (lc_messages is {}), so timeouts are \
-             reported as defects: as a superuser, run `ALTER ROLE \"{}\" SET lc_messages = 'C'`, and let a pooler connect again",
-            other.locale, other.role
+        Ok(Some(language)) => warn!(
+            lc_messages = language.locale,
+            hint = format!(
+                "as a superuser, run `ALTER ROLE \"{}\" SET lc_messages = 'C'`, then reconnect any pooler",
+                language.role
+            ),
+            "database messages are not in English, so timeouts are reported as defects"
         ),
         Err(error) => warn!(
             cause = sentence(&error),
-            "cannot tell in which language the database server writes its messages"
+            "cannot determine the language of database messages"
         ),
     }
 }
@@ -376,12 +379,12 @@ async fn warn_of_excessive_rights(store: &PostgresStore) {
     match store.may_rewrite_audit_log_of_another().await {
         Ok(false) => {}
         Ok(true) => warn!(
-            "the role that serves may change and remove audit events: as the owner, run \
-             `REVOKE UPDATE, DELETE, TRUNCATE ON audit_events FROM …`"
+            hint = "as the tables' owner, run `REVOKE UPDATE, DELETE, TRUNCATE ON audit_events FROM …`",
+            "database role may change and remove audit events"
         ),
         Err(error) => warn!(
             cause = sentence(&error),
-            "cannot tell whether the role that serves may change audit events"
+            "cannot determine the database role's rights on audit events"
         ),
     }
 }

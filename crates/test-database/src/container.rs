@@ -38,7 +38,7 @@ impl Container {
     pub(crate) async fn start() -> Result<Self, String> {
         let (stop, stopped) = oneshot::channel();
         let (started, running) = oneshot::channel();
-        let keeper = thread::spawn(move || keep(started, stopped));
+        let keeper = thread::spawn(move || hold_until_stopped(started, stopped));
         let url = running
             .await
             .map_err(|_| "the thread that starts containers panicked".to_owned())??;
@@ -64,7 +64,7 @@ impl Drop for Container {
     }
 }
 
-fn keep(started: oneshot::Sender<Result<ServerUrl, String>>, stopped: oneshot::Receiver<()>) {
+fn hold_until_stopped(started: oneshot::Sender<Result<ServerUrl, String>>, stopped: oneshot::Receiver<()>) {
     let runtime = match Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -14,7 +14,7 @@ const IN_ENGLISH: &str = "Sets the language in which messages are displayed.";
 
 /// The server's messages are not in English, so temporary errors are reported as defects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OtherLanguage {
+pub struct MessageLanguage {
     /// The value of `lc_messages`.
     pub locale: String,
     /// The role of this store.
@@ -26,7 +26,7 @@ impl PostgresStore {
     ///
     /// # Errors
     /// Only if the database does not answer.
-    pub async fn other_language(&self) -> Result<Option<OtherLanguage>, StorageError> {
+    pub async fn non_english_messages(&self) -> Result<Option<MessageLanguage>, StorageError> {
         self.read(|connection| {
             boxed(async move {
                 let described = "(SELECT short_desc FROM pg_settings WHERE name = 'lc_messages')";
@@ -37,7 +37,7 @@ impl PostgresStore {
                 );
                 let (locale, description, role): (String, String, String) =
                     diesel::select(asked).get_result(connection).await?;
-                Ok((!is_english(&locale, &description)).then_some(OtherLanguage { locale, role }))
+                Ok((!is_english(&locale, &description)).then_some(MessageLanguage { locale, role }))
             })
         })
         .await

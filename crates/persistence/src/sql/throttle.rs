@@ -118,7 +118,7 @@ async fn count_attempt(
             .get_result(connection)
             .await?;
         let empty_at = NotCounted::check(*bucket, Some(timestamp(empty_at)?), now)?;
-        keep(connection, bucket, empty_at).await?;
+        save(connection, bucket, empty_at).await?;
     }
     Ok(())
 }
@@ -133,13 +133,13 @@ async fn give_back(
             .select(sign_in_throttle::empty_at);
         let empty_at: Option<StoredMoment> = locked!(of_bucket).get_result(connection).await.optional()?;
         if let Some(empty_at) = empty_at.map(timestamp).transpose()? {
-            keep(connection, &bucket, bucket.give_back(empty_at)).await?;
+            save(connection, &bucket, bucket.give_back(empty_at)).await?;
         }
     }
     Ok(())
 }
 
-async fn keep(
+async fn save(
     connection: &mut Connection,
     bucket: &ThrottleBucket,
     empty_at: DateTime<Utc>,

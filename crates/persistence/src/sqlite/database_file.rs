@@ -74,7 +74,7 @@ impl DatabaseFile {
         // Closing a file releases all locks that the process holds on it, including those of SQLite's connections
         // (fcntl(2)). So no connection may be open to a file that is being created.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
 
         // Checked now, before anything is created, and again below, after links are resolved.
         if directory.to_str().is_none() {
@@ -114,19 +114,19 @@ impl DatabaseFile {
                 Ok((database, connection))
             }
             Ok(None) => Err(OpenError::NoWriteAheadLog { file }),
-            Err(CannotUse::Query(error)) if lacks_access(&error) => Err(OpenError::NoAccess { file }),
-            Err(CannotUse::Connection(ConnectionError::BadConnection(words))) if words == CANNOT_OPEN => {
+            Err(ConnectError::Query(error)) if lacks_access(&error) => Err(OpenError::NoAccess { file }),
+            Err(ConnectError::Connection(ConnectionError::BadConnection(words))) if words == CANNOT_OPEN => {
                 Err(OpenError::NoAccess { file })
             }
-            Err(CannotUse::Query(error)) if is_not_a_database(&error) => {
+            Err(ConnectError::Query(error)) if is_not_a_database(&error) => {
                 Err(OpenError::NotADatabase { file })
             }
-            Err(CannotUse::Query(error)) if is_damaged(&error) => Err(OpenError::Damaged { file }),
-            Err(CannotUse::Query(error)) => Err(OpenError::Database {
+            Err(ConnectError::Query(error)) if is_damaged(&error) => Err(OpenError::Damaged { file }),
+            Err(ConnectError::Query(error)) => Err(OpenError::Database {
                 file,
                 source: error.into(),
             }),
-            Err(CannotUse::Connection(error)) => Err(OpenError::Database {
+            Err(ConnectError::Connection(error)) => Err(OpenError::Database {
                 file,
                 source: error.into(),
             }),
@@ -135,10 +135,10 @@ impl DatabaseFile {
 
     /// Also works on a full disk, by freeing part of the reserve: the command may be a revocation, and SQLite creates
     /// files beside the database.
-    fn prepare_with_reserve(&self) -> Result<Option<SqliteConnection>, CannotUse> {
+    fn prepare_with_reserve(&self) -> Result<Option<SqliteConnection>, ConnectError> {
         loop {
             match self.prepare() {
-                Err(CannotUse::Query(error))
+                Err(ConnectError::Query(error))
                     if self.lacks_room(&error) && self.reserve.release(Claim::Revoking) => {}
                 prepared => return prepared,
             }
@@ -152,7 +152,7 @@ impl DatabaseFile {
 
     /// Switches the file permanently to the write-ahead log; `None` if that is not possible. Also begins a write, to
     /// check now that the file is writable.
-    fn prepare(&self) -> Result<Option<SqliteConnection>, CannotUse> {
+    fn prepare(&self) -> Result<Option<SqliteConnection>, ConnectError> {
         let mut connection = self.try_connect(Access::Write, self.busy_timeout)?;
         let deadline = Instant::now() + WAIT_FOR_OTHER_PROCESS;
         let mode = loop {
@@ -187,8 +187,8 @@ impl DatabaseFile {
         self.check_in_place()?;
         self.try_connect(access, busy_timeout)
             .map_err(|error| match error {
-                CannotUse::Connection(error) => StorageError::Unavailable(error.into()),
-                CannotUse::Query(error) => storage_error(error),
+                ConnectError::Connection(error) => StorageError::Unavailable(error.into()),
+                ConnectError::Query(error) => storage_error(error),
             })
     }
 
@@ -209,8 +209,8 @@ impl DatabaseFile {
         }
     }
 
-    fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, CannotUse> {
-        let mut connection = SqliteConnection::establish(&self.path).map_err(CannotUse::Connection)?;
+    fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, ConnectError> {
+        let mut connection = SqliteConnection::establish(&self.path).map_err(ConnectError::Connection)?;
         connection.batch_execute(&setup_sql(access, busy_timeout))?;
         connection.batch_execute(&self.temporary_files_sql(access))?;
         // Changes use the same queries as reads, and are never cancelled.
@@ -286,12 +286,12 @@ fn make_file(directory: &Path, file: &Path) -> io::Result<()> {
     }
 }
 
-enum CannotUse {
+enum ConnectError {
     Connection(ConnectionError),
     Query(QueryError),
 }
 
-impl From<QueryError> for CannotUse {
+impl From<QueryError> for ConnectError {
     fn from(error: QueryError) -> Self {
         Self::Query(error)
     }

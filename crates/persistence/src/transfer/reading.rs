@@ -20,7 +20,7 @@ pub(super) fn read_all(
     is_affordable: fn(&str) -> bool,
     rows: &RowsFromStream,
 ) {
-    let mut export = Reading {
+    let mut export = ExportReader {
         input: BufReader::new(input),
         number: 0,
         line: Vec::new(),
@@ -38,7 +38,7 @@ pub(super) fn read_all(
     }
 }
 
-struct Reading<R> {
+struct ExportReader<R> {
     input: BufReader<R>,
     /// The number of the last line read, counted from 1.
     number: u64,
@@ -51,7 +51,7 @@ struct Reading<R> {
     before: Before,
 }
 
-impl<R: Read> Reading<R> {
+impl<R: Read> ExportReader<R> {
     fn first_line(&mut self, of_this_version: &FirstLine) -> Result<(), InvalidExport> {
         let first_line = match self.read_line() {
             Ok(()) => self.parse::<FirstLine>(),

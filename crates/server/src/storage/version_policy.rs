@@ -55,7 +55,7 @@ pub(super) fn refuse_other_versions(state: SchemaState, tables: Tables) -> Resul
 pub(crate) fn warn_of_newer_tables(newest: &str) {
     warn!(
         migration = newest,
-        "a newer version of Keyward has migrated the database, and only added to it: this version goes on working; \
-         replace it soon"
+        hint = "upgrade this server soon; it keeps working until then",
+        "database was migrated by a newer, compatible version"
     );
 }

@@ -56,7 +56,7 @@ fn publicly_readable_data_directory_and_database_are_warned_of() {
     allow(directory.path(), 0o777);
     let told = warnings(local());
     assert!(
-        told[0].contains("may replace the database") && told[0].contains("chmod o-rwx"),
+        told[0].contains("may replace the database\"") && told[0].contains("chmod o-rwx"),
         "{told:?}"
     );
 }

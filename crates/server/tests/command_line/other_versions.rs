@@ -13,8 +13,7 @@ const BREAKING: &str = "the database has migration 29991231235959, which this ve
                         newer version";
 const MOVING: &str = "the database has migration 29991231235959, which this version of Keyward does not know: use the \
                       newer version to export and import, which move everything";
-const ADDITIVE: &str = "a newer version of Keyward has migrated the database, and only added to it: this version goes on \
-                        working; replace it soon";
+const ADDITIVE: &str = "database was migrated by a newer, compatible version";
 
 async fn set_up_on_both(test: &str) -> [Place; 2] {
     let places = [Place::server().await, Place::file(test)];

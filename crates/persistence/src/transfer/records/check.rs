@@ -107,25 +107,25 @@ impl Key for Flag {
 }
 
 /// The result of a parser.
-pub(super) trait Reading {
+pub(super) trait ParseResult {
     fn problem(self) -> Option<String>;
 }
 
-impl<T, E: Display> Reading for Result<T, E> {
+impl<T, E: Display> ParseResult for Result<T, E> {
     fn problem(self) -> Option<String> {
         self.err().map(|error| error.to_string())
     }
 }
 
 /// `None` means an unknown word.
-impl<T> Reading for Option<T> {
+impl<T> ParseResult for Option<T> {
     fn problem(self) -> Option<String> {
         self.is_none().then(|| "an unknown word".to_owned())
     }
 }
 
 /// Checks a column with a parser.
-pub(super) fn read<C: Column, R: Reading>(
+pub(super) fn read<C: Column, R: ParseResult>(
     row: &Row,
     column: &'static str,
     value: &C,

@@ -270,6 +270,6 @@ async fn database_with_unsuitable_encoding_is_refused_before_migration() {
 #[tokio::test]
 async fn english_server_messages_cause_no_warning() {
     let fixture = Fixture::new().await;
-    let other = fixture.store.other_language().await;
+    let other = fixture.store.non_english_messages().await;
     assert_eq!(other.expect("an answer"), None);
 }
