@@ -149,6 +149,25 @@ async fn navigation_keeps_its_lines_from_page_to_page() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn narrow_page_with_large_text_shows_the_organization() {
+    let scene = Scene::new().await;
+    scene.width(360).await;
+    scene.open("general").await;
+    let [page, organization] = [
+        "document.documentElement.scrollWidth",
+        "document.querySelector('.topbar .organization').getBoundingClientRect().width",
+    ];
+    let widths = scene
+        .value(&format!(
+            "document.documentElement.style.fontSize = '200%'; return [{page}, {organization}]"
+        ))
+        .await;
+    assert!(widths[0].as_f64() <= Some(360.0), "{widths}");
+    assert!(widths[1].as_f64() >= Some(80.0), "{widths}");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn chosen_value_in_the_audit_filter_is_as_high_as_fields() {
     let scene = Scene::new().await;
     scene.width(1280).await;
