@@ -48,6 +48,20 @@ pub(crate) fn keyward_released(workspace: &Workspace) -> Outcome<PathBuf> {
     )
 }
 
+/// Builds `keyward` and the bare handler that it is measured against, alike, and copies `keyward` away likewise.
+pub(crate) fn measured(workspace: &Workspace, profile: &str) -> Outcome<(PathBuf, PathBuf)> {
+    let build = |package, kind, name| {
+        build(
+            workspace,
+            &["build", "--profile", profile, "--package", package, kind, name],
+        )
+    };
+    let keyward = build("keyward", "--bin", "keyward")?;
+    let keyward = copy_of(&keyward, &workspace.target().join("keyward-measured"))?;
+    let bare = build("keyward-front-door", "--example", "bare_handler")?;
+    Ok((keyward, bare.path("bare_handler")?.to_owned()))
+}
+
 fn copy_of(built: &Binaries, folder: &Path) -> Outcome<PathBuf> {
     let copy = folder.join("keyward");
     fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
@@ -73,6 +87,12 @@ pub(crate) fn tests(workspace: &Workspace) -> Outcome<Binaries> {
 /// Builds the attacks, with the features that the tests have, so that nothing is built twice.
 pub(crate) fn attacks(workspace: &Workspace) -> Outcome<Binaries> {
     let programs = ["--bench", "attacks", "--bin", "test-database"];
+    build(workspace, &[&["build", "--workspace"], &programs[..]].concat())
+}
+
+/// Builds the program that measures, likewise.
+pub(crate) fn bench(workspace: &Workspace) -> Outcome<Binaries> {
+    let programs = ["--bench", "bench", "--bin", "test-database"];
     build(workspace, &[&["build", "--workspace"], &programs[..]].concat())
 }
 

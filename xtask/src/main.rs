@@ -8,6 +8,7 @@
 
 mod advisories;
 mod arguments;
+mod bench;
 mod binaries;
 mod ci;
 mod command;
@@ -48,6 +49,9 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Attacks the server, built nearly as for a release, while others revoke keys through API, console and command line,
       on both databases; prints how long their answers took, and fails if one was wrong or the 99th percentile was not
       below a second. Four minutes; N seconds for each attack instead of 8.
+  bench [--profile faults] [--seconds N] [--rounds N] [--keys N] [--row NAME] [--json FILE]
+      Measures the server, built as for a release, and what it could be at best, in turn; prints medians, ratios and
+      goals. Three minutes. It never fails because something was slow. docs/performance.md has results.
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
   schema --check
@@ -89,6 +93,7 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
             Ok(())
         }
         "test" => test::test(&Workspace::find()?, arguments),
+        "bench" => bench::bench(&Workspace::find()?, arguments),
         "faults" => faults::faults(&Workspace::find()?, arguments),
         "without-ipv6" => without_ipv6::without_ipv6(&Workspace::find()?, arguments),
         "openapi" => openapi::openapi(&Workspace::find()?, Mode::parse(arguments)?),

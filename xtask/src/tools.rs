@@ -94,6 +94,22 @@ const NGINX: Tool = Tool {
     source: Source::Debian(&["nginx-light"]),
 };
 
+pub(crate) const PGBENCH: Tool = Tool {
+    what: "pgbench, which asks PostgreSQL what Keyward asks it",
+    programs: &["pgbench"],
+    folders: &[],
+    proof: &[],
+    source: Source::Debian(&["postgresql"]),
+};
+
+pub(crate) const WRK: Tool = Tool {
+    what: "wrk, which makes the load",
+    programs: &["wrk"],
+    folders: &[],
+    proof: &[],
+    source: Source::Debian(&["wrk"]),
+};
+
 pub(crate) const NEXTEST: Tool = Tool {
     what: "cargo-nextest, which runs the tests",
     programs: &["cargo-nextest"],

@@ -1,0 +1,68 @@
+//! How fast the server is, beside what it could be at best on the same machine in the same minute.
+//!
+//! `cargo xtask bench` builds the server and the bare handler alike, starts PostgreSQL and runs this. A time on a shared
+//! machine says little; the ratio of two that were measured in turn holds. So nothing here fails because it was slow.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a failed expectation is a failed run, and figures are for whoever runs it"
+)]
+
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/api.rs"]
+mod api;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/console.rs"]
+mod console;
+mod figures;
+mod installation;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/keyward.rs"]
+mod keyward;
+mod load;
+mod options;
+mod pairs;
+mod process;
+mod report;
+mod rows;
+mod singles;
+#[path = "../end_to_end/storage.rs"]
+mod storage;
+mod token;
+
+use std::process::ExitCode;
+
+use installation::Installation;
+use options::{Options, USAGE};
+use pairs::Scene;
+use report::Report;
+use rows::{PAIRS, SINGLES};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(refused) => {
+            eprintln!("{refused}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut scene = Scene::set(Installation::make(options.keys).await).await;
+    let mut report = Report::begin(&options);
+    for pair in PAIRS.iter().filter(|pair| options.wants(pair.name)) {
+        eprintln!("measuring {}", pair.name);
+        report.add_pair(pair, &pairs::measure(pair, &scene, &options).await);
+    }
+    for single in SINGLES.iter().filter(|single| options.wants(single.name)) {
+        eprintln!("measuring {}", single.name);
+        report.add_single(single, &singles::measure(single, &mut scene, &options).await);
+    }
+    println!("{report}");
+    if let Some(path) = &options.json {
+        std::fs::write(path, report.to_json()).expect("the JSON is written");
+    }
+    ExitCode::SUCCESS
+}

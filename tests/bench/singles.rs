@@ -1,0 +1,50 @@
+//! Figures of Keyward by itself.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::figures::median;
+use crate::keyward::binary;
+use crate::options::Options;
+use crate::pairs::Scene;
+use crate::process::{Server, version_time};
+use crate::rows::{Figure, Single};
+
+/// How long a server that is ready is left alone before its memory is looked at.
+const REST: Duration = Duration::from_secs(2);
+
+/// All values that were measured.
+pub(crate) async fn measure(single: &Single, scene: &mut Scene, options: &Options) -> Vec<f64> {
+    match single.what {
+        Figure::StartToReady(database) => {
+            let storage = scene.storage_without_server(database).await;
+            let mut values = Vec::new();
+            for _ in 0..options.rounds {
+                let version = version_time().await;
+                let server = Server::keyward(storage).await;
+                let more = server.started_in.as_secs_f64() - version.as_secs_f64();
+                values.push(more * 1e3);
+                server.end().await;
+            }
+            values
+        }
+        Figure::BinarySize => {
+            let bytes = std::fs::metadata(binary()).expect("the binary").len();
+            vec![bytes as f64 / 1_048_576.0]
+        }
+        Figure::IdleMemory(database) => {
+            let storage = scene.storage_without_server(database).await;
+            let server = Server::keyward(storage).await;
+            sleep(REST).await;
+            let values = vec![server.resident_mib()];
+            server.end().await;
+            values
+        }
+    }
+}
+
+/// The median as it is shown.
+pub(crate) fn shown(values: &[f64]) -> f64 {
+    median(values.iter().copied()).unwrap_or(f64::NAN)
+}
