@@ -38,6 +38,9 @@ const LINGER: Duration = Duration::from_secs(5);
 /// (Node's) is likely to send by mistake.
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
+/// How many headers hyper reads unless told otherwise; it answers 431 to more.
+const HYPERS_HEADERS: usize = 100;
+
 /// hyper's HTTP/1 with the limits. Its deadline for headers is off: it would count the time between two requests in, and
 /// there is none for answers. [`Activity`] has them all.
 pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
@@ -45,9 +48,13 @@ pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(None)
-        .max_headers(limits.headers)
         .max_header_size(limits.header_bytes)
         .max_buf_size(limits.header_bytes);
+    // A limit of its own would make hyper clear room for so many headers at each request. Below its default,
+    // admission counts them.
+    if limits.headers > HYPERS_HEADERS {
+        builder.max_headers(limits.headers);
+    }
     builder
 }
 
@@ -138,6 +145,9 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
 
 /// Ready when the client should have moved. Only what happens while hyper is polled moves the deadline, so that it is up
 /// to date when this is polled after it.
+///
+/// Nearly every request moves the deadline on. The alarm stays where it is then, and is set anew when it goes off too soon:
+/// the runtime's timers, which share a lock, are not touched at each request.
 fn poll_overdue(
     activity: &Activity,
     serving: &ServingState,
@@ -147,10 +157,16 @@ fn poll_overdue(
     let Some(deadline) = activity.deadline(serving) else {
         return Poll::Pending;
     };
-    if alarm.deadline() != deadline {
+    if deadline < alarm.deadline() {
         alarm.as_mut().reset(deadline);
     }
-    alarm.poll(context)
+    while alarm.as_mut().poll(context).is_ready() {
+        if alarm.deadline() >= deadline {
+            return Poll::Ready(());
+        }
+        alarm.as_mut().reset(deadline);
+    }
+    Poll::Pending
 }
 
 /// Closes our half, which hyper has done unless it had nothing to say, and reads until the client closes its own.

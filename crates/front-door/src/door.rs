@@ -21,6 +21,7 @@ use crate::{
     exchange::Exchanges,
     listen::BACKLOG,
     proxy_warnings::ProxyWarnings,
+    security_headers::SecurityHeaders,
     serving_state::{self, Readiness, ServingState},
     unsent::UnsentAnswers,
 };
@@ -95,6 +96,7 @@ impl FrontDoor {
             builder: connection::http1_builder(&config.limits),
             exchanges: Arc::new(Exchanges {
                 app,
+                security_headers: SecurityHeaders::new(config.https),
                 config,
                 serving: serving.subscribe(),
                 unsent: Arc::new(unsent),

@@ -33,7 +33,8 @@ use crate::{
     request_body::{BodyProgress, RequestBody},
     request_id::{REQUEST_ID, RequestId, trace_id},
     request_log::RequestLog,
-    request_path, security_headers,
+    request_path,
+    security_headers::SecurityHeaders,
     serving_state::{self, ServingState},
     unsent::UnsentAnswers,
 };
@@ -51,6 +52,7 @@ pub(crate) struct Exchanges<E> {
     pub(crate) serving: watch::Receiver<ServingState>,
     pub(crate) unsent: Arc<UnsentAnswers>,
     pub(crate) proxy_warnings: ProxyWarnings,
+    pub(crate) security_headers: SecurityHeaders,
 }
 
 /// The connection a request came by.
@@ -67,6 +69,7 @@ pub(crate) struct Origin {
 struct Head {
     method: Method,
     uri: Uri,
+    /// Those by which [`ErrorPages`](crate::ErrorPages) tell who asks.
     headers: HeaderMap,
     id: RequestId,
     started: Instant,
@@ -91,7 +94,7 @@ impl<E: Endpoint> Exchanges<E> {
         let head = Head {
             method: request.method().clone(),
             uri: request.uri().clone(),
-            headers: request.headers().clone(),
+            headers: telling_who_asks(request.headers()),
             id: given_id.unwrap_or_else(|| RequestId::new((self.config.request_ids)())),
             started,
             body_deadline: started + self.config.deadlines.body,
@@ -112,7 +115,7 @@ impl<E: Endpoint> Exchanges<E> {
             let admitted = if origin.is_too_late {
                 Err(Refusal::ShuttingDown)
             } else {
-                admit(&request, self.config.limits.body_bytes)
+                admit(&request, &self.config.limits)
             };
             let answered = match admitted {
                 Ok(()) => self.hand_over(request, client, &origin, &head).await,
@@ -134,20 +137,20 @@ impl<E: Endpoint> Exchanges<E> {
                     .or_insert(RETRY_AFTER);
             }
             let headers = response.headers_mut();
-            security_headers::set(headers, self.config.https);
+            self.security_headers.set(headers);
             headers.insert(REQUEST_ID, head.id.header_value());
             if origin.activity.has_unread_body() || self.serving.borrow().wants_fewer_connections() {
                 headers.insert(header::CONNECTION, CLOSE);
             }
             log.answered(response.status());
             http::Response::from(response).map(|body: BoxBody<Bytes, io::Error>| {
-                origin
-                    .activity
-                    .answer_begun(head.id.clone(), body.size_hint().exact());
+                let length = body.size_hint().exact();
+                origin.activity.answer_begun(head.id.clone(), length);
                 AnswerBody {
                     body,
                     activity: origin.activity.clone(),
-                    span: Span::current(),
+                    // One of known length is made already.
+                    span: length.is_none().then(Span::current),
                 }
             })
         }
@@ -233,20 +236,27 @@ impl<E: Endpoint> Exchanges<E> {
     }
 
     async fn refuse(&self, refusal: Refusal, head: &Head) -> Response {
-        let mut response = (self.config.error_pages)(&Refused {
-            refusal,
-            method: &head.method,
-            uri: &head.uri,
-            headers: &head.headers,
-            request_id: head.id.as_str(),
-        });
+        let mut response = match refusal {
+            // As hyper answers too long ones.
+            Refusal::TooManyHeaders => Response::default(),
+            _ => (self.config.error_pages)(&Refused {
+                refusal,
+                method: &head.method,
+                uri: &head.uri,
+                headers: &head.headers,
+                request_id: head.id.as_str(),
+            }),
+        };
         response.set_status(refusal.status());
         let headers = response.headers_mut();
         match refusal {
             // RFC 9110 §15.5.6 wants it said with every 405, and it may be empty.
             Refusal::MethodNotAllowed => _ = headers.insert(header::ALLOW, self.allowed_methods(head).await),
-            // RFC 9110 §15.5.9 and §15.5.14: the rest of the body is not awaited.
-            Refusal::BodyTooSlow | Refusal::BodyTooLarge => _ = headers.insert(header::CONNECTION, CLOSE),
+            // RFC 9110 §15.5.9 and §15.5.14: the rest of the body is not awaited. Who sends too many headers goes, as who
+            // sends too long ones.
+            Refusal::BodyTooSlow | Refusal::BodyTooLarge | Refusal::TooManyHeaders => {
+                _ = headers.insert(header::CONNECTION, CLOSE);
+            }
             Refusal::InvalidHost
             | Refusal::HandlerTooSlow
             | Refusal::HandlerPanicked
@@ -283,6 +293,17 @@ pub(crate) fn request_span(id: &RequestId) -> Span {
     error_span!("request", request_id = %id, key_id = Empty, trace_id = Empty)
 }
 
+/// `Accept` and `Authorization`, if they are there. A copy of all headers would cost every request more than its answer.
+fn telling_who_asks(all: &HeaderMap) -> HeaderMap {
+    let mut some = HeaderMap::new();
+    for name in [header::ACCEPT, header::AUTHORIZATION] {
+        for value in all.get_all(&name) {
+            some.append(name.clone(), value.clone());
+        }
+    }
+    some
+}
+
 fn is_error(status: StatusCode) -> bool {
     status.is_client_error() || status.is_server_error()
 }
@@ -292,7 +313,7 @@ pub(crate) struct AnswerBody {
     body: BoxBody<Bytes, io::Error>,
     activity: Arc<Activity>,
     /// What happens while the body is made belongs to the request.
-    span: Span,
+    span: Option<Span>,
 }
 
 impl Body for AnswerBody {
@@ -304,7 +325,7 @@ impl Body for AnswerBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let Self { body, span, .. } = &mut *self;
-        let _entered = span.enter();
+        let _entered = span.as_ref().map(Span::enter);
         Pin::new(body).poll_frame(context)
     }
 

@@ -33,7 +33,7 @@
 //! In turn, an adapter never puts a secret into a path: paths are logged, but for parts of over 40 bytes; query strings,
 //! headers and bodies are not.
 //!
-//! hyper itself answers what is not HTTP (400) and too many or too large headers (431), without a body.
+//! hyper itself answers what is not HTTP (400) and too large headers (431), without a body, and so are too many headers.
 //!
 //! # Map
 //! | module | holds |

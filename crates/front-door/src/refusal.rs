@@ -12,6 +12,9 @@ use poem::{
 pub enum Refusal {
     /// There is no `Host` header (which HTTP/1.0 may lack), more than one, or one that names no host (RFC 9112 §3.2).
     InvalidHost,
+    /// There are more headers than [`Limits::headers`](crate::Limits::headers). The answer has no body, and no
+    /// [`ErrorPages`] are asked for it.
+    TooManyHeaders,
     /// TRACE would echo credentials, CONNECT would make this a proxy. `Allow` has what the target's resource allows.
     MethodNotAllowed,
     /// The body did not arrive within [`Deadlines::body`](crate::Deadlines::body).
@@ -32,6 +35,7 @@ impl Refusal {
     pub fn status(self) -> StatusCode {
         match self {
             Self::InvalidHost => StatusCode::BAD_REQUEST,
+            Self::TooManyHeaders => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -50,7 +54,7 @@ pub struct Refused<'a> {
     pub method: &'a Method,
     /// Where; its path tells a program's request from a person's.
     pub uri: &'a Uri,
-    /// What else was said: `Accept` may tell them apart, too.
+    /// The request's `Accept` and `Authorization`, which may tell them apart, too.
     pub headers: &'a HeaderMap,
     /// The id of the request.
     pub request_id: &'a str,

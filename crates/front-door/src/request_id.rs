@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
-use uuid::Uuid;
+use uuid::{Uuid, fmt::Hyphenated};
 
 /// The header that names a request: set on every request before the application sees it and on every answer.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -13,53 +14,54 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// The most bytes of an id that a proxy gave: a UUID has 36, nginx's `$request_id` 32.
 const LONGEST: usize = 64;
 
-/// The id of one request.
+/// The id of one request. Clones share its text.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestId {
-    text: String,
-}
+pub(crate) struct RequestId(HeaderValue);
 
 impl RequestId {
+    #[expect(
+        clippy::expect_used,
+        reason = "hexadecimal digits and hyphens are a header value"
+    )]
     pub(crate) fn new(id: Uuid) -> Self {
-        Self { text: id.to_string() }
+        let mut text = [0; Hyphenated::LENGTH];
+        id.hyphenated().encode_lower(&mut text);
+        let text = Bytes::from_owner(text);
+        Self(HeaderValue::from_maybe_shared(text).expect("a UUID is a header value"))
     }
 
     /// The only `X-Request-Id` that a trusted proxy sent, if it is an id: letters, digits and `-_.:+/=`, so that it can be
     /// put into any log and address.
     pub(crate) fn given_in(headers: &HeaderMap) -> Option<Self> {
-        let text = only(headers, &REQUEST_ID)?;
-        let is_id = !text.is_empty()
-            && text.len() <= LONGEST
-            && text
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:+/=".contains(&byte));
-        is_id.then(|| Self {
-            text: text.to_owned(),
-        })
+        let value = only(headers, &REQUEST_ID)?;
+        let is_id = !value.is_empty()
+            && value.len() <= LONGEST
+            && value
+                .as_bytes()
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.:+/=".contains(byte));
+        is_id.then(|| Self(value.clone()))
     }
 
     pub(crate) fn as_str(&self) -> &str {
-        &self.text
+        // Letters, digits and some punctuation.
+        self.0.to_str().unwrap_or_default()
     }
 
-    #[expect(
-        clippy::expect_used,
-        reason = "letters, digits and some punctuation are always a header value"
-    )]
     pub(crate) fn header_value(&self) -> HeaderValue {
-        HeaderValue::from_str(&self.text).expect("an id is a header value")
+        self.0.clone()
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.text)
+        formatter.write_str(self.as_str())
     }
 }
 
 /// The trace id in the only `traceparent` (W3C Trace Context §3.2) that a trusted proxy sent.
 pub(crate) fn trace_id(headers: &HeaderMap) -> Option<&str> {
-    let parent = only(headers, &TRACEPARENT)?;
+    let parent = only(headers, &TRACEPARENT)?.to_str().ok()?;
     let mut fields = parent.split('-');
     let (version, trace, span, flags) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
     let is_hex = |field: &str, length: usize| {
@@ -80,10 +82,10 @@ pub(crate) fn trace_id(headers: &HeaderMap) -> Option<&str> {
     is_valid.then_some(trace)
 }
 
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok(),
+        (Some(value), None) => Some(value),
         (_, _) => None,
     }
 }

@@ -1,6 +1,6 @@
 //! One event per request.
 
-use std::net::SocketAddr;
+use std::{borrow::Cow, net::SocketAddr};
 
 use poem::http::{Method, StatusCode, Uri};
 use tokio::time::Instant;
@@ -50,23 +50,31 @@ impl<'a> RequestLog<'a> {
 /// On drop, since a client that hangs up drops everything that was done for it.
 impl Drop for RequestLog<'_> {
     fn drop(&mut self) {
+        // Each is evaluated only if the event is written.
         let method = without_long_part(self.method.as_str());
-        let path = short_path(self.uri.path());
+        let path = || short_path(self.uri.path());
         let client = self.client.ip();
-        let duration_ms = self.started.elapsed().as_secs_f64() * 1_000.0;
+        let duration_ms = || self.started.elapsed().as_secs_f64() * 1_000.0;
         let is_health_check = self.health_paths.contains(&self.uri.path());
         match self.status.map(|status| (status.as_u16(), status.is_success())) {
             Some((status, true)) if is_health_check => {
-                debug!(%method, path, status, duration_ms, %client, "request answered");
+                debug!(%method, path = &*path(), status, duration_ms = duration_ms(), %client, "request answered");
             }
-            Some((status, _)) => info!(%method, path, status, duration_ms, %client, "request answered"),
-            None => warn!(%method, path, duration_ms, %client, "client left before the response"),
+            Some((status, _)) => {
+                info!(%method, path = &*path(), status, duration_ms = duration_ms(), %client, "request answered");
+            }
+            None => {
+                warn!(%method, path = &*path(), duration_ms = duration_ms(), %client, "client left before the response");
+            }
         }
     }
 }
 
-fn short_path(path: &str) -> String {
-    let mut short = String::new();
+fn short_path(path: &str) -> Cow<'_, str> {
+    if path.len() <= LONGEST_PART {
+        return path.into();
+    }
+    let mut short = String::with_capacity(path.len().min(LONGEST_PATH));
     for (index, part) in path.split('/').map(without_long_part).enumerate() {
         if short.len() + part.len() >= LONGEST_PATH {
             short.push_str("/…");
@@ -77,7 +85,7 @@ fn short_path(path: &str) -> String {
         }
         short.push_str(part);
     }
-    short
+    short.into()
 }
 
 fn without_long_part(part: &str) -> &str {
@@ -93,7 +101,8 @@ mod tests {
         assert_eq!(short_path("/"), "/");
         assert_eq!(short_path("/a//b/"), "/a//b/");
         assert_eq!(short_path(&format!("/a/{}/b", "x".repeat(41))), "/a/…/b");
-        let long = short_path(&"/abc".repeat(5_000));
+        let path = "/abc".repeat(5_000);
+        let long = short_path(&path);
         assert!(
             long.len() <= LONGEST_PATH + 4 && long.ends_with("/abc/…"),
             "{long}"

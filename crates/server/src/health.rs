@@ -6,9 +6,8 @@ use std::time::Duration;
 use keyward_domain::failure_sentence::sentence;
 use keyward_front_door::Readiness;
 use keyward_http_api::{BaseUrl, unavailable_response};
-use poem::Response;
-use poem::http::header;
-use serde_json::json;
+use poem::http::{HeaderValue, header};
+use poem::{Body, Response};
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
@@ -146,12 +145,12 @@ impl Reads {
 
 /// The process runs; whether it can do anything is another question.
 pub(crate) fn live_response() -> Response {
-    status_response("live")
+    status_response("{\"status\":\"live\"}\n")
 }
 
 /// The server wants requests and can answer them.
 pub(crate) fn ready_response() -> Response {
-    status_response("ready")
+    status_response("{\"status\":\"ready\"}\n")
 }
 
 /// The server wants no requests: a problem (RFC 9457), as everywhere, and none that leaves an outcome unknown.
@@ -168,11 +167,12 @@ pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url:
     unavailable_response(detail, request_id, base_url)
 }
 
-fn status_response(status: &str) -> Response {
-    Response::builder()
-        .content_type("application/json")
-        .header(header::CACHE_CONTROL, "no-store")
-        .body(format!("{}\n", json!({ "status": status })))
+fn status_response(json: &'static str) -> Response {
+    let mut response = Response::from(Body::from(json));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 #[cfg(test)]
