@@ -91,7 +91,20 @@ fn canonical_uuid(text: &str) -> Result<Uuid, InvalidId> {
 pub struct IdGenerator {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    last: Mutex<Position>,
+    state: Mutex<State>,
+}
+
+/// What the next identifier is made from.
+struct State {
+    last: Position,
+    drawn: Drawn,
+}
+
+/// Random numbers that were drawn ahead: every request has an identifier, and the operating system is asked for many at
+/// once.
+struct Drawn {
+    bytes: [u8; Drawn::NUMBERS * Drawn::WIDTH],
+    used: usize,
 }
 
 /// What of a UUIDv7 is ordered: its milliseconds, and the 74 random bits read as one number.
@@ -111,9 +124,12 @@ impl IdGenerator {
         Self {
             clock,
             random,
-            last: Mutex::new(Position {
-                milliseconds: 0,
-                tail: 0,
+            state: Mutex::new(State {
+                last: Position {
+                    milliseconds: 0,
+                    tail: 0,
+                },
+                drawn: Drawn::none(),
             }),
         }
     }
@@ -121,13 +137,35 @@ impl IdGenerator {
     /// The next identifier, of the kind that the caller asks for.
     pub fn next<Id: From<NewId>>(&self) -> Id {
         let now = u64::try_from(self.clock.now().timestamp_millis()).unwrap_or(0);
-        let mut bytes = [0_u8; 16];
-        self.random.fill(&mut bytes);
-        let random = u128::from_le_bytes(bytes);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let random = state.drawn.next(&*self.random);
+        state.last = state.last.followed_by(now, random);
+        Id::from(NewId(state.last.to_uuid()))
+    }
+}
 
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        *last = last.followed_by(now, random);
-        Id::from(NewId(last.to_uuid()))
+impl Drawn {
+    const NUMBERS: usize = 32;
+    const WIDTH: usize = size_of::<u128>();
+
+    const fn none() -> Self {
+        let bytes = [0; Self::NUMBERS * Self::WIDTH];
+        Self {
+            used: bytes.len(),
+            bytes,
+        }
+    }
+
+    fn next(&mut self, random: &dyn Random) -> u128 {
+        loop {
+            let unused = self.bytes.get(self.used..).unwrap_or_default();
+            if let Some(number) = unused.first_chunk() {
+                self.used += Self::WIDTH;
+                return u128::from_le_bytes(*number);
+            }
+            random.fill(&mut self.bytes);
+            self.used = 0;
+        }
     }
 }
 
