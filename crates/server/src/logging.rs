@@ -7,6 +7,7 @@
 //! queue full (nobody reads), or that cannot be written (the disk is full, the reader has died), are dropped and counted,
 //! and reported as one event `log_lines_dropped` when there is room again.
 
+mod json_lines;
 mod queue;
 
 use std::fs::File;
@@ -19,12 +20,16 @@ use std::thread;
 use std::time::Duration;
 
 use clap::ValueEnum;
+use tracing::Subscriber;
 use tracing::{Metadata, error, warn};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::{LevelFilter, ParseError};
-use tracing_subscriber::fmt;
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, registry};
 
+use self::json_lines::{JsonLine, JsonMembers};
 use self::queue::LineQueue;
 
 /// How long the last lines may take to be written when the process ends.
@@ -63,12 +68,22 @@ impl LogFilter {
     }
 
     /// Whatever is wanted, whoever reads must know what is missing.
-    fn of_events(&self) -> EnvFilter {
+    ///
+    /// Only directives about spans need [`EnvFilter`], which takes a lock of the process each time that any span is
+    /// entered or left.
+    fn of_events<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        let names_spans = self.0.contains('[');
+        if let Some(wanted) = self.0.parse::<Targets>().ok().filter(|_| !names_spans) {
+            return Box::new(wanted.with_target(DROPPED_LINES, LevelFilter::WARN));
+        }
         let wanted = EnvFilter::builder().parse_lossy(&self.0);
-        match format!("{DROPPED_LINES}=warn").parse() {
+        Box::new(match format!("{DROPPED_LINES}=warn").parse() {
             Ok(report) => wanted.add_directive(report),
             Err(_) => wanted,
-        }
+        })
     }
 }
 
@@ -107,15 +122,16 @@ pub(crate) fn start(format: LogFormat, filter: &LogFilter) -> io::Result<()> {
         LogFormat::Json => false,
     };
     let lines = Arc::clone(LINES.get_or_init(|| Arc::new(LineQueue::new())));
-    let builder = fmt()
-        .with_env_filter(filter.of_events())
+    let layer = fmt::layer::<Registry>()
         // It reports them by `eprintln!`, which panics where standard error fails.
         .log_internal_errors(false)
         .with_writer(ToQueue(Arc::clone(&lines)));
     if as_text {
-        builder.with_ansi(on_terminal && !no_color()).init();
+        let layer = layer.with_ansi(on_terminal && !no_color());
+        registry().with(layer).with(filter.of_events()).init();
     } else {
-        builder.json().flatten_event(true).with_span_list(false).init();
+        let layer = layer.fmt_fields(JsonMembers).event_format(JsonLine);
+        registry().with(layer).with(filter.of_events()).init();
     }
     panic::set_hook(Box::new(log_panic));
     // Not `io::stderr`: it would hold its lock while nobody reads, and block whoever else tells something there.
@@ -217,7 +233,13 @@ mod tests {
     }
 
     #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
+    pub(super) struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Lines {
+        pub(super) fn text(&self) -> String {
+            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+    }
 
     impl Write for Lines {
         fn write(&mut self, line: &[u8]) -> io::Result<usize> {
@@ -231,18 +253,23 @@ mod tests {
 
     #[test]
     fn dropped_lines_are_reported_with_any_filter() {
-        for directives in ["info", "error", "keyward_http_api=debug", "off"] {
+        for directives in [
+            "info",
+            "error",
+            "keyward_http_api=debug",
+            "off",
+            "off,[request]=warn",
+        ] {
             let lines = Lines::default();
             let writer = lines.clone();
-            let subscriber = fmt()
-                .with_env_filter(directives.parse::<LogFilter>().unwrap().of_events())
-                .with_writer(move || writer.clone())
-                .finish();
+            let layer = fmt::layer::<Registry>().with_writer(move || writer.clone());
+            let filter = directives.parse::<LogFilter>().unwrap();
+            let subscriber = registry().with(layer).with(filter.of_events());
             tracing::subscriber::with_default(subscriber, || {
                 report_dropped_lines(3);
                 warn!("another line of this crate");
             });
-            let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            let text = lines.text();
             assert_eq!(
                 text.matches("log_lines_dropped").count(),
                 1,

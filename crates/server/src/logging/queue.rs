@@ -16,6 +16,13 @@ pub(super) const CAPACITY: usize = 4 * 1024 * 1024;
 /// How long until a writer that failed is tried again although there is nothing new to write.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// How long lines are collected before they are written at once: a busy server then wakes the writing thread a thousand
+/// times a second at most, and not for each line.
+const COLLECT: Duration = Duration::from_millis(1);
+
+/// The most bytes that are written at once, but for a line that is longer.
+const BATCH: usize = 64 * 1024;
+
 /// How long until a non-blocking descriptor that was full is tried again.
 const FULL_PAUSE: Duration = Duration::from_millis(10);
 
@@ -34,15 +41,19 @@ struct State {
     dropped: u64,
     /// The report of dropped lines that is about to be written.
     report: Vec<u8>,
-    /// The loop holds a line that is in neither `lines` nor `dropped` yet.
+    /// The loop holds lines that are in neither `lines` nor `dropped` yet.
     is_writing: bool,
+    /// The loop waits for a line, and has to be woken.
+    is_idle: bool,
+    /// Somebody waits for the last lines, which are not to be collected then.
+    is_flushing: bool,
     /// The latest attempt to write failed.
     is_failing: bool,
 }
 
 /// What the loop does next.
 enum Task {
-    Write(Vec<u8>),
+    Write(Batch),
     Report(u64),
 }
 
@@ -63,8 +74,11 @@ impl LineQueue {
         }
         state.bytes += line.len();
         state.lines.push_back(line.to_vec());
+        let wakes_loop = std::mem::take(&mut state.is_idle);
         drop(state);
-        self.changed.notify_all();
+        if wakes_loop {
+            self.changed.notify_all();
+        }
     }
 
     /// Keeps the line that reports dropped ones for [`write_lines`](Self::write_lines).
@@ -76,9 +90,13 @@ impl LineQueue {
     pub(super) fn flush(&self, limit: Duration) {
         let is_unfinished =
             |state: &mut State| state.is_writing || !state.lines.is_empty() || state.may_report();
-        let state = self.lock();
+        let mut state = self.lock();
+        state.is_flushing = true;
+        self.changed.notify_all();
         // Whoever is not finished by then never will be, or is too slow to be waited for.
-        drop(self.changed.wait_timeout_while(state, limit, is_unfinished));
+        let waited = self.changed.wait_timeout_while(state, limit, is_unfinished);
+        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        state.is_flushing = false;
     }
 
     /// Writes whatever comes, until `is_over`. Dropped lines are reported as soon as there is room: `report` is
@@ -90,18 +108,16 @@ impl LineQueue {
         };
         while !is_over() {
             match self.next_task() {
-                Task::Write(line) => {
-                    let written = output.write(&line);
+                Task::Write(batch) => {
+                    let (written, lost) = output.write_batch(&batch);
                     let mut state = self.lock();
-                    if written.is_err() {
-                        state.dropped = state.dropped.saturating_add(1);
-                    }
+                    state.dropped = state.dropped.saturating_add(lost);
                     state.finish_task(&written);
                 }
                 Task::Report(dropped) => {
                     report(dropped);
                     let line = std::mem::take(&mut self.lock().report);
-                    let written = output.write(&line);
+                    let (_, written) = output.write(&line);
                     let mut state = self.lock();
                     if written.is_ok() {
                         state.dropped = state.dropped.saturating_sub(dropped);
@@ -122,22 +138,28 @@ impl LineQueue {
                 state.is_writing = true;
                 return Task::Report(state.dropped);
             }
-            if let Some(line) = state.lines.pop_front() {
-                state.bytes -= line.len();
+            if !state.lines.is_empty() {
+                if state.bytes < BATCH && !state.is_flushing {
+                    // Nobody ends this early but who waits for the last lines.
+                    state = self.wait(state, COLLECT);
+                }
                 state.is_writing = true;
-                return Task::Write(line);
+                return Task::Write(state.take_batch());
             }
             retry_at.get_or_insert_with(|| Instant::now() + RETRY);
+            state.is_idle = true;
             state = if state.dropped > 0 {
-                let (state, _) = self
-                    .changed
-                    .wait_timeout(state, RETRY)
-                    .unwrap_or_else(PoisonError::into_inner);
-                state
+                self.wait(state, RETRY)
             } else {
                 self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
             };
+            state.is_idle = false;
         }
+    }
+
+    fn wait<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
+        let waited = self.changed.wait_timeout(state, limit);
+        waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -146,6 +168,16 @@ impl LineQueue {
 }
 
 impl State {
+    /// The first lines, as many as are written at once.
+    fn take_batch(&mut self) -> Batch {
+        let mut batch = Batch::default();
+        while let Some(line) = self.lines.pop_front_if(|line| batch.has_room_for(line)) {
+            self.bytes -= line.len();
+            batch.add(&line);
+        }
+        batch
+    }
+
     /// Whether dropped lines can be reported: half of the room is free again, and writing works.
     fn may_report(&self) -> bool {
         self.dropped > 0 && !self.is_failing && self.bytes <= CAPACITY / 2
@@ -157,6 +189,25 @@ impl State {
     }
 }
 
+/// Lines that are written at once.
+#[derive(Default)]
+struct Batch {
+    bytes: Vec<u8>,
+    /// Where each line ends.
+    ends: Vec<usize>,
+}
+
+impl Batch {
+    fn has_room_for(&self, line: &[u8]) -> bool {
+        self.bytes.is_empty() || self.bytes.len() + line.len() <= BATCH
+    }
+
+    fn add(&mut self, line: &[u8]) {
+        self.bytes.extend_from_slice(line);
+        self.ends.push(self.bytes.len());
+    }
+}
+
 /// Where the lines go.
 struct Output<W> {
     out: W,
@@ -165,30 +216,53 @@ struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    fn write(&mut self, line: &[u8]) -> io::Result<()> {
-        if self.is_within_line {
-            self.write_part(b"\n")?;
-            self.is_within_line = false;
+    /// Writes the lines, passing over those that cannot be written. Returns their number, and how it ended.
+    fn write_batch(&mut self, batch: &Batch) -> (io::Result<()>, u64) {
+        let (mut written, mut lost) = (0, 0);
+        let mut outcome = Ok(());
+        loop {
+            let rest = batch.bytes.get(written..).unwrap_or_default();
+            if rest.is_empty() {
+                return (outcome, lost);
+            }
+            let (count, ended) = self.write(rest);
+            outcome = ended;
+            written += count;
+            if outcome.is_err() {
+                lost += 1;
+                let cut = batch.ends.iter().find(|end| **end > written);
+                written = cut.copied().unwrap_or(batch.bytes.len());
+            }
         }
-        self.write_part(line)
     }
 
-    fn write_part(&mut self, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match self.out.write(bytes) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+    /// Writes as much as it can.
+    fn write(&mut self, bytes: &[u8]) -> (usize, io::Result<()>) {
+        if self.is_within_line
+            && let (_, Err(error)) = self.write_part(b"\n")
+        {
+            return (0, Err(error));
+        }
+        self.write_part(bytes)
+    }
+
+    fn write_part(&mut self, bytes: &[u8]) -> (usize, io::Result<()>) {
+        let mut written = 0;
+        while let Some(rest) = bytes.get(written..).filter(|rest| !rest.is_empty()) {
+            match self.out.write(rest) {
+                Ok(0) => return (written, Err(ErrorKind::WriteZero.into())),
                 Ok(count) => {
-                    self.is_within_line = true;
-                    bytes = bytes.get(count..).unwrap_or_default();
+                    written += count;
+                    let last = rest.get(..count).and_then(<[u8]>::last);
+                    self.is_within_line = last != Some(&b'\n');
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 // Whoever shares the descriptor made it non-blocking. Only this thread waits.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(FULL_PAUSE),
-                Err(error) => return Err(error),
+                Err(error) => return (written, Err(error)),
             }
         }
-        self.is_within_line = false;
-        Ok(())
+        (written, Ok(()))
     }
 }
 
