@@ -31,6 +31,7 @@ mod key_tree;
 mod last_uses;
 mod leaving;
 mod listed;
+mod lookup;
 mod migrations;
 mod not_cancelled;
 mod open_error;

@@ -5,11 +5,15 @@
 //! this crate.
 
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::thread;
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
 /// Work in its own task, which continues even if the handle is dropped.
@@ -29,6 +33,43 @@ pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 's
     Task {
         ended: tokio::spawn(work),
         outcome,
+    }
+}
+
+/// Runs a future on the caller's task; if the caller stops waiting, in a task of its own. That saves the task where
+/// nobody stops, which is nearly always.
+pub(crate) fn finish<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Finishing<T> {
+    Finishing(Some(Box::pin(AssertUnwindSafe(work).catch_unwind())))
+}
+
+/// Work that is finished even if this is dropped.
+pub(crate) struct Finishing<T: Send + 'static>(Option<BoxFuture<'static, thread::Result<T>>>);
+
+/// The work panicked; the panic hook has told why.
+#[derive(Debug, thiserror::Error)]
+#[error("reading from the database panicked")]
+pub(crate) struct Panicked;
+
+impl<T: Send + 'static> Future for Finishing<T> {
+    type Output = Result<T, Panicked>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(work) = &mut self.0 else {
+            return Poll::Ready(Err(Panicked));
+        };
+        let done = ready!(work.as_mut().poll(context));
+        self.0 = None;
+        Poll::Ready(done.map_err(|_| Panicked))
+    }
+}
+
+impl<T: Send + 'static> Drop for Finishing<T> {
+    fn drop(&mut self) {
+        // Without a runtime, the process is about to end.
+        if let (Some(work), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            let rest: BoxFuture<'static, ()> = Box::pin(async move { drop(work.await) });
+            runtime.spawn(rest);
+        }
     }
 }
 
@@ -63,14 +104,36 @@ impl<T> Future for Task<T> {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::future::poll_immediate;
     use tokio::sync::oneshot;
 
-    use super::{spawn, spawn_blocking};
+    use super::{finish, spawn, spawn_blocking};
 
     #[tokio::test]
     async fn waiting_caller_receives_the_task_result() {
         assert_eq!(spawn(async { "done" }).await.unwrap(), "done");
         assert_eq!(spawn_blocking(|| "done").await.unwrap(), "done");
+    }
+
+    #[tokio::test]
+    async fn work_is_finished_without_a_waiting_caller() {
+        let (let_go_on, go_on) = oneshot::channel::<()>();
+        let (done, is_done) = oneshot::channel();
+        let mut work = finish(async {
+            go_on.await.unwrap();
+            done.send(()).unwrap();
+        });
+        assert!(poll_immediate(&mut work).await.is_none());
+        drop(work);
+        let_go_on.send(()).unwrap();
+        is_done.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn panic_of_work_is_an_error() {
+        let panicked = finish(async { assert!(std::hint::black_box(false)) }).await;
+        assert!(panicked.is_err());
+        assert!(finish(async { 1 }).await.is_ok());
     }
 
     #[tokio::test]

@@ -110,13 +110,21 @@ impl PostgresStore {
     {
         let begun = Instant::now();
         let connection = self.connection().await?;
-        let reading = task::spawn(self.clone().read_on(connection, begun, query));
+        let reading = task::finish(self.clone().read_on(connection, begun, query));
         match timeout_at(begun + self.timeouts.answer, reading).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(error)) if error.is_panic() => Err(StorageError::Defect(error.into())),
-            Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
+            Ok(Err(panicked)) => Err(StorageError::Defect(panicked.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Answer.into())),
         }
+    }
+
+    /// Runs a read of a few pages, which an index finds: as any other.
+    pub(super) async fn look_up<T, Q>(&self, query: Q) -> Result<T, StorageError>
+    where
+        T: Send + 'static,
+        Q: Work<AsyncPgConnection, T, Infallible> + Clone,
+    {
+        self.read(query).await
     }
 
     /// A read past the caller's deadline continues while the server answers, so that its connection is kept: with a

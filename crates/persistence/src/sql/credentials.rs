@@ -24,7 +24,8 @@ use crate::stored_row::StoredRow;
 impl Credentials for Store {
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
         let digest = *digest;
-        read!(self, find(digest))
+        self.look_up(move |connection| Box::pin(find(connection, digest)))
+            .await
     }
 }
 

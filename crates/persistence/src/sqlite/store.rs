@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::config::SqliteConfig;
 use super::database_file::DatabaseFile;
 use super::errors::storage_error;
+use super::lookup::Lookups;
 use super::open_error::OpenError;
 use super::readers::{Readers, SLOW_AFTER, Waiter};
 use crate::abort::{Abort, TooSlow};
@@ -29,6 +30,7 @@ pub struct SqliteStore {
     /// `None` after a failed change: the next change opens a new connection.
     pub(super) writer: Arc<tokio::sync::Mutex<Option<SqliteConnection>>>,
     pub(super) readers: Arc<Readers>,
+    pub(super) lookups: Arc<Lookups>,
     pub(super) timeouts: Timeouts,
     pub(super) migrations: KnownMigrations,
 }
@@ -50,6 +52,7 @@ impl SqliteStore {
             file: Arc::new(file),
             writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),
             readers: Arc::new(Readers::new(config.max_readers)),
+            lookups: Arc::new(Lookups::new()),
             timeouts: Timeouts {
                 answer: config.answer_timeout,
                 outcome: config.outcome_timeout,
