@@ -116,7 +116,9 @@ async fn relative_times_are_rounded_down() {
             format!("{{ const now = Date.now.bind(Date); Date.now = () => now() + {seconds} * 1000; }}");
         let script = json!({ "source": later });
         scene.send("Page.addScriptToEvaluateOnNewDocument", script).await;
-        scene.open("api-keys").await;
+        let account = format!("{}/account", scene.keyward.base_url());
+        scene.browser.go_to(&account).await;
+        scene.browser.element("tbody").await;
         let shown = scene
             .value("return document.querySelector('tbody time[data-time=ago]').textContent")
             .await;
