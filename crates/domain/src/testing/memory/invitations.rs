@@ -178,9 +178,9 @@ impl OpenInvitations for MemoryStore {
             earlier.organization_id == membership.organization_id && earlier.user_id == user
         });
         let ends = earlier
-            .map(|membership| state.due_end_of_stay(membership, &act))
+            .map(|membership| state.due_end_of_membership(membership, &act))
             .collect();
-        state.end_stays(ends, events)?;
+        state.end_memberships(ends, events)?;
         state.begin_with_invitation(id, membership);
         Ok(())
     }

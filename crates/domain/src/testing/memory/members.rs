@@ -152,8 +152,8 @@ impl MemberStore for MemoryStore {
         }
         let member = member.ok_or(EndMembershipError::NotFound)?.clone();
         if !member.is_live(act.at) {
-            let due = state.due_end_of_stay(&member, &act);
-            state.end_stays(vec![due], Vec::new())?;
+            let due = state.due_end_of_membership(&member, &act);
+            state.end_memberships(vec![due], Vec::new())?;
             return Err(EndMembershipError::NotFound);
         }
         if member.role == Role::Owner && !state.has_other_permanent_owner(organization, id) {
@@ -161,8 +161,8 @@ impl MemberStore for MemoryStore {
         }
         let end = End::Come(state.moment_of_end(organization, act.at));
         let event = act.end_of_membership(id, member.user_id);
-        let ending = state.end_of_stay(&member, end, event, &act);
-        state.end_stays(vec![ending], Vec::new())?;
+        let ending = state.end_of_membership(&member, end, event, &act);
+        state.end_memberships(vec![ending], Vec::new())?;
         Ok(())
     }
 }

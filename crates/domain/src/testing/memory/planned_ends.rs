@@ -29,17 +29,17 @@ impl PlannedEndStore for MemoryStore {
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
         let mut state = self.state()?;
         let due = state.due_memberships(act.at).take(at_most as usize);
-        let ends: Vec<EndOfStay> = due
-            .map(|membership| state.due_end_of_stay(membership, &act))
+        let ends: Vec<EndOfMembership> = due
+            .map(|membership| state.due_end_of_membership(membership, &act))
             .collect();
         let recorded = ends.len();
-        state.end_stays(ends, Vec::new())?;
+        state.end_memberships(ends, Vec::new())?;
         Ok(u32::try_from(recorded).unwrap_or(u32::MAX))
     }
 }
 
 /// The end of one membership, and what it takes with it.
-pub(super) struct EndOfStay {
+pub(super) struct EndOfMembership {
     membership: MembershipId,
     end: End,
     invitations: Vec<InvitationId>,
@@ -88,16 +88,16 @@ impl State {
     }
 
     /// What the end of a membership comes to, however it came; its event comes first.
-    pub(super) fn end_of_stay(
+    pub(super) fn end_of_membership(
         &self,
         membership: &Membership,
         end: End,
         event: AuditEvent,
         act: &Act,
-    ) -> EndOfStay {
+    ) -> EndOfMembership {
         let invitations = self.open_invitations_by(membership.organization_id, membership.user_id, act.at);
         let taken_back = invitations.iter().map(|id| act.invitation_taken_back(*id));
-        EndOfStay {
+        EndOfMembership {
             membership: membership.id,
             end,
             at: act.at,
@@ -107,18 +107,18 @@ impl State {
     }
 
     /// Likewise a planned end that is due.
-    pub(super) fn due_end_of_stay(&self, membership: &Membership, act: &Act) -> EndOfStay {
+    pub(super) fn due_end_of_membership(&self, membership: &Membership, act: &Act) -> EndOfMembership {
         let event = act.planned_end_of_membership(membership.organization_id, membership.id);
         let end = membership
             .end
             .map_or(End::Come(act.at), |end| end.recorded(act.at));
-        self.end_of_stay(membership, end, event, &act.of_system(membership.organization_id))
+        self.end_of_membership(membership, end, event, &act.of_system(membership.organization_id))
     }
 
     /// Ends memberships with all that goes with them, and writes their events and others.
-    pub(super) fn end_stays(
+    pub(super) fn end_memberships(
         &mut self,
-        ends: Vec<EndOfStay>,
+        ends: Vec<EndOfMembership>,
         others: Vec<AuditEvent>,
     ) -> Result<(), StorageError> {
         let events = ends.iter().flat_map(|ended| ended.events.clone());
