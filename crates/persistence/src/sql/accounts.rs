@@ -15,10 +15,10 @@ use keyward_domain::sign_in::ports::{
 };
 use keyward_domain::user::Username;
 
-use super::dialect::{RunQueryDsl, Store, username_is_taken, write_events};
+use super::dialect::{RunQueryDsl, Store, write_events};
 use super::events::write_event;
-use super::people::{MembershipRow, NewUserRow, OrganizationRow, UserRow};
-use super::schema::{memberships, organizations, sessions, users};
+use super::people::{OrganizationRow, UserRow, add_membership, add_user};
+use super::schema::{organizations, sessions, users};
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredId;
@@ -91,10 +91,7 @@ impl AccountStore for Store {
                     .execute(connection)
                     .await?;
                 if added > 0 {
-                    diesel::insert_into(memberships::table)
-                        .values(MembershipRow::from(owner))
-                        .execute(connection)
-                        .await?;
+                    add_membership(connection, owner).await?;
                     write_events(connection, events).await?;
                     return Ok(slug);
                 }
@@ -106,23 +103,8 @@ impl AccountStore for Store {
     async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), CreateAccountError> {
         change!(self, |connection| {
             let NewAccount { account, membership } = new;
-            // If two transactions insert the same username, the unique index makes the second wait for the first and
-            // then refuses it.
-            diesel::insert_into(users::table)
-                .values(NewUserRow::new(&account.user, &account.password_hash))
-                .execute(connection)
-                .await
-                .map_err(|error| {
-                    if username_is_taken(&error) {
-                        Abort::Refused(CreateAccountError::UsernameTaken)
-                    } else {
-                        Abort::Query(error)
-                    }
-                })?;
-            diesel::insert_into(memberships::table)
-                .values(MembershipRow::from(membership))
-                .execute(connection)
-                .await?;
+            add_user(connection, &account, CreateAccountError::UsernameTaken).await?;
+            add_membership(connection, membership).await?;
             write_events(connection, events).await?;
             Ok(())
         })

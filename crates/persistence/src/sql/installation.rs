@@ -15,8 +15,8 @@ use keyward_domain::sign_in::setup::SetupDigest;
 
 use super::dialect::{Connection, Database, RunQueryDsl, Store, locked, write_events};
 use super::events::write_event;
-use super::people::{MembershipRow, NewUserRow, OrganizationRow};
-use super::schema::{installation, memberships, organizations, users};
+use super::people::{NewUserRow, OrganizationRow, add_membership};
+use super::schema::{installation, organizations, users};
 use crate::abort::Abort;
 use crate::browser_key::read_browser_key;
 use crate::columns::StoredMoment;
@@ -115,10 +115,7 @@ impl InstallationStore for Store {
                 .values(NewUserRow::new(&user, &password_hash))
                 .execute(connection)
                 .await?;
-            diesel::insert_into(memberships::table)
-                .values(MembershipRow::from(membership))
-                .execute(connection)
-                .await?;
+            add_membership(connection, membership).await?;
             write_events(connection, events).await?;
             Ok(())
         })

@@ -1,16 +1,19 @@
 //! Rows of organizations, users and memberships, which several ports read and write.
 
+use diesel::QueryResult;
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
 use keyward_domain::ports::StorageError;
+use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::user::{DisplayName, User, Username};
 
-use super::dialect::Database;
+use super::dialect::{Connection, Database, RunQueryDsl, username_is_taken};
 use super::schema::{memberships, organizations, users};
 use super::validity::StoredEnd;
+use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
@@ -97,6 +100,36 @@ impl NewUserRow {
             created_at: user.created_at.into(),
         }
     }
+}
+
+/// Adds a user, unless the username is taken. If two transactions insert the same one, even in different organizations, the
+/// unique index makes the second wait for the first and then refuses it.
+pub(crate) async fn add_user<E>(
+    connection: &mut Connection,
+    account: &Account,
+    username_taken: E,
+) -> Result<(), Abort<E>> {
+    diesel::insert_into(users::table)
+        .values(NewUserRow::new(&account.user, &account.password_hash))
+        .execute(connection)
+        .await
+        .map_err(|error| {
+            if username_is_taken(&error) {
+                Abort::Refused(username_taken)
+            } else {
+                Abort::Query(error)
+            }
+        })?;
+    Ok(())
+}
+
+/// Begins a membership.
+pub(crate) async fn add_membership(connection: &mut Connection, membership: Membership) -> QueryResult<()> {
+    diesel::insert_into(memberships::table)
+        .values(MembershipRow::from(membership))
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 #[derive(Queryable, Selectable, Insertable)]

@@ -10,10 +10,10 @@ use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 
 use super::super::authority::{lock_organization, may_administer};
-use super::super::dialect::{Connection, RunQueryDsl, username_is_taken, write_events};
+use super::super::dialect::{Connection, RunQueryDsl, write_events};
 use super::super::end_of_membership::{DueMembership, record_end_of_membership};
-use super::super::people::{MembershipRow, NewUserRow};
-use super::super::schema::{invitations, memberships, users};
+use super::super::people::{add_membership, add_user};
+use super::super::schema::invitations;
 use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
 use crate::abort::Abort;
@@ -29,7 +29,7 @@ pub(super) async fn as_newcomer(
     if open_for(connection, id, &membership).await?.is_none() {
         return Err(Abort::Refused(AcceptAsNewcomerError::NotOpen));
     }
-    add_user(connection, account).await?;
+    add_user(connection, &account, AcceptAsNewcomerError::UsernameTaken).await?;
     begin(connection, id, membership, events).await?;
     Ok(())
 }
@@ -107,10 +107,7 @@ async fn begin(
     events: Vec<AuditEvent>,
 ) -> QueryResult<()> {
     let (membership_id, joined_at) = (membership.id, membership.joined_at);
-    diesel::insert_into(memberships::table)
-        .values(MembershipRow::from(membership))
-        .execute(connection)
-        .await?;
+    add_membership(connection, membership).await?;
     diesel::update(invitations::table.filter(invitations::id.eq(StoredId(id.as_uuid()))))
         .set((
             invitations::accepted_at.eq(StoredMoment::from(joined_at)),
@@ -119,21 +116,4 @@ async fn begin(
         .execute(connection)
         .await?;
     write_events(connection, events).await
-}
-
-/// If two transactions insert the same username, even in different organizations, the unique index makes the second
-/// wait for the first and then refuses it.
-async fn add_user(connection: &mut Connection, account: Account) -> Result<(), Abort<AcceptAsNewcomerError>> {
-    diesel::insert_into(users::table)
-        .values(NewUserRow::new(&account.user, &account.password_hash))
-        .execute(connection)
-        .await
-        .map_err(|error| {
-            if username_is_taken(&error) {
-                Abort::Refused(AcceptAsNewcomerError::UsernameTaken)
-            } else {
-                Abort::Query(error)
-            }
-        })?;
-    Ok(())
 }
