@@ -127,7 +127,7 @@ async fn last_owner_sees_why_leaving_is_impossible() {
     let form = owner.get(LEAVE).await;
     for page in [&general, &form] {
         assert!(
-            page.status == 200 && page.text().contains("You are the only owner"),
+            page.status == 200 && page.text().contains("You are the only permanent owner"),
             "{}",
             page.body
         );

@@ -68,7 +68,7 @@ pub(crate) enum Failure {
     #[error("{username} is not a member of {organization}")]
     NotAMember { username: Username, organization: Slug },
     #[error(
-        "{username} is the only owner of {organization}, which needs one: make someone else an owner in the console first"
+        "{username} is the only permanent owner of {organization}, which needs one: make someone else an owner in the console first"
     )]
     LastOwner { username: Username, organization: Slug },
     #[error("{organization} has no key {key}: no key was revoked")]

@@ -128,7 +128,7 @@ async fn removing_last_owner_or_unknown_member_is_refused_by_name() {
     let told = events(&database).await;
     assert_eq!(
         remove(&database, "acme-sons", "ada").refusal(),
-        "ada is the only owner of acme-sons, which needs one: make someone else an owner in the console first"
+        "ada is the only permanent owner of acme-sons, which needs one: make someone else an owner in the console first"
     );
     assert_eq!(
         remove(&database, "other", "ada").refusal(),

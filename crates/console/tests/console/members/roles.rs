@@ -78,7 +78,7 @@ async fn owner_steps_down_only_while_another_owner_remains() {
     assert!(
         beforehand
             .text()
-            .contains("You are the only owner, and an organization needs one.")
+            .contains("You are the only permanent owner, and an organization needs one.")
     );
     assert!(!beforehand.shows("Make member") && !beforehand.shows("Leave organization"));
     let refused = browser.post(&role_path(&ada), &role_form("member")).await;
