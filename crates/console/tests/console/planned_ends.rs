@@ -4,6 +4,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::api_key::{ApiKey, Revocation, RevocationReason};
 use keyward_domain::audit::Actor;
 use keyward_domain::membership::{Member, Role};
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::testing::conformance::Arrange;
 use keyward_domain::validity::End;
 
@@ -18,6 +19,7 @@ const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
 struct Scene {
     running: Running,
     bob: Member,
+    other_owner: Member,
     owner: Browser,
     parent: ApiKey,
     planned: ApiKey,
@@ -34,7 +36,7 @@ impl Scene {
         let through_parent = installation.caller(&parent).await.as_holder();
         let planned = installation.issue(&through_parent, "Planned").await.key;
         installation.issue(&bob.as_holder(), "Bob's").await;
-        installation.member(&ada.organization, "carl", Role::Owner);
+        let other_owner = installation.member(&ada.organization, "carl", Role::Owner);
         let end = installation.now() + TimeDelta::hours(1);
         let revocation = Revocation {
             end: End::Planned(end),
@@ -49,6 +51,7 @@ impl Scene {
         Self {
             running,
             bob,
+            other_owner,
             owner,
             parent: parent.key,
             planned,
@@ -118,6 +121,38 @@ async fn member_has_access_until_the_planned_end() {
         let no_access = scene.owner.get(&format!("{ALL}?status=no-access")).await;
         assert_eq!(no_access.shows("Bob&#39;s"), has_come, "{}", no_access.text());
     }
+}
+
+#[tokio::test]
+async fn removing_a_member_past_the_planned_end_succeeds() {
+    let scene = Scene::new().await;
+    scene.wait_until(scene.end);
+    let member = format!("{MEMBERS}/{}", scene.bob.membership.id);
+    let answer = scene
+        .owner
+        .post(&format!("{member}/remove"), &[("confirm", "yes")])
+        .await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    let installation = &scene.running.installation;
+    let act = installation.builder.act(Actor::System);
+    let left = installation.store.record_ends_of_memberships(1, act).await;
+    assert_eq!(left.expect("an answer"), 0, "recorded with the removal");
+}
+
+#[tokio::test]
+async fn owner_beside_one_with_a_planned_end_is_the_only_permanent_owner() {
+    let scene = Scene::new().await;
+    let installation = &scene.running.installation;
+    let store = &installation.store;
+    store
+        .plan_end_of_membership(scene.other_owner.membership.id, scene.end)
+        .await;
+    let leave = scene
+        .owner
+        .get("/organizations/acme/settings/general/leave")
+        .await;
+    let says = "You are the only permanent owner, and an organization needs one.";
+    assert!(leave.text().contains(says), "{}", leave.text());
 }
 
 #[tokio::test]

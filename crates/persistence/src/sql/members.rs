@@ -23,7 +23,6 @@ use keyward_domain::ports::StorageError;
 
 use super::dialect::Store;
 use crate::claim::Claim;
-use end::Ended;
 
 #[async_trait]
 impl MemberStore for Store {
@@ -91,9 +90,6 @@ impl MemberStore for Store {
         id: MembershipId,
         act: Act,
     ) -> Result<(), EndMembershipError> {
-        match change!(self, Claim::Revoking, end::end(organization, id, act))? {
-            Ended::Now => Ok(()),
-            Ended::AsPlanned => Err(EndMembershipError::NotFound),
-        }
+        change!(self, Claim::Revoking, end::end(organization, id, act))
     }
 }

@@ -96,8 +96,8 @@ pub trait MemberStore: Send + Sync {
     /// whatever else is changed at the same time.
     ///
     /// If the membership's end is [due](crate::validity::End::is_due), a store MUST
-    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it, also though it refuses with
-    /// `NotFound` then.
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it instead, whoever owns the
+    /// organization then, and succeeds: the membership has ended.
     ///
     /// MUST in the same transaction take back the member's invitations as [`MemberStore::change_role`] does.
     ///

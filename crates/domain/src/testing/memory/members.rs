@@ -154,7 +154,7 @@ impl MemberStore for MemoryStore {
         if !member.is_live(act.at) {
             let due = state.due_end_of_membership(&member, &act);
             state.end_memberships(vec![due], Vec::new())?;
-            return Err(EndMembershipError::NotFound);
+            return Ok(());
         }
         if member.role == Role::Owner && !state.has_other_permanent_owner(organization, id) {
             return Err(EndMembershipError::LastOwner);

@@ -17,20 +17,12 @@ use super::live::{has_other_permanent_owner, lock_due_member, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 
-/// How a membership ended that somebody wanted to end.
-pub(super) enum Ended {
-    /// By this act.
-    Now,
-    /// Its planned end had come before, and is recorded now.
-    AsPlanned,
-}
-
 pub(super) async fn end(
     connection: &mut Connection,
     organization: OrganizationId,
     id: MembershipId,
     act: Act,
-) -> Result<Ended, Abort<EndMembershipError>> {
+) -> Result<(), Abort<EndMembershipError>> {
     let may_administer = lock_authority(connection, organization, act.actor, act.at).await?;
     // From here on, no key of theirs can be added: adding one also locks the membership, and then finds it ended.
     let member = lock_live_member(connection, organization, id, act.at).await?;
@@ -48,7 +40,7 @@ pub(super) async fn end(
     }
     if let Some(due) = due {
         record_end_of_membership(connection, &due, &act).await?;
-        return Ok(Ended::AsPlanned);
+        return Ok(());
     }
     let member = member.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
     if member.role(id)? == Role::Owner && !has_other_permanent_owner(connection, organization, id).await? {
@@ -64,7 +56,7 @@ pub(super) async fn end(
         .await?;
     write_event(connection, act.end_of_membership(id, member.user)).await?;
     end_what_goes_with_it(connection, organization, id, member.user, &act).await?;
-    Ok(Ended::Now)
+    Ok(())
 }
 
 /// The time of the act or, if later, the creation time of the newest invitation that can still be accepted. No
