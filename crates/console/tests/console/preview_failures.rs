@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use keyward_console::Console;
-use keyward_domain::administration::ports::{HolderProfile, MockMemberStore, MockOrganizationKeyStore};
+use keyward_domain::administration::ports::{
+    HolderProfile, MockMemberStore, MockOrganizationKeyStore, RevokedBatch,
+};
 use keyward_domain::administration::{Members, OrganizationKeys};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -119,9 +121,12 @@ async fn owner_revokes_keys_although_the_preview_fails() {
         let mut keys = MockOrganizationKeyStore::new();
         keys.expect_revocation_preview()
             .returning(|_, _, _| Err(too_slow()));
-        keys.expect_revoke()
-            .once()
-            .returning(move |_, _, _, _, _, _| Ok(vec![id]));
+        keys.expect_revoke().once().returning(move |_, _, _, _, _, _| {
+            Ok(RevokedBatch {
+                keys: vec![id],
+                is_last: true,
+            })
+        });
         let keys = OrganizationKeys::new(Arc::new(keys), installation.builder.sources.clone());
         console.organization_keys = keys.with_batch_size(NonZeroU32::new(2).unwrap());
     })

@@ -21,6 +21,16 @@ pub enum KeySelection {
     IssuedBefore(CutoffTime),
 }
 
+/// What one batch of a revocation came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevokedBatch {
+    /// The keys that were valid until then, by rising identifier.
+    pub keys: Vec<ApiKeyId>,
+    /// Whether no other selected key is valid or has an end that is [due](crate::validity::End::is_due). Else, a repeated
+    /// call continues.
+    pub is_last: bool,
+}
+
 /// What a revocation would revoke.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RevocationPreview {

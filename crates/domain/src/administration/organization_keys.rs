@@ -150,10 +150,10 @@ impl OrganizationKeys {
                 Ok(batch) => batch,
                 Err(error) => return Err(revoked.stopped(error.into())),
             };
-            let keys = u32::try_from(batch.len()).unwrap_or(u32::MAX);
-            revoked.first = revoked.first.or(batch.first().copied());
+            let keys = u32::try_from(batch.keys.len()).unwrap_or(u32::MAX);
+            revoked.first = revoked.first.or(batch.keys.first().copied());
             revoked.count = revoked.count.saturating_add(keys);
-            if keys < self.batch_size.get() {
+            if batch.is_last {
                 return Ok(revoked);
             }
             if time_budget.is_some_and(|time_budget| self.sources.now() - begun >= time_budget) {

@@ -22,7 +22,9 @@ mod projects;
 // Types of the ports, defined beside what they describe.
 pub use crate::administration::cutoff_time::{CutoffTime, CutoffTooRecent};
 pub use crate::administration::held_key::{HeldKey, HeldKeyUse, HolderProfile, KeyTree, KeyTreeSize};
-pub use crate::administration::key_selection::{KeySelection, PreviewedKeys, RevocationPreview};
+pub use crate::administration::key_selection::{
+    KeySelection, PreviewedKeys, RevocationPreview, RevokedBatch,
+};
 pub use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
 pub use crate::administration::organization_key_filter::{HolderStatusFilter, OrganizationKeyFilter};
 pub use crate::administration::project_overview::{

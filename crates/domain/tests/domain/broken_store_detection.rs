@@ -445,6 +445,10 @@ async fn due_ends_that_are_not_recorded_are_caught() {
             "owners_record_planned_ends_of_selected_keys_that_have_come",
         ),
         (
+            Fault::StopsRevokingBeforeDueEnds,
+            "a_revocation_goes_on_until_no_selected_end_is_due",
+        ),
+        (
             Fault::LeavesDueEndsOfRemovedMembers,
             "ending_an_elapsed_membership_records_its_planned_end",
         ),

@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
     HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
-    RevocationPreview, RevokeKeysError,
+    RevocationPreview, RevokeKeysError, RevokedBatch,
 };
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -84,7 +84,7 @@ impl OrganizationKeyStore for Store {
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
-    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+    ) -> Result<RevokedBatch, RevokeKeysError> {
         self.change_that_begins(Claim::Revoking, move |connection| {
             Box::pin(revoke::revoke(
                 connection,

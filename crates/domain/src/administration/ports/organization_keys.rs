@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::administration::held_key::{HeldKey, KeyTree, KeyTreeSize};
-use crate::administration::key_selection::{KeySelection, RevocationPreview};
+use crate::administration::key_selection::{KeySelection, RevocationPreview, RevokedBatch};
 use crate::administration::organization_key_filter::OrganizationKeyFilter;
 use crate::api_key::{RevocationNote, RevocationReason};
 use crate::audit::Act;
@@ -76,12 +76,14 @@ pub trait OrganizationKeyStore: Send + Sync {
     ///
     /// There may be hundreds of thousands of them, too many for one transaction without blocking others. So each call
     /// revokes at most `at_most` keys, and a repeated call continues; in between, other changes proceed. Each call is
-    /// one atomic operation with its own authority check, act and events. MUST return fewer than `at_most` keys only if
-    /// no other selected key is valid.
+    /// one atomic operation with its own authority check, act and events. Of the selected keys whose end is
+    /// [due](crate::validity::End::is_due), MUST
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_keys) at most as many again, those that came
+    /// earliest first: after the last batch, no server accepts any selected key, whatever its clock. MUST return
+    /// [`RevokedBatch::is_last`] sooner or later.
     ///
     /// The rest is as [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) says: one event for each revoked key, the act's
-    /// moment and actor, and none of them accepted once it returns. Of selected keys whose end is due, it records as many
-    /// again.
+    /// moment and actor, and none of them accepted once it returns.
     async fn revoke(
         &self,
         organization: OrganizationId,
@@ -90,7 +92,7 @@ pub trait OrganizationKeyStore: Send + Sync {
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
-    ) -> Result<Vec<ApiKeyId>, RevokeKeysError>;
+    ) -> Result<RevokedBatch, RevokeKeysError>;
 }
 
 /// Why no keys were revoked.

@@ -56,6 +56,7 @@ super::cases::cases! { $
         returning_member_has_no_invitations_from_before_planned_end
         ending_an_elapsed_membership_records_its_planned_end
         owners_record_planned_ends_of_selected_keys_that_have_come
+        a_revocation_goes_on_until_no_selected_end_is_due
     }
     list_member_cases {
         members_are_listed_latest_first

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::{MemoryStore, State};
 use crate::administration::ports::{
     HeldKey, HolderProfile, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
-    PreviewedKeys, RevocationPreview, RevokeKeysError,
+    PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch,
 };
 use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Act, Action, Subject};
@@ -136,7 +136,7 @@ impl OrganizationKeyStore for MemoryStore {
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
-    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+    ) -> Result<RevokedBatch, RevokeKeysError> {
         let mut state = self.state()?;
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(RevokeKeysError::NotAllowed);
@@ -150,7 +150,8 @@ impl OrganizationKeyStore for MemoryStore {
         };
         let revoked: Vec<ApiKeyId> = selected.iter().copied().filter(valid).take(at_most).collect();
         let due = state.due_keys(act.at).filter(|key| selected.contains(key));
-        let due = due.take(at_most).collect();
+        let due: Vec<ApiKeyId> = due.take(at_most).collect();
+        let is_last = revoked.len() < at_most && due.len() < at_most;
         let tell = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
         state.write_with_due_ends(revoked.iter().map(tell).collect(), due, &act)?;
         let revocation = Revocation {
@@ -164,7 +165,10 @@ impl OrganizationKeyStore for MemoryStore {
                 stored.key.revocation = Some(revocation.clone());
             }
         }
-        Ok(revoked)
+        Ok(RevokedBatch {
+            keys: revoked,
+            is_last,
+        })
     }
 }
 

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
     HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
-    RevocationPreview, RevokeKeysError,
+    RevocationPreview, RevokeKeysError, RevokedBatch,
 };
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
@@ -84,7 +84,7 @@ impl OrganizationKeyStore for BrokenStore {
         reason: RevocationReason,
         note: Option<RevocationNote>,
         act: Act,
-    ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+    ) -> Result<RevokedBatch, RevokeKeysError> {
         let (mut act, who) = (act.clone(), act.actor);
         if self.fault == Fault::ChecksOwnersWhoRevokeBeforeTheTransaction {
             act.actor = self.owner_beforehand(organization, who, act.at).await?;
@@ -96,13 +96,19 @@ impl OrganizationKeyStore for BrokenStore {
             let found = OrganizationKeyStore::find_many(&self.sound, organization, ids).await?;
             let mut ends = found.iter().filter_map(|key| Some(key.revocation.as_ref()?.end));
             if ends.any(|end| end.is_due(act.at)) {
-                return Ok(Vec::new());
+                return Ok(RevokedBatch {
+                    keys: Vec::new(),
+                    is_last: true,
+                });
             }
         }
-        let revoked =
+        let mut revoked =
             OrganizationKeyStore::revoke(&self.sound, organization, selection, at_most, reason, note, act)
                 .await?;
-        self.were_revoked_by(who, &revoked);
+        if self.fault == Fault::StopsRevokingBeforeDueEnds {
+            revoked.is_last = revoked.keys.len() < at_most.get() as usize;
+        }
+        self.were_revoked_by(who, &revoked.keys);
         Ok(revoked)
     }
 }

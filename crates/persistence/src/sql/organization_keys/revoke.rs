@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::QueryDsl;
-use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
+use keyward_domain::administration::ports::{KeySelection, RevokeKeysError, RevokedBatch};
 use keyward_domain::api_key::{RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
@@ -31,7 +31,7 @@ pub(super) async fn revoke(
     reason: RevocationReason,
     note: Option<RevocationNote>,
     act: Act,
-) -> Result<Vec<ApiKeyId>, Abort<RevokeKeysError>> {
+) -> Result<RevokedBatch, Abort<RevokeKeysError>> {
     let ((), may_administer, consumers) = pipeline!(
         connection,
         begin(connection),
@@ -49,6 +49,7 @@ pub(super) async fn revoke(
         select(connection, organization, selection, at_most, act.at),
     );
     let mut locked: BTreeSet<Uuid> = consumers.into_iter().collect();
+    let are_all_due = due.len() < left(at_most, &[]);
     if !due.is_empty() {
         record_due(connection, organization, due, &mut locked, &act).await?;
     }
@@ -76,7 +77,10 @@ pub(super) async fn revoke(
             revoked.extend(revoke_valid(connection, valid, reason, note.as_ref(), &act).await?);
         }
         if is_portion {
-            return Ok(revoked);
+            return Ok(RevokedBatch {
+                keys: revoked,
+                is_last: are_all && are_all_due,
+            });
         }
         let left = left(at_most, &revoked);
         first = first_of(connection, organization, &selected, left, act.at).await?;

@@ -121,7 +121,7 @@ async fn dead_keys_of_a_key_tree_are_skipped() {
         .unwrap();
     let (first, reason) = (NonZeroU32::MIN, RevocationReason::Owner);
     let revoked = owners.revoke(organization, selection(), first, reason, None, act());
-    assert_eq!(revoked.await.unwrap(), [key]);
+    assert_eq!(revoked.await.unwrap().keys, [key]);
     let (reason, below) = (RevocationReason::Holder, DescendantKeys::Revoke);
     let revoked = keys.revoke(consumer, key, reason, below, KeyPrecondition::AnyVersion, act());
     assert_eq!(revoked.await.unwrap().len(), 1);

@@ -74,7 +74,7 @@ async fn key_tree_of_hundreds_of_thousands_skips_its_dead_keys(database: Databas
     let revoked = owners
         .revoke(organization, selection, at_most, reason, None, act)
         .await;
-    assert_eq!(revoked.expect("revoked keys"), [key, child, newest]);
+    assert_eq!(revoked.expect("revoked keys").keys, [key, child, newest]);
     assert_eq!(scene.revoke_all(key).await, []);
 
     // How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.

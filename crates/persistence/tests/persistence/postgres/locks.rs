@@ -32,7 +32,7 @@ async fn owner_locks_no_consumer_of_another_organization() {
     );
     let revoked = timeout(Duration::from_secs(10), revoking).await;
     let revoked = revoked.expect("nobody is waited for");
-    assert_eq!(revoked.expect("an answer"), []);
+    assert_eq!(revoked.expect("an answer").keys, []);
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ impl Far {
             None,
             act,
         );
-        revoked.await.expect("a revocation").len()
+        revoked.await.expect("a revocation").keys.len()
     }
 }
 

@@ -44,8 +44,9 @@ pub async fn revoked_keys_store_all_details_with_one_event_each(stores: Stores) 
         )
         .await;
     let mut revoked = revoked.expect("revoked");
-    revoked.sort_unstable();
-    assert_eq!(revoked, [hers.key.id, his.key.id]);
+    revoked.keys.sort_unstable();
+    assert_eq!(revoked.keys, [hers.key.id, his.key.id]);
+    assert!(revoked.is_last);
 
     for new in [&hers, &his] {
         let revocation = Revocation {

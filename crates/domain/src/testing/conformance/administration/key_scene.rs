@@ -8,7 +8,7 @@ use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
 use crate::administration::ports::{
-    CutoffTime, HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError,
+    CutoffTime, HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError, RevokedBatch,
 };
 use crate::api_key::{ApiKey, RevocationReason};
 use crate::audit::{Act, Actor};
@@ -79,6 +79,18 @@ impl KeyScene {
         at_most: NonZeroU32,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeysError> {
+        let batch = self.revoke_batch(owner, selection, at_most, act).await;
+        batch.map(|batch| batch.keys)
+    }
+
+    /// Likewise, with whether more are left.
+    pub(super) async fn revoke_batch(
+        &self,
+        owner: &Member,
+        selection: KeySelection,
+        at_most: NonZeroU32,
+        act: Act,
+    ) -> Result<RevokedBatch, RevokeKeysError> {
         let store = &self.stores.organization_keys;
         store
             .revoke(

@@ -1,6 +1,8 @@
 //! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises, and whatever else records planned ends
 //! that have come.
 
+use std::num::NonZeroU32;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
@@ -309,6 +311,30 @@ pub async fn ending_an_elapsed_membership_records_its_planned_end(stores: Stores
             assert_eq!(scene.events_on(&ada, action, subject).await, []);
         }
     }
+}
+
+pub async fn a_revocation_goes_on_until_no_selected_end_is_due(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let end = scene.in_an_hour();
+    for number in 0..5 {
+        let key = scene.add_key(&ada, &format!("planned {number}")).await;
+        scene.plan_revocation(&key, end).await;
+    }
+    let valid = scene.add_key(&ada, "valid").await;
+    scene.wait_for(end);
+    let two = NonZeroU32::MIN.saturating_add(1);
+    let mut revoked = Vec::new();
+    for _ in 0..10 {
+        let all = KeySelection::OfConsumer(ada.membership.id);
+        let batch = scene.revoke_batch(&ada, all, two, scene.act(&ada)).await;
+        let batch = batch.expect("revoked");
+        revoked.extend(batch.keys);
+        if batch.is_last {
+            break;
+        }
+    }
+    assert_eq!(revoked, [valid.id]);
+    assert!(!scene.has_due().await);
 }
 
 pub async fn owners_record_planned_ends_of_selected_keys_that_have_come(stores: Stores) {

@@ -49,7 +49,7 @@ pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Store
             act,
         )
         .await;
-    let mut revoked = revoked.expect("an owner revokes");
+    let mut revoked = revoked.expect("an owner revokes").keys;
     revoked.sort_unstable();
     assert_eq!(revoked, key_tree);
     assert!(scene.stored(&bystander).await.is_valid(scene.now()));
