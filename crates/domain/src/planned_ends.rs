@@ -51,8 +51,11 @@ impl PlannedEnds {
     /// Records one batch of the ends that have come by now, and returns how many that were. None is left, or another process
     /// records them, when it is 0.
     ///
+    /// Keys do not wait for memberships, nor memberships for keys: if one batch fails, the other is recorded all the same,
+    /// and the failure is returned once the other has nothing left.
+    ///
     /// # Errors
-    /// See [`RecordEndsError`]. What was recorded before stays so.
+    /// See [`RecordEndsError`]. Then this call has recorded nothing.
     pub async fn record_some(&self) -> Result<u32, RecordEndsError> {
         let now = self.sources.now();
         // Most of the time there is nothing to do, and nothing is written.
@@ -64,8 +67,12 @@ impl PlannedEnds {
         }
         let act = || self.sources.act_at(now, Actor::System, RequestSource::default());
         let memberships = self.store.record_ends_of_memberships(Self::BATCH_SIZE, act());
-        let memberships = memberships.await?;
-        let keys = self.store.record_ends_of_keys(Self::BATCH_SIZE, act()).await?;
-        Ok(memberships.saturating_add(keys))
+        let memberships = memberships.await;
+        let keys = self.store.record_ends_of_keys(Self::BATCH_SIZE, act()).await;
+        match (memberships, keys) {
+            (Ok(memberships), Ok(keys)) => Ok(memberships.saturating_add(keys)),
+            (Err(error), Ok(0) | Err(_)) | (Ok(0), Err(error)) => Err(error.into()),
+            (Err(_), Ok(recorded)) | (Ok(recorded), Err(_)) => Ok(recorded),
+        }
     }
 }

@@ -44,6 +44,7 @@ mod key_tree;
 mod known_migrations;
 mod limit;
 mod live_member;
+mod locked_member;
 mod names;
 mod narrowing;
 mod not_counted;

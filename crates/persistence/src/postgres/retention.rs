@@ -8,13 +8,15 @@ use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid a
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
+use super::prepared_once::PreparedOnce;
 use super::schema::api_keys;
 use crate::retention::{AdvisoryLock, KeyAndParent, KeyOf};
 
 /// Tries to acquire the lock until the end of the transaction, without waiting for another server.
-pub(super) async fn try_lock(connection: &mut AsyncPgConnection, lock: AdvisoryLock) -> QueryResult<bool> {
+pub(super) async fn try_lock(mut connection: &AsyncPgConnection, lock: AdvisoryLock) -> QueryResult<bool> {
     let taken = sql::<Bool>("pg_try_advisory_xact_lock(").bind::<BigInt, _>(lock as i64);
-    diesel::select(taken.sql(")")).get_result(connection).await
+    let taken = diesel::select(taken.sql(")"));
+    PreparedOnce(taken).get_result(&mut connection).await
 }
 
 /// Acquires the lock until the end of the transaction; waits for its holder, which releases it soon.

@@ -7,7 +7,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
 use uuid::Uuid;
 
-use super::dialect::{Pipelined, RunQueryDsl, listed, lock_keys, pipeline, write_events};
+use super::dialect::{Pipelined, RunQueryDsl, listed, lock_keys, pipeline, prepared_once, write_events};
 use super::schema::api_keys;
 use super::validity::key_is_due;
 use crate::columns::{StoredId, StoredMoment};
@@ -59,6 +59,9 @@ pub(crate) async fn still_due(
 
 /// Records that the planned ends of these keys have come, with an event of each. Nobody else does meanwhile: their consumers
 /// are locked.
+///
+/// Whoever revokes keys is believed without the job's check of the clock: they want these keys to end now, so a clock that is
+/// ahead ends nothing that should stay.
 pub(crate) async fn record_ends_of_keys(
     connection: Pipelined<'_>,
     due: Vec<DueKey>,
@@ -78,9 +81,8 @@ pub(crate) async fn record_ends_of_keys(
 }
 
 async fn write_ends(mut connection: Pipelined<'_>, keys: &[Uuid], at: DateTime<Utc>) -> QueryResult<()> {
-    diesel::update(api_keys::table.filter(listed(keys.iter().copied())))
-        .set(api_keys::end_came_at.eq(StoredMoment::from(at)))
-        .execute(&mut connection)
-        .await?;
+    let update = diesel::update(api_keys::table.filter(listed(keys.iter().copied())))
+        .set(api_keys::end_came_at.eq(StoredMoment::from(at)));
+    prepared_once(update).execute(&mut connection).await?;
     Ok(())
 }

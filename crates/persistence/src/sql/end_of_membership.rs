@@ -1,53 +1,75 @@
-//! What the end of a membership takes with it, be it ended there and then or by plan.
+//! What the end of memberships takes with them, be they ended there and then or by plan.
 
+use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
-use keyward_domain::audit::Act;
-use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::audit::{Act, AuditEvent};
 
-use super::dialect::{Connection, RunQueryDsl};
-use super::events::write_event;
-use super::open_invitations::take_back_by;
+use super::dialect::{Connection, Pipelined, RunQueryDsl, pipeline, prepared_once, write_events};
+use super::open_invitations::{TakenBack, take_back_by};
 use super::schema::{memberships, project_members};
 use crate::columns::{StoredId, StoredMoment};
+use crate::locked_member::LockedMember;
 
-/// A membership whose planned end has come and is not recorded.
-pub(crate) struct DueMembership {
-    pub(crate) id: MembershipId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) user: UserId,
+/// Takes these members out of all projects, and their open invitations back, in a constant number of statements. The
+/// caller writes the events. Comes under the locks of their organizations.
+pub(crate) async fn end_what_goes_with(
+    connection: Pipelined<'_>,
+    members: &[LockedMember],
+    at: DateTime<Utc>,
+) -> QueryResult<TakenBack> {
+    let ((), taken_back) = pipeline!(
+        connection,
+        leave_projects(connection, members),
+        take_back_by(connection, members, at),
+    );
+    Ok(taken_back)
 }
 
-/// Takes the member out of all projects, and their open invitations back. Comes under the lock of the organization.
-pub(crate) async fn end_what_goes_with_it(
+/// Records that these planned ends have come, with the event of each and all that goes with it. The number of statements
+/// does not depend on how many there are. Comes under the locks of their organizations, under which nobody else records
+/// them.
+///
+/// Unlike the job that records ends, people who end, join or revoke are believed without a check of the clock. Whoever ends
+/// a membership wants it ended now, so a clock that is ahead ends nothing that should stay. Whoever joins again needs it: a
+/// user has at most one membership of an organization without a recorded end (`memberships_live_key`), and the invitation
+/// was made after the end, too, by the clock of whoever invited.
+pub(crate) async fn record_ends_of_memberships(
     connection: &mut Connection,
-    organization: OrganizationId,
-    id: MembershipId,
-    user: UserId,
+    due: &[LockedMember],
     act: &Act,
 ) -> QueryResult<()> {
-    diesel::delete(project_members::table.filter(project_members::membership_id.eq(StoredId(id.as_uuid()))))
-        .execute(connection)
-        .await?;
-    take_back_by(connection, organization, user, act).await
+    let ((), mut taken_back) = pipeline!(
+        connection,
+        write_ends(connection, due, act.at),
+        end_what_goes_with(connection, due, act.at),
+    );
+    let mut events: Vec<AuditEvent> = Vec::new();
+    for member in due {
+        events.push(act.planned_end_of_membership(member.organization, member.id));
+        events.extend(taken_back.events_of(member, &act.of_system(member.organization)));
+    }
+    write_events(connection, events).await
 }
 
-/// Records that the planned end has come, with its event and all that goes with it. Comes under the lock of the organization,
-/// under which nobody else records it.
-pub(crate) async fn record_end_of_membership(
-    connection: &mut Connection,
-    due: &DueMembership,
-    act: &Act,
+async fn write_ends(
+    mut connection: Pipelined<'_>,
+    due: &[LockedMember],
+    at: DateTime<Utc>,
 ) -> QueryResult<()> {
-    let DueMembership {
-        id,
-        organization,
-        user,
-    } = *due;
-    diesel::update(memberships::table.filter(memberships::id.eq(StoredId(id.as_uuid()))))
-        .set(memberships::end_came_at.eq(StoredMoment::from(act.at)))
-        .execute(connection)
+    let update = diesel::update(memberships::table.filter(memberships::id.eq_any(ids_of(due))))
+        .set(memberships::end_came_at.eq(StoredMoment::from(at)));
+    prepared_once(update).execute(&mut connection).await?;
+    Ok(())
+}
+
+async fn leave_projects(mut connection: Pipelined<'_>, members: &[LockedMember]) -> QueryResult<()> {
+    diesel::delete(project_members::table.filter(project_members::membership_id.eq_any(ids_of(members))))
+        .execute(&mut connection)
         .await?;
-    write_event(connection, act.planned_end_of_membership(organization, id)).await?;
-    end_what_goes_with_it(connection, organization, id, user, &act.of_system(organization)).await
+    Ok(())
+}
+
+fn ids_of(members: &[LockedMember]) -> Vec<StoredId> {
+    members.iter().map(LockedMember::stored_id).collect()
 }

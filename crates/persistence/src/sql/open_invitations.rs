@@ -1,25 +1,30 @@
 //! The open invitations of one user, which end when the user is no longer an owner.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::dsl::not;
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
-use keyward_domain::audit::{Act, Actor};
+use diesel::dsl::{exists, not};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
+use keyward_domain::audit::{Act, Actor, AuditEvent};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+use uuid::Uuid;
 
-use super::dialect::{Connection, RunQueryDsl, write_events};
-use super::schema::invitations;
+use super::dialect::{Connection, Pipelined, RunQueryDsl, prepared_once};
+use super::schema::{invitations, memberships};
 use crate::abort::Abort;
 use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
+use crate::locked_member::LockedMember;
 
-/// The invitations of an organization that are open at a moment.
+/// The invitations, of all organizations or of one, that are open at a moment.
 macro_rules! open {
     ($organization:expr, $at:expr) => {
+        open!($at).filter(invitations::organization_id.eq(StoredId($organization.as_uuid())))
+    };
+    ($at:expr) => {
         invitations::table
-            .filter(invitations::organization_id.eq(StoredId($organization.as_uuid())))
             .filter(invitations::accepted_at.is_null())
             .filter(invitations::revoked_at.is_null())
             .filter(invitations::expires_at.gt(StoredMoment::from($at)))
@@ -36,28 +41,58 @@ macro_rules! made_by {
     }};
 }
 
-/// Revokes a user's open invitations, with an event for each. MUST be called under the organization's lock, under which
-/// invitations are also created and accepted.
+/// The invitations that were taken back, by organization and inviter.
+pub(crate) struct TakenBack(BTreeMap<(Uuid, Uuid), BTreeSet<InvitationId>>);
+
+impl TakenBack {
+    /// The events of those that this member had made, which are written once.
+    pub(crate) fn events_of(&mut self, member: &LockedMember, act: &Act) -> Vec<AuditEvent> {
+        let invitations = self.0.remove(&member.as_inviter()).unwrap_or_default();
+        invitations
+            .into_iter()
+            .map(|id| act.invitation_taken_back(id))
+            .collect()
+    }
+}
+
+/// Revokes these members' open invitations, in one statement; the caller writes the events. MUST be called under the locks
+/// of their organizations, under which invitations are also created and accepted.
 pub(crate) async fn take_back_by(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    inviter: UserId,
-    act: &Act,
-) -> QueryResult<()> {
-    let ids: Vec<StoredId> = open!(organization, act.at)
-        .filter(made_by!(inviter))
-        .order(invitations::id)
-        .select(invitations::id)
-        .load(connection)
-        .await?;
-    diesel::update(open!(organization, act.at).filter(made_by!(inviter)))
-        .set(invitations::revoked_at.eq(StoredMoment::from(act.at)))
-        .execute(connection)
-        .await?;
-    let events = ids
-        .into_iter()
-        .map(|id| act.invitation_taken_back(InvitationId::from_uuid(id.0)));
-    write_events(connection, events.collect()).await
+    mut connection: Pipelined<'_>,
+    members: &[LockedMember],
+    at: DateTime<Utc>,
+) -> QueryResult<TakenBack> {
+    let here: BTreeSet<Uuid> = members.iter().map(|member| member.as_inviter().0).collect();
+    // An invitation has an inviter's identifier only if a user made it (`invitations_invited_by_id_check`).
+    let is_by_one_of_them = exists(
+        memberships::table
+            .filter(memberships::id.eq_any(members.iter().map(LockedMember::stored_id).collect::<Vec<_>>()))
+            .filter(memberships::organization_id.eq(invitations::organization_id))
+            .filter(memberships::user_id.nullable().eq(invitations::invited_by_id)),
+    );
+    let open = open!(at)
+        .filter(invitations::organization_id.eq_any(here.into_iter().map(StoredId).collect::<Vec<_>>()))
+        .filter(is_by_one_of_them);
+    let update = diesel::update(open)
+        .set(invitations::revoked_at.eq(StoredMoment::from(at)))
+        .returning((
+            invitations::id,
+            invitations::organization_id,
+            invitations::invited_by_id,
+        ));
+    let rows: Vec<(StoredId, StoredId, Option<StoredId>)> =
+        prepared_once(update).get_results(&mut connection).await?;
+    let mut taken_back: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for (id, organization, inviter) in rows {
+        let inviter = inviter.map(|inviter| (organization.0, inviter.0));
+        if let Some(inviter) = inviter {
+            taken_back
+                .entry(inviter)
+                .or_default()
+                .insert(InvitationId::from_uuid(id.0));
+        }
+    }
+    Ok(TakenBack(taken_back))
 }
 
 pub(crate) async fn count_open(

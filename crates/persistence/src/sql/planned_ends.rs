@@ -7,21 +7,24 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::QueryResult;
 use diesel::dsl::exists;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::Act;
-use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
-use uuid::Uuid;
 
-use super::dialect::{Connection, RunQueryDsl, Store, listed, locked, locked_by_nobody, retention};
+use super::dialect::{
+    Connection, Pipelined, RunQueryDsl, Store, begin, listed, locked, locked_by_nobody, pipeline, retention,
+};
 use super::due_keys::{DueKey, record_ends_of_keys};
-use super::end_of_membership::{DueMembership, record_end_of_membership};
+use super::end_of_membership::record_ends_of_memberships;
 use super::schema::{api_keys, memberships, organizations};
 use super::validity::{key_is_due, membership_is_due};
 use crate::abort::Abort;
+use crate::claim::Claim;
 use crate::columns::StoredId;
+use crate::locked_member::LockedMember;
 use crate::retention::{AdvisoryLock, to_u32};
 
 #[async_trait]
@@ -38,11 +41,17 @@ impl PlannedEndStore for Store {
     }
 
     async fn record_ends_of_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
-        change!(self, record_some_of_keys(at_most, act))
+        self.change_that_begins(Claim::Nothing, move |connection| {
+            Box::pin(record_some_of_keys(connection, at_most, act))
+        })
+        .await
     }
 
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
-        change!(self, record_some_of_memberships(at_most, act))
+        self.change_that_begins(Claim::Nothing, move |connection| {
+            Box::pin(record_some_of_memberships(connection, at_most, act))
+        })
+        .await
     }
 }
 
@@ -51,26 +60,21 @@ async fn record_some_of_keys(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    if !retention::try_lock(connection, AdvisoryLock::PlannedEnds).await? {
+    let ((), is_our_turn, found) = pipeline!(
+        connection,
+        begin(connection),
+        retention::try_lock(connection, AdvisoryLock::PlannedEnds),
+        find_due_keys(connection, at_most, act.at),
+    );
+    let Some((keys, consumers)) = batch(is_our_turn, found) else {
         return Ok(0);
-    }
-    let found: Vec<(StoredId, StoredId)> = api_keys::table
-        .filter(key_is_due(act.at.into()))
-        .order((api_keys::revoked_at, api_keys::id))
-        .limit(i64::from(at_most))
-        .select((api_keys::id, api_keys::consumer_id))
-        .load(connection)
-        .await?;
-    let (keys, consumers): (Vec<Uuid>, BTreeSet<Uuid>) = found
-        .into_iter()
-        .map(|(key, consumer)| (key.0, consumer.0))
-        .unzip();
+    };
     let consumers = memberships::table
-        .filter(memberships::id.eq_any(consumers.into_iter().map(StoredId)))
+        .filter(memberships::id.eq_any(consumers))
         .select(memberships::id);
     let consumers: Vec<StoredId> = locked_by_nobody!(consumers).load(connection).await?;
     let due: Vec<(StoredId, StoredId)> = api_keys::table
-        .filter(listed(keys.into_iter()))
+        .filter(listed(keys.into_iter().map(|key| key.0)))
         .filter(api_keys::consumer_id.eq_any(consumers))
         .filter(key_is_due(act.at.into()))
         .select((api_keys::id, api_keys::organization_id))
@@ -87,22 +91,17 @@ async fn record_some_of_memberships(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    if !retention::try_lock(connection, AdvisoryLock::PlannedEnds).await? {
+    let ((), is_our_turn, found) = pipeline!(
+        connection,
+        begin(connection),
+        retention::try_lock(connection, AdvisoryLock::PlannedEnds),
+        find_due_memberships(connection, at_most, act.at),
+    );
+    let Some((found, organizations)) = batch(is_our_turn, found) else {
         return Ok(0);
-    }
-    let found: Vec<(StoredId, StoredId)> = memberships::table
-        .filter(membership_is_due(act.at.into()))
-        .order((memberships::ended_at, memberships::id))
-        .limit(i64::from(at_most))
-        .select((memberships::id, memberships::organization_id))
-        .load(connection)
-        .await?;
-    let (found, here): (Vec<StoredId>, BTreeSet<Uuid>) = found
-        .into_iter()
-        .map(|(membership, organization)| (membership, organization.0))
-        .unzip();
+    };
     let held = organizations::table
-        .filter(organizations::id.eq_any(here.into_iter().map(StoredId)))
+        .filter(organizations::id.eq_any(organizations))
         .select(organizations::id);
     let held: Vec<StoredId> = locked_by_nobody!(held).load(connection).await?;
     let due = memberships::table
@@ -115,14 +114,43 @@ async fn record_some_of_memberships(
             memberships::user_id,
         ));
     let due: Vec<(StoredId, StoredId, StoredId)> = locked!(due).load(connection).await?;
-    let recorded = due.len();
-    for (id, organization, user) in due {
-        let due = DueMembership {
-            id: MembershipId::from_uuid(id.0),
-            organization: OrganizationId::from_uuid(organization.0),
-            user: UserId::from_uuid(user.0),
-        };
-        record_end_of_membership(connection, &due, &act).await?;
-    }
-    Ok(to_u32(recorded))
+    let due: Vec<LockedMember> = due.into_iter().map(LockedMember::from).collect();
+    record_ends_of_memberships(connection, &due, &act).await?;
+    Ok(to_u32(due.len()))
+}
+
+/// The first keys that are due, each with its consumer.
+async fn find_due_keys(
+    mut connection: Pipelined<'_>,
+    at_most: u32,
+    at: DateTime<Utc>,
+) -> QueryResult<Vec<(StoredId, StoredId)>> {
+    api_keys::table
+        .filter(key_is_due(at.into()))
+        .order((api_keys::revoked_at, api_keys::id))
+        .limit(i64::from(at_most))
+        .select((api_keys::id, api_keys::consumer_id))
+        .load(&mut connection)
+        .await
+}
+
+/// The first memberships that are due, each with its organization.
+async fn find_due_memberships(
+    mut connection: Pipelined<'_>,
+    at_most: u32,
+    at: DateTime<Utc>,
+) -> QueryResult<Vec<(StoredId, StoredId)>> {
+    memberships::table
+        .filter(membership_is_due(at.into()))
+        .order((memberships::ended_at, memberships::id))
+        .limit(i64::from(at_most))
+        .select((memberships::id, memberships::organization_id))
+        .load(&mut connection)
+        .await
+}
+
+/// What was found to be due, and the rows to lock for it, if it is this server's turn and anything is due. What was found
+/// before these locks is looked at again under them.
+fn batch(is_our_turn: bool, found: Vec<(StoredId, StoredId)>) -> Option<(Vec<StoredId>, BTreeSet<StoredId>)> {
+    (is_our_turn && !found.is_empty()).then(|| found.into_iter().unzip())
 }

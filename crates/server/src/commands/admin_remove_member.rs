@@ -1,4 +1,4 @@
-//! `keyward admin remove-member`: the end of somebody's stay in an organization.
+//! `keyward admin remove-member`: removes a member from an organization.
 
 use keyward_domain::administration::ports::EndMembershipError;
 use keyward_domain::audit::RequestSource;

@@ -1,6 +1,6 @@
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -21,6 +21,8 @@ struct DueEnds {
     /// How many of the next attempts fail.
     failures: AtomicU32,
     attempts: AtomicU32,
+    /// Whether an end of a membership is due, and recording it fails.
+    memberships_fail: AtomicBool,
 }
 
 impl DueEnds {
@@ -33,7 +35,7 @@ impl DueEnds {
 impl PlannedEndStore for DueEnds {
     async fn has_due(&self, _: DateTime<Utc>) -> Result<bool, StorageError> {
         self.attempts.fetch_add(1, Ordering::SeqCst);
-        Ok(self.count() > 0)
+        Ok(self.count() > 0 || self.memberships_fail.load(Ordering::SeqCst))
     }
 
     async fn record_ends_of_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
@@ -49,6 +51,9 @@ impl PlannedEndStore for DueEnds {
     }
 
     async fn record_ends_of_memberships(&self, _: u32, _: Act) -> Result<u32, StorageError> {
+        if self.memberships_fail.load(Ordering::SeqCst) {
+            return Err(StorageError::Unavailable(io::Error::other("too slow").into()));
+        }
         Ok(0)
     }
 }
@@ -86,6 +91,18 @@ async fn a_failure_is_followed_by_another_attempt() {
     sleep(A_MINUTE).await;
     assert_eq!(store.count(), 0);
     running.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_are_recorded_while_memberships_fail() {
+    let store = Arc::new(DueEnds::default());
+    store.due.store(3 * PlannedEnds::BATCH_SIZE + 1, Ordering::SeqCst);
+    store.memberships_fail.store(true, Ordering::SeqCst);
+    let mut job = job(&store, None);
+    let (_end, mut ended) = watch::channel(());
+    assert!(job.run(&mut ended).await.is_continue());
+    assert_eq!(store.count(), 0);
+    assert!(job.failing.is_some(), "the failure is reported");
 }
 
 #[tokio::test(start_paused = true)]

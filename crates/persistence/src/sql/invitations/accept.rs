@@ -11,13 +11,14 @@ use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 
 use super::super::authority::{lock_organization, may_administer};
 use super::super::dialect::{Connection, RunQueryDsl, write_events};
-use super::super::end_of_membership::{DueMembership, record_end_of_membership};
+use super::super::end_of_membership::record_ends_of_memberships;
 use super::super::people::{add_membership, add_user};
 use super::super::schema::invitations;
 use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
+use crate::locked_member::LockedMember;
 
 pub(super) async fn as_newcomer(
     connection: &mut Connection,
@@ -54,15 +55,12 @@ pub(super) async fn as_user(
     if past_memberships.iter().any(|membership| membership.is_live(at)) {
         return Err(Abort::Refused(AcceptAsUserError::AlreadyMember));
     }
-    for membership in past_memberships {
-        if membership.end.is_some_and(|end| end.is_due(at)) {
-            let due = DueMembership {
-                id: membership.id,
-                organization: membership.organization_id,
-                user: membership.user_id,
-            };
-            record_end_of_membership(connection, &due, &act).await?;
-        }
+    let due = past_memberships
+        .iter()
+        .filter(|membership| membership.end.is_some_and(|end| end.is_due(at)));
+    let due: Vec<LockedMember> = due.map(LockedMember::from).collect();
+    if !due.is_empty() {
+        record_ends_of_memberships(connection, &due, &act).await?;
     }
     begin(connection, id, membership, events).await?;
     Ok(())

@@ -7,13 +7,13 @@ use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
 use super::super::authority::lock_authority;
-use super::super::dialect::{Connection, RunQueryDsl};
-use super::super::events::write_event;
+use super::super::dialect::{Connection, RunQueryDsl, write_events};
 use super::super::open_invitations::take_back_by;
 use super::super::schema::memberships;
 use super::live::{has_other_permanent_owner, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::StoredId;
+use crate::locked_member::LockedMember;
 
 pub(super) async fn change_role(
     connection: &mut Connection,
@@ -39,8 +39,15 @@ pub(super) async fn change_role(
         .set(memberships::role.eq(role.as_str()))
         .execute(connection)
         .await?;
-    write_event(connection, act.new_role(id, role)).await?;
+    let member = LockedMember {
+        id,
+        organization,
+        user: member.user,
+    };
     // Only an owner can have open invitations.
-    take_back_by(connection, organization, member.user, &act).await?;
+    let mut taken_back = take_back_by(connection, &[member], act.at).await?;
+    let mut events = vec![act.new_role(id, role)];
+    events.extend(taken_back.events_of(&member, &act));
+    write_events(connection, events).await?;
     Ok(())
 }

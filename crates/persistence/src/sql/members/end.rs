@@ -9,13 +9,13 @@ use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
 use super::super::authority::lock_authority;
-use super::super::dialect::{Connection, RunQueryDsl};
-use super::super::end_of_membership::{end_what_goes_with_it, record_end_of_membership};
-use super::super::events::write_event;
+use super::super::dialect::{Connection, RunQueryDsl, write_events};
+use super::super::end_of_membership::{end_what_goes_with, record_ends_of_memberships};
 use super::super::schema::{invitations, memberships};
 use super::live::{has_other_permanent_owner, lock_due_member, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
+use crate::locked_member::LockedMember;
 
 pub(super) async fn end(
     connection: &mut Connection,
@@ -39,7 +39,7 @@ pub(super) async fn end(
         return Err(Abort::Refused(EndMembershipError::NotAllowed));
     }
     if let Some(due) = due {
-        record_end_of_membership(connection, &due, &act).await?;
+        record_ends_of_memberships(connection, &[due], &act).await?;
         return Ok(());
     }
     let member = member.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
@@ -54,8 +54,15 @@ pub(super) async fn end(
         ))
         .execute(connection)
         .await?;
-    write_event(connection, act.end_of_membership(id, member.user)).await?;
-    end_what_goes_with_it(connection, organization, id, member.user, &act).await?;
+    let member = LockedMember {
+        id,
+        organization,
+        user: member.user,
+    };
+    let mut taken_back = end_what_goes_with(connection, &[member], act.at).await?;
+    let mut events = vec![act.end_of_membership(id, member.user)];
+    events.extend(taken_back.events_of(&member, &act));
+    write_events(connection, events).await?;
     Ok(())
 }
 

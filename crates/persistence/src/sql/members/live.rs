@@ -9,11 +9,11 @@ use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::Role;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked};
-use super::super::end_of_membership::DueMembership;
 use super::super::schema::memberships;
 use super::super::validity::{membership_is_due, membership_is_live};
 use crate::columns::StoredId;
 use crate::live_member::LiveMember;
+use crate::locked_member::LockedMember;
 
 /// Locks a live member, so that the membership and its keys do not change until this transaction ends. MUST be called
 /// after the organization's lock.
@@ -45,7 +45,7 @@ pub(super) async fn lock_due_member(
     organization: OrganizationId,
     id: MembershipId,
     at: DateTime<Utc>,
-) -> Result<Option<DueMembership>, QueryError> {
+) -> Result<Option<LockedMember>, QueryError> {
     let user: Option<StoredId> = locked!(
         memberships::table
             .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
@@ -56,7 +56,7 @@ pub(super) async fn lock_due_member(
     .get_result(connection)
     .await
     .optional()?;
-    Ok(user.map(|user| DueMembership {
+    Ok(user.map(|user| LockedMember {
         id,
         organization,
         user: UserId::from_uuid(user.0),

@@ -8,6 +8,7 @@ use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, Revocat
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::IdempotencyKey;
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys};
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::PostgresStore;
@@ -180,4 +181,43 @@ async fn readiness_takes_two_round_trips() {
     let far = Far::new().await;
     let asked = async || assert!(far.store.is_ready().await.expect("an answer"));
     assert_eq!(far.round_trips(asked).await, 2);
+}
+
+#[tokio::test]
+async fn a_batch_of_ends_takes_few_more_round_trips_than_one() {
+    let far = Far::new().await;
+    add_due_memberships(&far.fixture, 2 * (1 + 150)).await;
+    let recorded = async |at_most| {
+        let act = far.fixture.make.act(Actor::System);
+        let recorded = far.store.record_ends_of_memberships(at_most, act).await;
+        assert_eq!(recorded.expect("recorded"), at_most);
+    };
+    let one = far.round_trips(async || recorded(1).await).await;
+    assert_eq!(one, 6);
+    // Many events at once are one statement, which is prepared each time.
+    let many = far.round_trips(async || recorded(150).await).await;
+    assert!(many <= one + 2, "{many}");
+}
+
+/// Owners, each with a place in a project and an open invitation, whose planned end has come.
+async fn add_due_memberships(fixture: &Fixture, count: u32) {
+    let organization = fixture.owner.organization.id;
+    let statements = format!(
+        "INSERT INTO projects (id, organization_id, name, search_text, created_at)
+             VALUES (gen_random_uuid(), '{organization}', 'Notes', 'notes', '2020-01-01Z');
+         CREATE TEMPORARY TABLE due AS
+             SELECT number, gen_random_uuid() AS member, gen_random_uuid() AS owner
+             FROM generate_series(1, {count}) AS number;
+         INSERT INTO users (id, username, display_name, search_text, password_hash, created_at)
+             SELECT owner, 'owner' || number, 'Owner', 'owner', '$a-hash', '2020-01-01Z' FROM due;
+         INSERT INTO memberships (id, organization_id, user_id, role, joined_at, ended_at)
+             SELECT member, '{organization}', owner, 'owner', '2020-01-01Z', '2020-01-02Z' FROM due;
+         INSERT INTO project_members (membership_id, project_id, added_at)
+             SELECT member, projects.id, '2020-01-01Z' FROM due, projects;
+         INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, invited_by_id,
+                 created_at, expires_at)
+             SELECT gen_random_uuid(), '{organization}', sha256(member::text::bytea), 'Bob', 'member', 'user', owner,
+                 '2020-01-01Z', '2200-01-01Z' FROM due;"
+    );
+    fixture.execute(&statements).await;
 }
