@@ -3,7 +3,11 @@
 //! `tokio-postgres` also tries them in order, but reports the error of the last. A server that refuses the password is
 //! more informative than an address at which nothing listens, such as `::1` on a machine without IPv6.
 
+use std::net::IpAddr;
+use std::time::Duration;
+
 use tokio::net::lookup_host;
+use tokio::time::timeout;
 use tokio_postgres::config::{Host, LoadBalanceHosts};
 use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Error, Socket};
@@ -61,17 +65,70 @@ fn specificity(error: &Error) -> Specificity {
 }
 
 /// Why each host of the URL refuses; nothing if one of them may let somebody in later. Of several servers one may refuse,
-/// such as a standby, while the one that would let in is away. The addresses of one name are one host.
-pub(super) async fn refusal_of_every_host<T>(config: &Config, tls: T) -> Option<ConnectionRefused>
+/// such as a standby, while the one that would let in is away. An address that does not answer in time counts as one at
+/// which nothing listens.
+pub(super) async fn refusal_of_every_host<T>(
+    config: &Config,
+    tls: T,
+    time_per_address: Duration,
+) -> Option<ConnectionRefused>
 where
     T: MakeTlsConnect<Socket> + Clone,
 {
     let mut refusal = None;
     for host in hosts(config) {
-        let error = connect(&host, tls.clone()).await.err()?;
-        refusal = Some(ConnectionRefused::from_error(&error)?);
+        let mut answers = Vec::new();
+        for address in addresses_of(host).await {
+            let is_ipv4 = address.get_hostaddrs().first().is_some_and(IpAddr::is_ipv4);
+            let answer = match timeout(time_per_address, address.connect(tls.clone())).await {
+                Ok(Ok(_)) => return None,
+                Ok(Err(error)) => Answer::from_error(&error),
+                Err(_) => Answer::Nothing,
+            };
+            answers.push((is_ipv4, answer));
+        }
+        refusal = Some(refusal_of_host(answers)?);
     }
     refusal
+}
+
+/// What an address of a host answers, other than letting in.
+enum Answer {
+    Nothing,
+    NotNow,
+    Refusal(ConnectionRefused),
+}
+
+impl Answer {
+    fn from_error(error: &Error) -> Self {
+        match ConnectionRefused::from_error(error) {
+            Some(refusal) => Self::Refusal(refusal),
+            None if error.as_db_error().is_some() => Self::NotNow,
+            None => Self::Nothing,
+        }
+    }
+}
+
+/// Why a host refuses at all its addresses, each with whether it is one of IPv4. Several addresses of one family may be
+/// several servers, so each of them must refuse. Those of the other family are mostly the same servers', which may listen
+/// at one family alone: they may be silent.
+fn refusal_of_host(answers: Vec<(bool, Answer)>) -> Option<ConnectionRefused> {
+    let refuses = |family| {
+        let mut answers = answers.iter();
+        answers.any(|(is_ipv4, answer)| *is_ipv4 == family && matches!(answer, Answer::Refusal(_)))
+    };
+    let may_let_in_later = answers.iter().any(|(is_ipv4, answer)| match answer {
+        Answer::Nothing => refuses(*is_ipv4),
+        Answer::NotNow => true,
+        Answer::Refusal(_) => false,
+    });
+    if may_let_in_later {
+        return None;
+    }
+    answers.into_iter().find_map(|(_, answer)| match answer {
+        Answer::Refusal(refusal) => Some(refusal),
+        Answer::Nothing | Answer::NotNow => None,
+    })
 }
 
 /// One configuration per address, in the order in which to try them.
@@ -166,9 +223,14 @@ fn without_hosts(config: &Config) -> Config {
 
 #[cfg(test)]
 mod tests {
-    use tokio_postgres::Config;
+    use std::time::Duration;
 
-    use super::{addresses, without_hosts};
+    use tokio::net::TcpListener;
+    use tokio_postgres::{Config, NoTls};
+
+    use super::{
+        Answer, ConnectionRefused, addresses, refusal_of_every_host, refusal_of_host, without_hosts,
+    };
 
     /// Everything that a URL can say, each with a value that it does not have by default.
     const URL: &str = "postgres://me:s3cret@127.0.0.1:1,127.0.0.2:2/db?options=-cx%3Dy&application_name=app\
@@ -195,5 +257,30 @@ mod tests {
             .map(|one| one.get_hostaddrs()[0].to_string())
             .collect();
         assert_eq!(last, ["127.0.0.1", "127.0.0.2"]);
+    }
+
+    #[test]
+    fn host_refuses_when_every_address_of_a_family_refuses() {
+        let refusal = || Answer::Refusal(ConnectionRefused::User("nobody".to_owned()));
+        for (answers, is_final) in [
+            (vec![(true, refusal())], true),
+            (vec![(true, refusal()), (true, refusal())], true),
+            (vec![(false, Answer::Nothing), (true, refusal())], true),
+            (vec![(true, refusal()), (true, Answer::Nothing)], false),
+            (vec![(false, Answer::NotNow), (true, refusal())], false),
+            (vec![(true, Answer::Nothing)], false),
+            (vec![], false),
+        ] {
+            assert_eq!(refusal_of_host(answers).is_some(), is_final);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silent_host_is_waited_for_only_so_long() {
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let config: Config = format!("postgres://me@127.0.0.1:{port}/db").parse().unwrap();
+        let refusal = refusal_of_every_host(&config, NoTls, Duration::from_secs(2)).await;
+        assert_eq!(refusal, None);
     }
 }

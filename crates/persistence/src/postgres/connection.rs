@@ -136,9 +136,10 @@ impl Server {
 
     /// Why every host of the URL lets nobody in; nothing if one does, or may later.
     pub(super) async fn refusal_of_every_host(&self) -> Option<ConnectionRefused> {
+        let step = self.limits.statement;
         match &self.tls {
-            Some(tls) => addresses::refusal_of_every_host(&self.config, tls.clone()).await,
-            None => addresses::refusal_of_every_host(&self.config, NoTls).await,
+            Some(tls) => addresses::refusal_of_every_host(&self.config, tls.clone(), step).await,
+            None => addresses::refusal_of_every_host(&self.config, NoTls, step).await,
         }
     }
 
