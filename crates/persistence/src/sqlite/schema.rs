@@ -193,6 +193,7 @@ diesel::table! {
 }
 
 diesel::joinable!(api_keys -> memberships (consumer_id));
+diesel::joinable!(api_keys -> organizations (organization_id));
 diesel::joinable!(api_keys -> users (created_by_user_id));
 diesel::joinable!(invitations -> memberships (accepted_membership_id));
 diesel::joinable!(invitations -> organizations (organization_id));

@@ -37,6 +37,23 @@ pub(crate) fn assert_describes(source: &str, columns: &[Column]) {
     }
 }
 
+/// Panics unless the file's `joinable!` macros are these, of all foreign keys: of each the table, the one that it refers to,
+/// and the column. They are ordered by these.
+#[track_caller]
+pub(crate) fn assert_joins(source: &str, foreign_keys: &[[String; 3]]) {
+    let macros = foreign_keys
+        .iter()
+        .map(|[table, parent, column]| format!("diesel::joinable!({table} -> {parent} ({column}));"));
+    let written = source
+        .lines()
+        .filter(|line| line.starts_with("diesel::joinable!"));
+    assert_eq!(
+        written.collect::<Vec<_>>(),
+        macros.collect::<Vec<_>>(),
+        "schema.rs (left) and the foreign keys (right) differ"
+    );
+}
+
 fn table_macro(columns: &[Column]) -> Vec<String> {
     let Column {
         table, primary_key, ..

@@ -3,7 +3,7 @@
 use diesel::connection::SimpleConnection;
 use diesel::result::Error as QueryError;
 
-use crate::schema_file::{Column, assert_describes};
+use crate::schema_file::{Column, assert_describes, assert_joins};
 use crate::sqlite::fixture::Fixture;
 
 /// The words with which a statement is refused.
@@ -296,6 +296,24 @@ async fn schema_rs_describes_the_migrated_tables() {
         .map(|line| column(line))
         .collect();
     assert_describes(include_str!("../../../src/sqlite/schema.rs"), &columns);
+}
+
+#[tokio::test]
+async fn schema_rs_joins_tables_by_their_foreign_keys() {
+    let fixture = Fixture::new().await;
+    let foreign_keys = "SELECT concat_ws('|', tables.name, keys.\"table\", keys.\"from\") AS text
+         FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS keys
+         WHERE tables.type = 'table' ORDER BY tables.name, keys.\"table\", keys.\"from\"";
+    let foreign_keys: Vec<[String; 3]> = fixture
+        .directory
+        .texts(foreign_keys)
+        .iter()
+        .map(|line| {
+            let parts: Vec<String> = line.split('|').map(str::to_owned).collect();
+            parts.try_into().expect("three parts")
+        })
+        .collect();
+    assert_joins(include_str!("../../../src/sqlite/schema.rs"), &foreign_keys);
 }
 
 fn column(line: &str) -> Column {
