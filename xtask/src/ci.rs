@@ -4,26 +4,12 @@ use std::time::{Duration, Instant};
 
 use crate::arguments::refuse_arguments;
 use crate::command::{cargo, run};
+use crate::dependency_policy::DEPENDENCY_POLICY;
 use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
 use crate::test::{TestRun, take_backend};
 use crate::workspace::Workspace;
 use crate::{advisories, example_project, faults, layers, openapi, schema, tools, without_ipv6};
-
-/// The part of `deny.toml` that is judged without the network. The workspace and the project in `examples` share the
-/// file, so each of them leaves some of its exceptions unused.
-pub(crate) const DEPENDENCY_POLICY: &[&str] = &[
-    "deny",
-    "--offline",
-    "check",
-    "--allow",
-    "unused-wrapper",
-    "--allow",
-    "license-not-encountered",
-    "licenses",
-    "bans",
-    "sources",
-];
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use crate::ci::DEPENDENCY_POLICY;
 use crate::command::{cargo, run};
+use crate::dependency_policy::DEPENDENCY_POLICY;
 use crate::failure::Outcome;
 use crate::workspace::Workspace;
 

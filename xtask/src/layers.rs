@@ -18,6 +18,7 @@ pub(crate) fn layers(workspace: &Workspace) -> Outcome {
     let circles = circles(&packages)?;
     let graph = Graph {
         packages: packages.into_iter().map(package).collect(),
+        layered: layered(workspace)?,
         domain_tree: domain_tree(workspace)?,
     };
     let mut violations = rules::violations(&graph);
@@ -63,6 +64,17 @@ fn package(package: cargo_metadata::Package) -> Package {
         dependencies: package.dependencies.into_iter().map(dependency).collect(),
         features: package.features,
     }
+}
+
+/// The crates that `deny.toml` lists with their `wrappers`, each on a line of its own.
+fn layered(workspace: &Workspace) -> Outcome<Vec<String>> {
+    let policy = workspace.root().join("deny.toml");
+    let policy = fs::read_to_string(policy).map_err(Failure::about("deny.toml"))?;
+    let listed = policy.lines().filter_map(|line| {
+        let (name, rest) = line.trim().strip_prefix("{ crate = \"")?.split_once('"')?;
+        rest.contains("wrappers").then(|| name.to_owned())
+    });
+    Ok(listed.collect())
 }
 
 fn dependency(dependency: cargo_metadata::Dependency) -> Dependency {

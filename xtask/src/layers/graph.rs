@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     pub(crate) packages: Vec<Package>,
+    /// The packages for which `deny.toml` says who may depend on them.
+    pub(crate) layered: Vec<String>,
     /// Every package that the domain is compiled from when it is used as production uses it.
     pub(crate) domain_tree: Vec<String>,
 }

@@ -12,6 +12,9 @@ const ONLY_FOR_TESTS: [(&str, &[&str]); 2] = [
     ("keyward-test-database", &[]),
 ];
 
+/// Crates on which no other depends.
+const ROOTS: [&str; 3] = ["keyward", "keyward-tests", "xtask"];
+
 /// All that the domain may be built from directly.
 const DOMAIN_MAY_USE: [&str; 12] = [
     "async-trait",
@@ -72,6 +75,12 @@ const DOMAIN_NEVER_REACHES: [&str; 13] = [
 /// Everything that breaks a rule, each in a sentence that names both ends; empty when the layers hold.
 pub(crate) fn violations(graph: &Graph) -> Vec<String> {
     let mut found: Vec<String> = graph.packages.iter().flat_map(not_for_tests).collect();
+    found.extend(
+        graph
+            .packages
+            .iter()
+            .filter_map(|package| in_no_layer(package, &graph.layered)),
+    );
     match graph.packages.iter().find(|package| package.name == DOMAIN) {
         Some(domain) => found.extend(foreign_matter(domain)),
         None => found.push(format!("there is no {DOMAIN} to check")),
@@ -84,6 +93,14 @@ pub(crate) fn violations(graph: &Graph) -> Vec<String> {
         }
     }
     found
+}
+
+/// That nothing says who may depend on the package: then anybody may.
+fn in_no_layer(package: &Package, layered: &[String]) -> Option<String> {
+    let name = &package.name;
+    let is_in_one = ROOTS.contains(&name.as_str()) || layered.contains(name);
+    (!is_in_one)
+        .then(|| format!("{name} is in no layer: add a line to `deny.toml` that says who may depend on it"))
 }
 
 /// What the package's product imports although only its tests may.

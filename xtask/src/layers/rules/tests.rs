@@ -36,6 +36,10 @@ fn real_graph() -> Graph {
     let domain_tree =
         "keyward-domain async-trait chrono num-traits crc32fast sha2 digest subtle thiserror uuid zeroize";
     Graph {
+        layered: words(
+            "keyward-audit-export keyward-console keyward-domain keyward-front-door keyward-http-api keyward-persistence \
+             keyward-test-database",
+        ),
         packages,
         domain_tree: words(domain_tree),
     }
@@ -125,6 +129,13 @@ fn assert_one(violations: &[String], expected: &str) {
 #[test]
 fn current_dependency_graph_breaks_no_rule() {
     assert_eq!(violations(&real_graph()), Vec::<String>::new());
+}
+
+#[test]
+fn new_crate_in_no_layer_is_refused() {
+    let mut graph = real_graph();
+    graph.packages.push(package("keyward-mail", "keyward-domain", ""));
+    assert_one(&violations(&graph), "keyward-mail is in no layer");
 }
 
 #[test]
