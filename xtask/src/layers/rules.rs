@@ -16,10 +16,11 @@ const ONLY_FOR_TESTS: [(&str, &[&str]); 2] = [
 const ROOTS: [&str; 3] = ["keyward", "keyward-tests", "xtask"];
 
 /// All that the domain may be built from directly.
-const DOMAIN_MAY_USE: [&str; 12] = [
+const DOMAIN_MAY_USE: [&str; 13] = [
     "async-trait",
     "chrono",
     "crc32fast",
+    "deunicode",
     "hex",
     "hmac",
     "sha2",
