@@ -99,7 +99,9 @@ impl Scene {
             Contender::Keyward(database, request) => {
                 Running::Server(Handle::Shared(&self.servers[&database]), request)
             }
-            Contender::Bare(request) => Running::Server(Handle::Own(self.bare(request).await), request),
+            Contender::Bare(request) => {
+                Running::Server(Handle::Own(Box::new(self.bare(request).await)), request)
+            }
             Contender::Pgbench => Running::Pgbench,
         }
     }
@@ -113,7 +115,7 @@ enum Running<'a> {
 /// A server of the scene, or one for this pair.
 enum Handle<'a> {
     Shared(&'a Server),
-    Own(Server),
+    Own(Box<Server>),
 }
 
 impl std::ops::Deref for Handle<'_> {
