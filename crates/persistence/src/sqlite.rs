@@ -32,6 +32,7 @@ mod last_uses;
 mod leaving;
 mod listed;
 mod lookup;
+mod lookups;
 mod migrations;
 mod not_cancelled;
 mod open_error;

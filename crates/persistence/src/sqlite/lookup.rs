@@ -5,111 +5,22 @@
 //! - *Locks.* In write-ahead mode, a read waits for no change; only in rare moments does it (recovery after a crash of
 //!   another process). These connections have no busy timeout, so such a lookup fails at once, and is made again as any
 //!   other read.
-//! - *The disk*, if the pages are in no cache. After two lookups in a row that took [too long](TOO_LONG), all take the
-//!   usual way for a [while](REST), so that a worker thread waits for the disk a few times in a while at most. (One alone
-//!   says nothing: a busy machine makes any thread pause in the middle of a lookup.)
+//! - *The disk*, if the pages are in no cache. After two lookups in a row that took [too long](super::lookups), all are made
+//!   as ordinary reads for a second, so that a worker thread seldom waits for the disk. (One alone says nothing: on a busy
+//!   machine, any thread may pause in the middle of a lookup.)
 //!
-//! A lookup that finds no connection takes the usual way, too.
+//! A lookup that finds no idle connection is made as an ordinary read, too.
 
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
 use tokio::time::Instant;
 
-use super::database_file::{Access, DatabaseFile};
 use super::errors::storage_error;
 use super::ready::at_once;
 use super::store::SqliteStore;
 use crate::abort::{Abort, Work};
-use crate::task;
-
-/// How long a lookup may take that holds up its thread. From a cache it takes some 10 µs.
-const TOO_LONG: Duration = Duration::from_millis(2);
-
-/// How long lookups stay away then.
-const REST: Duration = Duration::from_secs(1);
-
-/// The most connections; each worker thread uses one at a time.
-const MOST: usize = 16;
-
-/// Connections that never wait.
-pub(super) struct Lookups {
-    idle: Mutex<Vec<SqliteConnection>>,
-    /// Those that are idle, in use or being opened.
-    count: AtomicUsize,
-    /// Whether the latest lookup took too long.
-    was_slow: AtomicBool,
-    resting_until: Mutex<Option<Instant>>,
-}
-
-impl Lookups {
-    pub(super) fn new() -> Self {
-        Self {
-            idle: Mutex::new(Vec::new()),
-            count: AtomicUsize::new(0),
-            was_slow: AtomicBool::new(false),
-            resting_until: Mutex::new(None),
-        }
-    }
-
-    /// A connection, unless lookups rest or all are in use. Another one is opened then, in the background.
-    fn take(self: &Arc<Self>, file: &Arc<DatabaseFile>, now: Instant) -> Option<SqliteConnection> {
-        if self.resting_until().is_some_and(|until| now < until) {
-            return None;
-        }
-        let idle = self.idle().pop();
-        if idle.is_none() {
-            self.open_another(file);
-        }
-        idle
-    }
-
-    fn open_another(self: &Arc<Self>, file: &Arc<DatabaseFile>) {
-        let more = |count| (count < MOST).then_some(count + 1);
-        if self
-            .count
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-            .is_err()
-        {
-            return;
-        }
-        let (lookups, file) = (Arc::clone(self), Arc::clone(file));
-        // Nobody waits for it. Who cannot open one tells by the usual way.
-        drop(task::spawn_blocking(move || {
-            match file.connect_patiently(Access::Read, Duration::ZERO) {
-                Ok(connection) => lookups.idle().push(connection),
-                Err(_) => lookups.discard(),
-            }
-        }));
-    }
-
-    fn discard(&self) {
-        self.count.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// A lookup was made here.
-    fn took(&self, time: Duration, now: Instant) {
-        let is_slow = time > TOO_LONG;
-        let was_slow = self.was_slow.load(Ordering::Relaxed);
-        if is_slow != was_slow {
-            self.was_slow.store(is_slow, Ordering::Relaxed);
-        } else if is_slow {
-            *self.resting_until() = Some(now + REST);
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn resting_until(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.resting_until.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 impl SqliteStore {
     /// Runs a read of a few pages, which an index finds: on this thread if it can be quick.
@@ -144,7 +55,7 @@ impl SqliteStore {
                 None
             }
             answer => {
-                self.lookups.idle().push(connection);
+                self.lookups.put_back(connection);
                 Some(answer.map_err(|abort| abort.into_storage_error(storage_error)))
             }
         }
@@ -162,8 +73,8 @@ mod tests {
     use futures_util::future::BoxFuture;
     use tokio::time::{Instant, sleep, timeout};
 
-    use super::{REST, TOO_LONG};
     use crate::abort::Abort;
+    use crate::sqlite::lookups::{REST, TOO_LONG};
     use crate::sqlite::ready::RunQueryDsl as _;
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};

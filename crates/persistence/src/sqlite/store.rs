@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::config::SqliteConfig;
 use super::database_file::DatabaseFile;
 use super::errors::storage_error;
-use super::lookup::Lookups;
+use super::lookups::Lookups;
 use super::open_error::OpenError;
 use super::readers::{Readers, SLOW_AFTER, Waiter};
 use crate::abort::{Abort, TooSlow};
