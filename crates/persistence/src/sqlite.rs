@@ -32,7 +32,7 @@ mod last_uses;
 mod leaving;
 mod listed;
 mod lookup;
-mod lookups;
+mod lookup_connections;
 mod migrations;
 mod not_cancelled;
 mod open_error;

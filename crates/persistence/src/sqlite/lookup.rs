@@ -1,15 +1,16 @@
-//! Lookups on the caller's own thread, without a hop to one that may block.
+//! Lookups on the caller's own thread, without a hop to a thread that may block.
 //!
-//! The hop costs several times what a lookup does: half of what a request costs altogether. A lookup reads a few pages by
+//! The hop costs several times as much as the lookup: half of what a request costs altogether. A lookup reads a few pages by
 //! their index, and can hold up its thread, on which other requests wait, in two ways only:
-//! - *Locks.* In write-ahead mode, a read waits for no change; only in rare moments does it (recovery after a crash of
-//!   another process). These connections have no busy timeout, so such a lookup fails at once, and is made again as any
-//!   other read.
-//! - *The disk*, if the pages are in no cache. After two lookups in a row that took [too long](super::lookups), all are made
-//!   as ordinary reads for a second, so that a worker thread seldom waits for the disk. (One alone says nothing: on a busy
-//!   machine, any thread may pause in the middle of a lookup.)
+//! - *Locks.* In write-ahead mode, a read waits for no change, only while another process recovers the database after a
+//!   crash.
+//! - *The disk*, if the pages are in no cache. After two lookups in a row that took [too long](super::lookup_connections::SLOW_AFTER), all are made as
+//!   ordinary reads for a [second](super::lookup_connections::PAUSE). (One alone says nothing: on a busy machine, any thread
+//!   may pause in the middle of a lookup.)
 //!
-//! A lookup that finds no idle connection is made as an ordinary read, too.
+//! However long either takes, one worker thread of the runtime is kept free of lookups
+//! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all deadlines go on.
+//! A lookup that gets no connection is made as an ordinary read.
 
 use std::convert::Infallible;
 
@@ -35,46 +36,43 @@ impl SqliteStore {
         }
     }
 
-    /// Runs a lookup at once; nothing if it has to be a read as any other.
+    /// Runs a lookup at once, or returns `None` if it has to be an ordinary read.
     fn look_up_here<T, Q>(&self, query: Q) -> Option<Result<T, StorageError>>
     where
         Q: Work<SqliteConnection, T, Infallible>,
     {
-        let begun = Instant::now();
-        let mut connection = self.lookups.take(&self.file, begun)?;
+        let start = Instant::now();
+        let mut lookup = self.lookup_connections.take(&self.file, start)?;
         let answer = match self.file.check_in_place() {
-            Ok(()) => at_once(query(&mut connection)),
+            Ok(()) => at_once(query(&mut lookup.connection)),
             Err(error) => Err(error.into()),
         };
-        let ended = Instant::now();
-        self.lookups.took(ended - begun, ended);
-        match answer {
-            // After a failed query, the connection is discarded. What failed may do with patience.
-            Err(Abort::Query(_)) => {
-                self.lookups.discard();
-                None
-            }
-            answer => {
-                self.lookups.put_back(connection);
-                Some(answer.map_err(|abort| abort.into_storage_error(storage_error)))
-            }
+        let end = Instant::now();
+        self.lookup_connections.record_duration(end - start, end);
+        // An ordinary read, which may wait for locks, decides about a query that failed. The connection is closed.
+        if let Err(Abort::Query(_)) = answer {
+            return None;
         }
+        lookup.put_back();
+        Some(answer.map_err(|abort| abort.into_storage_error(storage_error)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
+    use std::sync::{Arc, Mutex};
     use std::thread::{self, ThreadId};
     use std::time::Duration;
 
     use diesel::prelude::{QueryableByName, SqliteConnection};
     use diesel::sql_types::BigInt;
     use futures_util::future::BoxFuture;
+    use tokio::sync::mpsc;
     use tokio::time::{Instant, sleep, timeout};
 
-    use crate::abort::Abort;
-    use crate::sqlite::lookups::{REST, TOO_LONG};
+    use crate::abort::{Abort, Work};
+    use crate::sqlite::lookup_connections::{PAUSE, SLOW_AFTER};
     use crate::sqlite::ready::RunQueryDsl as _;
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
@@ -110,7 +108,16 @@ mod tests {
         store
     }
 
-    #[tokio::test]
+    fn hanging_query(
+        hang: impl FnOnce() + Clone + Send + 'static,
+    ) -> impl Work<SqliteConnection, (), Infallible> + Clone {
+        move |_| {
+            hang();
+            Box::pin(async { Ok(()) })
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn lookup_runs_on_its_callers_thread() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory).await;
@@ -118,22 +125,66 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn two_slow_lookups_in_a_row_send_others_away() {
+    async fn only_worker_thread_makes_no_lookup() {
         let directory = TemporaryDirectory::new();
-        let store = store(&directory).await;
-        let now = Instant::now();
-        store.lookups.took(2 * TOO_LONG, now);
-        store.lookups.took(Duration::ZERO, now);
-        store.lookups.took(2 * TOO_LONG, now);
-        assert!(store.lookups.take(&store.file, now).is_some());
-        store.lookups.took(2 * TOO_LONG, now);
-        assert!(store.lookups.take(&store.file, now).is_none());
-        assert!(!is_made_here(&store).await);
+        let store = SqliteStore::open(SqliteConfig::in_directory(directory.path())).unwrap();
+        for _ in 0..3 {
+            assert!(!is_made_here(&store).await);
+        }
         assert!(
             store
-                .lookups
-                .resting_until()
-                .is_some_and(|until| until == now + REST)
+                .lookup_connections
+                .take(&store.file, Instant::now())
+                .is_none()
         );
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn hanging_lookups_leave_a_worker_thread_to_others() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory).await;
+        let (hanging, hangs) = std::sync::mpsc::channel::<()>();
+        let disk = Arc::new(Mutex::new(hangs));
+        let (begun, mut begins) = mpsc::unbounded_channel();
+        let lookups: Vec<_> = (0..4)
+            .map(|_| {
+                let (disk, begun) = (Arc::clone(&disk), begun.clone());
+                let store = store.clone();
+                tokio::spawn(async move {
+                    store
+                        .look_up(hanging_query(move || {
+                            begun.send(()).unwrap();
+                            assert!(disk.lock().unwrap().recv().is_err());
+                        }))
+                        .await
+                })
+            })
+            .collect();
+        begins.recv().await.unwrap();
+        for _ in 0..4 {
+            let other = tokio::spawn(sleep(Duration::from_millis(1)));
+            timeout(Duration::from_secs(20), other).await.unwrap().unwrap();
+        }
+        drop(hanging);
+        for lookup in lookups {
+            // Those that were made as ordinary reads may have been too late.
+            let _late = lookup.await.unwrap();
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn two_slow_lookups_in_a_row_pause_lookups() {
+        let directory = TemporaryDirectory::new();
+        let store = store(&directory).await;
+        let connections = &store.lookup_connections;
+        let now = Instant::now();
+        connections.record_duration(2 * SLOW_AFTER, now);
+        connections.record_duration(Duration::ZERO, now);
+        connections.record_duration(2 * SLOW_AFTER, now);
+        connections.take(&store.file, now).unwrap().put_back();
+        connections.record_duration(2 * SLOW_AFTER, now);
+        assert!(connections.take(&store.file, now).is_none());
+        assert!(!is_made_here(&store).await);
+        assert_eq!(*connections.paused_until(), Some(now + PAUSE));
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::config::SqliteConfig;
 use super::database_file::DatabaseFile;
 use super::errors::storage_error;
-use super::lookups::Lookups;
+use super::lookup_connections::LookupConnections;
 use super::open_error::OpenError;
 use super::readers::{Readers, SLOW_AFTER, Waiter};
 use crate::abort::{Abort, TooSlow};
@@ -30,7 +30,7 @@ pub struct SqliteStore {
     /// `None` after a failed change: the next change opens a new connection.
     pub(super) writer: Arc<tokio::sync::Mutex<Option<SqliteConnection>>>,
     pub(super) readers: Arc<Readers>,
-    pub(super) lookups: Arc<Lookups>,
+    pub(super) lookup_connections: Arc<LookupConnections>,
     pub(super) timeouts: Timeouts,
     pub(super) migrations: KnownMigrations,
 }
@@ -52,7 +52,7 @@ impl SqliteStore {
             file: Arc::new(file),
             writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),
             readers: Arc::new(Readers::new(config.max_readers)),
-            lookups: Arc::new(Lookups::new()),
+            lookup_connections: Arc::new(LookupConnections::new()),
             timeouts: Timeouts {
                 answer: config.answer_timeout,
                 outcome: config.outcome_timeout,

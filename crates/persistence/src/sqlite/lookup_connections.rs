@@ -1,0 +1,109 @@
+//! The connections of lookups that run on their callers' threads, and how many threads these may hold up.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use diesel::prelude::SqliteConnection;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use super::database_file::{Access, DatabaseFile};
+use crate::task;
+
+/// The longest that a lookup should hold up its thread. If the file is in a cache, it takes some 10 µs.
+pub(super) const SLOW_AFTER: Duration = Duration::from_millis(2);
+
+/// How long no lookup runs on its caller's thread after two slow ones.
+pub(super) const PAUSE: Duration = Duration::from_secs(1);
+
+/// Connections without a busy timeout. At most as many are in use as leave one worker thread of the runtime free, so that
+/// timers, and with them all deadlines, work while the disk hangs. There are never more than that.
+pub(super) struct LookupConnections {
+    idle: Mutex<Vec<SqliteConnection>>,
+    in_use: AtomicUsize,
+    was_slow: AtomicBool,
+    paused_until: Mutex<Option<Instant>>,
+}
+
+/// The right to use or to open one connection, until it is dropped.
+struct Permit(Arc<LookupConnections>);
+
+/// A connection in use. It is closed when this is dropped.
+pub(super) struct LookupConnection {
+    pub(super) connection: SqliteConnection,
+    permit: Permit,
+}
+
+impl LookupConnections {
+    pub(super) fn new() -> Self {
+        Self {
+            idle: Mutex::new(Vec::new()),
+            in_use: AtomicUsize::new(0),
+            was_slow: AtomicBool::new(false),
+            paused_until: Mutex::new(None),
+        }
+    }
+
+    /// An idle connection, unless lookups pause or as many are in use as may be. If none is idle, one is opened in the
+    /// background.
+    pub(super) fn take(self: &Arc<Self>, file: &Arc<DatabaseFile>, now: Instant) -> Option<LookupConnection> {
+        if self.paused_until().is_some_and(|until| now < until) {
+            return None;
+        }
+        let permit = self.permit()?;
+        let idle = self.idle().pop();
+        if let Some(connection) = idle {
+            return Some(LookupConnection { connection, permit });
+        }
+        let file = Arc::clone(file);
+        // Nobody waits for it. An ordinary read reports why a connection cannot be opened.
+        drop(task::spawn_blocking(move || {
+            if let Ok(connection) = file.connect_patiently(Access::Read, Duration::ZERO) {
+                LookupConnection { connection, permit }.put_back();
+            }
+        }));
+        None
+    }
+
+    fn permit(self: &Arc<Self>) -> Option<Permit> {
+        let workers = Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+        let one_more = |in_use| (in_use + 1 < workers).then_some(in_use + 1);
+        self.in_use
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .ok()?;
+        Some(Permit(Arc::clone(self)))
+    }
+
+    /// Pauses lookups after two slow ones in a row.
+    pub(super) fn record_duration(&self, duration: Duration, now: Instant) {
+        let is_slow = duration > SLOW_AFTER;
+        let was_slow = self.was_slow.load(Ordering::Relaxed);
+        if is_slow != was_slow {
+            self.was_slow.store(is_slow, Ordering::Relaxed);
+        } else if is_slow {
+            *self.paused_until() = Some(now + PAUSE);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn paused_until(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.paused_until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        self.0.in_use.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl LookupConnection {
+    pub(super) fn put_back(self) {
+        let Self { connection, permit } = self;
+        permit.0.idle().push(connection);
+    }
+}
