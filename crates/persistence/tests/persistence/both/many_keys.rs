@@ -81,9 +81,7 @@ async fn add_keys(scene: &Scene) -> Vec<Made> {
         );
         database.execute(&insert).await;
     }
-    if database.is_postgres() {
-        database.execute("VACUUM ANALYZE").await;
-    }
+    database.settle().await;
     made
 }
 

@@ -108,9 +108,7 @@ async fn add_many(scene: &Scene) {
              FROM (SELECT * FROM audit_events LIMIT 2) AS some_events, {many}"
         ))
         .await;
-    if database.is_postgres() {
-        database.execute("VACUUM ANALYZE").await;
-    }
+    database.settle().await;
 }
 
 fn told(plan: &Plan) -> String {
