@@ -170,7 +170,7 @@ async fn narrow_page_with_large_text_shows_the_organization() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn chosen_value_in_the_audit_filter_is_as_high_as_fields() {
+async fn chosen_value_of_audit_filter_is_as_high_as_fields() {
     let scene = Scene::new().await;
     scene.width(1280).await;
     scene.open("audit-log?who=ada").await;

@@ -1,5 +1,4 @@
-//! Keeps whole tokens out of the URLs of lists that can be searched: a browser's history, and the logs of whatever is on the way, keep
-//! URLs.
+//! Keeps whole tokens out of the URLs of searchable lists, because a browser's history and proxies' logs keep URLs.
 
 use keyward_domain::token::{LENGTH, PREFIX};
 use poem::Request;

@@ -1,4 +1,4 @@
-//! Membership: one user's stay in one organization.
+//! Membership: one user's time in one organization, from joining until leaving or removal.
 
 use chrono::{DateTime, Utc};
 

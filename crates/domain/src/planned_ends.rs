@@ -55,7 +55,7 @@ impl PlannedEnds {
     /// and the failure is returned once the other has nothing left.
     ///
     /// # Errors
-    /// See [`RecordEndsError`]. Then this call has recorded nothing.
+    /// See [`RecordEndsError`]. This call has recorded nothing, unless the outcome of a change is unknown.
     pub async fn record_some(&self) -> Result<u32, RecordEndsError> {
         let now = self.sources.now();
         // Most of the time there is nothing to do, and nothing is written.

@@ -39,7 +39,7 @@ const LINGER: Duration = Duration::from_secs(5);
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many headers hyper reads unless told otherwise; it answers 431 to more.
-const HYPERS_HEADERS: usize = 100;
+const HYPER_DEFAULT_MAX_HEADERS: usize = 100;
 
 /// hyper's HTTP/1 with the limits. Its deadline for headers is off: it would count the time between two requests in, and
 /// there is none for answers. [`Activity`] has them all.
@@ -52,7 +52,7 @@ pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
         .max_buf_size(limits.header_bytes);
     // A limit of its own would make hyper clear room for so many headers at each request. Below its default,
     // admission counts them.
-    if limits.headers > HYPERS_HEADERS {
+    if limits.headers > HYPER_DEFAULT_MAX_HEADERS {
         builder.max_headers(limits.headers);
     }
     builder

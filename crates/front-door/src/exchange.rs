@@ -94,7 +94,7 @@ impl<E: Endpoint> Exchanges<E> {
         let head = Head {
             method: request.method().clone(),
             uri: request.uri().clone(),
-            headers: telling_who_asks(request.headers()),
+            headers: negotiation_headers(request.headers()),
             id: given_id.unwrap_or_else(|| RequestId::new((self.config.request_ids)())),
             started,
             body_deadline: started + self.config.deadlines.body,
@@ -149,7 +149,7 @@ impl<E: Endpoint> Exchanges<E> {
                 AnswerBody {
                     body,
                     activity: origin.activity.clone(),
-                    // One of known length is made already.
+                    // A body of known length is complete: polling it logs nothing.
                     span: length.is_none().then(Span::current),
                 }
             })
@@ -237,7 +237,7 @@ impl<E: Endpoint> Exchanges<E> {
 
     async fn refuse(&self, refusal: Refusal, head: &Head) -> Response {
         let mut response = match refusal {
-            // As hyper answers too long ones.
+            // hyper answers too large headers without a body, too.
             Refusal::TooManyHeaders => Response::default(),
             _ => (self.config.error_pages)(&Refused {
                 refusal,
@@ -252,8 +252,8 @@ impl<E: Endpoint> Exchanges<E> {
         match refusal {
             // RFC 9110 §15.5.6 wants it said with every 405, and it may be empty.
             Refusal::MethodNotAllowed => _ = headers.insert(header::ALLOW, self.allowed_methods(head).await),
-            // RFC 9110 §15.5.9 and §15.5.14: the rest of the body is not awaited. Who sends too many headers goes, as who
-            // sends too long ones.
+            // RFC 9110 §15.5.9 and §15.5.14: the rest of the body is not awaited. hyper also closes the
+            // connection after too large headers.
             Refusal::BodyTooSlow | Refusal::BodyTooLarge | Refusal::TooManyHeaders => {
                 _ = headers.insert(header::CONNECTION, CLOSE);
             }
@@ -294,7 +294,7 @@ pub(crate) fn request_span(id: &RequestId) -> Span {
 }
 
 /// `Accept` and `Authorization`, if they are there. A copy of all headers would cost every request more than its answer.
-fn telling_who_asks(all: &HeaderMap) -> HeaderMap {
+fn negotiation_headers(all: &HeaderMap) -> HeaderMap {
     let mut some = HeaderMap::new();
     for name in [header::ACCEPT, header::AUTHORIZATION] {
         for value in all.get_all(&name) {

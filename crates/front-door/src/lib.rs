@@ -33,7 +33,8 @@
 //! In turn, an adapter never puts a secret into a path: paths are logged, but for parts of over 40 bytes; query strings,
 //! headers and bodies are not.
 //!
-//! hyper itself answers what is not HTTP (400) and too large headers (431), without a body, and so are too many headers.
+//! hyper itself answers what is not HTTP (400), too large headers and more than 100 of them (431), without a body. More
+//! headers than [`Limits::headers`] get the same 431.
 //!
 //! # Map
 //! | module | holds |

@@ -6,7 +6,8 @@
 //! - **An answered change is durable.** A commit is synced to disk before it is answered, so neither a killed process
 //!   nor a power cut undoes it.
 //! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`SqliteStore`].
-//! - **A read is cancelled when its caller stops waiting**, and a slow read does not keep others from starting.
+//! - **A read is cancelled when its caller stops waiting**, and a slow read does not keep others from starting. A key's
+//!   lookup runs on the caller's own thread while one worker thread stays free, see `lookup`.
 //! - **Changes are serialized**, in this process and in others that use the file: each acquires the write lock before
 //!   it reads. Reads run concurrently and see what was committed before they began.
 //! - **A file that is moved, replaced or removed is detected**: the store no longer reads or writes it.

@@ -36,21 +36,23 @@ pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 's
     }
 }
 
-/// Runs a future on the caller's task; if the caller stops waiting, in a task of its own. That saves the task where
-/// nobody stops, which is nearly always.
-pub(crate) fn finish<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Finishing<T> {
-    Finishing(Some(Box::pin(AssertUnwindSafe(work).catch_unwind())))
+/// Runs a future on the caller's task, and continues it in its own task if the caller stops waiting. Callers seldom stop,
+/// so this saves nearly all of these tasks.
+pub(crate) fn finish<T: Send + 'static>(
+    work: impl Future<Output = T> + Send + 'static,
+) -> RunToCompletion<T> {
+    RunToCompletion(Some(Box::pin(AssertUnwindSafe(work).catch_unwind())))
 }
 
-/// Work that is finished even if this is dropped.
-pub(crate) struct Finishing<T: Send + 'static>(Option<BoxFuture<'static, thread::Result<T>>>);
+/// Work that runs to completion even if this is dropped.
+pub(crate) struct RunToCompletion<T: Send + 'static>(Option<BoxFuture<'static, thread::Result<T>>>);
 
-/// The work panicked; the panic hook has told why.
+/// The work panicked; the panic hook has logged the reason.
 #[derive(Debug, thiserror::Error)]
 #[error("reading from the database panicked")]
 pub(crate) struct Panicked;
 
-impl<T: Send + 'static> Future for Finishing<T> {
+impl<T: Send + 'static> Future for RunToCompletion<T> {
     type Output = Result<T, Panicked>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -63,7 +65,7 @@ impl<T: Send + 'static> Future for Finishing<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Finishing<T> {
+impl<T: Send + 'static> Drop for RunToCompletion<T> {
     fn drop(&mut self) {
         // Without a runtime, the process is about to end.
         if let (Some(work), Ok(runtime)) = (self.0.take(), Handle::try_current()) {

@@ -140,7 +140,7 @@ async fn removing_a_member_past_the_planned_end_succeeds() {
 }
 
 #[tokio::test]
-async fn owner_beside_one_with_a_planned_end_is_the_only_permanent_owner() {
+async fn owners_with_planned_ends_are_no_permanent_owners() {
     let scene = Scene::new().await;
     let installation = &scene.running.installation;
     let store = &installation.store;

@@ -92,7 +92,7 @@ where
     refusal
 }
 
-/// What an address of a host answers, other than letting in.
+/// How an address of a host fails.
 enum Answer {
     Nothing,
     NotNow,

@@ -134,7 +134,7 @@ impl Server {
         Ok(connection)
     }
 
-    /// Why every host of the URL lets nobody in; nothing if one does, or may later.
+    /// Why every host of the URL refuses connections; nothing if one accepts them, or may later.
     pub(super) async fn refusal_of_every_host(&self) -> Option<ConnectionRefused> {
         let step = self.limits.statement;
         match &self.tls {

@@ -1,4 +1,4 @@
-//! What the end of memberships takes with them, be they ended there and then or by plan.
+//! What ends together with a membership, whether it is ended at once or its planned end has come.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -6,22 +6,22 @@ use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::audit::{Act, AuditEvent};
 
 use super::dialect::{Connection, Pipelined, RunQueryDsl, pipeline, prepared_once, write_events};
-use super::open_invitations::{TakenBack, take_back_by};
+use super::open_invitations::{RevokedInvitations, revoke_invitations_of};
 use super::schema::{memberships, project_members};
 use crate::columns::{StoredId, StoredMoment};
 use crate::locked_member::LockedMember;
 
 /// Takes these members out of all projects, and their open invitations back, in a constant number of statements. The
 /// caller writes the events. Comes under the locks of their organizations.
-pub(crate) async fn end_what_goes_with(
+pub(crate) async fn end_dependents(
     connection: Pipelined<'_>,
     members: &[LockedMember],
     at: DateTime<Utc>,
-) -> QueryResult<TakenBack> {
+) -> QueryResult<RevokedInvitations> {
     let ((), taken_back) = pipeline!(
         connection,
         leave_projects(connection, members),
-        take_back_by(connection, members, at),
+        revoke_invitations_of(connection, members, at),
     );
     Ok(taken_back)
 }
@@ -30,10 +30,10 @@ pub(crate) async fn end_what_goes_with(
 /// does not depend on how many there are. Comes under the locks of their organizations, under which nobody else records
 /// them.
 ///
-/// Unlike the job that records ends, people who end, join or revoke are believed without a check of the clock. Whoever ends
-/// a membership wants it ended now, so a clock that is ahead ends nothing that should stay. Whoever joins again needs it: a
-/// user has at most one membership of an organization without a recorded end (`memberships_live_key`), and the invitation
-/// was made after the end, too, by the clock of whoever invited.
+/// Only the job that records ends checks the clock. A user who ends a membership wants it to end now, so a clock that is
+/// ahead ends nothing that should stay. A user who joins again needs the record: a user has at most one membership of an
+/// organization without a recorded end (`memberships_live_key`), and the invitation was created after that end, by the clock
+/// of the server that created it.
 pub(crate) async fn record_ends_of_memberships(
     connection: &mut Connection,
     due: &[LockedMember],
@@ -42,7 +42,7 @@ pub(crate) async fn record_ends_of_memberships(
     let ((), mut taken_back) = pipeline!(
         connection,
         write_ends(connection, due, act.at),
-        end_what_goes_with(connection, due, act.at),
+        end_dependents(connection, due, act.at),
     );
     let mut events: Vec<AuditEvent> = Vec::new();
     for member in due {

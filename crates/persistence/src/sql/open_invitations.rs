@@ -42,9 +42,9 @@ macro_rules! made_by {
 }
 
 /// The invitations that were taken back, by organization and inviter.
-pub(crate) struct TakenBack(BTreeMap<(Uuid, Uuid), BTreeSet<InvitationId>>);
+pub(crate) struct RevokedInvitations(BTreeMap<(Uuid, Uuid), BTreeSet<InvitationId>>);
 
-impl TakenBack {
+impl RevokedInvitations {
     /// The events of those that this member had made, which are written once.
     pub(crate) fn events_of(&mut self, member: &LockedMember, act: &Act) -> Vec<AuditEvent> {
         let invitations = self.0.remove(&member.as_inviter()).unwrap_or_default();
@@ -57,11 +57,11 @@ impl TakenBack {
 
 /// Revokes these members' open invitations, in one statement; the caller writes the events. MUST be called under the locks
 /// of their organizations, under which invitations are also created and accepted.
-pub(crate) async fn take_back_by(
+pub(crate) async fn revoke_invitations_of(
     mut connection: Pipelined<'_>,
     members: &[LockedMember],
     at: DateTime<Utc>,
-) -> QueryResult<TakenBack> {
+) -> QueryResult<RevokedInvitations> {
     let here: BTreeSet<Uuid> = members.iter().map(|member| member.as_inviter().0).collect();
     // An invitation has an inviter's identifier only if a user made it (`invitations_invited_by_id_check`).
     let is_by_one_of_them = exists(
@@ -92,7 +92,7 @@ pub(crate) async fn take_back_by(
                 .insert(InvitationId::from_uuid(id.0));
         }
     }
-    Ok(TakenBack(taken_back))
+    Ok(RevokedInvitations(taken_back))
 }
 
 pub(crate) async fn count_open(

@@ -60,13 +60,13 @@ async fn record_some_of_keys(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let ((), is_our_turn, found) = pipeline!(
+    let ((), has_lock, found) = pipeline!(
         connection,
         begin(connection),
         retention::try_lock(connection, AdvisoryLock::PlannedEnds),
         find_due_keys(connection, at_most, act.at),
     );
-    let Some((keys, consumers)) = batch(is_our_turn, found) else {
+    let Some((keys, consumers)) = batch(has_lock, found) else {
         return Ok(0);
     };
     let consumers = memberships::table
@@ -91,13 +91,13 @@ async fn record_some_of_memberships(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let ((), is_our_turn, found) = pipeline!(
+    let ((), has_lock, found) = pipeline!(
         connection,
         begin(connection),
         retention::try_lock(connection, AdvisoryLock::PlannedEnds),
         find_due_memberships(connection, at_most, act.at),
     );
-    let Some((found, organizations)) = batch(is_our_turn, found) else {
+    let Some((found, organizations)) = batch(has_lock, found) else {
         return Ok(0);
     };
     let held = organizations::table
@@ -149,8 +149,8 @@ async fn find_due_memberships(
         .await
 }
 
-/// What was found to be due, and the rows to lock for it, if it is this server's turn and anything is due. What was found
-/// before these locks is looked at again under them.
-fn batch(is_our_turn: bool, found: Vec<(StoredId, StoredId)>) -> Option<(Vec<StoredId>, BTreeSet<StoredId>)> {
-    (is_our_turn && !found.is_empty()).then(|| found.into_iter().unzip())
+/// What was found to be due and the rows to lock for it, if this server has the lock and anything is due. What was found is
+/// read again once these rows are locked.
+fn batch(has_lock: bool, found: Vec<(StoredId, StoredId)>) -> Option<(Vec<StoredId>, BTreeSet<StoredId>)> {
+    (has_lock && !found.is_empty()).then(|| found.into_iter().unzip())
 }

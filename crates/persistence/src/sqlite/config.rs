@@ -10,7 +10,8 @@ use super::database_file::FILE_NAME;
 pub struct SqliteConfig {
     /// The folder of `keyward.db` and of SQLite's files beside it. It must be on a local disk.
     pub data_directory: PathBuf,
-    /// The maximum number of concurrent reads; twice as many slow reads may run besides. Changes are always serialized.
+    /// The maximum number of concurrent reads; twice as many slow reads, and lookups of keys, may run besides. Changes are
+    /// always serialized.
     /// Default: 4.
     pub max_readers: usize,
     /// How many bytes of disk space are reserved for revoking keys and signing in, in a file beside the database. While

@@ -21,7 +21,7 @@ use crate::task;
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
 /// same file at the same time.
 ///
-/// All waits are bounded by [`SqliteConfig`]. A read that takes too long is cancelled and fails with
+/// All waits are bounded by [`SqliteConfig`], except a key's lookup on its caller's thread, if the disk hangs. A read that takes too long is cancelled and fails with
 /// [`Unavailable`](StorageError::Unavailable), and so does a change that has not begun to commit by then: it is rolled
 /// back. A change whose COMMIT is not confirmed fails with [`OutcomeUnknown`](StorageError::OutcomeUnknown).
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The bytes of the lines that may wait: a second of requests at full speed.
+/// The bytes of the lines that may wait: some 14,000 requests.
 pub(super) const CAPACITY: usize = 4 * 1024 * 1024;
 
 /// How long until a writer that failed is tried again although there is nothing new to write.
@@ -140,7 +140,7 @@ impl LineQueue {
             }
             if !state.lines.is_empty() {
                 if state.bytes < BATCH && !state.is_flushing {
-                    // Nobody ends this early but who waits for the last lines.
+                    // Only `flush` ends this wait early.
                     state = self.wait(state, COLLECT);
                 }
                 state.is_writing = true;

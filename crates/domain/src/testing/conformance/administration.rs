@@ -132,7 +132,7 @@ super::cases::cases! { $
     project_form_cases {
         project_form_creates_one_project_even_after_archival
         projects_of_two_organizations_may_use_one_idempotency_key
-        form_state_is_hidden_from_callers_who_may_not_create_projects
+        form_state_is_hidden_from_members_who_cannot_create_projects
         concurrent_submissions_of_one_form_create_one_project
         refused_project_form_can_be_submitted_again
     }

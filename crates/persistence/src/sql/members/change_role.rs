@@ -8,7 +8,7 @@ use keyward_domain::membership::Role;
 
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl, write_events};
-use super::super::open_invitations::take_back_by;
+use super::super::open_invitations::revoke_invitations_of;
 use super::super::schema::memberships;
 use super::live::{has_other_permanent_owner, lock_live_member};
 use crate::abort::Abort;
@@ -45,7 +45,7 @@ pub(super) async fn change_role(
         user: member.user,
     };
     // Only an owner can have open invitations.
-    let mut taken_back = take_back_by(connection, &[member], act.at).await?;
+    let mut taken_back = revoke_invitations_of(connection, &[member], act.at).await?;
     let mut events = vec![act.new_role(id, role)];
     events.extend(taken_back.events_of(&member, &act));
     write_events(connection, events).await?;

@@ -10,7 +10,7 @@ use keyward_domain::membership::Role;
 
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl, write_events};
-use super::super::end_of_membership::{end_what_goes_with, record_ends_of_memberships};
+use super::super::end_of_membership::{end_dependents, record_ends_of_memberships};
 use super::super::schema::{invitations, memberships};
 use super::live::{has_other_permanent_owner, lock_due_member, lock_live_member};
 use crate::abort::Abort;
@@ -59,7 +59,7 @@ pub(super) async fn end(
         organization,
         user: member.user,
     };
-    let mut taken_back = end_what_goes_with(connection, &[member], act.at).await?;
+    let mut taken_back = end_dependents(connection, &[member], act.at).await?;
     let mut events = vec![act.end_of_membership(id, member.user)];
     events.extend(taken_back.events_of(&member, &act));
     write_events(connection, events).await?;

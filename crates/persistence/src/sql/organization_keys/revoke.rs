@@ -72,11 +72,11 @@ pub(super) async fn revoke(
             locked.extend(consumers);
             valid
         };
-        let is_portion = are_all || valid.len() == found;
+        let is_complete_batch = are_all || valid.len() == found;
         if !valid.is_empty() {
             revoked.extend(revoke_valid(connection, valid, reason, note.as_ref(), &act).await?);
         }
-        if is_portion {
+        if is_complete_batch {
             return Ok(RevokedBatch {
                 keys: revoked,
                 is_last: are_all && are_all_due,

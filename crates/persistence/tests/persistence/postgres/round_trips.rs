@@ -184,7 +184,7 @@ async fn readiness_takes_two_round_trips() {
 }
 
 #[tokio::test]
-async fn a_batch_of_ends_takes_few_more_round_trips_than_one() {
+async fn batch_of_ends_takes_few_more_round_trips_than_one() {
     let far = Far::new().await;
     add_due_memberships(&far.fixture, 2 * (1 + 150)).await;
     let recorded = async |at_most| {

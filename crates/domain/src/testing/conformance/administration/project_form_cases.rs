@@ -52,7 +52,7 @@ pub async fn projects_of_two_organizations_may_use_one_idempotency_key(stores: S
     }
 }
 
-pub async fn form_state_is_hidden_from_callers_who_may_not_create_projects(stores: Stores) {
+pub async fn form_state_is_hidden_from_members_who_cannot_create_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.idempotency_key();
