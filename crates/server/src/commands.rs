@@ -10,6 +10,7 @@ pub(crate) mod admin_revoke;
 pub(crate) mod admin_setup_link;
 pub(crate) mod clean_up;
 pub(crate) mod export;
+pub(crate) mod healthcheck;
 pub(crate) mod import;
 pub(crate) mod migrate;
 pub(crate) mod openapi;

@@ -54,8 +54,8 @@ use std::time::Duration;
 
 use commands::{
     Failure, admin_audit_log, admin_bootstrap, admin_create_organization, admin_create_user,
-    admin_remove_member, admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, import,
-    migrate, openapi, serve, token_check,
+    admin_remove_member, admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, healthcheck,
+    import, migrate, openapi, serve, token_check,
 };
 use demo::Demo;
 use keyward_domain::failure_sentence::sentence;
@@ -83,6 +83,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Token(TokenCommand::Check) => return token_check::run(),
         Command::Openapi => openapi::run()?,
+        Command::Healthcheck(options) => healthcheck::run(&options)?,
         Command::Serve(options) => {
             log(&options.logging, LogFilter::of_server)?;
             // Outlives the runtime, whose last threads may still write there.

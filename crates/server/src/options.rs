@@ -23,8 +23,11 @@ pub(crate) use admin::{
 };
 pub(crate) use audit_log::AuditLogOptions;
 pub(crate) use retention::CleanUpOptions;
-pub(crate) use serve::{LimitOptions, ProxyOptions, ServeOptions};
+pub(crate) use serve::{HealthcheckOptions, LimitOptions, ProxyOptions, ServeOptions};
 pub(crate) use storage::{DatabaseOptions, LoggingOptions, StorageOptions};
+
+/// The version, with the commit it was built from where that is known (see `build.rs`).
+const VERSION: &str = env!("KEYWARD_VERSION");
 
 /// Issues, verifies and revokes personal API keys for the members of an organization.
 ///
@@ -32,7 +35,7 @@ pub(crate) use storage::{DatabaseOptions, LoggingOptions, StorageOptions};
 #[derive(Debug, Parser)]
 #[command(
     name = "keyward",
-    version,
+    version = VERSION,
     subcommand_required = true,
     arg_required_else_help = false,
     override_usage = "keyward [COMMAND] [OPTIONS]",
@@ -75,6 +78,10 @@ pub(crate) enum Command {
     /// whose server may only add audit events: it then uses the role of KEYWARD_MIGRATION_DATABASE_URL, which owns the
     /// tables. A server may run meanwhile.
     CleanUp(CleanUpOptions),
+    /// Check that the server on this machine runs
+    ///
+    /// Asks its `/healthz`, and exits with 1 unless it answers within seconds. For the health check of a container.
+    Healthcheck(HealthcheckOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
     /// Work with tokens offline

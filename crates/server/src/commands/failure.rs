@@ -45,6 +45,10 @@ pub(crate) enum Failure {
     Limits(#[from] ConfigError),
     #[error("cannot listen on {address} (choose another address with --listen)")]
     Listen { address: SocketAddr, source: io::Error },
+    #[error("no healthy server on {address}: start it, or say with --listen where it listens")]
+    NoHealthAnswer { address: SocketAddr, source: io::Error },
+    #[error("what listens on {address} does not answer as a healthy Keyward: look at its log")]
+    NotHealthy { address: SocketAddr },
     #[error("failed to start")]
     Process(#[source] io::Error),
     #[error("the password {0}")]

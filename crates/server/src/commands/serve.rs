@@ -178,7 +178,7 @@ impl Server {
 
     async fn serve(self, until: impl Future<Output = ()>) {
         info!(
-            version = env!("CARGO_PKG_VERSION"),
+            version = env!("KEYWARD_VERSION"),
             address = %self.listening_on,
             public_url = self.public_url.as_str(),
             "listening"

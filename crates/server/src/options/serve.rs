@@ -1,4 +1,4 @@
-//! The options of `keyward serve`.
+//! The options of `keyward serve`, and of `keyward healthcheck`, which asks it.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,6 +9,9 @@ use keyward_front_door::{ForwardedHeader, parse_network};
 
 use super::retention::RetentionOptions;
 use super::storage::{DatabaseOptions, LoggingOptions};
+
+/// Where a server listens that was not told.
+const LISTEN: &str = "127.0.0.1:8080";
 
 /// How to serve.
 #[derive(Debug, Args)]
@@ -39,7 +42,7 @@ pub(crate) struct ServerOptions {
         env = "KEYWARD_LISTEN",
         value_name = "ADDRESS:PORT",
         value_parser = listening_address,
-        default_value = "127.0.0.1:8080",
+        default_value = LISTEN,
         hide_env_values = true
     )]
     pub(crate) listen: SocketAddr,
@@ -56,6 +59,21 @@ pub(crate) struct ServerOptions {
     /// directory. Retention is off, because much of the data is made to look old.
     #[arg(long)]
     pub(crate) demo: bool,
+}
+
+/// Which server to ask.
+#[derive(Debug, Args)]
+pub(crate) struct HealthcheckOptions {
+    /// The address and port on which the server was told to listen
+    #[arg(
+        long,
+        env = "KEYWARD_LISTEN",
+        value_name = "ADDRESS:PORT",
+        value_parser = listening_address,
+        default_value = LISTEN,
+        hide_env_values = true
+    )]
+    pub(crate) listen: SocketAddr,
 }
 
 /// How many connections the database lends.

@@ -1,11 +1,25 @@
 //! What needs no database.
 
+use std::process::Command;
+
 use crate::keyward::Keyward;
 
 #[test]
-fn version_command_prints_the_version() {
+fn version_command_prints_the_version_and_the_commit() {
     let version = Keyward::new(&["--version"]).run().success();
-    assert_eq!(version, format!("keyward {}\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(version, format!("keyward {}\n", env!("KEYWARD_VERSION")));
+    assert!(version.starts_with(concat!("keyward ", env!("CARGO_PKG_VERSION"))));
+    let mut git = Command::new("git");
+    let head = git.args(["rev-parse", "HEAD"]).output();
+    // Only a clone has a commit to name.
+    if let Some(head) = head.ok().filter(|head| head.status.success()) {
+        let head = String::from_utf8(head.stdout).unwrap();
+        let named = version.split(['(', ')']).nth(1).unwrap();
+        assert!(
+            named.len() >= 12 && head.starts_with(named),
+            "{version} in {head}"
+        );
+    }
 }
 
 #[test]

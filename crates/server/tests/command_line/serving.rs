@@ -1,11 +1,13 @@
 //! What a running server promises to whoever runs it.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
 
 use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
 
+use crate::keyward::Keyward;
 use crate::readiness::{UNKNOWN, until};
 use crate::server::{HttpAnswer, Server};
 
@@ -272,4 +274,38 @@ async fn endless_request_is_aborted_at_the_drain_deadline() {
     server.signal(Signal::TERM);
     assert_eq!(server.event("stopped")["cut_off"], 1);
     assert_eq!(server.ended().0.code(), Some(0));
+}
+
+#[tokio::test]
+async fn healthcheck_succeeds_while_the_server_runs_and_fails_after() {
+    let database = database().await;
+    let mut server = Server::start(database.url(), &[]);
+    let listen = format!("--listen={}", server.address);
+    let healthy = Keyward::new(&["healthcheck", &listen]).run();
+    assert_eq!(
+        (healthy.code, healthy.output.as_str(), healthy.errors.as_str()),
+        (Some(0), "", "")
+    );
+    server.signal(Signal::TERM);
+    server.ended();
+    let gone = Keyward::new(&["healthcheck", &listen]).run();
+    let refusal = gone.refusal();
+    assert!(refusal.contains("start it, or say with --listen"), "{refusal}");
+}
+
+#[test]
+fn healthcheck_fails_where_something_else_answers() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = listener.local_addr().unwrap().to_string();
+    let other = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = [0; 1024];
+        let _ = stream.read(&mut request).unwrap();
+        stream.write_all(b"HTTP/1.1 404 Not Found\r\n\r\n").unwrap();
+    });
+    let refused = Keyward::new(&["healthcheck"])
+        .variable("KEYWARD_LISTEN", &listen)
+        .run();
+    assert!(refused.refusal().contains("does not answer as a healthy Keyward"));
+    other.join().unwrap();
 }
