@@ -31,6 +31,12 @@ impl Credential {
         !is_over(self.key_end, now) && !is_over(self.membership_end, now)
     }
 
+    /// Whether it is recorded that the key or the membership has ended: then no moment accepts it.
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        matches!(self.key_end, Some(End::Come(_))) || matches!(self.membership_end, Some(End::Come(_)))
+    }
+
     /// The caller, if the credential is accepted at this time.
     pub(crate) fn into_caller(self, now: DateTime<Utc>) -> Option<Caller> {
         self.is_accepted(now).then_some(Caller {

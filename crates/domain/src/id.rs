@@ -73,6 +73,8 @@ identifiers! {
     AuditEventId
     /// Identifies a console [`Session`](crate::sign_in::session::Session). It authenticates nothing.
     SessionId
+    /// Identifies a server that remembers verifications, from one start to its end.
+    ReplicaId
 }
 
 /// Only the hyphenated form that identifiers are shown in, in either case: other spellings of a UUID name nothing here.
@@ -216,7 +218,7 @@ macro_rules! from_new_id {
     )*};
 }
 
-from_new_id! { OrganizationId UserId MembershipId InvitationId ProjectId ApiKeyId AuditEventId SessionId }
+from_new_id! { OrganizationId UserId MembershipId InvitationId ProjectId ApiKeyId AuditEventId SessionId ReplicaId }
 
 #[cfg(test)]
 mod tests {

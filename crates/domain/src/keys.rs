@@ -8,6 +8,7 @@ mod revoke;
 use std::sync::Arc;
 
 use crate::ports::{ApiKeys, KeyLimits};
+use crate::propagation::{Propagation, ToAllServers};
 use crate::sources::Sources;
 
 pub use crate::api_key::KeyDraft;
@@ -23,6 +24,7 @@ pub struct PersonalKeys {
     keys: Arc<dyn ApiKeys>,
     sources: Sources,
     limits: KeyLimits,
+    to_all_servers: ToAllServers,
 }
 
 impl PersonalKeys {
@@ -33,6 +35,16 @@ impl PersonalKeys {
             keys,
             sources,
             limits,
+            to_all_servers: ToAllServers::default(),
+        }
+    }
+
+    /// Waits for other servers before it answers: see [`Propagation`].
+    #[must_use]
+    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
+        Self {
+            to_all_servers: ToAllServers::by(propagation),
+            ..self
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | what a key is, and when it works | [`api_key`], [`token`], [`access`] |
 //! | what one can do with keys | [`keys`] |
 //! | when a key was last used | [`recent_uses`] |
+//! | which changes every server must know | [`access_changes`] |
 //! | who tried a key that no longer works | [`refused_uses`] |
 //! | which projects a key reaches | [`project`] |
 //! | running an organization: members, invitations, projects, its keys as owners see them | [`administration`], [`invitation`] |
@@ -57,6 +58,7 @@
 pub struct Readme;
 
 pub mod access;
+pub mod access_changes;
 pub mod administration;
 pub mod api_key;
 pub mod audit;
@@ -75,6 +77,7 @@ pub mod page;
 pub mod planned_ends;
 pub mod ports;
 pub mod project;
+pub mod propagation;
 #[cfg(test)]
 mod property_tests;
 pub mod public_url;

@@ -3,6 +3,7 @@
 //! The words MUST and MUST NOT are contracts; the conformance suite in `testing` checks them on every
 //! implementation.
 
+mod access_changes;
 mod api_keys;
 mod audit_feed;
 mod audit_log;
@@ -20,6 +21,7 @@ pub use crate::api_key::{DescendantKeys, KeyUse};
 pub use crate::audit::feed::{AuditLogId, FeedPage, FeedPosition, InvalidFeedPosition};
 pub use crate::audit::filter::{AuditFilter, AuditPosition};
 
+pub use access_changes::AccessChanges;
 pub use api_keys::{AddKeyError, ApiKeys, EditKeyError, RevokeKeyError};
 pub use audit_feed::{AuditFeed, ReadFeedError};
 pub use audit_log::AuditLog;

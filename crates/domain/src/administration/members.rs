@@ -10,11 +10,12 @@ use crate::administration::ports::{
     MemberOverview, MemberStore, WhichMember,
 };
 use crate::api_key::ApiKey;
-use crate::audit::{Actor, RequestSource};
-use crate::id::MembershipId;
+use crate::audit::{Act, Actor, RequestSource};
+use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Member, Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::propagation::{Propagation, ToAllServers};
 use crate::sources::Sources;
 use crate::user::Username;
 
@@ -23,13 +24,27 @@ use crate::user::Username;
 pub struct Members {
     members: Arc<dyn MemberStore>,
     sources: Sources,
+    to_all_servers: ToAllServers,
 }
 
 impl Members {
     /// The use cases over a store.
     #[must_use]
     pub fn new(members: Arc<dyn MemberStore>, sources: Sources) -> Self {
-        Self { members, sources }
+        Self {
+            members,
+            sources,
+            to_all_servers: ToAllServers::default(),
+        }
+    }
+
+    /// Waits for other servers before it answers: see [`Propagation`].
+    #[must_use]
+    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
+        Self {
+            to_all_servers: ToAllServers::by(propagation),
+            ..self
+        }
     }
 
     /// A page of those who are members of the organization at this moment, who joined last first.
@@ -182,7 +197,7 @@ impl Members {
         source: RequestSource,
     ) -> Result<(), EndMembershipError> {
         let act = authority.act(&self.sources, source);
-        self.members.end(authority.organization_id(), id, act).await
+        self.end(authority.organization_id(), id, act).await
     }
 
     /// Ends the member's own membership for good and revokes their open invitations. Their keys of this organization no
@@ -195,8 +210,20 @@ impl Members {
             .sources
             .act(Actor::User(member.user.id), source)
             .within(member.organization.id);
-        self.members
-            .end(member.organization.id, member.membership.id, act)
-            .await
+        self.end(member.organization.id, member.membership.id, act).await
+    }
+
+    /// Also waits where nobody is found: whoever ended the membership may still be waiting.
+    async fn end(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        act: Act,
+    ) -> Result<(), EndMembershipError> {
+        let ended = self.members.end(organization, id, act).await;
+        if let Ok(()) | Err(EndMembershipError::NotFound) = ended {
+            self.to_all_servers.wait().await;
+        }
+        ended
     }
 }

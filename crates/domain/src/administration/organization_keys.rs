@@ -15,6 +15,7 @@ use crate::audit::{Actor, RequestSource};
 use crate::id::ApiKeyId;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::propagation::{Propagation, ToAllServers};
 use crate::sources::Sources;
 
 /// The use cases of all members' keys, for owners.
@@ -23,6 +24,7 @@ pub struct OrganizationKeys {
     keys: Arc<dyn OrganizationKeyStore>,
     sources: Sources,
     batch_size: NonZeroU32,
+    to_all_servers: ToAllServers,
 }
 
 impl OrganizationKeys {
@@ -36,6 +38,16 @@ impl OrganizationKeys {
             keys,
             sources,
             batch_size: Self::BATCH_SIZE,
+            to_all_servers: ToAllServers::default(),
+        }
+    }
+
+    /// Waits for other servers before it answers: see [`Propagation`].
+    #[must_use]
+    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
+        Self {
+            to_all_servers: ToAllServers::by(propagation),
+            ..self
         }
     }
 
@@ -119,12 +131,28 @@ impl OrganizationKeys {
         CutoffTime::new(moment, self.sources.now()).map(KeySelection::IssuedBefore)
     }
 
-    /// Revokes keys for good, with a note to their holders, batch by batch, until none is left or the time budget is
-    /// used up. Without a time budget, it runs until none is left.
+    /// Revokes keys for good, with a note to their holders, batch by batch, until none is left or the time budget is used
+    /// up. Without a time budget, it runs until none is left. When this returns, also with an error, no server accepts the
+    /// keys that were revoked.
     ///
     /// # Errors
     /// See [`RevocationStopped`]. Keys revoked before stay revoked; a repeated call continues.
     pub async fn revoke(
+        &self,
+        authority: &Authority,
+        selection: KeySelection,
+        note: Option<RevocationNote>,
+        source: RequestSource,
+        time_budget: Option<TimeDelta>,
+    ) -> Result<RevokedKeys, RevocationStopped> {
+        let outcome = self
+            .revoke_batches(authority, selection, note, source, time_budget)
+            .await;
+        self.to_all_servers.wait().await;
+        outcome
+    }
+
+    async fn revoke_batches(
         &self,
         authority: &Authority,
         selection: KeySelection,

@@ -16,6 +16,7 @@ use crate::idempotency_key::IdempotencyKey;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::{NewProject, Project, ProjectName};
+use crate::propagation::{Propagation, ToAllServers};
 use crate::sources::Sources;
 
 /// The use cases of projects, for owners.
@@ -23,13 +24,27 @@ use crate::sources::Sources;
 pub struct Projects {
     projects: Arc<dyn ProjectStore>,
     sources: Sources,
+    to_all_servers: ToAllServers,
 }
 
 impl Projects {
     /// The use cases over a store.
     #[must_use]
     pub fn new(projects: Arc<dyn ProjectStore>, sources: Sources) -> Self {
-        Self { projects, sources }
+        Self {
+            projects,
+            sources,
+            to_all_servers: ToAllServers::default(),
+        }
+    }
+
+    /// Waits for other servers before it answers: see [`Propagation`].
+    #[must_use]
+    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
+        Self {
+            to_all_servers: ToAllServers::by(propagation),
+            ..self
+        }
     }
 
     /// Creates a project without members.
@@ -119,7 +134,9 @@ impl Projects {
         let event = self.event(authority, source, Action::ArchiveProject, id);
         self.projects
             .archive(authority.organization_id(), id, event)
-            .await
+            .await?;
+        self.to_all_servers.wait().await;
+        Ok(())
     }
 
     /// Brings an archived project back, with the members it has.
@@ -135,7 +152,9 @@ impl Projects {
         let event = self.event(authority, source, Action::RestoreProject, id);
         self.projects
             .restore(authority.organization_id(), id, event)
-            .await
+            .await?;
+        self.to_all_servers.wait().await;
+        Ok(())
     }
 
     /// A page of a project's members, latest joined the organization first.
@@ -182,7 +201,9 @@ impl Projects {
         let event = self.event_with_member(authority, source, Action::AddProjectMember, id, member);
         self.projects
             .add_member(authority.organization_id(), id, member, event)
-            .await
+            .await?;
+        self.to_all_servers.wait().await;
+        Ok(())
     }
 
     /// Removes a member from a project. Idempotent.
@@ -199,7 +220,9 @@ impl Projects {
         let event = self.event_with_member(authority, source, Action::RemoveProjectMember, id, member);
         self.projects
             .remove_member(authority.organization_id(), id, member, event)
-            .await
+            .await?;
+        self.to_all_servers.wait().await;
+        Ok(())
     }
 
     fn event(

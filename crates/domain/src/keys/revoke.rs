@@ -8,8 +8,8 @@ use crate::keys::PersonalKeys;
 use crate::ports::{DescendantKeys, RevokeKeyError};
 
 impl PersonalKeys {
-    /// Revokes one of the holder's keys, for good. Returns the keys that were valid until now: none if it was revoked
-    /// before and had no valid descendants to go with it.
+    /// Revokes one of the holder's keys, for good: when this returns, no server accepts it. Returns the keys that were
+    /// valid until now: none if it was revoked before and had no valid descendants to go with it.
     ///
     /// # Errors
     /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more;
@@ -30,7 +30,8 @@ impl PersonalKeys {
             KeyReach::Only(_) => return Err(RevokeKeyError::NotFound),
         };
         let act = holder.act(&self.sources, source);
-        self.keys
+        let revoked = self
+            .keys
             .revoke(
                 holder.consumer().id,
                 id,
@@ -39,6 +40,8 @@ impl PersonalKeys {
                 precondition,
                 act,
             )
-            .await
+            .await?;
+        self.to_all_servers.wait().await;
+        Ok(revoked)
     }
 }

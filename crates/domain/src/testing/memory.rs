@@ -1,5 +1,6 @@
 //! A store in memory that keeps every promise of the ports, for tests and for trying the crate out.
 
+mod access_changes;
 mod accounts;
 mod api_keys;
 mod arrange;
@@ -30,6 +31,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use chrono::{DateTime, Utc};
 
 use self::created_with::CreatedWith;
+use crate::access_changes::Concern;
 use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
 use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
@@ -79,6 +81,7 @@ struct State {
     events: Vec<AuditEvent>,
     numbers: event_numbers::Numbers,
     clock_believed_at: Option<DateTime<Utc>>,
+    access: access_changes::Access,
 }
 
 struct StoredInvitation {
@@ -142,6 +145,7 @@ impl MemoryStore {
                 membership.end = Some(End::Come(at));
             }
         }
+        self.lock().access.raise([Concern::Consumer(id)]);
     }
 
     /// From now on, every call fails with [`StorageError::Unavailable`], until [`MemoryStore::come_back`].
@@ -207,6 +211,7 @@ impl State {
         for event in &events {
             self.numbers.give(event.id);
         }
+        self.access.note(&events);
         self.events.extend(events);
         Ok(())
     }

@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::MemoryStore;
+use crate::access_changes::Concern;
 use crate::api_key::{ApiKey, Revocation};
 use crate::id::MembershipId;
 use crate::membership::Membership;
@@ -35,6 +36,7 @@ impl Arrange for MemoryStore {
                 stored.end = Some(End::Planned(at));
             }
         }
+        self.lock().access.raise([Concern::Consumer(membership)]);
     }
 
     async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation) {
@@ -43,5 +45,6 @@ impl Arrange for MemoryStore {
                 stored.key.revocation = Some(revocation.clone());
             }
         }
+        self.lock().access.raise([Concern::ApiKey(key.id)]);
     }
 }

@@ -1,0 +1,35 @@
+//! Waiting for other servers before a change of access is answered.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+/// Knows which servers may still accept what has ended.
+#[async_trait]
+pub trait Propagation: Send + Sync {
+    /// Waits until every server has seen all changes of access that were committed before this call, or may answer nothing
+    /// that it read before them.
+    ///
+    /// MUST end within some seconds, whatever fails: a server that does not answer must not be able to keep a key alive, nor
+    /// the answer to its revocation.
+    async fn wait(&self);
+}
+
+/// The propagation of use cases that change access; without one, this server is the only one, or none remembers anything.
+///
+/// A use case waits before each answer from which people take that something has ended, also if it had ended before: whoever
+/// ended it may still be waiting.
+#[derive(Clone, Default)]
+pub(crate) struct ToAllServers(Option<Arc<dyn Propagation>>);
+
+impl ToAllServers {
+    pub(crate) const fn by(propagation: Arc<dyn Propagation>) -> Self {
+        Self(Some(propagation))
+    }
+
+    pub(crate) async fn wait(&self) {
+        if let Some(propagation) = &self.0 {
+            propagation.wait().await;
+        }
+    }
+}

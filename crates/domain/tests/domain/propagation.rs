@@ -1,0 +1,179 @@
+//! What ends access is answered only after the other servers were waited for.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use keyward_domain::access_changes::ChangeNumber;
+use keyward_domain::administration::Authority;
+use keyward_domain::administration::ports::{EndMembershipError, KeySelection};
+use keyward_domain::api_key::KeyPrecondition;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::{Member, Role};
+use keyward_domain::ports::{AccessChanges, DescendantKeys};
+use keyward_domain::project::ProjectName;
+use keyward_domain::propagation::Propagation;
+use keyward_domain::testing::{MemoryStore, TestInstallation};
+
+/// Notes how many changes were committed at each wait.
+struct NotedWaits {
+    store: MemoryStore,
+    waits: Mutex<Vec<ChangeNumber>>,
+}
+
+#[async_trait]
+impl Propagation for NotedWaits {
+    async fn wait(&self) {
+        let registered = self.store.replicas().await.expect("the store answers");
+        self.waits.lock().expect("no panic").push(registered.counter);
+    }
+}
+
+struct Scene {
+    installation: TestInstallation,
+    ada: Member,
+    bob: Member,
+    his: IssuedKey,
+    noted: Arc<NotedWaits>,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let installation = TestInstallation::new();
+        let acme = installation.organization("Acme");
+        let ada = installation.member(&acme, "ada", Role::Owner);
+        let bob = installation.member(&acme, "bob", Role::Member);
+        let his = installation.issue(&bob.as_holder(), "his").await;
+        let noted = Arc::new(NotedWaits {
+            store: installation.store.clone(),
+            waits: Mutex::default(),
+        });
+        Self {
+            installation,
+            ada,
+            bob,
+            his,
+            noted,
+        }
+    }
+
+    fn authority(&self) -> Authority {
+        self.ada.as_authority(self.installation.now()).expect("an owner")
+    }
+
+    fn by(&self) -> Arc<dyn Propagation> {
+        Arc::clone(&self.noted) as _
+    }
+
+    /// The number of changes at each wait so far.
+    fn waits(&self) -> Vec<u64> {
+        let waits = self.noted.waits.lock().expect("no panic");
+        waits.iter().map(|number| number.as_u64()).collect()
+    }
+
+    async fn revoke_his(&self) {
+        let keys = self.installation.keys().with_propagation(self.by());
+        keys.revoke(
+            &self.bob.as_holder(),
+            self.his.key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            source(),
+        )
+        .await
+        .expect("revoked");
+    }
+}
+
+fn source() -> RequestSource {
+    RequestSource::default()
+}
+
+#[tokio::test]
+async fn revocation_waits_after_its_commit_and_when_repeated() {
+    let scene = Scene::new().await;
+    scene.revoke_his().await;
+    assert_eq!(scene.waits(), [1]);
+    scene.revoke_his().await;
+    assert_eq!(scene.waits(), [1, 1]);
+}
+
+#[tokio::test]
+async fn revocation_of_many_keys_waits_once() {
+    let scene = Scene::new().await;
+    for name in ["two", "three", "four"] {
+        scene.installation.issue(&scene.bob.as_holder(), name).await;
+    }
+    let keys = scene
+        .installation
+        .organization_keys()
+        .with_propagation(scene.by());
+    let keys = keys.with_batch_size(2.try_into().expect("not zero"));
+    let all = KeySelection::OfConsumer(scene.bob.membership.id);
+    let revoked = keys.revoke(&scene.authority(), all, None, source(), None).await;
+    assert_eq!(revoked.expect("revoked").count, 4);
+    assert_eq!(scene.waits(), [4]);
+}
+
+#[tokio::test]
+async fn stopped_revocation_of_many_keys_waits_too() {
+    let scene = Scene::new().await;
+    scene.installation.issue(&scene.bob.as_holder(), "two").await;
+    let keys = scene
+        .installation
+        .organization_keys()
+        .with_propagation(scene.by());
+    let keys = keys.with_batch_size(1.try_into().expect("not zero"));
+    let all = KeySelection::OfConsumer(scene.bob.membership.id);
+    let no_time = Some(chrono::TimeDelta::zero());
+    let stopped = keys
+        .revoke(&scene.authority(), all, None, source(), no_time)
+        .await;
+    assert_eq!(stopped.expect_err("no time").revoked.count, 1);
+    assert_eq!(scene.waits(), [1]);
+}
+
+#[tokio::test]
+async fn removal_and_leaving_wait_after_their_commit() {
+    let scene = Scene::new().await;
+    let members = scene.installation.members().with_propagation(scene.by());
+    let id = scene.bob.membership.id;
+    members
+        .remove(&scene.authority(), id, source())
+        .await
+        .expect("removed");
+    assert_eq!(scene.waits(), [1]);
+    let again = members.remove(&scene.authority(), id, source()).await;
+    assert!(matches!(again, Err(EndMembershipError::NotFound)), "{again:?}");
+    assert_eq!(scene.waits(), [1, 1], "whoever removed them may still be waiting");
+
+    let scene = Scene::new().await;
+    let members = scene.installation.members().with_propagation(scene.by());
+    members.leave(&scene.bob, source()).await.expect("left");
+    assert_eq!(scene.waits(), [1]);
+}
+
+#[tokio::test]
+async fn changes_of_projects_that_keys_reach_wait_after_their_commit() {
+    let scene = Scene::new().await;
+    let projects = scene.installation.projects().with_propagation(scene.by());
+    let (owner, bob) = (scene.authority(), scene.bob.membership.id);
+    let name = ProjectName::parse("Notes").expect("a name");
+    let id = projects
+        .create(&owner, name, None, source())
+        .await
+        .expect("created")
+        .id;
+    assert_eq!(scene.waits(), []);
+    projects
+        .add_member(&owner, id, bob, source())
+        .await
+        .expect("added");
+    projects.archive(&owner, id, source()).await.expect("archived");
+    projects.restore(&owner, id, source()).await.expect("restored");
+    projects
+        .remove_member(&owner, id, bob, source())
+        .await
+        .expect("removed");
+    assert_eq!(scene.waits(), [1, 2, 3, 4]);
+}
