@@ -7,8 +7,9 @@ use super::graph::{Dependency, Graph, Package};
 const DOMAIN: &str = "keyward-domain";
 
 /// Crates that only tests may import, and who else may. Who may import what at all stands in `deny.toml`.
-const ONLY_FOR_TESTS: [(&str, &[&str]); 2] = [
+const ONLY_FOR_TESTS: [(&str, &[&str]); 3] = [
     ("keyward-front-door", &["keyward"]),
+    ("keyward-verification-cache", &["keyward"]),
     ("keyward-test-database", &[]),
 ];
 

@@ -1,0 +1,70 @@
+//! The clock by which leases end.
+
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// A moment as the time since this machine was started, during which it may have slept.
+///
+/// Such moments of one machine can be compared; nothing else is known of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BootTime(Duration);
+
+/// What knows the present moment.
+pub trait BootClock: Send + Sync {
+    /// The present moment.
+    ///
+    /// MUST NOT jump when the time of day is set, and MUST go on while the machine sleeps or the process is stopped: a lease
+    /// ends in the meantime, and the revocation that waited for that is answered.
+    fn now(&self) -> BootTime;
+}
+
+/// Linux's `CLOCK_BOOTTIME`. `std::time::Instant` stands still while the machine sleeps.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct MachineClock;
+
+impl BootTime {
+    /// The moment this long after the start.
+    #[must_use]
+    pub const fn since_start(time: Duration) -> Self {
+        Self(time)
+    }
+
+    /// The moment this much later.
+    #[must_use]
+    pub const fn after(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(time))
+    }
+
+    /// The time that has passed since an earlier moment; none if it is ahead.
+    #[must_use]
+    pub const fn elapsed_since(self, earlier: Self) -> Duration {
+        self.0.saturating_sub(earlier.0)
+    }
+
+    /// Nanoseconds since the start; they fit for 584 years.
+    pub(crate) fn nanoseconds(self) -> u64 {
+        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+impl BootClock for MachineClock {
+    fn now(&self) -> BootTime {
+        let time = clock_gettime(ClockId::Boottime);
+        let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+        let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
+        BootTime(Duration::new(seconds, nanoseconds))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BootClock, MachineClock};
+
+    #[test]
+    fn machine_clock_moves_forward() {
+        let before = MachineClock.now();
+        assert!(before.nanoseconds() > 0);
+        assert!(MachineClock.now() >= before);
+    }
+}

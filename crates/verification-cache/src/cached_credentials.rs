@@ -1,0 +1,47 @@
+//! The decorator.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use keyward_domain::access::Credential;
+use keyward_domain::ports::{Credentials, StorageError};
+use keyward_domain::token::TokenDigest;
+
+use crate::boot_time::BootClock;
+use crate::cache::VerificationCache;
+
+/// Credentials of a store, those in the cache without asking it.
+#[derive(Clone)]
+pub struct CachedCredentials {
+    store: Arc<dyn Credentials>,
+    cache: Arc<VerificationCache>,
+    clock: Arc<dyn BootClock>,
+}
+
+impl CachedCredentials {
+    /// Puts a cache before a store.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn Credentials>,
+        cache: Arc<VerificationCache>,
+        clock: Arc<dyn BootClock>,
+    ) -> Self {
+        Self { store, cache, clock }
+    }
+}
+
+#[async_trait]
+impl Credentials for CachedCredentials {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        let now = self.clock.now();
+        if let Some(credential) = self.cache.find(digest, now) {
+            return Ok(Some(credential));
+        }
+        let fill = self.cache.begin_fill(now);
+        let found = self.store.find(digest).await?;
+        if let (Some(fill), Some(credential)) = (fill, &found) {
+            self.cache.fill(fill, digest, credential);
+        }
+        Ok(found)
+    }
+}

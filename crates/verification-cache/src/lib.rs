@@ -1,0 +1,39 @@
+//! Verifications kept in memory, on any number of servers, that never outlive the answer to a revocation.
+//!
+//! A server that caches is a *replica*: it is registered in the database, polls the counter of
+//! [changes](keyward_domain::access_changes), and answers from its cache only while it holds a lease. Whoever revokes waits
+//! until each replica has acknowledged the change or its lease must have ended. `ARCHITECTURE.md`, "One verification,
+//! followed", has the three invariants that make this safe; `exploration` walks through the interleavings.
+//!
+//! | to read about | look at |
+//! |---|---|
+//! | what is kept, and until when | [`VerificationCache`], [`CachedCredentials`] |
+//! | what a replica does with what it reads | [`Replica`] |
+//! | how long a revocation waits | [`Wait`] |
+//! | the clock of leases | [`BootTime`] |
+//!
+//! Everything takes the time as an argument and knows neither SQL nor a runtime: `server` reads the clock, asks the
+//! database and waits.
+
+mod boot_time;
+mod cache;
+mod cached_credentials;
+#[cfg(test)]
+mod exploration;
+mod marks;
+#[cfg(test)]
+mod mutant;
+mod replica;
+mod wait;
+
+pub use boot_time::{BootClock, BootTime, MachineClock};
+pub use cache::{Fill, VerificationCache};
+pub use cached_credentials::CachedCredentials;
+pub use replica::{Acknowledgement, Emptied, Next, Replica};
+pub use wait::{Verdict, Wait};
+
+use std::time::Duration;
+
+/// How long a replica may answer from its cache, counted from the moment at which it sent the poll that told it
+/// everything.
+pub const LEASE: Duration = Duration::from_secs(5);

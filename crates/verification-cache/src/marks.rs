@@ -1,0 +1,95 @@
+//! Which of the remembered verifications are still true.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use keyward_domain::access::Credential;
+use keyward_domain::access_changes::Concern;
+use uuid::Uuid;
+
+/// How many changes this process has learned of. What was read from the database while this was at some value knows all
+/// changes up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Generation(u64);
+
+/// The generation at which each key, consumer and organization changed last.
+///
+/// Identifiers share slots: one that shares a slot with what changed is taken as changed, too, and is read again. So the
+/// table never grows, and an eviction is one write, whatever was remembered.
+///
+/// Every operation is sequentially consistent. One thread advances it; any number ask.
+pub(crate) struct Marks {
+    now: AtomicU64,
+    all: AtomicU64,
+    slots: Box<[AtomicU64]>,
+}
+
+impl Marks {
+    pub(crate) fn new(slots: usize) -> Self {
+        Self {
+            now: AtomicU64::new(0),
+            all: AtomicU64::new(0),
+            slots: (0..slots.max(1)).map(|_| AtomicU64::new(0)).collect(),
+        }
+    }
+
+    /// The present generation. Whoever reads the database afterwards reads all changes up to it.
+    pub(crate) fn now(&self) -> Generation {
+        Generation(self.now.load(Ordering::SeqCst))
+    }
+
+    /// Whether nothing concerning this key has changed since this generation.
+    pub(crate) fn are_older_than(&self, known: Generation, credential: &Credential) -> bool {
+        let is_older = |mark: &AtomicU64| mark.load(Ordering::SeqCst) <= known.0;
+        is_older(&self.all)
+            && is_older(self.slot(credential.api_key.id.as_uuid()))
+            && is_older(self.slot(credential.consumer.id.as_uuid()))
+            && is_older(self.slot(credential.organization.id.as_uuid()))
+    }
+
+    /// Marks all that these changes concern: what was read before this call is true no longer.
+    pub(crate) fn advance(&self, changes: impl IntoIterator<Item = Concern>) {
+        let next = self.next();
+        for concern in changes {
+            let mark = match concern {
+                Concern::Everyone => &self.all,
+                Concern::Organization(organization) => self.slot(organization.as_uuid()),
+                Concern::Consumer(consumer) => self.slot(consumer.as_uuid()),
+                Concern::ApiKey(key) => self.slot(key.as_uuid()),
+            };
+            mark.store(next, Ordering::SeqCst);
+        }
+        // What begins to be read between the marks and this counts as read before them, and is read again.
+        self.now.store(next, Ordering::SeqCst);
+    }
+
+    /// Marks everything.
+    pub(crate) fn advance_all(&self) {
+        self.advance([Concern::Everyone]);
+    }
+
+    fn next(&self) -> u64 {
+        self.now.load(Ordering::SeqCst) + 1
+    }
+
+    /// The last digits of an identifier are random.
+    fn slot(&self, id: Uuid) -> &AtomicU64 {
+        let slots = self.slots.len() as u128;
+        let slot = usize::try_from(id.as_u128() % slots).unwrap_or_default();
+        &self.slots[slot]
+    }
+
+    /// All of it, for the exploration, which compares and copies states.
+    #[cfg(test)]
+    pub(crate) fn snapshot(&self) -> Vec<u64> {
+        let marks = [&self.now, &self.all].into_iter().chain(&self.slots);
+        marks.map(|mark| mark.load(Ordering::SeqCst)).collect()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn restore(&self, snapshot: &[u64]) {
+        let marks = [&self.now, &self.all].into_iter().chain(&self.slots);
+        for (mark, value) in marks.zip(snapshot) {
+            mark.store(*value, Ordering::SeqCst);
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The ways in which the protocol is broken on purpose, to show that the exploration notices.
+
+/// One thing that is left out or done wrongly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Mutant {
+    /// What a query found is remembered as if it had been read when it arrived.
+    FillGuardMissing,
+    /// What a query found is remembered although it began without a lease.
+    FillWithoutLease,
+    /// A lease never ends.
+    LeaseCheckMissing,
+    /// The revocation is answered at once.
+    AcknowledgementNotAwaited,
+    /// The change is acknowledged first, and evicted when that is confirmed.
+    AcknowledgedBeforeEvicted,
+    /// The lease counts from the answer to the poll.
+    LeaseCountsFromAnswer,
+    /// A poll renews the lease although the acknowledgement failed.
+    LeaseWithoutAcknowledgement,
+    /// A replica that was struck off goes on with what it remembers.
+    StrikingOffIgnored,
+    /// Changes that are missing in the log are taken as none.
+    GapInLogIgnored,
+    /// Nobody compares what the database holds of a replica with what the replica acknowledged.
+    RestoredRowIgnored,
+    /// The revocation waits for less than the lease.
+    WaitShorterThanLease,
+    /// A replica is struck off because of a change that was committed less than a lease ago.
+    StruckOffTooEarly,
+    /// A revocation that finds the key revoked is answered at once.
+    RepetitionNotAwaited,
+}

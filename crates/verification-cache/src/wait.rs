@@ -1,0 +1,112 @@
+//! How long the answer to a revocation waits.
+
+use std::time::Duration;
+
+use keyward_domain::access_changes::{ChangeNumber, RegisteredReplicas, ReplicaId};
+
+use crate::LEASE;
+use crate::boot_time::BootTime;
+#[cfg(test)]
+use crate::mutant::Mutant;
+
+/// How much longer than a lease the wait lasts at most, because no two clocks run equally fast: 2 %.
+const MARGIN: Duration = Duration::from_millis(100);
+
+/// The wait for all replicas to have seen a change.
+///
+/// It ends when each has acknowledged the counter as it stood when the wait began, or after a lease: whoever has not seen the
+/// change by then read the database last before it was committed, and that lease is over. So it ends in time also if the
+/// database does not answer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Wait {
+    begun: BootTime,
+    /// The number that all have to acknowledge, and when it was read.
+    target: Option<(ChangeNumber, BootTime)>,
+    #[cfg(test)]
+    pub(crate) mutant: Option<Mutant>,
+}
+
+/// Whether to wait on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Verdict {
+    /// Ask for the replicas again.
+    Wait,
+    /// No replica accepts what was revoked.
+    Done,
+    /// Likewise; and these replicas did not see the change within their lease. Strike them off, each unless it has seen this
+    /// number in the meantime, so that nobody else waits for them.
+    StrikeOff(Vec<ReplicaId>, ChangeNumber),
+}
+
+impl Wait {
+    /// The longest wait.
+    pub const LONGEST: Duration = LEASE.saturating_add(MARGIN);
+
+    /// Begins after the change was committed.
+    #[must_use]
+    pub const fn begin(now: BootTime) -> Self {
+        Self {
+            begun: now,
+            target: None,
+            #[cfg(test)]
+            mutant: None,
+        }
+    }
+
+    /// What to do, when these replicas were just read from the database.
+    #[must_use]
+    pub fn replicas(&mut self, now: BootTime, replicas: &RegisteredReplicas) -> Verdict {
+        #[cfg(test)]
+        if self.mutant == Some(Mutant::AcknowledgementNotAwaited) {
+            return Verdict::Done;
+        }
+        let (target, read) = *self.target.get_or_insert((replicas.counter, now));
+        let behind: Vec<ReplicaId> = replicas
+            .replicas
+            .iter()
+            .filter(|replica| replica.acknowledged < target)
+            .map(|replica| replica.id)
+            .collect();
+        if behind.is_empty() {
+            Verdict::Done
+        } else if !self.is_over(now) {
+            Verdict::Wait
+        } else if self.may_strike_off(read, now) {
+            Verdict::StrikeOff(behind, target)
+        } else {
+            Verdict::Done
+        }
+    }
+
+    /// The number may be that of a change later than the one waited for: who has not seen it has lost their lease only a lease
+    /// after it was read.
+    fn may_strike_off(&self, read: BootTime, now: BootTime) -> bool {
+        #[cfg(test)]
+        if self.mutant == Some(Mutant::StruckOffTooEarly) {
+            return true;
+        }
+        now.elapsed_since(read) >= LEASE + MARGIN / 2
+    }
+
+    /// Whether it has lasted as long as it may: then no replica accepts what was revoked, whether the database answers or not.
+    #[must_use]
+    pub fn is_over(&self, now: BootTime) -> bool {
+        #[cfg(test)]
+        if self.mutant == Some(Mutant::WaitShorterThanLease) {
+            return now.elapsed_since(self.begun) >= LEASE / 2;
+        }
+        now.elapsed_since(self.begun) >= Self::LONGEST
+    }
+}
+
+/// For the exploration, which compares states.
+#[cfg(test)]
+impl Wait {
+    pub(crate) const fn begun(&self) -> BootTime {
+        self.begun
+    }
+
+    pub(crate) const fn target(&self) -> Option<(ChangeNumber, BootTime)> {
+        self.target
+    }
+}
