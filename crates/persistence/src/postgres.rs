@@ -37,6 +37,7 @@ mod last_uses;
 mod leaving;
 mod liveness;
 mod migrations;
+mod numbering;
 mod organization_keys;
 mod pooler;
 mod prepared_once;

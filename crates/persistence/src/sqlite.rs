@@ -36,6 +36,7 @@ mod lookup;
 mod lookup_connections;
 mod migrations;
 mod not_cancelled;
+mod numbering;
 mod open_error;
 mod organization_keys;
 mod readers;

@@ -9,6 +9,7 @@ use keyward_domain::audit::AuditEvent;
 use super::dialect::{Pipelined, RunQueryDsl};
 use super::events::{EventRow, write_event};
 use super::schema::audit_events;
+use crate::noted_changes;
 
 /// Writes events in the transaction of the changes they record, in few statements: a key may have many descendants.
 pub(super) async fn write_events(mut connection: Pipelined<'_>, events: Vec<AuditEvent>) -> QueryResult<()> {
@@ -21,6 +22,7 @@ pub(super) async fn write_events(mut connection: Pipelined<'_>, events: Vec<Audi
     }
     // PostgreSQL takes 65,535 parameters in one statement; a row has thirteen.
     const AT_ONCE: usize = 1_000;
+    events.iter().for_each(noted_changes::note);
     let rows: Vec<EventRow> = events.into_iter().map(EventRow::from).collect();
     for chunk in rows.chunks(AT_ONCE) {
         diesel::insert_into(audit_events::table)

@@ -18,9 +18,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::errors::{commit_error, is_read_only, storage_error};
 use super::liveness::Liveness;
+use super::numbering::commit_statements;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
+use crate::noted_changes::noting;
 use crate::progress::{Progress, settled};
 use crate::{precheck, task};
 
@@ -189,10 +191,11 @@ where
     W: Work<AsyncPgConnection, T, E>,
 {
     let connection = connection.get();
-    let outcome = match work(connection).await {
+    let (done, changes) = noting(work(connection)).await;
+    let outcome = match done {
         // Last in the transaction: what fails from here on failed during COMMIT.
         Ok(value) if progress.begin_commit() => {
-            return match connection.batch_execute("COMMIT").await {
+            return match connection.batch_execute(&commit_statements(&changes)).await {
                 Ok(()) => (true, Ok(value)),
                 Err(error) => (false, Err(error.into())),
             };

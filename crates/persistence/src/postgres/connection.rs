@@ -101,14 +101,25 @@ impl Server {
         })
     }
 
-    /// The manager that opens the pool's connections.
-    pub(super) fn manager(server: Arc<Self>) -> AsyncDieselConnectionManager<AsyncPgConnection> {
+    /// The manager that opens the pool's connections, and prepares each with these further statements.
+    pub(super) fn manager(
+        server: Arc<Self>,
+        setup: &'static str,
+    ) -> AsyncDieselConnectionManager<AsyncPgConnection> {
         let mut config = ManagerConfig::default();
         // A closed connection is recognized locally, so no test query is sent before each use.
         config.recycling_method = RecyclingMethod::Fast;
         config.custom_setup = Box::new(move |_url| {
             let server = Arc::clone(&server);
-            async move { Ok(server.establish(server.limits).await?) }.boxed()
+            async move {
+                let mut connection = server.establish(server.limits).await?;
+                connection
+                    .batch_execute(setup)
+                    .await
+                    .map_err(ConnectionError::CouldntSetupConfiguration)?;
+                Ok(connection)
+            }
+            .boxed()
         });
         // The custom setup connects by itself and ignores the manager's URL.
         AsyncDieselConnectionManager::new_with_config("", config)

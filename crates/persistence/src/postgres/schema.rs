@@ -1,6 +1,21 @@
 //! The tables as diesel sees them. Kept by hand; `cargo xtask schema --check` compares them with the migrated database.
 
 diesel::table! {
+    access_changes (number) {
+        number -> Int8,
+        concerns_kind -> Text,
+        concerns_id -> Nullable<Uuid>,
+    }
+}
+
+diesel::table! {
+    access_counter (only_row) {
+        only_row -> Bool,
+        number -> Int8,
+    }
+}
+
+diesel::table! {
     api_key_search (key_id) {
         key_id -> Uuid,
         organization_id -> Uuid,
@@ -139,6 +154,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    replicas (id) {
+        id -> Uuid,
+        name -> Text,
+        acknowledged -> Int8,
+    }
+}
+
+diesel::table! {
     retention_clock (only_row) {
         only_row -> Bool,
         believed_at -> Timestamptz,
@@ -194,6 +217,8 @@ diesel::joinable!(projects -> organizations (organization_id));
 diesel::joinable!(sessions -> users (user_id));
 
 diesel::allow_tables_to_appear_in_same_query!(
+    access_changes,
+    access_counter,
     api_key_search,
     api_keys,
     audit_events,
@@ -204,6 +229,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     project_members,
     projects,
+    replicas,
     retention_clock,
     schema_compatibility,
     sessions,

@@ -14,6 +14,7 @@ use super::config::PostgresConfig;
 use super::connection::Server;
 use super::errors::{is_cut, storage_error};
 use super::liveness::Liveness;
+use super::numbering::LISTEN;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow, Work};
 use crate::known_migrations::KnownMigrations;
@@ -30,6 +31,8 @@ pub struct PostgresStore {
     pub(super) pool: Pool<AsyncPgConnection>,
     pub(super) timeouts: Timeouts,
     pub(super) migrations: KnownMigrations,
+    /// Whether its connections are told of changes of access.
+    pub(super) listens: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -63,15 +66,25 @@ impl PostgresStore {
         };
         let max_connections = config.max_connections;
         let server = Arc::new(Server::new(config)?);
-        let pool = Pool::builder(Server::manager(Arc::clone(&server)))
-            .max_size(max_connections)
-            .build()
-            .map_err(|error| ConnectError::Pool(error.into()))?;
         Ok(Self {
+            pool: pool(&server, max_connections, "")?,
             server,
-            pool,
             timeouts,
             migrations: KnownMigrations::postgres(),
+            listens: false,
+        })
+    }
+
+    /// The same database on one connection of its own, for a replica: whatever the others are busy with, it polls, and is told
+    /// of changes on it.
+    ///
+    /// # Errors
+    /// See [`ConnectError`].
+    pub fn for_replica(&self) -> Result<Self, ConnectError> {
+        Ok(Self {
+            pool: pool(&self.server, 1, LISTEN)?,
+            listens: true,
+            ..self.clone()
         })
     }
 
@@ -172,4 +185,16 @@ impl PostgresStore {
             }
         }
     }
+}
+
+/// A pool of connections that are prepared with these further statements.
+fn pool(
+    server: &Arc<Server>,
+    max_connections: usize,
+    setup: &'static str,
+) -> Result<Pool<AsyncPgConnection>, ConnectError> {
+    Pool::builder(Server::manager(Arc::clone(server), setup))
+        .max_size(max_connections)
+        .build()
+        .map_err(|error| ConnectError::Pool(error.into()))
 }

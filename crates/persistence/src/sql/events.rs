@@ -13,10 +13,11 @@ use super::dialect::{Database, Pipelined, RunQueryDsl};
 use super::schema::audit_events;
 use crate::columns::{StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
-use crate::{actor, subject};
+use crate::{actor, noted_changes, subject};
 
 /// Writes an event in the transaction of the change it records.
 pub(crate) async fn write_event(mut connection: Pipelined<'_>, event: AuditEvent) -> QueryResult<()> {
+    noted_changes::note(&event);
     diesel::insert_into(audit_events::table)
         .values(EventRow::from(event))
         .execute(&mut connection)

@@ -66,6 +66,7 @@ macro_rules! created_with {
     };
 }
 
+mod access_changes;
 mod accounts;
 pub(crate) mod api_keys;
 mod audit_log;

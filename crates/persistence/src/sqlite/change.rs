@@ -10,9 +10,11 @@ use tokio::time::{Instant, timeout_at};
 
 use super::database_file::Access;
 use super::errors::{commit_error, storage_error};
+use super::numbering::number;
 use super::store::SqliteStore;
 use crate::abort::{Abort, TooSlow};
 use crate::claim::Claim;
+use crate::noted_changes::noting_at_once;
 use crate::progress::{Progress, settled};
 use crate::{precheck, task};
 
@@ -176,7 +178,9 @@ pub(super) fn commit<T, E>(
     if let Err(error) = connection.batch_execute("BEGIN IMMEDIATE") {
         return (None, Err(error.into()));
     }
-    let outcome = work(&mut connection).and_then(|value| {
+    let (done, changes) = noting_at_once(|| work(&mut connection));
+    let outcome = done.and_then(|value| {
+        number(&mut connection, &changes)?;
         // Last before the COMMIT: what fails from here on failed during it.
         if progress.begin_commit() {
             Ok(value)

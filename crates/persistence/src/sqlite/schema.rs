@@ -2,6 +2,21 @@
 //! `cargo xtask schema --check` compares them with the migrated database.
 
 diesel::table! {
+    access_changes (number) {
+        number -> BigInt,
+        concerns_kind -> Text,
+        concerns_id -> Nullable<Binary>,
+    }
+}
+
+diesel::table! {
+    access_counter (only_row) {
+        only_row -> BigInt,
+        number -> BigInt,
+    }
+}
+
+diesel::table! {
     api_key_search (number) {
         number -> BigInt,
         key_id -> Binary,
@@ -149,6 +164,14 @@ diesel::table! {
 }
 
 diesel::table! {
+    replicas (id) {
+        id -> Binary,
+        name -> Text,
+        acknowledged -> BigInt,
+    }
+}
+
+diesel::table! {
     retention_clock (only_row) {
         only_row -> BigInt,
         believed_at -> BigInt,
@@ -205,6 +228,8 @@ diesel::joinable!(projects -> organizations (organization_id));
 diesel::joinable!(sessions -> users (user_id));
 
 diesel::allow_tables_to_appear_in_same_query!(
+    access_changes,
+    access_counter,
     api_keys,
     audit_events,
     audit_events_removal,
@@ -216,6 +241,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     organizations,
     project_members,
     projects,
+    replicas,
     retention_clock,
     schema_compatibility,
     sessions,

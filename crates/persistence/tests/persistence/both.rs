@@ -1,5 +1,6 @@
 //! What both databases do alike: each scenario is told once, and played on PostgreSQL and on SQLite.
 
+mod access_changes;
 mod audit_failure;
 mod audit_feed;
 mod audit_search;

@@ -18,7 +18,7 @@ use keyward_domain::administration::ports::{
 use keyward_domain::clock::Clock;
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{
-    ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
+    AccessChanges, ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
 };
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
@@ -52,7 +52,8 @@ macro_rules! on_both {
 
 /// All that a store is asked for.
 pub(crate) trait Store:
-    AccountStore
+    AccessChanges
+    + AccountStore
     + ApiKeys
     + AuditFeed
     + AuditLog
@@ -95,7 +96,7 @@ pub(crate) fn migrations(database: &str) -> Vec<PathBuf> {
 
 /// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations were.
 pub(crate) const MIGRATIONS_KEY: &str =
-    include_str!("../../migrations/postgres/2026-11-22-211000_schema/up.sql");
+    include_str!("../../migrations/postgres/2026-11-23-040000_schema/up.sql");
 
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {

@@ -35,7 +35,8 @@ fn members(object: &str) -> Vec<String> {
 }
 
 /// The tables of a database and the columns of each, in their order, but for what migrations say, for the looks at this
-/// machine's clock, for the table that has a row only within a transaction, and for what the database makes of the rest.
+/// machine's clock, for the replicas and what they have to know, for the table that has a row only within a transaction,
+/// and for what the database makes of the rest.
 async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     let (tables, columns) = if database.is_postgres() {
         (
@@ -62,6 +63,9 @@ async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
             "__diesel_schema_migrations"
                 | "schema_compatibility"
                 | "retention_clock"
+                | "access_counter"
+                | "access_changes"
+                | "replicas"
                 | "audit_events_removal"
                 | "audit_feed"
                 | "audit_positions"

@@ -1,5 +1,8 @@
 -- A table takes its indexes and triggers with it, and comes before what its rows refer to.
 DROP TABLE schema_compatibility;
+DROP TABLE replicas;
+DROP TABLE access_changes;
+DROP TABLE access_counter;
 DROP TABLE retention_clock;
 DROP TABLE installation;
 DROP TABLE sign_in_throttle;

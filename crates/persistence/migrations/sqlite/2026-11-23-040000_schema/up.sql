@@ -548,6 +548,40 @@ CREATE TABLE retention_clock (
 
 INSERT INTO retention_clock (only_row, believed_at) VALUES (1, unixepoch('now') * 1000);
 
+---------------------------------------------------------------- Verifications kept in memory
+
+-- The number of the newest change of what keys may do or reach. Every transaction that makes such changes raises it.
+CREATE TABLE access_counter (
+    -- There is one row: this column can hold one value.
+    only_row INTEGER NOT NULL
+        CONSTRAINT access_counter_pkey PRIMARY KEY
+        CONSTRAINT access_counter_only_row_check CHECK (only_row = 1),
+    number INTEGER NOT NULL
+        CONSTRAINT access_counter_number_check CHECK (number >= 0)
+) STRICT;
+
+INSERT INTO access_counter (only_row, number) VALUES (1, 0);
+
+-- Whose keys each change is about. The newest thousand stay; whoever has seen fewer forgets everything.
+CREATE TABLE access_changes (
+    number INTEGER NOT NULL CONSTRAINT access_changes_pkey PRIMARY KEY,
+    concerns_kind TEXT NOT NULL
+        CONSTRAINT access_changes_concerns_kind_check
+        CHECK (concerns_kind IN ('api_key', 'consumer', 'organization', 'everyone')),
+    concerns_id BLOB
+        CONSTRAINT access_changes_concerns_id_length_check CHECK (length(concerns_id) = 16),
+    CONSTRAINT access_changes_concerns_id_check CHECK ((concerns_id IS NULL) = (concerns_kind = 'everyone'))
+) STRICT;
+
+-- The servers that keep verifications in memory, and up to which number each has seen the changes.
+CREATE TABLE replicas (
+    id BLOB NOT NULL CONSTRAINT replicas_pkey PRIMARY KEY
+        CONSTRAINT replicas_id_check CHECK (length(id) = 16),
+    name TEXT NOT NULL,
+    acknowledged INTEGER NOT NULL
+        CONSTRAINT replicas_acknowledged_check CHECK (acknowledged >= 0)
+) STRICT;
+
 -- Which versions of Keyward can work with these tables, for versions that do not know the newest migrations: all that
 -- know the migration `minimum_reader`. A breaking migration sets it to its own version; an additive one leaves it.
 CREATE TABLE schema_compatibility (
@@ -560,4 +594,4 @@ CREATE TABLE schema_compatibility (
         CHECK (length(minimum_reader) = 14 AND minimum_reader NOT GLOB '*[^0-9]*')
 ) STRICT;
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261122211000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261123040000');

@@ -530,6 +530,39 @@ CREATE TABLE retention_clock (
 
 INSERT INTO retention_clock (only_row, believed_at) VALUES (true, clock_timestamp());
 
+---------------------------------------------------------------- Verifications kept in memory
+
+-- The number of the newest change of what keys may do or reach. Every transaction that makes such changes raises it, last of
+-- all before it commits, so that nobody who holds this row waits for anything else.
+CREATE TABLE access_counter (
+    -- There is one row: this column can hold one value.
+    only_row boolean NOT NULL
+        CONSTRAINT access_counter_pkey PRIMARY KEY
+        CONSTRAINT access_counter_only_row_check CHECK (only_row),
+    number bigint NOT NULL
+        CONSTRAINT access_counter_number_check CHECK (number >= 0)
+) WITH (fillfactor = 50);
+
+INSERT INTO access_counter (only_row, number) VALUES (true, 0);
+
+-- Whose keys each change is about. The newest thousand stay; whoever has seen fewer forgets everything.
+CREATE TABLE access_changes (
+    number bigint NOT NULL CONSTRAINT access_changes_pkey PRIMARY KEY,
+    concerns_kind text NOT NULL
+        CONSTRAINT access_changes_concerns_kind_check
+        CHECK (concerns_kind IN ('api_key', 'consumer', 'organization', 'everyone')),
+    concerns_id uuid,
+    CONSTRAINT access_changes_concerns_id_check CHECK ((concerns_id IS NULL) = (concerns_kind = 'everyone'))
+);
+
+-- The servers that keep verifications in memory, and up to which number each has seen the changes.
+CREATE TABLE replicas (
+    id uuid NOT NULL CONSTRAINT replicas_pkey PRIMARY KEY,
+    name text NOT NULL,
+    acknowledged bigint NOT NULL
+        CONSTRAINT replicas_acknowledged_check CHECK (acknowledged >= 0)
+) WITH (fillfactor = 50);
+
 -- Which versions of Keyward can work with these tables, for versions that do not know the newest migrations: all that
 -- know the migration `minimum_reader`. A breaking migration sets it to its own version; an additive one leaves it.
 CREATE TABLE schema_compatibility (
@@ -541,4 +574,4 @@ CREATE TABLE schema_compatibility (
         CONSTRAINT schema_compatibility_minimum_reader_check CHECK (minimum_reader ~ '^[0-9]{14}$')
 );
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261122211000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261123040000');

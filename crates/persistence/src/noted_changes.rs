@@ -1,0 +1,43 @@
+//! What the events of a running transaction say of whose access it changes.
+//!
+//! Every change writes its event in its own transaction, so that whoever writes events sees all changes. They are noted there,
+//! and numbered as the last act before COMMIT: the counter is one row, and a transaction that held it and then waited for
+//! another lock could wait for one that waits for the counter.
+
+use std::cell::RefCell;
+
+use keyward_domain::access_changes::Concern;
+use keyward_domain::audit::AuditEvent;
+
+tokio::task_local! {
+    static NOTED: RefCell<Vec<Concern>>;
+}
+
+/// Notes whose access an event says to have changed. It is written in the transaction that is running.
+pub(crate) fn note(event: &AuditEvent) {
+    if let Some(concern) = Concern::of_event(event) {
+        // Without a change that is running, nobody asks.
+        let _ = NOTED.try_with(|noted| noted.borrow_mut().push(concern));
+    }
+}
+
+/// Runs the work of a change. Also returns what was noted meanwhile, as it is to be numbered.
+pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Vec<Concern>) {
+    let noting = async {
+        let done = work.await;
+        (done, noted())
+    };
+    NOTED.scope(RefCell::default(), noting).await
+}
+
+/// The same for work that does not await anything.
+pub(crate) fn noting_at_once<T>(work: impl FnOnce() -> T) -> (T, Vec<Concern>) {
+    NOTED.sync_scope(RefCell::default(), || {
+        let done = work();
+        (done, noted())
+    })
+}
+
+fn noted() -> Vec<Concern> {
+    Concern::summary(NOTED.with(RefCell::take))
+}
