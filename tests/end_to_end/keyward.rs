@@ -1,6 +1,7 @@
 //! The real binary, started as a user starts it.
 
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -17,7 +18,7 @@ pub(crate) const OWNER_PASSWORD: &str = "quiet otters read maps";
 
 /// A database and the `keyward` that serves it.
 pub(crate) struct Keyward {
-    storage: Storage,
+    storage: Arc<Storage>,
     process: Child,
     base_url: String,
     log: JoinHandle<String>,
@@ -47,8 +48,14 @@ impl Keyward {
         keyward
     }
 
+    /// Serves the same database beside this server.
+    pub(crate) async fn start_another(&self) -> Self {
+        Self::serve(Arc::clone(&self.storage), &[]).await
+    }
+
     /// Serves any storage, with more arguments to `keyward serve`.
-    pub(crate) async fn serve(storage: Storage, arguments: &[&str]) -> Self {
+    pub(crate) async fn serve(storage: impl Into<Arc<Storage>>, arguments: &[&str]) -> Self {
+        let storage = storage.into();
         let mut process = keyward(&storage)
             .args(["serve", "--listen", "127.0.0.1:0"])
             .args(arguments)
@@ -129,17 +136,27 @@ impl Keyward {
 
     /// Asks it to end, as an init system does.
     pub(crate) async fn terminate(&self) {
+        self.signal("-TERM").await;
+    }
+
+    /// Sends it a signal, as `kill` writes it.
+    pub(crate) async fn signal(&self, signal: &str) {
         let id = self.process_id().to_string();
         let status = Command::new("kill")
-            .args(["-TERM", &id])
+            .args([signal, &id])
             .status()
             .await
             .expect("kill runs");
-        assert!(status.success(), "SIGTERM could not be sent");
+        assert!(status.success(), "{signal} could not be sent");
+    }
+
+    /// Ends it without warning.
+    pub(crate) async fn kill(mut self) {
+        self.process.kill().await.expect("keyward is killed");
     }
 
     /// Waits until it has ended; returns its exit code, its log and its storage.
-    pub(crate) async fn ended(mut self) -> (Option<i32>, String, Storage) {
+    pub(crate) async fn ended(mut self) -> (Option<i32>, String, Arc<Storage>) {
         let status = tokio::time::timeout(TIMEOUT, self.process.wait())
             .await
             .expect("keyward ends");

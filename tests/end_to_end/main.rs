@@ -27,5 +27,6 @@ mod printing;
 mod projects;
 mod refusals;
 mod release;
+mod replicas;
 mod restricted_keys;
 mod storage;

@@ -14,6 +14,7 @@ pub(crate) mod healthcheck;
 pub(crate) mod import;
 pub(crate) mod migrate;
 pub(crate) mod openapi;
+pub(crate) mod replicas;
 pub(crate) mod serve;
 pub(crate) mod token_check;
 

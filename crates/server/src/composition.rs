@@ -12,7 +12,8 @@ use keyward_domain::administration::{
 use keyward_domain::id::AuditEventId;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::planned_ends::PlannedEnds;
-use keyward_domain::ports::{AuditFilter, KeyLimits};
+use keyward_domain::ports::{AuditFilter, Credentials, KeyLimits};
+use keyward_domain::propagation::Propagation;
 use keyward_domain::public_url::PublicUrl;
 use keyward_domain::recent_uses::RecentUses;
 use keyward_domain::refused_uses::{RefusedUseReports, RefusedUses};
@@ -27,6 +28,9 @@ use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_domain::sources::Sources;
 use keyward_front_door::RequestIds;
 use keyward_http_api::{BaseUrl, HttpApi};
+use keyward_persistence::postgres::ConnectError;
+use keyward_verification_cache::{BootClock, CachedCredentials, MachineClock, VerificationCache};
+use tokio::sync::Notify;
 
 use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
@@ -34,6 +38,8 @@ use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
 use crate::refusal_log::{RefusalLog, RefusalQueue};
 use crate::refused_use_writer::RefusedUseWriter;
+use crate::replica_job::ReplicaJob;
+use crate::replica_wait::ReplicaWait;
 use crate::seen_session_writer::SeenSessionWriter;
 use crate::store::Store;
 
@@ -43,6 +49,8 @@ const RECENTLY_USED_KEYS: usize = 100_000;
 const REFUSED_KEYS: usize = 50_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
+/// How many verifications are kept in memory: some 250 MiB if as many keys are in use.
+const CACHED_VERIFICATIONS: usize = 1_000_000;
 
 /// The real time and randomness.
 pub(crate) fn sources_of_this_machine() -> Sources {
@@ -65,6 +73,10 @@ pub(crate) struct Composition {
     refused_uses: Arc<RefusedUses>,
     refusals: Arc<RefusalQueue>,
     seen_sessions: Arc<SeenSessions>,
+    credentials: Arc<dyn Credentials>,
+    boot_clock: Arc<dyn BootClock>,
+    /// Notified when a change of access is committed here.
+    wake: Arc<Notify>,
 }
 
 impl Composition {
@@ -83,10 +95,48 @@ impl Composition {
             refused_uses: Arc::new(RefusedUses::new(REFUSED_KEYS)),
             refusals: Arc::default(),
             seen_sessions: Arc::new(SeenSessions::new(SEEN_SESSIONS)),
+            credentials: store.clone(),
+            boot_clock: Arc::new(MachineClock),
+            wake: Arc::default(),
             sources,
             hasher,
             store,
         }
+    }
+
+    /// Keeps verifications in memory, under a lease that the job renews. Until it is started, the database is asked.
+    ///
+    /// # Errors
+    /// Only if no connection can be prepared.
+    pub(crate) fn with_verification_cache(
+        mut self,
+        name: String,
+    ) -> Result<(Self, ReplicaJob), ConnectError> {
+        let cache = Arc::new(VerificationCache::new(CACHED_VERIFICATIONS));
+        let job = ReplicaJob::new(
+            self.store.for_replica()?,
+            Arc::clone(&self.boot_clock),
+            Arc::clone(&cache),
+            Arc::clone(&self.wake),
+            self.sources.next_id(),
+            name,
+        );
+        self.credentials = Arc::new(CachedCredentials::new(
+            self.store.clone(),
+            cache,
+            Arc::clone(&self.boot_clock),
+        ));
+        Ok((self, job))
+    }
+
+    /// The wait for all servers before a change of access is answered.
+    fn propagation(&self) -> Arc<dyn Propagation> {
+        let (changes, clock, wake) = (
+            self.store.clone(),
+            Arc::clone(&self.boot_clock),
+            Arc::clone(&self.wake),
+        );
+        Arc::new(ReplicaWait::new(changes, clock, wake))
     }
 
     /// The first run.
@@ -146,7 +196,7 @@ impl Composition {
 
     /// Who sends a token.
     pub(crate) fn authenticate(&self) -> Authenticate {
-        Authenticate::new(self.store.clone(), Arc::new(self.sources.clone()))
+        Authenticate::new(Arc::clone(&self.credentials), Arc::new(self.sources.clone()))
             .with_recent_uses(Arc::clone(&self.recent_uses))
             .with_refused_uses(Arc::clone(&self.refused_uses))
     }
@@ -154,6 +204,7 @@ impl Composition {
     /// The use cases of a holder's own keys.
     pub(crate) fn keys(&self, limits: KeyLimits) -> PersonalKeys {
         PersonalKeys::new(self.store.clone(), self.sources.clone(), limits)
+            .with_propagation(self.propagation())
     }
 
     /// What writes down when keys were used.
@@ -202,7 +253,7 @@ impl Composition {
 
     /// The keys of organizations, as owners see them.
     pub(crate) fn organization_keys(&self) -> OrganizationKeys {
-        OrganizationKeys::new(self.store.clone(), self.sources.clone())
+        OrganizationKeys::new(self.store.clone(), self.sources.clone()).with_propagation(self.propagation())
     }
 
     /// The use cases that read the audit log.
@@ -241,7 +292,7 @@ impl Composition {
 
     /// The use cases of members.
     pub(crate) fn members(&self) -> Members {
-        Members::new(self.store.clone(), self.sources.clone())
+        Members::new(self.store.clone(), self.sources.clone()).with_propagation(self.propagation())
     }
 
     pub(crate) fn invitations(&self) -> Invitations {
@@ -260,7 +311,7 @@ impl Composition {
 
     /// The use cases of projects.
     pub(crate) fn projects(&self) -> Projects {
-        Projects::new(self.store.clone(), self.sources.clone())
+        Projects::new(self.store.clone(), self.sources.clone()).with_propagation(self.propagation())
     }
 
     /// The use cases of sign-in.

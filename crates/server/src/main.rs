@@ -10,7 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`] |
+//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`replica_job`], [`replica_wait`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
@@ -36,6 +36,8 @@ mod random;
 mod refusal_log;
 mod refused_use_writer;
 mod removal;
+mod replica_job;
+mod replica_wait;
 mod retention_job;
 mod routes;
 mod schema_watch;
@@ -55,7 +57,7 @@ use std::time::Duration;
 use commands::{
     Failure, admin_audit_log, admin_bootstrap, admin_create_organization, admin_create_user,
     admin_remove_member, admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, healthcheck,
-    import, migrate, openapi, serve, token_check,
+    import, migrate, openapi, replicas, serve, token_check,
 };
 use demo::Demo;
 use keyward_domain::failure_sentence::sentence;
@@ -101,6 +103,10 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Import(options) => {
             log(&options.logging, LogFilter::of_command)?;
             wait_for(import::run(options))?;
+        }
+        Command::Replicas(options) => {
+            log(&options.logging, LogFilter::of_command)?;
+            wait_for(replicas::run(options))?;
         }
         Command::CleanUp(options) => {
             log(&options.storage.logging, LogFilter::of_command)?;

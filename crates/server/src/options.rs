@@ -23,7 +23,7 @@ pub(crate) use admin::{
 };
 pub(crate) use audit_log::AuditLogOptions;
 pub(crate) use retention::CleanUpOptions;
-pub(crate) use serve::{HealthcheckOptions, LimitOptions, ProxyOptions, ServeOptions};
+pub(crate) use serve::{HealthcheckOptions, LimitOptions, ProxyOptions, ServeOptions, Switch};
 pub(crate) use storage::{DatabaseOptions, LoggingOptions, StorageOptions};
 
 /// The version, with the commit it was built from where that is known (see `build.rs`).
@@ -82,6 +82,11 @@ pub(crate) enum Command {
     ///
     /// Asks its `/healthz`, and exits with 1 unless it answers within seconds. For the health check of a container.
     Healthcheck(HealthcheckOptions),
+    /// List the servers that keep verifications in memory
+    ///
+    /// One line for each, with the number of the last change that it has seen and how many it has yet to see. A server that
+    /// died stays in the list until somebody revokes something; that waits for it, for 5 seconds.
+    Replicas(StorageOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
     /// Work with tokens offline

@@ -1,25 +1,29 @@
 //! The store, whatever database it is on.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
     InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
 };
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{
-    ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects, StorageError,
+    AccessChanges, ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
+    StorageError,
 };
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
-use keyward_persistence::postgres::{ConnectionRefused, PostgresStore};
+use keyward_persistence::postgres::{ConnectError, ConnectionRefused, PostgresStore};
 use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
 
 /// Every storage port of the domain on one database, which can say whether it is there, and be moved.
 pub(crate) trait Store:
-    ApiKeys
+    AccessChanges
+    + ApiKeys
     + Credentials
     + Memberships
     + AuditLog
@@ -40,6 +44,7 @@ pub(crate) trait Store:
     + RetentionStore
     + PlannedEndStore
     + Names
+    + ForReplica
     + StorageProbe
     + SchemaProbe
     + RefusalProbe
@@ -49,6 +54,25 @@ pub(crate) trait Store:
 
 impl Store for PostgresStore {}
 impl Store for SqliteStore {}
+
+/// What can be polled whatever else is going on.
+pub(crate) trait ForReplica {
+    /// The changes of access, for the one replica of this process.
+    fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError>;
+}
+
+impl ForReplica for PostgresStore {
+    fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError> {
+        Ok(Arc::new(Self::for_replica(self)?))
+    }
+}
+
+impl ForReplica for SqliteStore {
+    /// Its reads wait for nobody.
+    fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError> {
+        Ok(Arc::new(self.clone()))
+    }
+}
 
 /// What can say whether the storage is fit for use.
 #[async_trait]

@@ -25,13 +25,14 @@ use crate::demo::Demo;
 use crate::exposure;
 use crate::health::Health;
 use crate::last_use_writer::LastUseWriter;
-use crate::options::{LimitOptions, ProxyOptions, ServeOptions};
+use crate::options::{LimitOptions, ProxyOptions, ServeOptions, Switch};
 use crate::outage::Outages;
 use crate::output;
 use crate::planned_end_job::PlannedEndJob;
 use crate::public_url;
 use crate::refusal_log::RefusalLog;
 use crate::refused_use_writer::RefusedUseWriter;
+use crate::replica_job::ReplicaJob;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::schema_watch::SchemaWatch;
@@ -73,6 +74,7 @@ struct Server {
     seen_session_writer: SeenSessionWriter,
     retention_job: Option<RetentionJob>,
     planned_end_job: PlannedEndJob,
+    replica_job: Option<ReplicaJob>,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
     _data_directory_lock: Option<DataDirectoryLock>,
@@ -128,6 +130,15 @@ impl Server {
             info!(directory = %directory.display(), "database created");
         }
         let composition = Composition::new(sources.clone(), Arc::clone(&store));
+        let (composition, replica_job) = match options.cache.verification_cache {
+            Switch::On => {
+                let (composition, job) = composition
+                    .with_verification_cache(replica_name(listening_on))
+                    .map_err(storage::OpenError::from)?;
+                (composition, Some(job))
+            }
+            Switch::Off => (composition, None),
+        };
         let key_limits = key_limits(&options.limits);
         let (trial_changes, changes) = TrialChanges::new(store.clone());
         let routes = Routes::new(
@@ -170,6 +181,7 @@ impl Server {
             seen_session_writer: composition.seen_session_writer(),
             planned_end_job: PlannedEndJob::new(composition.planned_ends()),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
+            replica_job,
             schema_probe,
             trial_changes,
             _data_directory_lock: data_directory_lock,
@@ -190,6 +202,7 @@ impl Server {
         let seen_sessions = background_writer::start(self.seen_session_writer);
         let retention = self.retention_job.map(RetentionJob::start);
         let planned_ends = self.planned_end_job.start();
+        let replica = self.replica_job.map(ReplicaJob::start);
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         let end_of_retention = async {
@@ -197,7 +210,13 @@ impl Server {
                 retention.finish().await;
             }
         };
+        let end_of_replica = async {
+            if let Some(replica) = replica {
+                replica.finish().await;
+            }
+        };
         tokio::join!(
+            end_of_replica,
             last_uses.finish(),
             refused_uses.finish(),
             refusals.finish(),
@@ -235,6 +254,12 @@ async fn print_setup_instructions(
         Err(ReplaceSetupLinkError::AlreadySetUp) => Ok(()),
         Err(ReplaceSetupLinkError::Storage(error)) => Err(error.into()),
     }
+}
+
+/// Which of several servers this is, for people.
+fn replica_name(listening_on: SocketAddr) -> String {
+    let machine = rustix::system::uname();
+    format!("{} {listening_on}", machine.nodename().to_string_lossy())
 }
 
 fn deadlines(options: &LimitOptions) -> Deadlines {

@@ -23,6 +23,8 @@ pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) pool: PoolOptions,
     #[command(flatten)]
+    pub(crate) cache: CacheOptions,
+    #[command(flatten)]
     pub(crate) limits: LimitOptions,
     #[command(flatten)]
     pub(crate) retention: RetentionOptions,
@@ -76,11 +78,37 @@ pub(crate) struct HealthcheckOptions {
     pub(crate) listen: SocketAddr,
 }
 
+/// What is kept in memory.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Verification cache")]
+pub(crate) struct CacheOptions {
+    /// Whether to keep verifications of valid keys in memory
+    ///
+    /// A revocation is answered only when no server accepts the key any more: usually after some milliseconds, after 5
+    /// seconds if a server does not respond.
+    #[arg(
+        long,
+        env = "KEYWARD_VERIFICATION_CACHE",
+        value_name = "ON_OR_OFF",
+        value_enum,
+        default_value = "on",
+        hide_env_values = true
+    )]
+    pub(crate) verification_cache: Switch,
+}
+
+/// On or off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}
+
 /// How many connections the database lends.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Database")]
 pub(crate) struct PoolOptions {
-    /// The maximum number of connections to a PostgreSQL database
+    /// The maximum number of connections to a PostgreSQL database, besides the one for the verification cache
     #[arg(long, env = "KEYWARD_DATABASE_POOL_SIZE", value_name = "NUMBER", default_value_t = 16,
           value_parser = clap::value_parser!(u16).range(1..=1000), hide_env_values = true)]
     pub(crate) database_pool_size: u16,

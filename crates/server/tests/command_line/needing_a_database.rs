@@ -11,12 +11,13 @@ use crate::keyward::Keyward;
 pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All of them, as somebody types them. A test holds this against what `keyward help` tells.
-pub(crate) const NEEDING_A_DATABASE: [&[&str]; 13] = [
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 14] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
     &["export"],
     &["import"],
     &["clean-up"],
+    &["replicas"],
     &["admin", "setup-link"],
     &[
         "admin",
@@ -43,7 +44,7 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 13] = [
 pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
     matches!(
         command,
-        ["export" | "clean-up"]
+        ["export" | "clean-up" | "replicas"]
             | [
                 "admin",
                 "create-user"

@@ -1,0 +1,192 @@
+//! Several servers over one database: when the end of a key is answered, none of them accepts it.
+
+use std::time::{Duration, Instant};
+
+use reqwest::{Method, StatusCode};
+
+use crate::api::{Api, text};
+use crate::console::PlainConsole;
+use crate::keyward::{Keyward, OWNER_PASSWORD, TIMEOUT};
+use crate::storage::Storage;
+
+/// How long a server may answer from memory after it read the database last.
+const LEASE: Duration = Duration::from_secs(5);
+
+/// A server, and one more over the same database.
+struct Two {
+    first: Keyward,
+    second: Keyward,
+    owner: Api,
+}
+
+impl Two {
+    async fn start() -> Self {
+        let first = Keyward::start_set_up().await;
+        let second = first.start_another().await;
+        let owner = PlainConsole::sign_in_owner(&first)
+            .await
+            .api_with_first_key()
+            .await;
+        let two = Self { first, second, owner };
+        two.until_replicas_are(2).await;
+        two
+    }
+
+    /// A key, by its identifier, and how the second server is asked with it; it has accepted it.
+    async fn key_known_to_second(&self, name: &str) -> (String, Api) {
+        let created = self.owner.create(name, "").await;
+        let at_second = Api::anonymous(self.second.base_url()).with_token(text(&created, "key"));
+        assert!(at_second.is_accepted().await);
+        (text(&created, "id").to_owned(), at_second)
+    }
+
+    /// Revokes a key at the first server; how long the answer took.
+    async fn revoke(&self, id: &str) -> Duration {
+        let begun = Instant::now();
+        self.owner.delete(id).await;
+        begun.elapsed()
+    }
+
+    async fn until_replicas_are(&self, number: usize) {
+        let deadline = Instant::now() + TIMEOUT;
+        while replicas(&self.first).await.len() != number {
+            assert!(Instant::now() < deadline, "there are never {number} replicas");
+        }
+    }
+}
+
+/// The lines of `keyward replicas`, without the first.
+async fn replicas(keyward: &Keyward) -> Vec<String> {
+    let table = keyward.command("replicas", "").await;
+    table.lines().skip(1).map(str::to_owned).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_revoked_at_one_server_is_refused_at_the_other_at_once() {
+    let two = Two::start().await;
+    for number in 0..20 {
+        let (id, at_second) = two.key_known_to_second(&format!("key {number}")).await;
+        two.revoke(&id).await;
+        assert!(!at_second.is_accepted().await, "key {number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_ended_by_the_command_line_are_refused_at_once() {
+    let two = Two::start().await;
+    let (id, at_second) = two.key_known_to_second("by its id").await;
+    let (_, another) = two.key_known_to_second("by its user").await;
+    let revoke = "admin revoke --organization engines --reason leak";
+    two.first.command(&format!("{revoke} --key {id}"), "").await;
+    assert!(!at_second.is_accepted().await);
+    assert!(another.is_accepted().await);
+    two.first.command(&format!("{revoke} --username ada"), "").await;
+    assert!(!another.is_accepted().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_line_ends_keys_of_an_embedded_database_at_once() {
+    let keyward = Keyward::start_on(Storage::embedded()).await;
+    let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
+    keyward.command(bootstrap, OWNER_PASSWORD).await;
+    let owner = PlainConsole::sign_in_owner(&keyward).await;
+    let api = owner.api_with_first_key().await;
+    assert!(api.is_accepted().await);
+    assert_eq!(replicas(&keyward).await.len(), 1);
+    let revoke = "admin revoke --organization engines --reason leak --username ada";
+    keyward.command(revoke, "").await;
+    assert!(!api.is_accepted().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stopped_server_accepts_no_revoked_key_when_it_goes_on() {
+    let two = Two::start().await;
+    let (id, at_second) = two.key_known_to_second("revoked").await;
+    let (other, _) = two.key_known_to_second("revoked later").await;
+    two.second.signal("-STOP").await;
+    let waited = two.revoke(&id).await;
+    assert!(waited >= LEASE, "only {waited:?}: the lease may not have ended");
+    assert!(waited < 3 * LEASE, "{waited:?}");
+    let waited = two.revoke(&other).await;
+    assert!(
+        waited < LEASE,
+        "{waited:?}: who was waited for in vain is waited for again"
+    );
+    two.second.signal("-CONT").await;
+    assert!(!at_second.is_accepted().await);
+    // It is a replica again, and sees what is revoked.
+    two.until_replicas_are(2).await;
+    let (id, at_second) = two.key_known_to_second("revoked last").await;
+    two.revoke(&id).await;
+    assert!(!at_second.is_accepted().await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_server_is_waited_for_once_and_one_that_ends_never() {
+    let two = Two::start().await;
+    let third = two.first.start_another().await;
+    two.until_replicas_are(3).await;
+    let keys = [
+        two.key_known_to_second("one").await.0,
+        two.key_known_to_second("two").await.0,
+        two.key_known_to_second("three").await.0,
+    ];
+    third.terminate().await;
+    let (code, log, _) = third.ended().await;
+    assert_eq!(code, Some(0), "{log}");
+    assert_eq!(replicas(&two.first).await.len(), 2);
+    let waited = two.revoke(&keys[0]).await;
+    assert!(waited < LEASE, "{waited:?}");
+
+    let Two { first, second, owner } = two;
+    second.kill().await;
+    for (key, is_waited_for) in [(&keys[1], true), (&keys[2], false)] {
+        let begun = Instant::now();
+        owner.delete(key).await;
+        let waited = begun.elapsed();
+        assert_eq!(waited >= LEASE, is_waited_for, "{waited:?}");
+        assert!(waited < 3 * LEASE, "{waited:?}");
+    }
+    assert_eq!(replicas(&first).await.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cached_keys_outlive_the_database_by_at_most_a_lease() {
+    let keyward = Keyward::start_set_up().await;
+    let owner = PlainConsole::sign_in_owner(&keyward).await;
+    let api = owner.api_with_first_key().await;
+    assert!(api.is_accepted().await);
+    let database = keyward.storage().as_postgres();
+    database.refuse_connections().await.expect("an outage");
+    let gone = Instant::now();
+    let mut accepted = 0;
+    let refused = loop {
+        let asked = Instant::now();
+        let answer = api.request(Method::GET, "/user").send().await.expect("an answer");
+        match answer.status() {
+            StatusCode::OK => accepted += 1,
+            _ => break (asked, answer),
+        }
+        assert!(gone.elapsed() < 3 * LEASE, "it is accepted without end");
+    };
+    let (asked, answer) = refused;
+    assert!(accepted > 0, "nothing was accepted from memory");
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.headers().contains_key("retry-after"));
+    assert!(asked.elapsed() < TIMEOUT / 3, "{:?}", asked.elapsed());
+    database
+        .accept_connections()
+        .await
+        .expect("the end of the outage");
+    let deadline = Instant::now() + TIMEOUT;
+    while api
+        .request(Method::GET, "/user")
+        .send()
+        .await
+        .expect("an answer")
+        .status()
+        != StatusCode::OK
+    {
+        assert!(Instant::now() < deadline, "it does not recover");
+    }
+}
