@@ -117,15 +117,11 @@ fn decoded(text: &str) -> Result<String, Refusal> {
     }
 }
 
-/// A form and who sends it.
+/// Who sends a form, the form, and where it came from.
 ///
 /// The form may be long on its way, so who sends it must still be allowed to when all of it is here; and only then is it
 /// judged, so that strangers learn nothing from how.
-pub(crate) struct Sent<Sender> {
-    pub(crate) sender: Sender,
-    pub(crate) form: Fields,
-    pub(crate) source: RequestSource,
-}
+pub(crate) struct Sent<Sender>(pub(crate) Sender, pub(crate) Fields, pub(crate) RequestSource);
 
 /// A form of anybody.
 pub(crate) type VisitorForm = Sent<Visitor>;
@@ -142,7 +138,7 @@ impl<'a, Sender: Reader> FromRequest<'a> for Sent<Sender> {
         let sender = Sender::of(request).await?;
         let form = fields_in(request, &bytes?)?;
         let Source(source) = Source::from_request(request, body).await?;
-        Ok(Self { sender, form, source })
+        Ok(Self(sender, form, source))
     }
 }
 

@@ -58,11 +58,7 @@ pub(crate) async fn show(user: User) -> Result<Response, Refusal> {
 
 #[handler]
 pub(crate) async fn change_password(
-    Sent {
-        sender: user,
-        form,
-        source,
-    }: UserForm,
+    Sent(user, form, source): UserForm,
     request: &Request,
 ) -> Result<Response, Refusal> {
     let current = form.required("current_password")?;
@@ -121,9 +117,7 @@ async fn choose_password(user: &User, typed: &str) -> Result<Result<Password, We
 
 #[handler]
 pub(crate) async fn end_session(
-    Sent {
-        sender: user, source, ..
-    }: UserForm,
+    Sent(user, _, source): UserForm,
     PathId(id): PathId<SessionId>,
 ) -> Result<Response, Refusal> {
     match user
@@ -139,11 +133,7 @@ pub(crate) async fn end_session(
 }
 
 #[handler]
-pub(crate) async fn end_other_sessions(
-    Sent {
-        sender: user, source, ..
-    }: UserForm,
-) -> Result<Response, Refusal> {
+pub(crate) async fn end_other_sessions(Sent(user, _, source): UserForm) -> Result<Response, Refusal> {
     user.console
         .own_account
         .end_other_sessions(&user.signed_in, source)

@@ -33,11 +33,7 @@ pub(crate) async fn show(owner: Owner, PathId(id): PathId<ProjectId>) -> Result<
 
 #[handler]
 pub(crate) async fn submit(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
+    Sent(owner, form, source): OwnerForm,
     PathId(id): PathId<ProjectId>,
 ) -> Result<Response, Refusal> {
     if !form.is_confirmed() {
@@ -54,11 +50,7 @@ pub(crate) async fn submit(
 
 #[handler]
 pub(crate) async fn restore(
-    Sent {
-        sender: owner,
-        source,
-        ..
-    }: OwnerForm,
+    Sent(owner, _, source): OwnerForm,
     PathId(id): PathId<ProjectId>,
 ) -> Result<Response, Refusal> {
     owner

@@ -47,11 +47,7 @@ pub(crate) async fn show(owner: Owner, PathId(id): PathId<MembershipId>) -> Resu
 
 #[handler]
 pub(crate) async fn submit(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
+    Sent(owner, form, source): OwnerForm,
     PathId(id): PathId<MembershipId>,
 ) -> Result<Response, Refusal> {
     let role = Role::from_word(form.required("role")?)

@@ -48,11 +48,7 @@ pub(crate) async fn show(member: Member, PathId(id): PathId<ApiKeyId>) -> Result
 
 #[handler]
 pub(crate) async fn submit(
-    Sent {
-        sender: member,
-        form,
-        source,
-    }: MemberForm,
+    Sent(member, form, source): MemberForm,
     PathId(id): PathId<ApiKeyId>,
 ) -> Result<Response, Refusal> {
     let (keys, holder) = (&member.console.keys, member.holder());

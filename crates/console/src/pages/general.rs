@@ -39,13 +39,7 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
 }
 
 #[handler]
-pub(crate) async fn choose_for_new_keys(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
-) -> Result<Response, Refusal> {
+pub(crate) async fn choose_for_new_keys(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
     let chosen = key_right::choice(&form)?.ok_or(Refusal::BadForm("A field of the form is missing."))?;
     let organizations = &owner.console.organizations;
     organizations

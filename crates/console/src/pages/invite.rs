@@ -48,13 +48,7 @@ pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
 }
 
 #[handler]
-pub(crate) async fn submit(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
-) -> Result<Response, Refusal> {
+pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
     let idempotency_key = form.idempotency_key()?;
     let role = Role::from_word(form.required("role")?)
         .ok_or(Refusal::BadForm("A choice in the form is invalid."))?;

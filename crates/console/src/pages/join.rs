@@ -126,11 +126,7 @@ async fn offer_to_user(
 
 #[handler]
 pub(crate) async fn submit(
-    Sent {
-        sender: visitor,
-        form,
-        source,
-    }: VisitorForm,
+    Sent(visitor, form, source): VisitorForm,
     request: &Request,
 ) -> Result<Response, Refusal> {
     let viewer = visitor.signed_in.as_ref();

@@ -34,13 +34,7 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
 }
 
 #[handler]
-pub(crate) async fn submit(
-    Sent {
-        sender: member,
-        form,
-        source,
-    }: MemberForm,
-) -> Result<Response, Refusal> {
+pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Response, Refusal> {
     if !form.is_confirmed() {
         return page(&member, StatusCode::UNPROCESSABLE_ENTITY).await;
     }

@@ -49,13 +49,7 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
 }
 
 #[handler]
-pub(crate) async fn submit(
-    Sent {
-        sender: member,
-        form,
-        source,
-    }: MemberForm,
-) -> Result<Response, Refusal> {
+pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Response, Refusal> {
     let mut page = NewApiKeyPage {
         words: KeyTextForm::filled_in(&form)?,
         has_errors: true,

@@ -49,13 +49,7 @@ pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
 }
 
 #[handler]
-pub(crate) async fn submit(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
-) -> Result<Response, Refusal> {
+pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
     let idempotency_key = form.idempotency_key()?;
     let mut field = Field::with_value(form.required("name")?);
     let Some(name) = field.check("Name", ProjectName::parse(&field.value)) else {

@@ -49,11 +49,7 @@ pub(crate) async fn show(
 
 #[handler]
 pub(crate) async fn rename(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
+    Sent(owner, form, source): OwnerForm,
     PathId(id): PathId<ProjectId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {

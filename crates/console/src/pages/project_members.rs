@@ -62,11 +62,7 @@ pub(crate) async fn show(
 
 #[handler]
 pub(crate) async fn add(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
+    Sent(owner, form, source): OwnerForm,
     PathId(id): PathId<ProjectId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
@@ -88,11 +84,7 @@ pub(crate) async fn add(
 
 #[handler]
 pub(crate) async fn remove(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
+    Sent(owner, form, source): OwnerForm,
     PathId(id): PathId<ProjectId>,
 ) -> Result<Response, Refusal> {
     let member = member_in(&form)?;

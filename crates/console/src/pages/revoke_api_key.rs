@@ -46,11 +46,7 @@ pub(crate) async fn show(
 
 #[handler]
 pub(crate) async fn submit(
-    Sent {
-        sender: member,
-        form,
-        source,
-    }: MemberForm,
+    Sent(member, form, source): MemberForm,
     PathId(id): PathId<ApiKeyId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {

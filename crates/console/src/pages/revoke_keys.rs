@@ -89,13 +89,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
 }
 
 #[handler]
-pub(crate) async fn submit(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
-) -> Result<Response, Refusal> {
+pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
     let damaged = |_| Refusal::BadForm("The selection of keys is invalid.");
     let selected = Selected::parse(&form).map_err(damaged)?;
     let descendants = form.descendants()?;

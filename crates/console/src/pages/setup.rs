@@ -70,11 +70,7 @@ pub(crate) async fn show(
 
 #[handler]
 pub(crate) async fn complete(
-    Sent {
-        sender: visitor,
-        form,
-        source,
-    }: VisitorForm,
+    Sent(visitor, form, source): VisitorForm,
     request: &Request,
 ) -> Result<Response, Refusal> {
     let setup = &visitor.console.setup;

@@ -53,11 +53,7 @@ pub(crate) async fn show(visitor: Visitor, Query(query): Query) -> Result<Respon
 
 #[handler]
 pub(crate) async fn submit(
-    Sent {
-        sender: visitor,
-        form,
-        source,
-    }: VisitorForm,
+    Sent(visitor, form, source): VisitorForm,
     request: &Request,
 ) -> Result<Response, Refusal> {
     let console = &visitor.console;

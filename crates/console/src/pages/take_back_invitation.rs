@@ -38,11 +38,7 @@ pub(crate) async fn show(owner: Owner, PathId(id): PathId<InvitationId>) -> Resu
 
 #[handler]
 pub(crate) async fn submit(
-    Sent {
-        sender: owner,
-        form,
-        source,
-    }: OwnerForm,
+    Sent(owner, form, source): OwnerForm,
     PathId(id): PathId<InvitationId>,
 ) -> Result<Response, Refusal> {
     let message = match owner
