@@ -56,6 +56,14 @@ pub struct PageRequest<Id> {
     pub after: Option<Id>,
 }
 
+impl<Id> PageRequest<Id> {
+    /// The first page.
+    #[must_use]
+    pub const fn first(size: PageSize) -> Self {
+        Self { size, after: None }
+    }
+}
+
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page<T, Id> {

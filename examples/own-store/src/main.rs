@@ -100,10 +100,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     assert_refused(&authenticate, last.token.expose()).await?;
     println!("refused  every key of Grace, who left");
 
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     for event in store
         .list(Some(ferry.id), AuditFilter::default(), page)
         .await?

@@ -53,10 +53,7 @@ pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response
     let filter = KeyFilter::new(status, Some(&list.search));
     let found = keys.list(&holder, filter, list.request(), member.now).await?;
     let any = KeyFilter::new(StatusFilter::All, None);
-    let first = PageRequest {
-        size: PageSize::ONE,
-        after: None,
-    };
+    let first = PageRequest::first(PageSize::ONE);
     member.page(&ApiKeysPage {
         settings: Settings::new(&member, Section::ApiKeys),
         notice: Notice::for_member(&member).await?,

@@ -231,10 +231,7 @@ async fn projects(
     now: DateTime<Utc>,
 ) -> Result<LeftProjects, StorageError> {
     let projects = &console.reachable_projects;
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let Page { items, next } = projects.list(consumer, page, now).await?;
     let count = match next {
         Some(_) => projects.count(consumer, now).await?,

@@ -136,10 +136,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
 }
 
 async fn first_of(owner: &Owner, filter: OrganizationKeyFilter) -> Result<Option<HeldKey>, Refusal> {
-    let first = PageRequest {
-        size: PageSize::ONE,
-        after: None,
-    };
+    let first = PageRequest::first(PageSize::ONE);
     let keys = &owner.console.organization_keys;
     let found = keys.list(&owner.authority, filter, first, owner.now).await?;
     Ok(found.items.into_iter().next())

@@ -60,10 +60,7 @@ async fn all_projects(member: &Member, authority: &Authority, query: &Fields) ->
         .list(authority, filter, list.request(), member.now)
         .await?;
     let any = ProjectFilter::new(ProjectStatus::All, None);
-    let first = PageRequest {
-        size: PageSize::ONE,
-        after: None,
-    };
+    let first = PageRequest::first(PageSize::ONE);
     member.page(&ProjectsPage {
         settings: Settings::new(member, Section::Projects),
         notice: Notice::for_member(member).await?,

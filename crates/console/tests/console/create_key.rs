@@ -17,10 +17,7 @@ async fn create(browser: &Browser, idempotency_key: &str, name: &str, descriptio
 }
 
 async fn keys_of(running: &Running, member: &Member) -> Vec<String> {
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let keys = running.installation.keys();
     let found = keys
         .list(

@@ -25,10 +25,7 @@ async fn create(browser: &Browser, name: &str, manage_keys: Option<&str>) -> Ans
 
 /// Whether the newest key of the member may manage keys.
 async fn newest_may_manage_keys(running: &Running, member: &Member) -> bool {
-    let page = PageRequest {
-        size: PageSize::ONE,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::ONE);
     let keys = running.installation.keys();
     let now = running.installation.now();
     let found = keys

@@ -103,10 +103,7 @@ impl OwnAccount {
             ..AuditFilter::default()
         };
         // Nearly everything in the installation's log that is about a user is a refused attempt.
-        let page = PageRequest {
-            size: PageSize::DEFAULT,
-            after: None,
-        };
+        let page = PageRequest::first(PageSize::DEFAULT);
         let mut events = self.ports.audit_log.list(None, about_the_user, page).await?.items;
         events.retain(|event| event.outcome == Outcome::Refused);
         events.truncate(REFUSED_ATTEMPTS_SHOWN);

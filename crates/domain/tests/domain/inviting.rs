@@ -39,10 +39,7 @@ async fn invite(installation: &TestInstallation, owner: &Member) -> IssuedInvita
 }
 
 async fn pending(installation: &TestInstallation, owner: &Member) -> Vec<Invitation> {
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let pending = installation.invitations().pending(&authority(owner), page).await;
     pending.expect("the store answers").items
 }

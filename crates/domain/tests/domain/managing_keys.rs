@@ -247,10 +247,7 @@ async fn key_list_applies_its_filter_to_the_holders_keys() {
     )
     .await
     .expect("revoked");
-    let all = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let all = PageRequest::first(PageSize::DEFAULT);
     for (status, search, expected) in [
         (StatusFilter::Valid, None, vec!["backup", "deploy one"]),
         (StatusFilter::Valid, Some("DEPLOY"), vec!["deploy one"]),
@@ -277,10 +274,7 @@ async fn every_key_use_case_reports_an_unavailable_store() {
     let issued = installation.issue(&ada, "ci").await;
     installation.store.go_down();
     let id = issued.key.id;
-    let all = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let all = PageRequest::first(PageSize::DEFAULT);
 
     assert!(matches!(keys.read(&ada, id).await, Err(ReadKeyError::Storage(_))));
     assert!(matches!(

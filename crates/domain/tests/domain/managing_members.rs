@@ -57,10 +57,7 @@ async fn owner_sees_members_with_their_key_counts() {
     let (installation, ada, bob) = ada_and_bob();
     installation.issue(&bob.as_holder(), "ci").await;
     let (members, of_acme) = (installation.members(), authority(&ada));
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
 
     let all = members
         .list(&of_acme, MemberFilter::default(), page, installation.now())

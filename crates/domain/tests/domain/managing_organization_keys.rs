@@ -111,10 +111,7 @@ async fn inactivity_filter_finds_only_keys_created_before_its_cutoff() {
         let now = scene.installation.now();
         let since = now - TimeDelta::days(days.into());
         let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).unused_since(since);
-        let request = PageRequest {
-            size: PageSize::ONE,
-            after: None,
-        };
+        let request = PageRequest::first(PageSize::ONE);
         let page = keys.list(&authority, filter, request, now).await;
         page.expect("the store answers").items.len()
     };

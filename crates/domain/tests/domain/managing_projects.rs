@@ -40,10 +40,7 @@ async fn with_project() -> (TestInstallation, Member, Member, Project) {
 }
 
 async fn reached_by(installation: &TestInstallation, member: &Member) -> Vec<ProjectId> {
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let reached = ReachableProjects::list(
         &installation.store,
         member.membership.id,
@@ -103,10 +100,7 @@ async fn member_reaches_a_project_from_addition_until_removal() {
     );
     assert_eq!(reached_by(&installation, &bob).await, [project.id]);
     assert_eq!(reached_by(&installation, &ada).await, []);
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let members = projects
         .members(&of_acme, project.id, page, installation.now())
         .await;
@@ -162,10 +156,7 @@ async fn renamed_project_is_listed_by_its_new_name() {
 
     let told = installation.store.events().pop().expect("told");
     assert_eq!(told.action, Action::RenameProject);
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let filter = ProjectFilter::new(ProjectStatus::Active, Some("engine"));
     let listed = projects.list(&of_acme, filter, page, installation.now()).await;
     let listed = listed.expect("the store answers").items;

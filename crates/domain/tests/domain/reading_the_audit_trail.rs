@@ -19,10 +19,7 @@ async fn events_include_the_names_of_all_participants() {
     let child = installation.caller(&deploy).await.as_holder();
     let nightly = installation.issue(&child, "Nightly").await;
 
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let trail = installation.audit_trail();
     let found = trail.list(&authority(&ada), AuditFilter::default(), page).await;
     let found = found.expect("a page");
@@ -56,10 +53,7 @@ async fn filtered_participant_is_named_even_without_matching_events() {
         subject: Some(Subject::Membership(ada.membership.id)),
         ..AuditFilter::default()
     };
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let found = installation
         .audit_trail()
         .list(&authority(&ada), filter, page)
@@ -416,10 +410,7 @@ async fn export_does_not_start_when_its_event_cannot_be_written() {
 async fn viewing_a_page_writes_no_event() {
     let (installation, ada) = installation_with_ada();
     installation.issue(&ada.as_holder(), "Laptop").await;
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let request = PageRequest::first(PageSize::DEFAULT);
     let page = installation
         .audit_trail()
         .list(&authority(&ada), AuditFilter::default(), request)

@@ -243,10 +243,7 @@ mod tests {
     async fn demo_has_pending_and_expired_invitations() {
         let filled = Filled::new().await;
         let invitations = filled.use_cases.invitations();
-        let page = PageRequest {
-            size: PageSize::DEFAULT,
-            after: None,
-        };
+        let page = PageRequest::first(PageSize::DEFAULT);
         let pending = invitations
             .pending(&filled.authority("acme-robotics"), page)
             .await

@@ -130,10 +130,7 @@ fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Resolution<
 }
 
 const fn first<Id>() -> PageRequest<Id> {
-    PageRequest {
-        size: PageSize::EXPORT,
-        after: None,
-    }
+    PageRequest::first(PageSize::EXPORT)
 }
 
 async fn members(owner: &Owner, typed: &str) -> Result<Page<MemberOverview, MembershipId>, Refusal> {

@@ -307,10 +307,7 @@ impl BrokenStore {
     }
 
     async fn count_valid(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<usize, StorageError> {
-        let request = PageRequest {
-            size: PageSize::DEFAULT,
-            after: None,
-        };
+        let request = PageRequest::first(PageSize::DEFAULT);
         let filter = KeyFilter::new(StatusFilter::Valid, None);
         let page = ApiKeys::list(&self.sound, consumer, filter, request, now);
         Ok(page.await?.items.len())

@@ -56,10 +56,7 @@ impl MemberStore for BrokenStore {
         if let (Fault::TakesTheBeginningOfUsernames, None, WhichMember::Username(name)) =
             (self.fault, &found, &member)
         {
-            let all = PageRequest {
-                size: PageSize::EXPORT,
-                after: None,
-            };
+            let all = PageRequest::first(PageSize::EXPORT);
             let listed =
                 MemberStore::list(&self.sound, organization, MemberFilter::default(), all, now).await?;
             let longer = listed
@@ -147,10 +144,7 @@ impl BrokenStore {
         organization: OrganizationId,
         member: MembershipId,
     ) -> Result<bool, StorageError> {
-        let all = PageRequest {
-            size: PageSize::EXPORT,
-            after: None,
-        };
+        let all = PageRequest::first(PageSize::EXPORT);
         let before_all_ends = DateTime::<Utc>::UNIX_EPOCH;
         let filter = MemberFilter::default();
         let members = MemberStore::list(&self.sound, organization, filter, all, before_all_ends).await?;

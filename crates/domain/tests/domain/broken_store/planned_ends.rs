@@ -55,10 +55,7 @@ impl BrokenStore {
     }
 
     async fn open_of(&self, organization: OrganizationId) -> Result<Vec<Invitation>, StorageError> {
-        let all = PageRequest {
-            size: PageSize::EXPORT,
-            after: None,
-        };
+        let all = PageRequest::first(PageSize::EXPORT);
         let pending = InvitationStore::pending(&self.sound, organization, all).await?;
         Ok(pending.items)
     }

@@ -37,10 +37,7 @@ pub async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
     assert_eq!(stored(&scene, &project).await, renamed);
     for (term, found) in [("engine", 1), ("notes", 0)] {
         let filter = ProjectFilter::new(ProjectStatus::All, Some(term));
-        let page = PageRequest {
-            size: PageSize::DEFAULT,
-            after: None,
-        };
+        let page = PageRequest::first(PageSize::DEFAULT);
         let page = projects
             .list(here, filter, page, scene.now())
             .await

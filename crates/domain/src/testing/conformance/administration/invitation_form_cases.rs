@@ -94,10 +94,7 @@ pub async fn concurrent_submissions_of_one_form_create_one_invitation(stores: St
         .partition(Result::is_ok);
     assert_eq!(added.len(), 1, "one form invites once");
 
-    let page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let page = PageRequest::first(PageSize::DEFAULT);
     let pending = scene.stores.invitations.pending(ada.organization.id, page).await;
     let pending = pending.expect("the store answers").items;
     let [made] = pending.as_slice() else {

@@ -33,10 +33,7 @@ async fn credential(scene: &Scene, new: &NewApiKey) -> Credential {
 }
 
 async fn listed(scene: &Scene, member: &Member, filter: KeyFilter, now: DateTime<Utc>) -> Vec<ApiKey> {
-    let first_page = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let first_page = PageRequest::first(PageSize::DEFAULT);
     let (store, consumer) = (&scene.stores.api_keys, member.membership.id);
     let page = store.list(consumer, filter, first_page, now).await;
     page.expect("the store answers").items

@@ -161,10 +161,7 @@ pub async fn key_search_continues_over_pages(stores: KeyStores) {
 }
 
 async fn search(scene: &Scene, member: &Member, term: &str) -> Vec<String> {
-    let request = PageRequest {
-        size: PageSize::DEFAULT,
-        after: None,
-    };
+    let request = PageRequest::first(PageSize::DEFAULT);
     scene
         .stores
         .api_keys

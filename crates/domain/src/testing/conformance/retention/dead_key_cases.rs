@@ -100,10 +100,7 @@ pub async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
             .expect("an answer")
             .is_none()
     );
-    let first_page = PageRequest {
-        size: PageSize::default(),
-        after: None,
-    };
+    let first_page = PageRequest::first(PageSize::default());
     let (organization, consumer) = (ada.organization.id, ada.membership.id);
     let own = keys
         .api_keys
