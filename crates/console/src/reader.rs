@@ -81,30 +81,36 @@ pub(crate) trait Reader: Sized + Send {
     fn of(request: &Request) -> impl Future<Output = poem::Result<Self>> + Send;
 }
 
+/// `Reader: field of Target`: a reader is extracted from a request, and has all that its field has.
 macro_rules! extracted {
-    ($($reader:ident)+) => {$(
+    ($($reader:ident: $field:ident of $target:ident)+) => {$(
         impl<'a> FromRequest<'a> for $reader {
             async fn from_request(request: &'a Request, _: &mut RequestBody) -> poem::Result<Self> {
                 Self::of(request).await
             }
         }
+
+        impl Deref for $reader {
+            type Target = $target;
+
+            fn deref(&self) -> &$target {
+                &self.$field
+            }
+        }
     )+};
 }
 
-extracted! { Visitor User Member Owner }
+extracted! {
+    Visitor: visit of Visit
+    User: visit of Visit
+    Member: visit of Visit
+    Owner: member of Member
+}
 
 /// Somebody, signed in or not.
 pub(crate) struct Visitor {
     visit: Visit,
     pub(crate) signed_in: Option<SignedIn>,
-}
-
-impl Deref for Visitor {
-    type Target = Visit;
-
-    fn deref(&self) -> &Visit {
-        &self.visit
-    }
 }
 
 impl Reader for Visitor {
@@ -120,14 +126,6 @@ impl Reader for Visitor {
 pub(crate) struct User {
     visit: Visit,
     pub(crate) signed_in: SignedIn,
-}
-
-impl Deref for User {
-    type Target = Visit;
-
-    fn deref(&self) -> &Visit {
-        &self.visit
-    }
 }
 
 impl Reader for User {
@@ -162,14 +160,6 @@ pub(crate) struct Member {
     pub(crate) member: membership::Member,
     /// All organizations they belong to.
     pub(crate) organizations: Vec<Organization>,
-}
-
-impl Deref for Member {
-    type Target = Visit;
-
-    fn deref(&self) -> &Visit {
-        &self.visit
-    }
 }
 
 impl Member {
@@ -211,14 +201,6 @@ impl Reader for Member {
 pub(crate) struct Owner {
     member: Member,
     pub(crate) authority: Authority,
-}
-
-impl Deref for Owner {
-    type Target = Member;
-
-    fn deref(&self) -> &Member {
-        &self.member
-    }
 }
 
 impl Reader for Owner {

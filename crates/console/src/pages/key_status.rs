@@ -11,12 +11,8 @@ impl ListedStatus for StatusFilter {
         (Self::All, "All"),
     ];
 
-    fn from_word(word: &str) -> Option<Self> {
-        Self::from_word(word)
-    }
-
-    fn as_str(self) -> &'static str {
-        Self::as_str(self)
+    fn word(self) -> &'static str {
+        self.as_str()
     }
 }
 

@@ -27,15 +27,16 @@ pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
     /// Each with the word of its tab.
     const TABS: &'static [(Self, &'static str)];
 
-    fn from_word(word: &str) -> Option<Self>;
-    fn as_str(self) -> &'static str;
+    /// Its word in URLs.
+    fn word(self) -> &'static str;
 
     /// The one that the URL says.
     fn read(query: &Fields) -> Result<Self, Refusal> {
-        match query.optional("status") {
-            None => Ok(Self::default()),
-            Some(word) => Self::from_word(word).ok_or(Refusal::BadUrl),
-        }
+        let Some(word) = query.optional("status") else {
+            return Ok(Self::default());
+        };
+        let mut listed = Self::TABS.iter().map(|(status, _)| *status);
+        listed.find(|status| status.word() == word).ok_or(Refusal::BadUrl)
     }
 }
 
@@ -70,7 +71,7 @@ impl<Id: Copy + Display + FromStr> List<Id> {
 
     /// The same search among the items of a status, from the first.
     pub(super) fn among<S: ListedStatus>(&self, status: &S) -> Self {
-        let word = (*status != S::default()).then(|| status.as_str());
+        let word = (*status != S::default()).then(|| status.word());
         self.keeping("status", word)
     }
 

@@ -168,7 +168,7 @@ fn events_of(settings: &Settings, username: &Username) -> String {
 /// The keys that a former member left behind.
 fn keys_left_by(settings: &Settings, username: &Username) -> String {
     let fields = [
-        ("status", Some(OrganizationKeyTab::WithoutAccess.as_str())),
+        ("status", Some(OrganizationKeyTab::WithoutAccess.word())),
         ("search", Some(username.as_str())),
     ];
     paths::with_query(paths::OrganizationKeys(&settings.slug), fields)

@@ -55,12 +55,7 @@ impl ListedStatus for OrganizationKeyTab {
         (Self::All, "All"),
     ];
 
-    fn from_word(word: &str) -> Option<Self> {
-        let mut tabs = Self::TABS.iter().map(|(standing, _)| *standing);
-        tabs.find(|standing| standing.as_str() == word)
-    }
-
-    fn as_str(self) -> &'static str {
+    fn word(self) -> &'static str {
         match self {
             Self::Valid => "valid",
             Self::WithoutAccess => "no-access",
@@ -72,7 +67,7 @@ impl ListedStatus for OrganizationKeyTab {
 
 /// The list of one person's keys of a standing.
 pub(super) fn keys_of(organization: &Slug, consumer: MembershipId, standing: OrganizationKeyTab) -> String {
-    let status = (standing != OrganizationKeyTab::default()).then(|| standing.as_str());
+    let status = (standing != OrganizationKeyTab::default()).then(|| standing.word());
     let fields = [("status", status), ("holder", Some(&*consumer.to_string()))];
     paths::with_query(paths::OrganizationKeys(organization), fields)
 }
