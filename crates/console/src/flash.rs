@@ -18,28 +18,35 @@ pub(crate) struct Flash {
     pub(crate) others: u32,
 }
 
+/// `Place { Message = "code", … }`: what a page of each place can say.
 macro_rules! messages {
-    ($($(#[$doc:meta])* $message:ident = $code:literal,)+) => {
+    ($($place:ident { $($(#[$doc:meta])* $message:ident = $code:literal,)+ })+) => {
         /// What a page can say.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Message {
-            $($(#[$doc])* $message,)+
+            $($($(#[$doc])* $message,)+)+
         }
 
         impl Message {
             #[cfg(test)]
-            const ALL: &[Self] = &[$(Self::$message),+];
+            const ALL: &[Self] = &[$($(Self::$message),+),+];
 
             const fn code(self) -> &'static str {
                 match self {
-                    $(Self::$message => $code,)+
+                    $($(Self::$message => $code,)+)+
                 }
             }
 
             fn from_code(code: &str) -> Option<Self> {
                 match code {
-                    $($code => Some(Self::$message),)+
+                    $($($code => Some(Self::$message),)+)+
                     _ => None,
+                }
+            }
+
+            const fn place(self) -> Place {
+                match self {
+                    $($(Self::$message)|+ => Place::$place,)+
                 }
             }
         }
@@ -47,59 +54,61 @@ macro_rules! messages {
 }
 
 messages! {
-    // The sign-in page.
-    SetUp = "set-up",
-    JoinedAsNewcomer = "joined-as-newcomer",
-    SignedOut = "signed-out",
-    /// A form was sent after the session had ended.
-    FormNotSent = "form-not-sent",
-    /// A page was asked for after the session had ended.
-    SessionOver = "session-over",
-    // The pages of one-time links.
-    /// The link was not copied whole.
-    LinkDamaged = "link-damaged",
-    // The account page.
-    SessionEnded = "session-ended",
-    OtherSessionsEnded = "other-sessions-ended",
-    PasswordChanged = "password-changed",
-    // The home page.
-    Left = "left",
-    // The viewer's own keys.
-    Joined = "joined",
-    KeyRevoked = "key-revoked",
-    KeyEdited = "key-edited",
-    /// The form was sent twice.
-    KeyAlreadyCreated = "key-already-created",
-    // Lists that can be searched.
-    /// A whole token was searched for, which leads to the search for its last four characters.
-    TokenLeftOut = "token-left-out",
-    // The organization.
-    SteppedDown = "stepped-down",
-    DefaultForNewKeysChosen = "default-for-new-keys-chosen",
-    // Members and invitations.
-    MadeOwner = "made-owner",
-    MadeMember = "made-member",
-    MemberRemoved = "member-removed",
-    /// The form was sent twice.
-    InvitationAlreadyCreated = "invitation-already-created",
-    InvitationTakenBack = "invitation-taken-back",
-    /// It had expired.
-    InvitationDeleted = "invitation-deleted",
-    /// Somebody joined with it before it could be taken back.
-    InvitationUsed = "invitation-used",
-    // Projects.
-    ProjectCreated = "project-created",
-    /// The form was sent twice.
-    ProjectAlreadyCreated = "project-already-created",
-    ProjectRenamed = "project-renamed",
-    ProjectArchived = "project-archived",
-    ProjectRestored = "project-restored",
-    ProjectMemberAdded = "project-member-added",
-    ProjectMemberRemoved = "project-member-removed",
-    // Everybody's keys.
-    KeysRevoked = "keys-revoked",
-    NothingToRevoke = "nothing-to-revoke",
-    NothingSelected = "nothing-selected",
+    SignIn {
+        SetUp = "set-up",
+        JoinedAsNewcomer = "joined-as-newcomer",
+        SignedOut = "signed-out",
+        /// A form was sent after the session had ended.
+        FormNotSent = "form-not-sent",
+        /// A page was asked for after the session had ended.
+        SessionOver = "session-over",
+    }
+    Link {
+        /// The link was not copied whole.
+        LinkDamaged = "link-damaged",
+    }
+    Account {
+        SessionEnded = "session-ended",
+        OtherSessionsEnded = "other-sessions-ended",
+        PasswordChanged = "password-changed",
+    }
+    Home {
+        Left = "left",
+    }
+    Member {
+        Joined = "joined",
+        KeyRevoked = "key-revoked",
+        KeyEdited = "key-edited",
+        /// The form was sent twice.
+        KeyAlreadyCreated = "key-already-created",
+        /// A whole token was searched for, which leads to the search for its last four characters.
+        TokenLeftOut = "token-left-out",
+        SteppedDown = "stepped-down",
+        DefaultForNewKeysChosen = "default-for-new-keys-chosen",
+    }
+    Owner {
+        MadeOwner = "made-owner",
+        MadeMember = "made-member",
+        MemberRemoved = "member-removed",
+        /// The form was sent twice.
+        InvitationAlreadyCreated = "invitation-already-created",
+        InvitationTakenBack = "invitation-taken-back",
+        /// It had expired.
+        InvitationDeleted = "invitation-deleted",
+        /// Somebody joined with it before it could be taken back.
+        InvitationUsed = "invitation-used",
+        ProjectCreated = "project-created",
+        /// The form was sent twice.
+        ProjectAlreadyCreated = "project-already-created",
+        ProjectRenamed = "project-renamed",
+        ProjectArchived = "project-archived",
+        ProjectRestored = "project-restored",
+        ProjectMemberAdded = "project-member-added",
+        ProjectMemberRemoved = "project-member-removed",
+        KeysRevoked = "keys-revoked",
+        NothingToRevoke = "nothing-to-revoke",
+        NothingSelected = "nothing-selected",
+    }
 }
 
 /// The pages that say a message.
@@ -117,45 +126,8 @@ pub(crate) enum Place {
 }
 
 impl Message {
-    const fn place(self) -> Place {
-        match self {
-            Self::SetUp
-            | Self::JoinedAsNewcomer
-            | Self::SignedOut
-            | Self::FormNotSent
-            | Self::SessionOver => Place::SignIn,
-            Self::SessionEnded | Self::OtherSessionsEnded | Self::PasswordChanged => Place::Account,
-            Self::Left => Place::Home,
-            Self::LinkDamaged => Place::Link,
-            Self::Joined
-            | Self::KeyRevoked
-            | Self::KeyEdited
-            | Self::KeyAlreadyCreated
-            | Self::TokenLeftOut
-            | Self::SteppedDown
-            | Self::DefaultForNewKeysChosen => Place::Member,
-            Self::MadeOwner
-            | Self::MadeMember
-            | Self::MemberRemoved
-            | Self::InvitationAlreadyCreated
-            | Self::InvitationTakenBack
-            | Self::InvitationDeleted
-            | Self::InvitationUsed
-            | Self::ProjectCreated
-            | Self::ProjectAlreadyCreated
-            | Self::ProjectRenamed
-            | Self::ProjectArchived
-            | Self::ProjectRestored
-            | Self::ProjectMemberAdded
-            | Self::ProjectMemberRemoved
-            | Self::KeysRevoked
-            | Self::NothingToRevoke
-            | Self::NothingSelected => Place::Owner,
-        }
-    }
-
-    /// Whether a page of this place says it. Whoever is signed out is led to the sign-in page in place of the list.
-    pub(crate) fn is_said_at(self, place: Place) -> bool {
+    /// Whether a page of this place shows it. Whoever is signed out is led to the sign-in page in place of the list.
+    pub(crate) fn appears_on(self, place: Place) -> bool {
         self.place() == place || (self == Self::TokenLeftOut && place == Place::SignIn)
     }
 

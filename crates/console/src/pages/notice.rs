@@ -29,7 +29,7 @@ pub(super) struct Notice {
 impl Notice {
     /// For the pages that belong to no organization.
     pub(super) fn at(place: Place, visit: &Visit) -> Option<Self> {
-        let flash = visit.flash.filter(|flash| flash.message.is_said_at(place))?;
+        let flash = visit.flash.filter(|flash| flash.message.appears_on(place))?;
         Some(Self::new(flash, None))
     }
 
@@ -37,7 +37,7 @@ impl Notice {
     pub(super) async fn for_member(member: &Member) -> Result<Option<Self>, Refusal> {
         let Some(flash) = member
             .flash
-            .filter(|flash| flash.message.is_said_at(Place::Member))
+            .filter(|flash| flash.message.appears_on(Place::Member))
         else {
             return Ok(None);
         };
@@ -54,7 +54,7 @@ impl Notice {
 
     /// For the pages that only owners have.
     pub(super) async fn for_owner(owner: &Owner) -> Result<Option<Self>, Refusal> {
-        let Some(flash) = owner.flash.filter(|flash| flash.message.is_said_at(Place::Owner)) else {
+        let Some(flash) = owner.flash.filter(|flash| flash.message.appears_on(Place::Owner)) else {
             return Self::for_member(owner).await;
         };
         let mut notice = Self::new(flash, Some(&owner.member.organization));
