@@ -1,28 +1,212 @@
-//! Parses and sets cookies (RFC 6265bis).
+//! The cookies of the console (RFC 6265bis), and what browsers are told about them.
 
+use chrono::TimeDelta;
+use keyward_domain::invitation::InvitationToken;
+use keyward_domain::public_url::PublicUrl;
+use keyward_domain::sign_in::remembered_browser::BrowserToken;
+use keyward_domain::sign_in::session::SessionToken;
+use keyward_domain::sign_in::setup::SetupToken;
+use poem::Response;
 use poem::http::{HeaderMap, HeaderValue, header};
 
-/// The values of the cookies with this name, in the order sent.
+use crate::flash::Flash;
+use crate::paths;
+
+/// A cookie that holds a `T`. Scripts cannot read it, and forms of other sites do not send it.
 ///
-/// Cookies ignore ports, so another program on `localhost` may have set one of the same name.
-pub(crate) fn values<'a>(headers: &'a HeaderMap, name: &'static str) -> impl Iterator<Item = &'a str> {
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .filter_map(|pair| pair.trim().split_once('='))
-        .filter(move |(sent_name, _)| *sent_name == name)
-        .map(|(_, value)| value)
+/// Over https, a prefix of its name makes browsers refuse it over plain http and, if it is for all paths, from a subdomain
+/// (`__Secure-` and `__Host-`, RFC 6265bis §4.1.3); a local installation has no https, and must do without.
+pub(crate) struct Cookie<T> {
+    name: &'static str,
+    path: &'static str,
+    /// How long browsers keep it; `None` until they are closed.
+    max_age: Option<TimeDelta>,
+    parse: fn(&str) -> Option<T>,
 }
 
-/// A `Set-Cookie` header, marked sensitive so that it is not logged.
-#[expect(
-    clippy::expect_used,
-    reason = "names, attributes and hexadecimal digits are always a header value"
-)]
-pub(crate) fn set_cookie(text: &str) -> HeaderValue {
-    let mut value = HeaderValue::from_str(text).expect("a header value");
-    value.set_sensitive(true);
-    value
+/// The session of whoever is signed in.
+pub(crate) const SESSION: Cookie<SessionToken> = Cookie {
+    name: "session",
+    path: "/",
+    max_age: None,
+    parse: SessionToken::parse,
+};
+
+/// The users who signed in in this browser before. It lets nobody in: strangers who guess at a password do not keep out
+/// whoever has it. So it stays when they sign out.
+pub(crate) const BROWSER: Cookie<BrowserToken> = Cookie {
+    name: "browser",
+    path: "/",
+    max_age: Some(BrowserToken::LIFETIME),
+    parse: BrowserToken::parse,
+};
+
+/// The message that a form leaves for the page that it leads to, with time to follow a redirect.
+pub(crate) const FLASH: Cookie<Flash> = Cookie {
+    name: "flash",
+    path: "/",
+    max_age: Some(TimeDelta::minutes(1)),
+    parse: Flash::parse,
+};
+
+/// The secret of the setup link, so that it leaves the URL with the first request: a browser's history, the logs of
+/// whatever is on the way, and whoever photographs a screen keep URLs. Its hour is time to find a password; after that,
+/// the link itself still leads to its page.
+pub(crate) const SETUP_LINK: Cookie<SetupToken> = Cookie {
+    name: "setup",
+    path: paths::Setup::PATTERN,
+    max_age: Some(TimeDelta::hours(1)),
+    parse: SetupToken::parse,
+};
+
+/// The secret of an invitation's link, likewise.
+pub(crate) const INVITATION_LINK: Cookie<InvitationToken> = Cookie {
+    name: "invitation",
+    path: paths::Join::PATTERN,
+    max_age: Some(TimeDelta::hours(1)),
+    parse: InvitationToken::parse,
+};
+
+impl<T> Cookie<T> {
+    /// What the browser sent: of several cookies of that name, the first that can be ours. Cookies ignore ports, so another
+    /// program on `localhost` may have set one.
+    pub(crate) fn read(&self, headers: &HeaderMap, public_url: &PublicUrl) -> Option<T> {
+        let name = self.full_name(public_url);
+        headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(';'))
+            .filter_map(|pair| pair.trim().split_once('='))
+            .filter(|(sent_name, _)| *sent_name == name)
+            .find_map(|(_, value)| (self.parse)(value))
+    }
+
+    /// Makes the browser keep this.
+    pub(crate) fn set(&self, response: &mut Response, public_url: &PublicUrl, value: &str) {
+        let header = self.header(public_url, value, self.max_age);
+        response.headers_mut().append(header::SET_COOKIE, header);
+    }
+
+    /// Makes the browser forget it. A `__Host-` cookie is removed only by the same attributes.
+    pub(crate) fn remove(&self, response: &mut Response, public_url: &PublicUrl) {
+        let header = self.header(public_url, "", Some(TimeDelta::zero()));
+        response.headers_mut().append(header::SET_COOKIE, header);
+    }
+
+    fn full_name(&self, public_url: &PublicUrl) -> String {
+        let prefix = match (public_url.is_https(), self.path) {
+            (false, _) => "",
+            (true, "/") => "__Host-",
+            (true, _) => "__Secure-",
+        };
+        format!("{prefix}{}", self.name)
+    }
+
+    /// Marked sensitive, so that it is not logged.
+    #[expect(
+        clippy::expect_used,
+        reason = "names, attributes and the digits, letters and dots of values are always a header value"
+    )]
+    fn header(&self, public_url: &PublicUrl, value: &str, max_age: Option<TimeDelta>) -> HeaderValue {
+        let (name, path) = (self.full_name(public_url), self.path);
+        let secure = if public_url.is_https() { "Secure; " } else { "" };
+        let max_age = max_age.map_or(String::new(), |age| format!("; Max-Age={}", age.num_seconds()));
+        let text = format!("{name}={value}; Path={path}; {secure}HttpOnly; SameSite=Lax{max_age}");
+        let mut header = HeaderValue::from_str(&text).expect("a header value");
+        header.set_sensitive(true);
+        header
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_domain::testing::SeededRandom;
+
+    use super::*;
+
+    fn urls() -> [PublicUrl; 2] {
+        ["https://keys.example.com", "http://localhost:8080"].map(|url| PublicUrl::parse(url).expect("a URL"))
+    }
+
+    #[track_caller]
+    fn assert_headers<T>(cookie: &Cookie<T>, https: &str, http: &str, max_age: &str) {
+        for (public_url, expected) in urls().iter().zip([https, http]) {
+            let (name, attributes) = expected.split_once("=; ").expect("a cookie");
+            let mut response = Response::default();
+            cookie.set(&mut response, public_url, "value");
+            cookie.remove(&mut response, public_url);
+            let headers: Vec<&HeaderValue> = response.headers().get_all(header::SET_COOKIE).iter().collect();
+            assert_eq!(
+                headers,
+                [
+                    &*format!("{name}=value; {attributes}{max_age}"),
+                    &*format!("{expected}; Max-Age=0"),
+                ]
+            );
+            assert!(headers.iter().all(|header| header.is_sensitive()));
+        }
+    }
+
+    #[test]
+    fn cookie_attributes_follow_scheme_and_removal_repeats_them() {
+        assert_headers(
+            &SESSION,
+            "__Host-session=; Path=/; Secure; HttpOnly; SameSite=Lax",
+            "session=; Path=/; HttpOnly; SameSite=Lax",
+            "",
+        );
+        assert_headers(
+            &BROWSER,
+            "__Host-browser=; Path=/; Secure; HttpOnly; SameSite=Lax",
+            "browser=; Path=/; HttpOnly; SameSite=Lax",
+            "; Max-Age=17280000",
+        );
+        assert_headers(
+            &FLASH,
+            "__Host-flash=; Path=/; Secure; HttpOnly; SameSite=Lax",
+            "flash=; Path=/; HttpOnly; SameSite=Lax",
+            "; Max-Age=60",
+        );
+    }
+
+    #[test]
+    fn link_cookie_is_limited_to_its_page_and_hour() {
+        assert_headers(
+            &SETUP_LINK,
+            "__Secure-setup=; Path=/setup; Secure; HttpOnly; SameSite=Lax",
+            "setup=; Path=/setup; HttpOnly; SameSite=Lax",
+            "; Max-Age=3600",
+        );
+        assert_headers(
+            &INVITATION_LINK,
+            "__Secure-invitation=; Path=/join; Secure; HttpOnly; SameSite=Lax",
+            "invitation=; Path=/join; HttpOnly; SameSite=Lax",
+            "; Max-Age=3600",
+        );
+    }
+
+    fn read(public_url: &PublicUrl, sent: &[&str]) -> Option<String> {
+        let mut headers = HeaderMap::new();
+        for cookie in sent {
+            headers.append(header::COOKIE, cookie.parse().expect("a header value"));
+        }
+        let token = SESSION.read(&headers, public_url);
+        token.map(|token| token.expose().to_owned())
+    }
+
+    #[test]
+    fn cookie_is_found_among_others_of_any_name() {
+        let token = SessionToken::generate(&SeededRandom::new(1));
+        let ours = format!("theme=dark; session=not-ours;session={}", token.expose());
+        let [_, local] = urls();
+        assert_eq!(read(&local, &["a=b", &ours]).as_deref(), Some(token.expose()));
+    }
+
+    #[test]
+    fn cookie_without_host_prefix_is_ignored_over_https() {
+        let token = SessionToken::generate(&SeededRandom::new(1));
+        let [https, _] = urls();
+        assert_eq!(read(&https, &[&format!("session={}", token.expose())]), None);
+    }
 }

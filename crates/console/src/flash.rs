@@ -1,11 +1,7 @@
 //! Flash messages: what a form did is said by the page that it leads to, once. The message waits in a cookie, so no link
 //! can claim that something happened.
 
-use poem::http::{HeaderMap, HeaderValue};
 use uuid::Uuid;
-
-use crate::cookies;
-use keyward_domain::public_url::PublicUrl;
 
 /// A message of a closed set, and what it is about. Names are looked up by whoever shows it: on a local installation,
 /// other programs on the same host can set the cookie, so nothing in it is shown as it is.
@@ -158,7 +154,7 @@ impl Flash {
         }
     }
 
-    fn to_text(self) -> String {
+    pub(crate) fn to_text(self) -> String {
         let code = self.message.code();
         match self.about {
             Some(about) => format!("{code}.{}.{}", about.simple(), self.others),
@@ -166,7 +162,7 @@ impl Flash {
         }
     }
 
-    fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let mut flash = Self::from(Message::from_code(parts.next()?)?);
         if let Some(about) = parts.next() {
@@ -174,48 +170,6 @@ impl Flash {
             flash.others = parts.next()?.parse().ok()?;
         }
         parts.next().is_none().then_some(flash)
-    }
-}
-
-/// The name and attributes of the cookie, bound to the host as the session's.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct FlashCookie {
-    name: &'static str,
-    attributes: &'static str,
-}
-
-impl FlashCookie {
-    /// Time to follow a redirect, in seconds.
-    const MAX_AGE: u32 = 60;
-
-    pub(crate) fn of(public_url: &PublicUrl) -> Self {
-        if public_url.is_https() {
-            Self {
-                name: "__Host-flash",
-                attributes: "Path=/; Secure; HttpOnly; SameSite=Lax",
-            }
-        } else {
-            Self {
-                name: "flash",
-                attributes: "Path=/; HttpOnly; SameSite=Lax",
-            }
-        }
-    }
-
-    /// The message that waits, if there is one that is ours.
-    pub(crate) fn read(self, headers: &HeaderMap) -> Option<Flash> {
-        cookies::values(headers, self.name).find_map(Flash::parse)
-    }
-
-    /// The header that leaves a message for the next page.
-    pub(crate) fn set(self, flash: Flash) -> HeaderValue {
-        let (Self { name, attributes }, text, seconds) = (self, flash.to_text(), Self::MAX_AGE);
-        cookies::set_cookie(&format!("{name}={text}; {attributes}; Max-Age={seconds}"))
-    }
-
-    /// The header of the page that says it.
-    pub(crate) fn remove(self) -> HeaderValue {
-        cookies::set_cookie(&format!("{}=; {}; Max-Age=0", self.name, self.attributes))
     }
 }
 
@@ -250,23 +204,6 @@ mod tests {
             &format!("hello.{id}.0"),
         ] {
             assert_eq!(Flash::parse(text), None, "{text}");
-        }
-    }
-
-    #[test]
-    fn flash_cookie_has_host_prefix_over_https() {
-        for (public_url, expected) in [
-            (
-                "https://keys.example.com",
-                "__Host-flash=signed-out; Path=/; Secure; HttpOnly; SameSite=Lax; Max-Age=60",
-            ),
-            (
-                "http://localhost:8080",
-                "flash=signed-out; Path=/; HttpOnly; SameSite=Lax; Max-Age=60",
-            ),
-        ] {
-            let cookie = FlashCookie::of(&PublicUrl::parse(public_url).expect("a URL"));
-            assert_eq!(cookie.set(Message::SignedOut.into()), expected);
         }
     }
 }

@@ -9,7 +9,7 @@
 //! | which URL leads where | `routes`, `paths` |
 //! | what each page shows and does | `pages`, one file per page, with its template of the same name |
 //! | who may see a page, and what each page is made with | `reader`, `viewer` |
-//! | which requests are believed | `same_origin`, `session_cookie`, `browser_cookie`, `link_cookie`, `forms`, `local_path` |
+//! | which requests are believed | `same_origin`, `cookies`, `forms`, `local_path` |
 //! | what a page says that a form led to | `flash`, `pages/notice` |
 //! | what every answer carries | `headers` |
 //! | what goes wrong, and the page that says so | `refusal`, `error_page` |
@@ -18,14 +18,12 @@
 mod answer;
 pub mod api_paths;
 mod assets;
-mod browser_cookie;
 mod console;
 mod cookies;
 mod error_page;
 mod flash;
 mod forms;
 mod headers;
-mod link_cookie;
 mod local_path;
 mod pages;
 mod path_id;
@@ -35,7 +33,6 @@ mod refusal;
 mod request_source;
 mod routes;
 mod same_origin;
-mod session_cookie;
 mod token_free_url;
 mod user_menu;
 mod viewer;

@@ -13,16 +13,16 @@ use keyward_domain::membership;
 use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::sign_in::session::SignedIn;
 use poem::error::GetDataError;
-use poem::http::{Method, StatusCode, header};
+use poem::http::{Method, StatusCode};
 use poem::{FromRequest, Request, RequestBody, Response};
 
 use crate::Console;
 use crate::answer::{html, redirect};
-use crate::flash::{Flash, FlashCookie, Message};
+use crate::cookies;
+use crate::flash::{Flash, Message};
 use crate::local_path::LocalPath;
 use crate::paths::SLUG;
 use crate::refusal::Refusal;
-use crate::session_cookie::SessionCookie;
 use crate::viewer::signed_in;
 
 /// What every page is made with.
@@ -40,11 +40,12 @@ impl Visit {
             .data()
             .ok_or(GetDataError(std::any::type_name::<Arc<Console>>()))?;
         let is_page = *request.method() == Method::GET;
-        let flash = FlashCookie::of(&console.public_url);
         Ok(Self {
             console: Arc::clone(console),
             now: console.now(),
-            flash: is_page.then(|| flash.read(request.headers())).flatten(),
+            flash: is_page
+                .then(|| cookies::FLASH.read(request.headers(), &console.public_url))
+                .flatten(),
         })
     }
 
@@ -56,8 +57,7 @@ impl Visit {
     /// Likewise, for a page with another status.
     pub(crate) fn told(&self, mut page: Response) -> Response {
         if self.flash.is_some() {
-            let cookie = FlashCookie::of(&self.console.public_url).remove();
-            page.headers_mut().append(header::SET_COOKIE, cookie);
+            cookies::FLASH.remove(&mut page, &self.console.public_url);
         }
         page
     }
@@ -70,8 +70,8 @@ impl Visit {
     /// Leads on to a page that says this.
     pub(crate) fn lead_on(&self, to: impl Display, saying: impl Into<Flash>) -> Response {
         let mut response = redirect(to);
-        let cookie = FlashCookie::of(&self.console.public_url).set(saying.into());
-        response.headers_mut().append(header::SET_COOKIE, cookie);
+        let text = saying.into().to_text();
+        cookies::FLASH.set(&mut response, &self.console.public_url, &text);
         response
     }
 }
@@ -142,7 +142,7 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
     let path = request.uri().path_and_query();
     let next = path.and_then(|path| LocalPath::parse(path.as_str()));
     let to = crate::paths::sign_in(next.as_ref());
-    let session = SessionCookie::of(&visit.console.public_url).read(request.headers());
+    let session = cookies::SESSION.read(request.headers(), &visit.console.public_url);
     let response = if *request.method() == Method::POST {
         visit.lead_on(to, Message::FormNotSent)
     } else if session.is_some() && !visit.is_told(Message::TokenLeftOut) {

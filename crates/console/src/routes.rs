@@ -5,12 +5,12 @@ use std::sync::Arc;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::error::MethodNotAllowedError;
-use poem::http::{StatusCode, header};
+use poem::http::StatusCode;
 use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response, Route, RouteMethod};
 
 use crate::answer::redirect;
 use crate::error_page::{ErrorPage, error_page};
-use crate::flash::{FlashCookie, Message};
+use crate::flash::{Flash, Message};
 use crate::pages::{
     account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
     invite, join, leave, member, members, new_api_key, new_project, organization_key, organization_keys,
@@ -19,10 +19,9 @@ use crate::pages::{
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
-use crate::session_cookie::SessionCookie;
 use crate::token_free_url::without_token;
 use crate::user_menu::UserMenu;
-use crate::{Console, assets, headers, paths, same_origin};
+use crate::{Console, assets, cookies, headers, paths, same_origin};
 
 /// The routes, and what they are.
 struct Table {
@@ -127,7 +126,7 @@ pub(crate) fn endpoint(console: Arc<Console>) -> impl Endpoint {
 /// Answers every request, whatever happens to it.
 async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -> Response {
     let id = request_id(&request).to_owned();
-    let session = SessionCookie::of(&console.public_url).read(request.headers());
+    let session = cookies::SESSION.read(request.headers(), &console.public_url);
     let path = request.uri().path();
     let is_in_organization = path
         .strip_prefix(paths::Organizations::PATTERN)
@@ -136,8 +135,8 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
     let has_secret = links.contains(&path) && request.uri().query().is_some();
     let answered = if let Some(instead) = without_token(&request) {
         let mut response = redirect(instead);
-        let cookie = FlashCookie::of(&console.public_url).set(Message::TokenLeftOut.into());
-        response.headers_mut().append(header::SET_COOKIE, cookie);
+        let text = Flash::from(Message::TokenLeftOut).to_text();
+        cookies::FLASH.set(&mut response, &console.public_url, &text);
         Ok(response)
     } else if same_origin::is_allowed(&request, &console.public_url) {
         endpoint

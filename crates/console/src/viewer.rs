@@ -4,13 +4,12 @@ use keyward_domain::sign_in::session::SignedIn;
 use poem::Request;
 
 use crate::Console;
+use crate::cookies;
 use crate::refusal::Refusal;
-use crate::session_cookie::SessionCookie;
 
 /// Who is signed in, if anybody.
 pub(crate) async fn signed_in(request: &Request, console: &Console) -> Result<Option<SignedIn>, Refusal> {
-    let cookie = SessionCookie::of(&console.public_url);
-    let Some(token) = cookie.read(request.headers()) else {
+    let Some(token) = cookies::SESSION.read(request.headers(), &console.public_url) else {
         return Ok(None);
     };
     let signed_in = console.sign_in.signed_in(&token).await?;

@@ -11,7 +11,7 @@ use poem::http::StatusCode;
 use poem::{Request, Response, handler};
 
 use crate::answer::html;
-use crate::browser_cookie::BrowserCookie;
+use crate::cookies;
 use crate::flash::{Message, Place};
 use crate::forms::{Sent, UserForm};
 use crate::pages::browser_name::browser_name;
@@ -73,7 +73,7 @@ pub(crate) async fn change_password(
         let passwords = NewPassword {
             current: Password::attempt(current),
             new,
-            browser: BrowserCookie::of(&user.console.public_url).read(request.headers()),
+            browser: cookies::BROWSER.read(request.headers(), &user.console.public_url),
         };
         match user
             .console

@@ -10,14 +10,13 @@ use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, O
 use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::SignInAttempt;
 use keyward_domain::user::User;
-use poem::http::{HeaderValue, StatusCode, header};
+use poem::http::StatusCode;
 use poem::{Request, Response, handler};
 
 use crate::answer::{html, redirect};
-use crate::browser_cookie::BrowserCookie;
+use crate::cookies::{self, INVITATION_LINK};
 use crate::flash::Message;
 use crate::forms::{Fields, Query, Sent, VisitorForm};
-use crate::link_cookie::LinkCookie;
 use crate::local_path::LocalPath;
 use crate::pages::filters;
 use crate::pages::newcomer_fields::NewcomerFields;
@@ -26,7 +25,6 @@ use crate::pages::waiting::too_many;
 use crate::paths;
 use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
-use crate::session_cookie::SessionCookie;
 
 /// The invitation page for visitors who are not signed in.
 #[derive(Template)]
@@ -82,15 +80,17 @@ pub(crate) async fn show(
     Query(query): Query,
 ) -> Result<Response, Refusal> {
     let viewer = visitor.signed_in.as_ref();
-    let cookie = LinkCookie::invitation(&visitor.console.public_url);
+    let public_url = &visitor.console.public_url;
     match query.optional("token").map(InvitationToken::parse) {
         Some(Some(token)) => {
-            return Ok(with_cookie(redirect(paths::Join), cookie.set(token.expose())));
+            let mut response = redirect(paths::Join);
+            INVITATION_LINK.set(&mut response, public_url, token.expose());
+            return Ok(response);
         }
         Some(None) => return Ok(visitor.lead_on(paths::Join, Message::LinkDamaged)),
         None => {}
     }
-    let token = cookie.read(request.headers(), InvitationToken::parse);
+    let token = INVITATION_LINK.read(request.headers(), public_url);
     let Some(token) = token.filter(|_| !visitor.is_told(Message::LinkDamaged)) else {
         return Ok(visitor.told(invalid_link(viewer)?));
     };
@@ -153,9 +153,9 @@ pub(crate) async fn submit(
                 was_signed_out: true,
                 ..JoinPage::new(&offer, NewcomerFields::default())
             };
-            let cookie = LinkCookie::invitation(&visitor.console.public_url);
-            let cookie = cookie.set(offer.token.expose());
-            Ok(with_cookie(html(StatusCode::FORBIDDEN, &page)?, cookie))
+            let mut response = html(StatusCode::FORBIDDEN, &page)?;
+            INVITATION_LINK.set(&mut response, &visitor.console.public_url, offer.token.expose());
+            Ok(response)
         }
         ("newcomer", _) => join_as_newcomer(&visitor, &offer, &form, request, source).await,
         (_, _) => Err(Refusal::BadForm("A hidden field of the form is invalid.")),
@@ -209,8 +209,8 @@ async fn join_as_newcomer(
                 user_agent: user_agent(request),
                 username: member.user.username.as_str(),
                 password: Password::attempt(password),
-                previous: SessionCookie::of(&console.public_url).read(request.headers()),
-                browser: BrowserCookie::of(&console.public_url).read(request.headers()),
+                previous: cookies::SESSION.read(request.headers(), &console.public_url),
+                browser: cookies::BROWSER.read(request.headers(), &console.public_url),
                 source,
             };
             let next = first_page(visit, &member);
@@ -235,15 +235,8 @@ fn first_page(visit: &Visit, member: &Member) -> Response {
 }
 
 /// The link is used.
-fn forgetting(visit: &Visit, response: Response) -> Response {
-    with_cookie(
-        response,
-        LinkCookie::invitation(&visit.console.public_url).remove(),
-    )
-}
-
-fn with_cookie(mut response: Response, cookie: HeaderValue) -> Response {
-    response.headers_mut().append(header::SET_COOKIE, cookie);
+fn forgetting(visit: &Visit, mut response: Response) -> Response {
+    INVITATION_LINK.remove(&mut response, &visit.console.public_url);
     response
 }
 

@@ -5,13 +5,13 @@ use keyward_domain::organization::OrganizationName;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices, SetupToken};
 use keyward_domain::sign_in::signing_in::SignInAttempt;
-use poem::http::{StatusCode, header};
+use poem::http::StatusCode;
 use poem::{Request, Response, handler};
 
 use crate::answer::{html, redirect};
+use crate::cookies::SETUP_LINK;
 use crate::flash::Message;
 use crate::forms::{Fields, Query, Sent, VisitorForm};
-use crate::link_cookie::LinkCookie;
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::newcomer_fields::NewcomerFields;
 use crate::pages::sign_in::{sign_in_newcomer, user_agent};
@@ -42,19 +42,17 @@ pub(crate) async fn show(
     request: &Request,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let cookie = LinkCookie::setup(&visitor.console.public_url);
+    let public_url = &visitor.console.public_url;
     match query.optional("token").map(SetupToken::parse) {
         Some(Some(token)) => {
             let mut response = redirect(paths::Setup);
-            response
-                .headers_mut()
-                .append(header::SET_COOKIE, cookie.set(token.expose()));
+            SETUP_LINK.set(&mut response, public_url, token.expose());
             return Ok(response);
         }
         Some(None) => return Ok(visitor.lead_on(paths::Setup, Message::LinkDamaged)),
         None => {}
     }
-    let token = cookie.read(request.headers(), SetupToken::parse);
+    let token = SETUP_LINK.read(request.headers(), public_url);
     match token.filter(|_| !visitor.is_told(Message::LinkDamaged)) {
         Some(token) if visitor.console.setup.link_works(&token).await? => {
             let mut page = SetupPage::empty(&token);
@@ -106,8 +104,7 @@ pub(crate) async fn complete(
 
 /// The link is used.
 fn forgetting(visit: &Visit, mut response: Response) -> Response {
-    let cookie = LinkCookie::setup(&visit.console.public_url).remove();
-    response.headers_mut().append(header::SET_COOKIE, cookie);
+    SETUP_LINK.remove(&mut response, &visit.console.public_url);
     response
 }
 

@@ -11,7 +11,7 @@ use poem::{Request, Response, handler};
 
 use crate::Console;
 use crate::answer::{html, redirect};
-use crate::browser_cookie::BrowserCookie;
+use crate::cookies;
 use crate::flash::{Message, Place};
 use crate::forms::{Fields, Query, Sent, VisitorForm};
 use crate::local_path::LocalPath;
@@ -20,7 +20,6 @@ use crate::pages::waiting::{Wait, too_many};
 use crate::paths;
 use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
-use crate::session_cookie::SessionCookie;
 
 #[derive(Template, Default)]
 #[template(path = "sign_in.html")]
@@ -63,8 +62,8 @@ pub(crate) async fn submit(
         user_agent: user_agent(request),
         username,
         password: Password::attempt(form.required("password")?),
-        previous: SessionCookie::of(&console.public_url).read(request.headers()),
-        browser: BrowserCookie::of(&console.public_url).read(request.headers()),
+        previous: cookies::SESSION.read(request.headers(), &console.public_url),
+        browser: cookies::BROWSER.read(request.headers(), &console.public_url),
         source,
     };
     let page = |error: String| SignInPage {
@@ -123,19 +122,16 @@ pub(super) async fn sign_in_newcomer(
 }
 
 /// Gives the browser a new session, and remembers it.
-fn with_cookies(mut response: Response, console: &Console, cookies: &NewCookies) -> Response {
-    let headers = response.headers_mut();
-    let session = SessionCookie::of(&console.public_url).set(&cookies.session);
-    headers.append(header::SET_COOKIE, session);
-    remember_browser(&mut response, console, cookies.browser.as_ref());
+fn with_cookies(mut response: Response, console: &Console, new: &NewCookies) -> Response {
+    cookies::SESSION.set(&mut response, &console.public_url, new.session.expose());
+    remember_browser(&mut response, console, new.browser.as_ref());
     response
 }
 
 /// Remembers the browser, if that can be said.
 pub(super) fn remember_browser(response: &mut Response, console: &Console, browser: Option<&BrowserToken>) {
     if let Some(browser) = browser {
-        let browser = BrowserCookie::of(&console.public_url).set(browser);
-        response.headers_mut().append(header::SET_COOKIE, browser);
+        cookies::BROWSER.set(response, &console.public_url, browser.expose());
     }
 }
 

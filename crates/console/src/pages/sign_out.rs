@@ -1,14 +1,13 @@
 //! `/sign-out`: ends the session, here and on the server.
 
-use poem::http::header;
 use poem::{Response, handler};
 
+use crate::cookies;
 use crate::flash::Message;
 use crate::paths;
 use crate::reader::Visitor;
 use crate::refusal::Refusal;
 use crate::request_source::Source;
-use crate::session_cookie::SessionCookie;
 
 #[handler]
 pub(crate) async fn submit(visitor: Visitor, Source(source): Source) -> Result<Response, Refusal> {
@@ -16,7 +15,6 @@ pub(crate) async fn submit(visitor: Visitor, Source(source): Source) -> Result<R
         visitor.console.sign_in.sign_out(signed_in, source).await?;
     }
     let mut response = visitor.lead_on(paths::SignIn, Message::SignedOut);
-    let removal = SessionCookie::of(&visitor.console.public_url).remove();
-    response.headers_mut().append(header::SET_COOKIE, removal);
+    cookies::SESSION.remove(&mut response, &visitor.console.public_url);
     Ok(response)
 }

@@ -15,11 +15,11 @@ use poem::{Body, Request, Response, handler};
 
 use super::search::Search;
 use crate::Console;
+use crate::cookies;
 use crate::forms::{Fields, Query};
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 use crate::request_source::Source;
-use crate::session_cookie::SessionCookie;
 
 #[handler]
 pub(crate) async fn as_csv(
@@ -63,8 +63,8 @@ async fn download(
     let slug = owner.slug().clone();
     let mut download = Download {
         console: Arc::clone(console),
-        token: SessionCookie::of(&console.public_url)
-            .read(request.headers())
+        token: cookies::SESSION
+            .read(request.headers(), &console.public_url)
             .ok_or(Refusal::NotFound)?,
         slug: slug.clone(),
         export: console
