@@ -20,7 +20,7 @@ pub(super) enum Resolution<T> {
     /// One of these, if any.
     Ambiguous {
         candidates: Vec<Candidate<T>>,
-        doubt: Ambiguity,
+        ambiguity: Ambiguity,
     },
 }
 
@@ -42,9 +42,10 @@ pub(super) struct Candidate<T> {
     pub(super) name: String,
     /// What tells it apart from others of its name.
     pub(super) detail: String,
-    is_called_that: bool,
-    /// Its name or username begins with what was typed, so that people look for it first.
-    begins_so: bool,
+    /// What was typed is all of its name.
+    is_exact: bool,
+    /// What was typed begins its name or username, so that people look for it first.
+    is_prefix: bool,
 }
 
 /// How many may be suggestions: more than that is no choice.
@@ -110,23 +111,24 @@ pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Resolution<Sub
 
 /// `are_all`: nothing else resembles it, so that what is not among these is not there.
 fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Resolution<T> {
-    let (exact, similar): (Vec<_>, Vec<_>) = candidates
-        .into_iter()
-        .partition(|candidate| candidate.is_called_that);
-    let (mut candidates, doubt) = match (are_all, exact.as_slice()) {
+    let (exact, similar): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|candidate| candidate.is_exact);
+    let (mut candidates, ambiguity) = match (are_all, exact.as_slice()) {
         (true, [only]) => return Resolution::One(only.means),
         (true, []) => (similar, Ambiguity::NoExactMatch),
         (true, [..]) => (exact, Ambiguity::SeveralMatches),
         (false, _) => ([exact, similar].concat(), Ambiguity::TooManySimilar),
     };
-    let doubt = if candidates.len() > MAX_SUGGESTIONS {
+    let ambiguity = if candidates.len() > MAX_SUGGESTIONS {
         Ambiguity::TooManySimilar
     } else {
-        doubt
+        ambiguity
     };
-    candidates.sort_by_key(|candidate| (!candidate.is_called_that, !candidate.begins_so));
+    candidates.sort_by_key(|candidate| (!candidate.is_exact, !candidate.is_prefix));
     candidates.truncate(MAX_SUGGESTIONS);
-    Resolution::Ambiguous { candidates, doubt }
+    Resolution::Ambiguous {
+        candidates,
+        ambiguity,
+    }
 }
 
 const fn first<Id>() -> PageRequest<Id> {
@@ -164,8 +166,8 @@ fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {
     let name = member.user.display_name.to_string();
     Candidate {
         means,
-        is_called_that: folded(&name) == term,
-        begins_so: folded(&name).starts_with(term) || member.user.username.as_str().starts_with(term),
+        is_exact: folded(&name) == term,
+        is_prefix: folded(&name).starts_with(term) || member.user.username.as_str().starts_with(term),
         name,
         detail: member.user.username.to_string(),
     }
@@ -175,10 +177,10 @@ fn of_key<T>(key: &HeldKey, means: T, term: &str) -> Candidate<T> {
     let name = key.name.to_string();
     Candidate {
         means,
-        is_called_that: folded(&name) == term
+        is_exact: folded(&name) == term
             || folded(key.hint.last_four()) == term
             || folded(&key.hint.to_string()) == term,
-        begins_so: folded(&name).starts_with(term),
+        is_prefix: folded(&name).starts_with(term),
         name,
         detail: format!("{} of {}", key.hint, key.holder.user.username),
     }
@@ -188,8 +190,8 @@ fn of_project<T>(found: &ProjectOverview, means: T, term: &str) -> Candidate<T> 
     let name = found.project.name.to_string();
     Candidate {
         means,
-        is_called_that: folded(&name) == term,
-        begins_so: folded(&name).starts_with(term),
+        is_exact: folded(&name) == term,
+        is_prefix: folded(&name).starts_with(term),
         name,
         detail: "project".to_owned(),
     }

@@ -37,7 +37,7 @@ enum Filter<T> {
     Ambiguous {
         typed: String,
         candidates: Vec<Candidate<T>>,
-        doubt: Ambiguity,
+        ambiguity: Ambiguity,
     },
 }
 
@@ -281,10 +281,13 @@ impl<T: Copy> Filter<T> {
     fn new(typed: &str, resolution: Resolution<T>) -> Self {
         match resolution {
             Resolution::One(one) => Self::One(one),
-            Resolution::Ambiguous { candidates, doubt } => Self::Ambiguous {
+            Resolution::Ambiguous {
+                candidates,
+                ambiguity,
+            } => Self::Ambiguous {
                 typed: typed.to_owned(),
                 candidates,
-                doubt,
+                ambiguity,
             },
         }
     }
@@ -329,10 +332,10 @@ impl<T: Copy> Filter<T> {
             Self::Ambiguous {
                 typed,
                 candidates,
-                doubt,
+                ambiguity,
             } => {
                 choice.typed = Field::with_value(typed);
-                let problem = match doubt {
+                let problem = match ambiguity {
                     _ if candidates.is_empty() => unknown,
                     Ambiguity::NoExactMatch => "No exact match. Did you mean:",
                     Ambiguity::SeveralMatches => "Several have this name. Choose one:",
