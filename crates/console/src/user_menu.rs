@@ -6,15 +6,15 @@ use keyward_domain::user::User;
 /// Who is signed in, and where they can go.
 pub(crate) struct UserMenu {
     pub(crate) user: User,
-    /// Where the viewer can switch to; empty if there is no other organization.
-    pub(crate) other_organizations: Vec<Organization>,
+    /// Where the viewer can switch to: all their organizations but the one that the page is of, if it is of one.
+    pub(crate) organizations: Vec<Organization>,
 }
 
 impl UserMenu {
-    pub(crate) fn new<'a>(user: &User, others: impl Iterator<Item = &'a Organization>) -> Self {
+    pub(crate) fn new<'a>(user: &User, organizations: impl Iterator<Item = &'a Organization>) -> Self {
         Self {
             user: user.clone(),
-            other_organizations: others.cloned().collect(),
+            organizations: organizations.cloned().collect(),
         }
     }
 }
