@@ -1,6 +1,8 @@
 //! What templates make of the domain's types.
 #![expect(unreachable_pub, reason = "the attribute makes methods that are public")]
 
+use std::fmt::Display;
+
 use askama::Values;
 use askama::filters::Safe;
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -30,6 +32,20 @@ pub(super) fn exact<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<Safe
 #[askama::filter_fn]
 pub(super) fn exact_text<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<String> {
     Ok(exactly(moment.at()))
+}
+
+/// A number with a comma before every three of its last digits.
+#[askama::filter_fn]
+pub(super) fn grouped<T: Display>(number: T, _: &dyn Values) -> askama::Result<String> {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    Ok(text)
 }
 
 fn element(at: DateTime<Utc>, attribute: &str, text: &str) -> Safe<String> {

@@ -33,10 +33,10 @@ async fn page_says_more_than_if_keys_are_not_all_counted() {
     let all = "/organizations/acme/settings/api-keys/all/revoke?before=2025-06-30T00:00";
     let page = running.signed_in("ada").await.get(all).await.text();
     for words in [
-        "Revoke more than 5000 keys of at least 30 people?",
+        "Revoke more than 5,000 keys of at least 30 people?",
         "Requests that use these keys will fail immediately.",
-        "More than 5000 keys will be revoked Showing 0 of more than 5000 keys.",
-        "More than 5000 more valid keys were created",
+        "More than 5,000 keys will be revoked Showing 0 of more than 5,000 keys.",
+        "More than 5,000 more valid keys were created",
         "Also revoke these keys",
     ] {
         assert!(page.contains(words), "{words}\n{page}");
