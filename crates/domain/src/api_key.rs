@@ -262,11 +262,11 @@ pub enum KeyState {
 
 /// A request that a key was accepted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastUse {
+pub struct LastUse<Address = IpAddr> {
     /// When the request was accepted, in UTC.
     pub at: DateTime<Utc>,
     /// The client's address, if it has one.
-    pub from: Option<IpAddr>,
+    pub from: Option<Address>,
 }
 
 /// The last use of one key.

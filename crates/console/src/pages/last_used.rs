@@ -1,7 +1,8 @@
 //! The last use of a key as pages show it.
 
+use std::fmt::Display;
+
 use chrono::{DateTime, Utc};
-use keyward_domain::administration::ports::HeldKeyUse;
 use keyward_domain::api_key::LastUse;
 
 /// When a key was last used, and from where if that is known.
@@ -11,20 +12,11 @@ pub(super) struct LastUsed {
     pub(super) from: Option<String>,
 }
 
-impl From<LastUse> for LastUsed {
-    fn from(last: LastUse) -> Self {
+impl<Address: Display> From<LastUse<Address>> for LastUsed {
+    fn from(last: LastUse<Address>) -> Self {
         Self {
             at: last.at,
             from: last.from.map(|address| address.to_string()),
-        }
-    }
-}
-
-impl From<HeldKeyUse> for LastUsed {
-    fn from(last: HeldKeyUse) -> Self {
-        Self {
-            at: last.at,
-            from: last.from.map(|network| network.to_string()),
         }
     }
 }

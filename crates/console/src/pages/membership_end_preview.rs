@@ -246,6 +246,17 @@ async fn projects(
 }
 
 impl PreviewKey {
+    fn of(key: &ApiKey, last_use: Option<impl Into<LastUsed>>) -> Self {
+        Self {
+            id: key.id,
+            name: key.name.to_string(),
+            hint: key.hint.to_string(),
+            created: key.created_at,
+            last_used: last_use.map(Into::into),
+            above: key.effective_parent(),
+        }
+    }
+
     fn last_use(&self) -> Option<DateTime<Utc>> {
         self.last_used.as_ref().map(|last| last.at)
     }
@@ -302,26 +313,12 @@ fn in_key_trees(mut keys: Vec<PreviewKey>, parents_elsewhere: &[PreviewKey]) -> 
 
 impl From<ApiKey> for PreviewKey {
     fn from(key: ApiKey) -> Self {
-        Self {
-            id: key.id,
-            name: key.name.to_string(),
-            hint: key.hint.to_string(),
-            created: key.created_at,
-            last_used: key.last_use.map(LastUsed::from),
-            above: key.effective_parent(),
-        }
+        Self::of(&key, key.last_use)
     }
 }
 
 impl From<HeldKey> for PreviewKey {
     fn from(key: HeldKey) -> Self {
-        Self {
-            id: key.id,
-            name: key.name.to_string(),
-            hint: key.hint.to_string(),
-            created: key.created_at,
-            last_used: key.last_use.map(LastUsed::from),
-            above: key.effective_parent,
-        }
+        Self::of(&key, key.last_use)
     }
 }

@@ -66,7 +66,7 @@ fn tree(key_tree: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
     let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
     let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
     for key in key_tree.iter().rev() {
-        match key.effective_parent.filter(|above| known.contains_key(above)) {
+        match key.effective_parent().filter(|above| known.contains_key(above)) {
             Some(above) => children.entry(above).or_default().push(key),
             None => waiting.push((key, 0)),
         }
@@ -77,7 +77,7 @@ fn tree(key_tree: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
         let node = Node {
             key,
             is_asked_for: key.id == asked_for,
-            has_retained_parent: key.effective_parent != key.parent(),
+            has_retained_parent: key.effective_parent() != key.parent(),
             has_children: !below.is_empty(),
             ends: 0,
         };

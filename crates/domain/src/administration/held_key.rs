@@ -1,49 +1,22 @@
 //! Keys as shown to owners.
 
-use chrono::{DateTime, Utc};
+use std::ops::Deref;
 
-use crate::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation};
-use crate::id::ApiKeyId;
+use crate::api_key::{ApiKey, LastUse};
 use crate::membership::Membership;
 use crate::shortened_address::ShortenedAddress;
-use crate::token::TokenHint;
 use crate::user::User;
-use crate::validity::is_over;
 
-/// A key as owners may see it, with its user and membership.
+/// A key as owners may see it, with its user and membership: all of an [`ApiKey`] but from where exactly it was used. What
+/// else they may not see, [`HeldKey::new`] has to take away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldKey {
-    /// Rises with the time of creation (UUID version 7).
-    pub id: ApiKeyId,
-    /// What people recognize its token by.
-    pub hint: TokenHint,
-    /// As its holder calls it; names need not be unique.
-    pub name: KeyName,
-    /// What it is for, in the holder's words.
-    pub description: KeyDescription,
-    /// How it came to be.
-    pub origin: Origin,
-    /// The nearest key above it that is stored: see [`ApiKey::effective_parent`].
-    pub effective_parent: Option<ApiKeyId>,
-    /// Whether it may create, edit and revoke keys: see [`ApiKey::can_manage_keys`].
-    pub can_manage_keys: bool,
-    /// When it was created.
-    pub created_at: DateTime<Utc>,
-    /// Its revocation, which may lie ahead: see [`HeldKey::revoked`].
-    pub revocation: Option<Revocation>,
-    /// Its last use, if it was ever used.
-    pub last_use: Option<HeldKeyUse>,
+    /// Without its last use.
+    key: ApiKey,
+    /// Its last use, if it was ever used, and roughly from where.
+    pub last_use: Option<LastUse<ShortenedAddress>>,
     /// Whose it is.
     pub holder: HolderProfile,
-}
-
-/// The last use of a key as owners may see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeldKeyUse {
-    /// In UTC; the use of a key is written at most once a minute.
-    pub at: DateTime<Utc>,
-    /// Roughly from where.
-    pub from: Option<ShortenedAddress>,
 }
 
 /// Whose key it is.
@@ -58,46 +31,32 @@ pub struct HolderProfile {
 impl HeldKey {
     /// Omits what owners may not see, and shortens the IP address.
     #[must_use]
-    pub fn new(key: ApiKey, holder: HolderProfile) -> Self {
+    pub fn new(mut key: ApiKey, holder: HolderProfile) -> Self {
+        let last_use = key.last_use.take().map(|last| LastUse {
+            at: last.at,
+            from: last.from.map(ShortenedAddress::of),
+        });
         Self {
-            effective_parent: key.effective_parent(),
-            can_manage_keys: key.can_manage_keys,
-            id: key.id,
-            hint: key.hint,
-            name: key.name,
-            description: key.description,
-            origin: key.origin,
-            created_at: key.created_at,
-            revocation: key.revocation,
-            last_use: key.last_use.map(|last| HeldKeyUse {
-                at: last.at,
-                from: last.from.map(ShortenedAddress::of),
-            }),
+            key,
+            last_use,
             holder,
         }
     }
+}
 
-    /// Whether the key is not revoked at this moment. It gives access only while its holder's membership is live, too.
-    #[must_use]
-    pub fn is_valid(&self, now: DateTime<Utc>) -> bool {
-        !is_over(self.revocation.as_ref().map(|revocation| revocation.end), now)
+impl Deref for HeldKey {
+    type Target = ApiKey;
+
+    fn deref(&self) -> &ApiKey {
+        &self.key
     }
+}
 
-    /// Its revocation, if that has come by this moment.
-    #[must_use]
-    pub fn revoked(&self, now: DateTime<Utc>) -> Option<&Revocation> {
-        self.revocation
-            .as_ref()
-            .filter(|revocation| revocation.end.has_come(now))
-    }
-
-    /// The key that created this one, if a key did.
-    #[must_use]
-    pub const fn parent(&self) -> Option<ApiKeyId> {
-        match self.origin {
-            Origin::Console(_) => None,
-            Origin::Key(parent) => Some(parent),
-        }
+/// For stores that misread what they keep.
+#[cfg(feature = "testing")]
+impl std::ops::DerefMut for HeldKey {
+    fn deref_mut(&mut self) -> &mut ApiKey {
+        &mut self.key
     }
 }
 

@@ -21,7 +21,7 @@ mod projects;
 
 // Types of the ports, defined beside what they describe.
 pub use crate::administration::cutoff_time::{CutoffTime, CutoffTooRecent};
-pub use crate::administration::held_key::{HeldKey, HeldKeyUse, HolderProfile, KeyTree, KeyTreeSize};
+pub use crate::administration::held_key::{HeldKey, HolderProfile, KeyTree, KeyTreeSize};
 pub use crate::administration::key_selection::{
     KeySelection, PreviewedKeys, RevocationPreview, RevokedBatch,
 };

@@ -230,10 +230,7 @@ mod tests {
         for key in filled.keys().await {
             let Some(last) = key.last_use else { continue };
             let ended = key.holder.membership.end.map(End::at);
-            let ended = ended
-                .into_iter()
-                .chain(key.revocation.map(|revocation| revocation.end.at()))
-                .min();
+            let ended = ended.into_iter().chain(key.end().map(End::at)).min();
             assert!(key.created_at < last.at && last.at <= filled.now, "{}", key.name);
             assert!(ended.is_none_or(|ended| last.at < ended), "{}", key.name);
         }

@@ -131,9 +131,8 @@ impl BrokenStore {
                 _ => {}
             }
         }
-        key.revocation = key
-            .revocation
-            .map(|revocation| self.revocation_as_read(revocation));
+        let revocation = key.revocation.take();
+        key.revocation = revocation.map(|revocation| self.revocation_as_read(revocation));
         key.holder = self.holder_as_read(key.holder);
         key
     }

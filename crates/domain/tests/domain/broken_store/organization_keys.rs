@@ -116,10 +116,8 @@ impl OrganizationKeyStore for BrokenStore {
 impl BrokenStore {
     pub(super) fn held_as_told(&self, key: HeldKey) -> HeldKey {
         let mut key = key;
-        if let (Some(revocation), Some(by)) = (
-            key.revocation.as_mut(),
-            lock(&self.revokers).get(&key.id).copied(),
-        ) {
+        let by = lock(&self.revokers).get(&key.id).copied();
+        if let (Some(revocation), Some(by)) = (key.revocation.as_mut(), by) {
             revocation.by = by;
         }
         key
@@ -159,7 +157,7 @@ impl BrokenStore {
             let key_tree = self.sound.key_tree(organization, id, everything, now).await?;
             let above = |id| {
                 let key = key_tree.keys.iter().find(|key| key.id == id);
-                key.and_then(|key| key.effective_parent)
+                key.and_then(|key| key.effective_parent())
             };
             let is_meant = |key: &&HeldKey| {
                 let upwards = std::iter::successors(Some(key.id), |id| above(*id));
