@@ -46,6 +46,12 @@ macro_rules! identifiers {
             }
         }
 
+        impl From<NewId> for $name {
+            fn from(new: NewId) -> Self {
+                Self(new.0)
+            }
+        }
+
         impl FromStr for $name {
             type Err = InvalidId;
 
@@ -207,18 +213,6 @@ impl Position {
 
 /// A fresh identifier of no kind yet; only [`IdGenerator`] makes one.
 pub struct NewId(Uuid);
-
-macro_rules! from_new_id {
-    ($($name:ident)*) => {$(
-        impl From<NewId> for $name {
-            fn from(new: NewId) -> Self {
-                Self(new.0)
-            }
-        }
-    )*};
-}
-
-from_new_id! { OrganizationId UserId MembershipId InvitationId ProjectId ApiKeyId AuditEventId SessionId ReplicaId }
 
 #[cfg(test)]
 mod tests {
