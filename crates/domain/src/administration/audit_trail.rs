@@ -51,9 +51,6 @@ impl AuditTrail {
     }
 
     /// A page of the organization's events, latest first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn list(
         &self,
         authority: &Authority,
@@ -65,9 +62,6 @@ impl AuditTrail {
 
     /// The latest uses of the holder's keys that no longer work, of the last days, the latest first. Of many, only some are
     /// in the log, and among very many other events, only the latest are searched.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn refused_uses(&self, holder: &Holder) -> Result<AuditPage, StorageError> {
         let filter = AuditFilter {
             action: Some(Action::UseApiKey),
@@ -104,9 +98,6 @@ impl AuditTrail {
     }
 
     /// Finds an actor by username, or by the identifier of a user or key, even if it was removed.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find_actor(
         &self,
         authority: &Authority,
@@ -124,9 +115,6 @@ impl AuditTrail {
     }
 
     /// Finds a subject of any kind by its identifier, even if it was removed.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find_subject(
         &self,
         authority: &Authority,

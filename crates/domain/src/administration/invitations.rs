@@ -83,9 +83,6 @@ impl Invitations {
     }
 
     /// A page of the invitations that were neither accepted nor revoked, newest first, including expired ones.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn pending(
         &self,
         authority: &Authority,
@@ -95,9 +92,6 @@ impl Invitations {
     }
 
     /// Counts the open invitations of a user, which are revoked when the user is no longer an owner.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn count_open(
         &self,
         organization: OrganizationId,
@@ -108,9 +102,6 @@ impl Invitations {
     }
 
     /// Counts the organization's open invitations by others, which stay open when the user's membership ends.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn count_open_by_others(
         &self,
         authority: &Authority,

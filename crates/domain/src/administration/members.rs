@@ -48,9 +48,6 @@ impl Members {
     }
 
     /// A page of those who are members of the organization at this moment, who joined last first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn list(
         &self,
         authority: &Authority,
@@ -64,9 +61,6 @@ impl Members {
     }
 
     /// Somebody who is a member at this moment.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find(
         &self,
         authority: &Authority,
@@ -77,9 +71,6 @@ impl Members {
     }
 
     /// Who somebody is who is a member at this moment, without what [`Members::find`] counts.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn identify(
         &self,
         authority: &Authority,
@@ -93,9 +84,6 @@ impl Members {
     }
 
     /// The member at this moment who signs in with this name.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find_by_username(
         &self,
         authority: &Authority,
@@ -109,9 +97,6 @@ impl Members {
 
     /// Whether this live member has to stay an owner for now, since the organization has no other
     /// [permanent one](Membership::is_permanent_owner).
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn is_last_owner(&self, membership: &Membership) -> Result<bool, StorageError> {
         match membership.role {
             Role::Owner => {
@@ -126,9 +111,6 @@ impl Members {
 
     /// Previews the removal of a live member: the keys that stop working, and how many of them were used after a given
     /// time.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn removal_preview(
         &self,
         authority: &Authority,
@@ -152,9 +134,6 @@ impl Members {
     }
 
     /// Previews leaving: the member's keys that stop working, and how many of them were used after a given time.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn leaving_preview(
         &self,
         member: &Member,

@@ -58,9 +58,6 @@ impl OrganizationKeys {
     }
 
     /// A page of the keys of all consumers of the organization, newest first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn list(
         &self,
         authority: &Authority,
@@ -74,17 +71,11 @@ impl OrganizationKeys {
     }
 
     /// One key; nothing for an unknown one.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find(&self, authority: &Authority, id: ApiKeyId) -> Result<Option<HeldKey>, StorageError> {
         self.keys.find(authority.organization_id(), id).await
     }
 
     /// The keys with these identifiers that belong to the organization, in any state and order, without duplicates.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find_many(
         &self,
         authority: &Authority,
@@ -94,9 +85,6 @@ impl OrganizationKeys {
     }
 
     /// A key's tree, oldest first, limited to what fits on a page; empty for an unknown key.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn key_tree(
         &self,
         authority: &Authority,
@@ -110,9 +98,6 @@ impl OrganizationKeys {
     }
 
     /// What a revocation of the selection would end at this moment.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn revocation_preview(
         &self,
         authority: &Authority,

@@ -76,9 +76,6 @@ impl Projects {
     }
 
     /// A page of the organization's projects, newest first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn list(
         &self,
         authority: &Authority,
@@ -91,9 +88,6 @@ impl Projects {
     }
 
     /// One project, archived or not.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find(
         &self,
         authority: &Authority,
@@ -158,9 +152,6 @@ impl Projects {
     }
 
     /// A page of a project's members, latest joined the organization first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn members(
         &self,
         authority: &Authority,
@@ -173,9 +164,6 @@ impl Projects {
     }
 
     /// The members among these who are in a project.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn members_among(
         &self,
         authority: &Authority,

@@ -36,9 +36,6 @@ impl PersonalKeys {
     }
 
     /// The keys with these identifiers within the holder's reach, in any state and order, without duplicates.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn read_many(&self, holder: &Holder, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let mut ids = ids.to_vec();
         ids.retain(|id| holder.reach().includes(*id));
@@ -46,9 +43,6 @@ impl PersonalKeys {
     }
 
     /// A page of the keys that the holder reaches, of the status that they have at this moment, newest first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn list(
         &self,
         holder: &Holder,
@@ -67,9 +61,6 @@ impl PersonalKeys {
     }
 
     /// The keys valid at this moment that were created from one of the holder's keys, directly or not, newest first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn valid_descendants(
         &self,
         holder: &Holder,

@@ -68,34 +68,22 @@ impl Accounts {
     }
 
     /// The organization with this slug.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError> {
         self.accounts.find_organization(slug).await
     }
 
     /// All organizations of the installation, by name.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn organizations(&self) -> Result<Vec<Organization>, StorageError> {
         self.accounts.organizations().await
     }
 
     /// The user with this username.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn find_user(&self, username: &Username) -> Result<Option<User>, StorageError> {
         let account = self.accounts.find(username).await?;
         Ok(account.map(|account| account.user))
     }
 
     /// The organizations that a user belongs to now.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn organizations_of(&self, user: &User) -> Result<Vec<Organization>, StorageError> {
         let members = self.memberships.list_live(user.id, self.sources.now()).await?;
         Ok(members.into_iter().map(|member| member.organization).collect())

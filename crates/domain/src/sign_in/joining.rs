@@ -59,9 +59,6 @@ impl Joining {
 
     /// The invitation behind a link, if the link works at this moment: for the visitor, who has perhaps been a member before, or
     /// for whoever is not signed in.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn invitation(
         &self,
         token: &InvitationToken,

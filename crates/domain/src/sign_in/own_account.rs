@@ -81,9 +81,6 @@ impl OwnAccount {
     }
 
     /// The sessions that let the user in, the latest first.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn sessions(&self, signed_in: &SignedIn) -> Result<Vec<Session>, StorageError> {
         let now = self.sources.now();
         let mut sessions = self.ports.sessions.list(signed_in.user.id).await?;
@@ -94,9 +91,6 @@ impl OwnAccount {
     /// The latest refused attempts at the user's password, the latest first: wrong passwords at sign-in
     /// ([`Action::SignIn`]), wrong current passwords ([`Action::ChangePassword`]), and attempts that were not checked because
     /// there were too many ([`Action::LimitAttempts`]). Of many attempts only some are recorded.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn refused_attempts(&self, signed_in: &SignedIn) -> Result<Vec<AuditEvent>, StorageError> {
         let about_the_user = AuditFilter {
             subject: Some(Subject::User(signed_in.user.id)),

@@ -54,9 +54,6 @@ impl Setup {
     }
 
     /// Whether the first run is completed.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn is_complete(&self) -> Result<bool, StorageError> {
         self.installation.is_set_up().await
     }
@@ -76,9 +73,6 @@ impl Setup {
     }
 
     /// Whether a link works at present.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn link_works(&self, token: &SetupToken) -> Result<bool, StorageError> {
         self.installation
             .setup_link_works(&token.digest(), self.sources.now())

@@ -265,9 +265,6 @@ impl SignIn {
     }
 
     /// Who the bearer of a session cookie is, if it still lets anybody in.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn signed_in(&self, token: &SessionToken) -> Result<Option<SignedIn>, StorageError> {
         let now = self.sources.now();
         let found = self.sessions.find(&token.digest()).await?;
@@ -283,9 +280,6 @@ impl SignIn {
     }
 
     /// Ends a session. One that has ended already stays so.
-    ///
-    /// # Errors
-    /// Only if the store fails.
     pub async fn sign_out(&self, signed_in: &SignedIn, source: RequestSource) -> Result<(), StorageError> {
         let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let event = act.event(Action::SignOut, Subject::Session(signed_in.session.id));
