@@ -8,7 +8,7 @@ use crate::problem::Code;
 
 /// Lists the codes of problems and the reasons of revocations.
 pub(super) fn list_known_words(document: &mut Value) {
-    let codes = Code::ALL.map(|code| code.definition().word);
+    let codes: Vec<&str> = Code::ALL.iter().map(|code| code.definition().word).collect();
     extensible(document, "/components/schemas/Problem/properties/code", &codes);
     let reasons: Vec<&str> = RevocationReason::ALL
         .iter()

@@ -50,7 +50,8 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
     let parameters = operation.get("parameters").and_then(Value::as_array);
     let takes = |name: &str| parameters.is_some_and(|all| all.iter().any(|one| one["name"] == name));
     let mut codes: Vec<Code> = Code::ALL
-        .into_iter()
+        .iter()
+        .copied()
         .filter(|code| match code {
             Code::CredentialsMissing | Code::InvalidToken => has("security"),
             // Except for the query and the storage, these also come from the front door, for any request.

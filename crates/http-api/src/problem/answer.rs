@@ -128,34 +128,15 @@ impl Problem {
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
-        match self.code {
-            Code::CredentialsMissing => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            Code::InvalidToken => {
-                let challenge = HeaderValue::from_static("Bearer error=\"invalid_token\"");
-                headers.insert(header::WWW_AUTHENTICATE, challenge);
-            }
-            Code::MalformedRequest
-            | Code::MalformedQuery
-            | Code::KeyMayNotManageKeys
-            | Code::NotFound
-            | Code::MethodNotAllowed
-            | Code::RequestTimeout
-            | Code::KeyLimitReached
-            | Code::KeyTreeTooDeep
-            | Code::KeyRevoked
-            | Code::AlreadyCreated
-            | Code::PreconditionFailed
-            | Code::BodyTooLarge
-            | Code::UnsupportedMediaType
-            | Code::InvalidFields
-            | Code::RateLimited
-            // The front door adds `Retry-After` to every 503.
-            | Code::Unavailable
-            | Code::OutcomeUnknown
-            | Code::Internal => {}
+        let challenge = match self.code {
+            Code::CredentialsMissing => Some("Bearer"),
+            Code::InvalidToken => Some("Bearer error=\"invalid_token\""),
+            _ => None,
+        };
+        if let Some(challenge) = challenge {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
+        // The front door adds `Retry-After` to every 503.
         answer
     }
 }

@@ -2,31 +2,6 @@
 
 use poem::http::StatusCode;
 
-/// A stable problem code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Code {
-    MalformedRequest,
-    MalformedQuery,
-    CredentialsMissing,
-    InvalidToken,
-    KeyMayNotManageKeys,
-    NotFound,
-    MethodNotAllowed,
-    RequestTimeout,
-    KeyLimitReached,
-    KeyTreeTooDeep,
-    KeyRevoked,
-    AlreadyCreated,
-    PreconditionFailed,
-    BodyTooLarge,
-    UnsupportedMediaType,
-    InvalidFields,
-    RateLimited,
-    Internal,
-    Unavailable,
-    OutcomeUnknown,
-}
-
 /// The definition of a code.
 pub(crate) struct ProblemType {
     /// The code as text.
@@ -39,32 +14,163 @@ pub(crate) struct ProblemType {
     pub(crate) advice: &'static str,
 }
 
-impl Code {
-    pub(crate) const ALL: [Self; 20] = [
-        Self::MalformedRequest,
-        Self::MalformedQuery,
-        Self::CredentialsMissing,
-        Self::InvalidToken,
-        Self::KeyMayNotManageKeys,
-        Self::NotFound,
-        Self::MethodNotAllowed,
-        Self::RequestTimeout,
-        Self::KeyLimitReached,
-        Self::KeyTreeTooDeep,
-        Self::KeyRevoked,
-        Self::AlreadyCreated,
-        Self::PreconditionFailed,
-        Self::BodyTooLarge,
-        Self::UnsupportedMediaType,
-        Self::InvalidFields,
-        Self::RateLimited,
-        Self::Internal,
-        Self::Unavailable,
-        Self::OutcomeUnknown,
-    ];
+/// Declares the codes: `Variant = "word", STATUS { title, meaning, advice }`.
+macro_rules! codes {
+    ($($code:ident = $word:literal, $status:ident {
+        title: $title:literal,
+        meaning: $meaning:literal,
+        advice: $advice:literal,
+    })+) => {
+        /// A stable problem code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Code {
+            $($code,)+
+        }
 
+        impl Code {
+            pub(crate) const ALL: &[Self] = &[$(Self::$code),+];
+
+            pub(crate) const fn definition(self) -> ProblemType {
+                match self {
+                    $(Self::$code => ProblemType {
+                        word: $word,
+                        status: StatusCode::$status,
+                        title: $title,
+                        meaning: $meaning,
+                        advice: $advice,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    MalformedRequest = "malformed_request", BAD_REQUEST {
+        title: "Malformed request",
+        meaning: "The request cannot be read.",
+        advice: "Send one JSON object in UTF-8, without repeated members, and nothing after it. \
+                 Every request needs exactly one Host header.",
+    }
+    MalformedQuery = "malformed_query", BAD_REQUEST {
+        title: "Malformed query",
+        meaning: "A query parameter is unknown, repeated, or has a value that it cannot have.",
+        advice: "Compare the query parameters with the operation in /openapi.json. A cursor goes with the \
+                 list that returned it: send it back unchanged, and leave the filters out or as they were.",
+    }
+    CredentialsMissing = "credentials_missing", UNAUTHORIZED {
+        title: "Credentials missing",
+        meaning: "This operation needs an API key in the header `Authorization: Bearer <API key>`, and the \
+                  request has none there.",
+        advice: "Send the key, after the word `Bearer`; with curl: `-H \"Authorization: Bearer \
+                 $KEYWARD_API_KEY\"`. The first key is created in the console, under Organization Settings, API Keys. A key anywhere else than in this \
+                 header is ignored, and so are cookies.",
+    }
+    InvalidToken = "invalid_token", UNAUTHORIZED {
+        title: "API key not accepted",
+        meaning: "The API key is not accepted: it is malformed, unknown or revoked, or its user left the \
+                  organization.",
+        advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
+                 create a new key in the console. Sending the same request again will not help.",
+    }
+    KeyMayNotManageKeys = "key_may_not_manage_keys", FORBIDDEN {
+        title: "Key may not manage keys",
+        meaning: "The API key was created without the right to manage keys, so it cannot create keys.",
+        advice: "Create the key in the console, or with a key that may manage keys: one whose \
+                 `canManageKeys` is `true`. What a key may do never changes.",
+    }
+    NotFound = "not_found", NOT_FOUND {
+        title: "Not found",
+        meaning: "There is nothing at this address.",
+        advice: "Check the path, which begins with `/api/v1`, and the identifier. A key that may not manage keys \
+                 reaches only itself, others the keys of their own consumer; and all reach the projects that \
+                 their user is a member of and that are not archived.",
+    }
+    MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED {
+        title: "Method not allowed",
+        meaning: "This address does not support the method of the request.",
+        advice: "Use one of the methods that the header `Allow` of the answer lists.",
+    }
+    RequestTimeout = "request_timeout", REQUEST_TIMEOUT {
+        title: "Request too slow",
+        meaning: "The body of the request did not arrive in time. Nothing was changed.",
+        advice: "Send the request again.",
+    }
+    KeyLimitReached = "key_limit_reached", CONFLICT {
+        title: "Key limit reached",
+        meaning: "The consumer has as many valid keys as it may.",
+        advice: "Revoke a key that is not needed any more, then create the new one.",
+    }
+    KeyTreeTooDeep = "key_tree_too_deep", CONFLICT {
+        title: "Key tree too deep",
+        meaning: "The calling key is the last of 32 valid keys that created one another, and no line of keys may be longer.",
+        advice: "Create the key with one that was created earlier, or in the console. Revoked keys do not count: \
+                 a key may create its successor and then revoke itself as often as it likes.",
+    }
+    KeyRevoked = "key_revoked", CONFLICT {
+        title: "Key revoked",
+        meaning: "The key is revoked. A revoked key stays as it was.",
+        advice: "Change a valid key, or create a new one.",
+    }
+    AlreadyCreated = "already_created", CONFLICT {
+        title: "Already created",
+        meaning: "The same request has created its key before. The token is not shown again.",
+        advice: "Look for the key in the list. If its token is lost, revoke it and create another.",
+    }
+    PreconditionFailed = "precondition_failed", PRECONDITION_FAILED {
+        title: "Precondition failed",
+        meaning: "The key has been renamed or described anew since: none of the entity tags in the header \
+                  `If-Match` is its present one. Nothing was changed.",
+        advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
+                 with the `ETag` of that answer. A weak tag (`W/\"…\"`) never matches. The header is optional.",
+    }
+    BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE {
+        title: "Body too large",
+        meaning: "The body of a request may have at most 64 KiB.",
+        advice: "Send less.",
+    }
+    UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE {
+        title: "Unsupported media type",
+        meaning: "The body of a request must be JSON, with the header `Content-Type: application/json`.",
+        advice: "Send that header, once; with curl: `-H \"Content-Type: application/json\"`.",
+    }
+    InvalidFields = "invalid_fields", UNPROCESSABLE_ENTITY {
+        title: "Invalid fields",
+        meaning: "Some fields of the body are missing, unknown, or have a value that they cannot have.",
+        advice: "Correct every field that the member `errors` of the answer lists. Each `pointer` is a JSON \
+                 Pointer (RFC 6901) into the body.",
+    }
+    RateLimited = "rate_limited", TOO_MANY_REQUESTS {
+        title: "Too many changes",
+        meaning: "Keys were created and edited too often. Nothing was changed.",
+        advice: "Send the request again after the seconds that the header `Retry-After` says. What one person \
+                 and all their keys in an organization create and edit counts together, in the API and the \
+                 console. Reading and revoking keys is not limited.",
+    }
+    Internal = "internal", INTERNAL_SERVER_ERROR {
+        title: "Internal error",
+        meaning: "Keyward failed to answer. This is a defect, not a mistake in the request.",
+        advice: "Tell the people who run Keyward, with the `requestId` of the answer: its log says more.",
+    }
+    Unavailable = "unavailable", SERVICE_UNAVAILABLE {
+        title: "Temporarily unavailable",
+        meaning: "Keyward cannot reach its storage at the moment. Nothing was changed.",
+        advice: "Send the request again after the seconds that the header `Retry-After` says.",
+    }
+    OutcomeUnknown = "outcome_unknown", SERVICE_UNAVAILABLE {
+        title: "Outcome unknown",
+        meaning: "Keyward did not finish in time. A change that was asked for may or may not have been made.",
+        advice: "Look first whether the change was made, then ask for it again if it was not. Revoking a key \
+                 can be repeated without harm.",
+    }
+}
+
+impl Code {
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|code| code.definition().word == word)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|code| code.definition().word == word)
     }
 
     /// The code for an error of which only the status is known.
@@ -82,168 +188,6 @@ impl Code {
             _ => Self::Internal,
         }
     }
-
-    pub(crate) const fn definition(self) -> ProblemType {
-        match self {
-            Self::MalformedRequest => ProblemType {
-                word: "malformed_request",
-                status: StatusCode::BAD_REQUEST,
-                title: "Malformed request",
-                meaning: "The request cannot be read.",
-                advice: "Send one JSON object in UTF-8, without repeated members, and nothing after it. \
-                         Every request needs exactly one Host header.",
-            },
-            Self::MalformedQuery => ProblemType {
-                word: "malformed_query",
-                status: StatusCode::BAD_REQUEST,
-                title: "Malformed query",
-                meaning: "A query parameter is unknown, repeated, or has a value that it cannot have.",
-                advice: "Compare the query parameters with the operation in /openapi.json. A cursor goes with the \
-                         list that returned it: send it back unchanged, and leave the filters out or as they were.",
-            },
-            Self::CredentialsMissing => ProblemType {
-                word: "credentials_missing",
-                status: StatusCode::UNAUTHORIZED,
-                title: "Credentials missing",
-                meaning: "This operation needs an API key in the header `Authorization: Bearer <API key>`, and the \
-                          request has none there.",
-                advice: "Send the key, after the word `Bearer`; with curl: `-H \"Authorization: Bearer \
-                         $KEYWARD_API_KEY\"`. The first key is created in the console, under Organization Settings, API Keys. A key anywhere else than in this \
-                         header is ignored, and so are cookies.",
-            },
-            Self::InvalidToken => ProblemType {
-                word: "invalid_token",
-                status: StatusCode::UNAUTHORIZED,
-                title: "API key not accepted",
-                meaning: "The API key is not accepted: it is malformed, unknown or revoked, or its user left the \
-                          organization.",
-                advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
-                         create a new key in the console. Sending the same request again will not help.",
-            },
-            Self::KeyMayNotManageKeys => ProblemType {
-                word: "key_may_not_manage_keys",
-                status: StatusCode::FORBIDDEN,
-                title: "Key may not manage keys",
-                meaning: "The API key was created without the right to manage keys, so it cannot create keys.",
-                advice: "Create the key in the console, or with a key that may manage keys: one whose \
-                         `canManageKeys` is `true`. What a key may do never changes.",
-            },
-            Self::NotFound => ProblemType {
-                word: "not_found",
-                status: StatusCode::NOT_FOUND,
-                title: "Not found",
-                meaning: "There is nothing at this address.",
-                advice: "Check the path, which begins with `/api/v1`, and the identifier. A key that may not manage keys \
-                         reaches only itself, others the keys of their own consumer; and all reach the projects that \
-                         their user is a member of and that are not archived.",
-            },
-            Self::MethodNotAllowed => ProblemType {
-                word: "method_not_allowed",
-                status: StatusCode::METHOD_NOT_ALLOWED,
-                title: "Method not allowed",
-                meaning: "This address does not support the method of the request.",
-                advice: "Use one of the methods that the header `Allow` of the answer lists.",
-            },
-            Self::RequestTimeout => ProblemType {
-                word: "request_timeout",
-                status: StatusCode::REQUEST_TIMEOUT,
-                title: "Request too slow",
-                meaning: "The body of the request did not arrive in time. Nothing was changed.",
-                advice: "Send the request again.",
-            },
-            Self::KeyLimitReached => ProblemType {
-                word: "key_limit_reached",
-                status: StatusCode::CONFLICT,
-                title: "Key limit reached",
-                meaning: "The consumer has as many valid keys as it may.",
-                advice: "Revoke a key that is not needed any more, then create the new one.",
-            },
-            Self::KeyTreeTooDeep => ProblemType {
-                word: "key_tree_too_deep",
-                status: StatusCode::CONFLICT,
-                title: "Key tree too deep",
-                meaning: "The calling key is the last of 32 valid keys that created one another, and no line of keys may be longer.",
-                advice: "Create the key with one that was created earlier, or in the console. Revoked keys do not count: \
-                         a key may create its successor and then revoke itself as often as it likes.",
-            },
-            Self::KeyRevoked => ProblemType {
-                word: "key_revoked",
-                status: StatusCode::CONFLICT,
-                title: "Key revoked",
-                meaning: "The key is revoked. A revoked key stays as it was.",
-                advice: "Change a valid key, or create a new one.",
-            },
-            Self::AlreadyCreated => ProblemType {
-                word: "already_created",
-                status: StatusCode::CONFLICT,
-                title: "Already created",
-                meaning: "The same request has created its key before. The token is not shown again.",
-                advice: "Look for the key in the list. If its token is lost, revoke it and create another.",
-            },
-            Self::PreconditionFailed => ProblemType {
-                word: "precondition_failed",
-                status: StatusCode::PRECONDITION_FAILED,
-                title: "Precondition failed",
-                meaning: "The key has been renamed or described anew since: none of the entity tags in the header \
-                          `If-Match` is its present one. Nothing was changed.",
-                advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
-                         with the `ETag` of that answer. A weak tag (`W/\"…\"`) never matches. The header is optional.",
-            },
-            Self::BodyTooLarge => ProblemType {
-                word: "body_too_large",
-                status: StatusCode::PAYLOAD_TOO_LARGE,
-                title: "Body too large",
-                meaning: "The body of a request may have at most 64 KiB.",
-                advice: "Send less.",
-            },
-            Self::UnsupportedMediaType => ProblemType {
-                word: "unsupported_media_type",
-                status: StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                title: "Unsupported media type",
-                meaning: "The body of a request must be JSON, with the header `Content-Type: application/json`.",
-                advice: "Send that header, once; with curl: `-H \"Content-Type: application/json\"`.",
-            },
-            Self::InvalidFields => ProblemType {
-                word: "invalid_fields",
-                status: StatusCode::UNPROCESSABLE_ENTITY,
-                title: "Invalid fields",
-                meaning: "Some fields of the body are missing, unknown, or have a value that they cannot have.",
-                advice: "Correct every field that the member `errors` of the answer lists. Each `pointer` is a JSON \
-                         Pointer (RFC 6901) into the body.",
-            },
-            Self::RateLimited => ProblemType {
-                word: "rate_limited",
-                status: StatusCode::TOO_MANY_REQUESTS,
-                title: "Too many changes",
-                meaning: "Keys were created and edited too often. Nothing was changed.",
-                advice: "Send the request again after the seconds that the header `Retry-After` says. What one person \
-                         and all their keys in an organization create and edit counts together, in the API and the \
-                         console. Reading and revoking keys is not limited.",
-            },
-            Self::Internal => ProblemType {
-                word: "internal",
-                status: StatusCode::INTERNAL_SERVER_ERROR,
-                title: "Internal error",
-                meaning: "Keyward failed to answer. This is a defect, not a mistake in the request.",
-                advice: "Tell the people who run Keyward, with the `requestId` of the answer: its log says more.",
-            },
-            Self::Unavailable => ProblemType {
-                word: "unavailable",
-                status: StatusCode::SERVICE_UNAVAILABLE,
-                title: "Temporarily unavailable",
-                meaning: "Keyward cannot reach its storage at the moment. Nothing was changed.",
-                advice: "Send the request again after the seconds that the header `Retry-After` says.",
-            },
-            Self::OutcomeUnknown => ProblemType {
-                word: "outcome_unknown",
-                status: StatusCode::SERVICE_UNAVAILABLE,
-                title: "Outcome unknown",
-                meaning: "Keyward did not finish in time. A change that was asked for may or may not have been made.",
-                advice: "Look first whether the change was made, then ask for it again if it was not. Revoking a key \
-                         can be repeated without harm.",
-            },
-        }
-    }
 }
 
 #[cfg(test)]
@@ -253,7 +197,7 @@ mod tests {
     #[test]
     fn every_problem_code_is_found_by_its_name() {
         for code in Code::ALL {
-            assert_eq!(Code::from_word(code.definition().word), Some(code));
+            assert_eq!(Code::from_word(code.definition().word), Some(*code));
         }
     }
 }

@@ -30,7 +30,7 @@ impl ProblemPage {
                 .as_ref()
                 .map_or("Unknown error code", |definition| definition.title),
             definition,
-            problems: Code::ALL.into_iter().map(Code::definition).collect(),
+            problems: Code::ALL.iter().copied().map(Code::definition).collect(),
             style: assets::style(),
         }
     }

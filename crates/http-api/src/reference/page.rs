@@ -45,7 +45,7 @@ impl Page {
             )),
             groups: groups(document),
             schemas: schemas(document),
-            problems: Code::ALL.into_iter().map(Code::definition).collect(),
+            problems: Code::ALL.iter().copied().map(Code::definition).collect(),
             style: assets::style(),
             script: assets::script(),
         }
