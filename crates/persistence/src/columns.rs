@@ -9,28 +9,42 @@ use diesel::pg::Pg;
 use diesel::serialize::{self, IsNull, Output, ToSql};
 use diesel::sql_types::{BigInt, Binary, Bool, Timestamptz, Uuid as SqlUuid};
 use diesel::sqlite::Sqlite;
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 type PostgresValue<'a> = <Pg as Backend>::RawValue<'a>;
 type SqliteValue<'a> = <Sqlite as Backend>::RawValue<'a>;
+
+/// A type around one that PostgreSQL has a type for.
+macro_rules! as_in_postgres {
+    ($($Type:ty: $Column:ty as $Inner:ty),*) => { $(
+        impl diesel::serialize::ToSql<$Column, diesel::pg::Pg> for $Type {
+            fn to_sql<'b>(
+                &'b self,
+                out: &mut diesel::serialize::Output<'b, '_, diesel::pg::Pg>,
+            ) -> diesel::serialize::Result {
+                diesel::serialize::ToSql::<$Column, diesel::pg::Pg>::to_sql(&self.0, out)
+            }
+        }
+
+        impl diesel::deserialize::FromSql<$Column, diesel::pg::Pg> for $Type {
+            fn from_sql(
+                value: <diesel::pg::Pg as diesel::backend::Backend>::RawValue<'_>,
+            ) -> diesel::deserialize::Result<Self> {
+                <$Inner as diesel::deserialize::FromSql<$Column, diesel::pg::Pg>>::from_sql(value).map(Self)
+            }
+        }
+    )* };
+}
+pub(crate) use as_in_postgres;
+
+as_in_postgres!(StoredId: SqlUuid as Uuid, StoredFlag: Bool as bool);
 
 /// An identifier: `uuid` in PostgreSQL, 16 bytes in SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsExpression, FromSqlRow)]
 #[diesel(sql_type = SqlUuid)]
 #[diesel(sql_type = Binary)]
 pub(crate) struct StoredId(pub(crate) Uuid);
-
-impl ToSql<SqlUuid, Pg> for StoredId {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-        ToSql::<SqlUuid, Pg>::to_sql(&self.0, out)
-    }
-}
-
-impl FromSql<SqlUuid, Pg> for StoredId {
-    fn from_sql(value: PostgresValue<'_>) -> deserialize::Result<Self> {
-        <Uuid as FromSql<SqlUuid, Pg>>::from_sql(value).map(Self)
-    }
-}
 
 impl ToSql<Binary, Sqlite> for StoredId {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
@@ -100,22 +114,11 @@ pub(crate) fn moment(milliseconds: i64) -> Result<DateTime<Utc>, NotAMoment> {
 }
 
 /// A boolean: `boolean` in PostgreSQL, 0 or 1 in SQLite.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, AsExpression, FromSqlRow)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Bool)]
 #[diesel(sql_type = BigInt)]
+#[serde(transparent)]
 pub(crate) struct StoredFlag(pub(crate) bool);
-
-impl ToSql<Bool, Pg> for StoredFlag {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-        ToSql::<Bool, Pg>::to_sql(&self.0, out)
-    }
-}
-
-impl FromSql<Bool, Pg> for StoredFlag {
-    fn from_sql(value: PostgresValue<'_>) -> deserialize::Result<Self> {
-        <bool as FromSql<Bool, Pg>>::from_sql(value).map(Self)
-    }
-}
 
 impl ToSql<BigInt, Sqlite> for StoredFlag {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
@@ -126,8 +129,11 @@ impl ToSql<BigInt, Sqlite> for StoredFlag {
 
 impl FromSql<BigInt, Sqlite> for StoredFlag {
     fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
-        let number = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
-        Ok(Self(number == 1))
+        match <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)? {
+            0 => Ok(Self(false)),
+            1 => Ok(Self(true)),
+            _ => Err("a number that is neither 0 nor 1".into()),
+        }
     }
 }
 

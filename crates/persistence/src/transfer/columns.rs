@@ -9,26 +9,12 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
-use diesel::pg::Pg;
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{BigInt, Binary, Bool, Integer, Text, Timestamptz, Uuid as UuidColumn};
+use diesel::sql_types::{BigInt, Binary, Integer, Text, Timestamptz};
 use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use uuid::Uuid;
 
-use crate::columns::{StoredId, moment};
-
-/// An identifier. In the export: hyphenated, in lower case.
-#[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
-#[diesel(sql_type = UuidColumn)]
-#[diesel(sql_type = Binary)]
-pub(crate) struct Id(pub(super) Uuid);
-
-impl Id {
-    pub(super) const fn uuid(self) -> Uuid {
-        self.0
-    }
-}
+use crate::columns::{StoredId, as_in_postgres, moment};
 
 /// A timestamp. In the export: RFC 3339 in UTC, with no unnecessary digits.
 #[derive(Debug, Clone, Copy, AsExpression, FromSqlRow)]
@@ -53,13 +39,6 @@ impl TextValue {
     }
 }
 
-/// A boolean: `true` or `false` in the export.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
-#[diesel(sql_type = Bool)]
-#[diesel(sql_type = BigInt)]
-#[serde(transparent)]
-pub(crate) struct Flag(pub(super) bool);
-
 /// A small number.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
 #[diesel(sql_type = Integer)]
@@ -71,8 +50,6 @@ pub(crate) struct Number(pub(super) i32);
 enum Inexact {
     #[error("a text that is not UTF-8")]
     NotUtf8,
-    #[error("a number that is neither 0 nor 1")]
-    NotAFlag,
     #[error("the moment {0} has parts of a millisecond, which SQLite's tables do not keep")]
     PartsOfAMillisecond(Moment),
 }
@@ -104,15 +81,16 @@ macro_rules! as_text {
     )* };
 }
 
-as_text!(Id, Moment, Bytes);
+as_text!(StoredId, Moment, Bytes);
 
-impl Display for Id {
+/// An identifier: hyphenated, in lower case.
+impl Display for StoredId {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.0.hyphenated().fmt(f)
     }
 }
 
-impl FromStr for Id {
+impl FromStr for StoredId {
     type Err = uuid::Error;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -154,49 +132,16 @@ impl FromStr for Bytes {
     }
 }
 
-// PostgreSQL has a type for each.
-
-macro_rules! as_in_postgres {
-    ($($Type:ty: $Column:ty as $Inner:ty),*) => { $(
-        impl ToSql<$Column, Pg> for $Type {
-            fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
-                ToSql::<$Column, Pg>::to_sql(&self.0, out)
-            }
-        }
-
-        impl FromSql<$Column, Pg> for $Type {
-            fn from_sql(value: <Pg as Backend>::RawValue<'_>) -> deserialize::Result<Self> {
-                <$Inner as FromSql<$Column, Pg>>::from_sql(value).map(Self)
-            }
-        }
-    )* };
-}
-
 as_in_postgres!(
-    Id: UuidColumn as Uuid,
     Moment: Timestamptz as DateTime<Utc>,
     Bytes: Binary as Vec<u8>,
     TextValue: Text as String,
-    Flag: Bool as bool,
     Number: Integer as i32
 );
 
 // SQLite has only bytes, texts and numbers.
 
 type SqliteValue<'a> = <Sqlite as Backend>::RawValue<'a>;
-
-impl ToSql<Binary, Sqlite> for Id {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
-        out.set_value(self.0.as_bytes().as_slice());
-        Ok(IsNull::No)
-    }
-}
-
-impl FromSql<Binary, Sqlite> for Id {
-    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
-        <StoredId as FromSql<Binary, Sqlite>>::from_sql(value).map(|id| Self(id.0))
-    }
-}
 
 impl ToSql<BigInt, Sqlite> for Moment {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
@@ -242,23 +187,6 @@ impl FromSql<Text, Sqlite> for TextValue {
     }
 }
 
-impl ToSql<BigInt, Sqlite> for Flag {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
-        out.set_value(i64::from(self.0));
-        Ok(IsNull::No)
-    }
-}
-
-impl FromSql<BigInt, Sqlite> for Flag {
-    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
-        match <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)? {
-            0 => Ok(Self(false)),
-            1 => Ok(Self(true)),
-            _ => Err(Inexact::NotAFlag.into()),
-        }
-    }
-}
-
 impl ToSql<BigInt, Sqlite> for Number {
     fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
         out.set_value(i64::from(self.0));
@@ -285,7 +213,7 @@ mod tests {
     #[test]
     fn exported_values_round_trip() {
         let id = "\"01234567-89ab-7cde-8f01-23456789abcd\"";
-        assert_eq!(read_as::<Id>(id).as_deref(), Some(id));
+        assert_eq!(read_as::<StoredId>(id).as_deref(), Some(id));
         for moment in [
             "\"2026-01-01T00:00:00Z\"",
             "\"2026-01-01T00:00:00.120Z\"",
@@ -304,7 +232,7 @@ mod tests {
     #[test]
     fn alternative_value_encodings_are_rejected() {
         for id in ["\"0123456789ab7cde8f0123456789abcd\"", "\"\"", "1", "null"] {
-            assert_eq!(read_as::<Id>(id), None, "{id}");
+            assert_eq!(read_as::<StoredId>(id), None, "{id}");
         }
         for moment in [
             "\"2026-01-01T00:00:00.12Z\"",

@@ -21,7 +21,8 @@ use keyward_domain::token::TokenHint;
 use keyward_domain::user::{DisplayName, Username};
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Bytes, Flag, Id, Moment, Number, TextValue};
+use super::columns::{Bytes, Moment, Number, TextValue};
+use crate::columns::{StoredFlag as Flag, StoredId as Id};
 use crate::stored_row::StoredRow;
 use crate::{postgres, sqlite};
 use check::{CrossColumnCheck, Key, browser_key, depth, digest, idempotency_key, unchecked};

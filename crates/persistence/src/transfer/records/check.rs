@@ -10,8 +10,9 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use uuid::Uuid;
 
+use crate::columns::{StoredFlag, StoredId};
 use crate::stored_row::StoredRow;
-use crate::transfer::columns::{Bytes, Flag, Id, Moment, Number, TextValue};
+use crate::transfer::columns::{Bytes, Moment, Number, TextValue};
 
 pub(super) type Row = StoredRow<String>;
 
@@ -45,8 +46,8 @@ macro_rules! column {
     };
 }
 
-column!(Id: Uuid, Verbatim);
-column!(Flag: bool, Verbatim);
+column!(StoredId: Uuid, Verbatim);
+column!(StoredFlag: bool, Verbatim);
 column!(Number: i32, Verbatim);
 column!(Bytes: [u8]);
 column!(TextValue: str);
@@ -88,7 +89,7 @@ pub(super) trait Key {
     fn name_of_row(&self) -> String;
 }
 
-impl Key for Id {
+impl Key for StoredId {
     fn name_of_row(&self) -> String {
         self.to_string()
     }
@@ -100,7 +101,7 @@ impl Key for Bytes {
     }
 }
 
-impl Key for Flag {
+impl Key for StoredFlag {
     fn name_of_row(&self) -> String {
         "the only row".to_owned()
     }

@@ -7,7 +7,6 @@ use super::{
     ApiKey, AuditEvent, Installation, Invitation, Membership, Organization, Project, ProjectMember, Session,
     Throttle, User,
 };
-use crate::transfer::columns::Id;
 use crate::{actor, subject};
 
 impl CrossColumnCheck for Organization {}
@@ -27,7 +26,7 @@ impl CrossColumnCheck for Membership {
 
 impl CrossColumnCheck for Invitation {
     fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
-        let (kind, id) = (self.invited_by_kind.as_str(), self.invited_by_id.map(Id::uuid));
+        let (kind, id) = (self.invited_by_kind.as_str(), self.invited_by_id.map(|id| id.0));
         actor::from_columns(row, ("invited_by_kind", kind), ("invited_by_id", id))?;
         if self.accepted_at.is_none() {
             return row
@@ -53,7 +52,7 @@ impl CrossColumnCheck for ApiKey {
             let kind = row
                 .present("revoked_by_kind", self.revoked_by_kind.as_ref())?
                 .as_str();
-            let id = self.revoked_by_id.map(Id::uuid);
+            let id = self.revoked_by_id.map(|id| id.0);
             actor::from_columns(row, ("revoked_by_kind", kind), ("revoked_by_id", id))?;
             row.present("revoked_reason", self.revoked_reason.as_ref())?;
         } else {
@@ -71,11 +70,11 @@ impl CrossColumnCheck for ApiKey {
 
 impl CrossColumnCheck for AuditEvent {
     fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
-        let (kind, id) = (self.actor_kind.as_str(), self.actor_id.map(Id::uuid));
+        let (kind, id) = (self.actor_kind.as_str(), self.actor_id.map(|id| id.0));
         actor::from_columns(row, ("actor_kind", kind), ("actor_id", id))?;
-        let (kind, id) = (self.subject_kind.as_str(), self.subject_id.map(Id::uuid));
+        let (kind, id) = (self.subject_kind.as_str(), self.subject_id.map(|id| id.0));
         subject::from_columns(row, ("subject_kind", kind), ("subject_id", id))?;
-        let id = self.object_id.map(Id::uuid);
+        let id = self.object_id.map(|id| id.0);
         match &self.object_kind {
             Some(kind) => {
                 subject::from_columns(row, ("object_kind", kind.as_str()), ("object_id", id)).map(drop)
