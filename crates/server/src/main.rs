@@ -23,6 +23,7 @@ mod database_url;
 mod demo;
 mod exposure;
 mod health;
+mod job;
 mod last_use_writer;
 mod logging;
 mod options;

@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::planned_ends::{PlannedEnds, RecordEndsError};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::job::{self, End, RunningJob, rest};
 use crate::removal::describe_clock_doubt;
 
 /// How long to rest between two runs: with the run itself, an end is told within a minute of its moment.
@@ -21,21 +20,11 @@ const REST: Duration = Duration::from_secs(30);
 /// database's only writer is taken.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 
-/// How long the process stays for a batch when it ends. One that is cut off records nothing.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
-
 /// Records planned ends, run after run.
 pub(crate) struct PlannedEndJob {
     ends: PlannedEnds,
     /// Why the last run stopped, as it was logged.
     failing: Option<String>,
-}
-
-/// A job at work.
-pub(crate) struct RunningPlannedEndJob {
-    /// Dropped to ask for the end.
-    end: watch::Sender<()>,
-    task: JoinHandle<()>,
 }
 
 impl PlannedEndJob {
@@ -44,20 +33,18 @@ impl PlannedEndJob {
     }
 
     /// Records what is due, and twice a minute from then on.
-    pub(crate) fn start(mut self) -> RunningPlannedEndJob {
-        let (end, mut ended) = watch::channel(());
-        let task = tokio::spawn(async move {
-            while self.run(&mut ended).await.is_continue() {
-                if rest(REST, &mut ended).await.is_break() {
+    pub(crate) fn start(mut self) -> RunningJob {
+        job::start("planned ends", |mut end| async move {
+            while self.run(&mut end).await.is_continue() {
+                if rest(REST, &mut end).await.is_break() {
                     break;
                 }
             }
-        });
-        RunningPlannedEndJob { end, task }
+        })
     }
 
     /// Batch after batch, until nothing is due or it is asked to end.
-    async fn run(&mut self, end: &mut watch::Receiver<()>) -> ControlFlow<()> {
+    async fn run(&mut self, end: &mut End) -> ControlFlow<()> {
         let mut recorded = 0_u64;
         let outcome = loop {
             let begun = Instant::now();
@@ -97,26 +84,6 @@ impl PlannedEndJob {
             );
         }
         self.failing = Some(cause);
-    }
-}
-
-/// Lets this much time pass, unless the job is asked to end before.
-async fn rest(time: Duration, end: &mut watch::Receiver<()>) -> ControlFlow<()> {
-    match timeout(time, end.changed()).await {
-        Ok(_) => ControlFlow::Break(()),
-        Err(_) => ControlFlow::Continue(()),
-    }
-}
-
-impl RunningPlannedEndJob {
-    /// Ends after the batch that is being recorded.
-    pub(crate) async fn finish(self) {
-        drop(self.end);
-        match timeout(SHUTDOWN_TIMEOUT, self.task).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "the job that records planned ends had ended before"),
-            Err(_) => warn!("the job that records planned ends was cut off"),
-        }
     }
 }
 

@@ -10,11 +10,9 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::{Retention, RetentionClass, RetentionError};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
 use tracing::{info, warn};
 
+use crate::job::{self, End, RunningJob, rest};
 use crate::program;
 use crate::removal::{Removal, describe_clock_doubt};
 
@@ -23,9 +21,6 @@ const RUN_INTERVAL: Duration = Duration::from_secs(60 * 60);
 
 /// The interval after a run in which something failed.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
-
-/// How long shutdown waits for the current batch. An interrupted batch is rolled back.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Purges expired records, in regular runs.
 pub(crate) struct RetentionJob {
@@ -36,16 +31,6 @@ pub(crate) struct RetentionJob {
     cannot_begin: bool,
     has_told_who_may: bool,
 }
-
-/// A job at work.
-pub(crate) struct RunningRetentionJob {
-    /// Dropping this stops the job.
-    end: watch::Sender<()>,
-    task: JoinHandle<()>,
-}
-
-/// Tells the job that it is asked to end.
-type End = watch::Receiver<()>;
 
 impl RetentionJob {
     pub(crate) fn new(retention: Retention) -> Self {
@@ -58,21 +43,19 @@ impl RetentionJob {
     }
 
     /// Removes what there is, and once an hour from then on; sooner again if something failed.
-    pub(crate) fn start(mut self) -> RunningRetentionJob {
-        let (end, mut ended) = watch::channel(());
-        let task = tokio::spawn(async move {
-            while self.run(&mut ended).await.is_continue() {
+    pub(crate) fn start(mut self) -> RunningJob {
+        job::start("retention", |mut end| async move {
+            while self.run(&mut end).await.is_continue() {
                 let rest_for = if self.failing.is_empty() && !self.cannot_begin {
                     RUN_INTERVAL
                 } else {
                     RETRY_INTERVAL
                 };
-                if rest(rest_for, &mut ended).await.is_break() {
+                if rest(rest_for, &mut end).await.is_break() {
                     break;
                 }
             }
-        });
-        RunningRetentionJob { end, task }
+        })
     }
 
     /// One run through everything.
@@ -178,26 +161,6 @@ async fn remove_all(removal: &mut Removal<'_>, end: &mut End) -> Result<ControlF
         pause = removal.next_batch().await?;
     }
     Ok(ControlFlow::Continue(()))
-}
-
-/// Sleeps, unless the job is stopped before.
-async fn rest(time: Duration, end: &mut End) -> ControlFlow<()> {
-    match timeout(time, end.changed()).await {
-        Ok(_) => ControlFlow::Break(()),
-        Err(_) => ControlFlow::Continue(()),
-    }
-}
-
-impl RunningRetentionJob {
-    /// Stops after the current batch.
-    pub(crate) async fn finish(self) {
-        drop(self.end);
-        match timeout(SHUTDOWN_TIMEOUT, self.task).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(%error, "retention job ended early"),
-            Err(_) => warn!("retention job cut off at shutdown"),
-        }
-    }
 }
 
 #[cfg(test)]

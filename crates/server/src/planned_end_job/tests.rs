@@ -9,6 +9,7 @@ use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::ClockDoubt;
 use keyward_domain::retention::ports::MockRetentionStore;
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use super::*;

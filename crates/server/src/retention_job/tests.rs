@@ -100,7 +100,7 @@ impl RetentionStore for Cellar {
     }
 }
 
-fn start(cellar: &Arc<Cellar>) -> RunningRetentionJob {
+fn start(cellar: &Arc<Cellar>) -> RunningJob {
     let sources = Sources::new(Arc::new(SystemClock), Arc::new(OsRandom));
     let periods = RetentionPeriods::default()
         .with_audit_events(TimeDelta::days(365))
@@ -271,7 +271,11 @@ async fn shutdown_does_not_wait_for_a_hanging_database() {
     sleep(MINUTE).await;
     let asked = Instant::now();
     job.finish().await;
-    assert!(asked.elapsed() <= SHUTDOWN_TIMEOUT * 2, "{:?}", asked.elapsed());
+    assert!(
+        asked.elapsed() <= job::SHUTDOWN_TIMEOUT * 2,
+        "{:?}",
+        asked.elapsed()
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,0 +1,54 @@
+//! Background jobs: work in runs, until the server ends.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tracing::warn;
+
+/// How long shutdown waits for the current batch. An interrupted batch is rolled back.
+pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Tells a job that it is asked to end.
+pub(crate) type End = watch::Receiver<()>;
+
+/// A job at work.
+pub(crate) struct RunningJob {
+    name: &'static str,
+    /// Dropped to ask for the end.
+    end: watch::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+/// Starts a job, which the log calls by its name.
+pub(crate) fn start<W>(name: &'static str, work: impl FnOnce(End) -> W) -> RunningJob
+where
+    W: Future<Output = ()> + Send + 'static,
+{
+    let (end, ended) = watch::channel(());
+    let task = tokio::spawn(work(ended));
+    RunningJob { name, end, task }
+}
+
+/// Lets this much time pass, unless the job is asked to end before.
+pub(crate) async fn rest(time: Duration, end: &mut End) -> ControlFlow<()> {
+    match timeout(time, end.changed()).await {
+        Ok(_) => ControlFlow::Break(()),
+        Err(_) => ControlFlow::Continue(()),
+    }
+}
+
+impl RunningJob {
+    /// Stops after the current batch.
+    pub(crate) async fn finish(self) {
+        let job = self.name;
+        drop(self.end);
+        match timeout(SHUTDOWN_TIMEOUT, self.task).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => warn!(job, %error, "background job ended early"),
+            Err(_) => warn!(job, "background job cut off at shutdown"),
+        }
+    }
+}
