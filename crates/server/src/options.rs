@@ -122,7 +122,7 @@ impl CommandLine {
     }
 
     fn clap_command() -> ClapCommand {
-        environment::without_empty_variables(Self::command())
+        environment::with_variables(Self::command())
     }
 }
 
@@ -253,6 +253,6 @@ mod tests {
             }
             command.get_subcommands().for_each(check);
         }
-        check(&CommandLine::command());
+        check(&CommandLine::clap_command());
     }
 }

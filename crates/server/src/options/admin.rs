@@ -88,8 +88,7 @@ pub(crate) struct SetupLinkOptions {
         long,
         env = "KEYWARD_PUBLIC_URL",
         value_name = "URL",
-        default_value = "http://127.0.0.1:8080",
-        hide_env_values = true
+        default_value = "http://127.0.0.1:8080"
     )]
     pub(crate) public_url: String,
     #[command(flatten)]

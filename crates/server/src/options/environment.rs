@@ -17,15 +17,16 @@ const KUBERNETES_VARIABLES: [&str; 2] = ["KEYWARD_PORT", "KEYWARD_SERVICE_"];
 /// What the examples call a client's key and the server that it asks.
 const CLIENT_VARIABLES: [&str; 2] = ["KEYWARD_API_KEY", "KEYWARD_URL"];
 
-/// Unties every argument from its variable if that is empty.
-pub(super) fn without_empty_variables(command: Command) -> Command {
+/// Unties every argument from its variable if that is empty, and keeps the values of variables out of the help.
+pub(super) fn with_variables(command: Command) -> Command {
     let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     command
         .mut_args(|argument| match argument.get_env() {
             Some(name) if is_empty(name) => argument.env(Resettable::<clap::builder::OsStr>::Reset),
-            Some(_) | None => argument,
+            Some(_) => argument.hide_env_values(true),
+            None => argument,
         })
-        .mut_subcommands(without_empty_variables)
+        .mut_subcommands(with_variables)
 }
 
 /// The names among these that look like options of Keyward and are none of the command.

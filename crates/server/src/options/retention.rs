@@ -31,21 +31,21 @@ pub(crate) struct RetentionOptions {
     /// How long keys are kept after they are revoked or their user leaves, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_REVOKED_KEYS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().dead_keys().num_days(),
-          value_parser = days_for_form_records, hide_env_values = true)]
+          value_parser = days_for_form_records)]
     keep_revoked_keys: i64,
     /// How long invitations are kept after they are used, revoked or expired, 15 to 36500
     #[arg(long, env = "KEYWARD_KEEP_ENDED_INVITATIONS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().ended_invitations().num_days(),
-          value_parser = days_for_form_records, hide_env_values = true)]
+          value_parser = days_for_form_records)]
     keep_ended_invitations: i64,
     /// How long console sessions are kept after they expire, 0 to 36500
     #[arg(long, env = "KEYWARD_KEEP_EXPIRED_SESSIONS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().expired_sessions().num_days(),
-          value_parser = any_days, hide_env_values = true)]
+          value_parser = any_days)]
     keep_expired_sessions: i64,
     /// How long audit events are kept, 30 to 36500. Default: forever
     #[arg(long, env = "KEYWARD_KEEP_AUDIT_EVENTS", value_name = "DAYS",
-          value_parser = days_for_audit_events, hide_env_values = true)]
+          value_parser = days_for_audit_events)]
     keep_audit_events: Option<i64>,
 }
 

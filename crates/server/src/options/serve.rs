@@ -44,8 +44,7 @@ pub(crate) struct ServerOptions {
         env = "KEYWARD_LISTEN",
         value_name = "ADDRESS:PORT",
         value_parser = listening_address,
-        default_value = LISTEN,
-        hide_env_values = true
+        default_value = LISTEN
     )]
     pub(crate) listen: SocketAddr,
     /// Where people reach this server, such as `https://keys.example.com`
@@ -53,7 +52,7 @@ pub(crate) struct ServerOptions {
     /// Must be https, or http on this machine (localhost, 127.0.0.0/8, ::1), without a path. Keyward speaks plain HTTP: put
     /// a proxy with TLS in front of it. Links, cookies and the protection against cross-site requests depend on it.
     /// Default: the listening address.
-    #[arg(long, env = "KEYWARD_PUBLIC_URL", value_name = "URL", hide_env_values = true)]
+    #[arg(long, env = "KEYWARD_PUBLIC_URL", value_name = "URL")]
     pub(crate) public_url: Option<String>,
     /// Serve made-up data, on this machine only, in a database that is removed at the end
     ///
@@ -72,8 +71,7 @@ pub(crate) struct HealthcheckOptions {
         env = "KEYWARD_LISTEN",
         value_name = "ADDRESS:PORT",
         value_parser = listening_address,
-        default_value = LISTEN,
-        hide_env_values = true
+        default_value = LISTEN
     )]
     pub(crate) listen: SocketAddr,
 }
@@ -91,8 +89,7 @@ pub(crate) struct CacheOptions {
         env = "KEYWARD_VERIFICATION_CACHE",
         value_name = "ON_OR_OFF",
         value_enum,
-        default_value = "on",
-        hide_env_values = true
+        default_value = "on"
     )]
     pub(crate) verification_cache: Switch,
 }
@@ -110,7 +107,7 @@ pub(crate) enum Switch {
 pub(crate) struct PoolOptions {
     /// The maximum number of connections to a PostgreSQL database, besides the one for the verification cache
     #[arg(long, env = "KEYWARD_DATABASE_POOL_SIZE", value_name = "NUMBER", default_value_t = 16,
-          value_parser = clap::value_parser!(u16).range(1..=1000), hide_env_values = true)]
+          value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) database_pool_size: u16,
 }
 
@@ -120,37 +117,32 @@ pub(crate) struct PoolOptions {
 pub(crate) struct LimitOptions {
     /// The maximum number of valid keys of a consumer
     #[arg(long, env = "KEYWARD_KEY_LIMIT", value_name = "NUMBER", default_value_t = 100,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000), hide_env_values = true)]
+          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) key_limit: u32,
     /// How many keys a consumer may create and edit per minute, in the console and with its keys together; revoking is not
     /// limited
     #[arg(long, env = "KEYWARD_CHANGE_RATE", value_name = "NUMBER", default_value_t = 60,
-          value_parser = clap::value_parser!(u32).range(1..=6_000), hide_env_values = true)]
+          value_parser = clap::value_parser!(u32).range(1..=6_000))]
     pub(crate) change_rate: u32,
     /// How many keys a consumer may create and edit in one burst
     #[arg(long, env = "KEYWARD_CHANGE_BURST", value_name = "NUMBER", default_value_t = 120,
-          value_parser = clap::value_parser!(u32).range(1..=100_000), hide_env_values = true)]
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) change_burst: u32,
     /// The maximum number of connections at once; further ones wait. Default: as many as the limit of open files allows and
     /// half of the memory holds
-    #[arg(
-        long,
-        env = "KEYWARD_MAX_CONNECTIONS",
-        value_name = "NUMBER",
-        hide_env_values = true
-    )]
+    #[arg(long, env = "KEYWARD_MAX_CONNECTIONS", value_name = "NUMBER")]
     pub(crate) max_connections: Option<usize>,
     /// How long a connection may stay idle between two requests; a proxy in front must close its connections sooner
     #[arg(long, env = "KEYWARD_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value = "300",
-          value_parser = seconds_above_zero, hide_env_values = true)]
+          value_parser = seconds_above_zero)]
     pub(crate) keep_alive_timeout: Duration,
     /// How long to keep accepting connections after SIGTERM while /readyz fails, so that a load balancer stops sending
     #[arg(long, env = "KEYWARD_SHUTDOWN_DELAY", value_name = "SECONDS", default_value = "0",
-          value_parser = seconds, hide_env_values = true)]
+          value_parser = seconds)]
     pub(crate) shutdown_delay: Duration,
     /// How long requests in flight may take to finish after that
     #[arg(long, env = "KEYWARD_DRAIN_TIMEOUT", value_name = "SECONDS", default_value = "20",
-          value_parser = seconds, hide_env_values = true)]
+          value_parser = seconds)]
     pub(crate) drain_timeout: Duration,
 }
 
@@ -165,8 +157,7 @@ pub(crate) struct ProxyOptions {
         env = "KEYWARD_TRUSTED_PROXY",
         value_name = "NETWORK",
         value_delimiter = ',',
-        value_parser = parse_network,
-        hide_env_values = true
+        value_parser = parse_network
     )]
     pub(crate) trusted_proxies: Vec<IpNet>,
     /// The header in which trusted proxies report the client's address; the other one is ignored
@@ -175,8 +166,7 @@ pub(crate) struct ProxyOptions {
         env = "KEYWARD_FORWARDED_HEADER",
         value_name = "HEADER",
         value_enum,
-        default_value = "x-forwarded-for",
-        hide_env_values = true
+        default_value = "x-forwarded-for"
     )]
     pub(crate) forwarded_header: HeaderOfProxies,
 }

@@ -49,18 +49,12 @@ pub(crate) struct LoggingOptions {
         env = "KEYWARD_LOG_FORMAT",
         value_name = "FORMAT",
         value_enum,
-        default_value = "auto",
-        hide_env_values = true
+        default_value = "auto"
     )]
     pub(crate) log_format: LogFormat,
     /// A level (error, warn, info, debug, trace, off), or targets with levels: warn,keyward_front_door=debug
     ///
     /// Default: info for `keyward serve`, warn for every other command.
-    #[arg(
-        long = "log-level",
-        env = "KEYWARD_LOG",
-        value_name = "FILTER",
-        hide_env_values = true
-    )]
+    #[arg(long = "log-level", env = "KEYWARD_LOG", value_name = "FILTER")]
     pub(crate) log_filter: Option<LogFilter>,
 }
