@@ -19,7 +19,9 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let mut steps = Steps::default();
     let cargo = |arguments: &[&str]| cargo(workspace, arguments);
 
-    steps.take("tools", || tools::ensure(workspace, tools::FOR_CI))?;
+    steps.take("tools", || {
+        tools::ensure(workspace, &[tools::FOR_TESTS, tools::FOR_CI].concat())
+    })?;
     // Every crate for every platform, as the dependency policy looks at them without the network.
     steps.take("download", || run(&mut cargo(&["fetch", "--locked"])))?;
     steps.take("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;

@@ -30,108 +30,111 @@ enum Source {
     Crate(&'static str),
 }
 
+/// A program of Debian's packages.
+const fn debian(
+    what: &'static str,
+    programs: &'static [&'static str],
+    packages: &'static [&'static str],
+) -> Tool {
+    Tool {
+        what,
+        programs,
+        folders: &[],
+        proof: &[],
+        source: Source::Debian(packages),
+    }
+}
+
+/// A program that cargo has as a subcommand.
+const fn cargo_subcommand(what: &'static str, name: &'static [&'static str; 1]) -> Tool {
+    Tool {
+        what,
+        programs: name,
+        folders: &[],
+        proof: &[],
+        source: Source::Crate(name[0]),
+    }
+}
+
 pub(crate) const POSTGRESQL: Tool = Tool {
-    what: "PostgreSQL's server programs, for databases of the tests' own",
-    programs: &["initdb"],
     folders: &["/usr/lib/postgresql/*/bin"],
-    proof: &[],
-    source: Source::Debian(&["postgresql"]),
+    ..debian(
+        "PostgreSQL's server programs, for databases of the tests' own",
+        &["initdb"],
+        &["postgresql"],
+    )
 };
 
-const CHROMIUM: Tool = Tool {
-    what: "Chromium, for the tests of the console",
-    programs: &["chromium", "chromium-browser", "google-chrome"],
-    folders: &[],
-    proof: &[],
-    source: Source::Debian(&["chromium", "fonts-liberation"]),
-};
+const CHROMIUM: Tool = debian(
+    "Chromium, for the tests of the console",
+    &["chromium", "chromium-browser", "google-chrome"],
+    &["chromium", "fonts-liberation"],
+);
 
-const CHROMEDRIVER: Tool = Tool {
-    what: "ChromeDriver, which steers Chromium",
-    programs: &["chromedriver"],
-    folders: &[],
-    proof: &[],
-    source: Source::Debian(&["chromium-driver"]),
-};
+const CHROMEDRIVER: Tool = debian(
+    "ChromeDriver, which steers Chromium",
+    &["chromedriver"],
+    &["chromium-driver"],
+);
 
-const NODE: Tool = Tool {
-    what: "Node.js, for the generated TypeScript client and the judges of the API's document",
-    programs: &["node"],
-    folders: &[],
-    proof: &[],
-    source: Source::Debian(&["nodejs"]),
-};
+const NODE: Tool = debian(
+    "Node.js, for the generated TypeScript client and the judges of the API's document",
+    &["node"],
+    &["nodejs"],
+);
 
-const NPM: Tool = Tool {
-    what: "npm, which installs what the tests run on Node.js below target/",
-    programs: &["npm"],
-    folders: &[],
-    proof: &[],
-    source: Source::Debian(&["npm"]),
-};
+const NPM: Tool = debian(
+    "npm, which installs what the tests run on Node.js below target/",
+    &["npm"],
+    &["npm"],
+);
 
-const CURL: Tool = Tool {
-    what: "curl, for the command line that the demonstration prints",
-    programs: &["curl"],
-    folders: &[],
-    proof: &[],
-    source: Source::Debian(&["curl"]),
-};
+const CURL: Tool = debian(
+    "curl, for the command line that the demonstration prints",
+    &["curl"],
+    &["curl"],
+);
 
 const PYTHON: Tool = Tool {
-    what: "Python with venv and pip, for the generated Python client and a judge of the API's document",
-    programs: &["python3"],
-    folders: &[],
     proof: &["-c", "import ensurepip, venv"],
-    source: Source::Debian(&["python3", "python3-venv"]),
+    ..debian(
+        "Python with venv and pip, for the generated Python client and a judge of the API's document",
+        &["python3"],
+        &["python3", "python3-venv"],
+    )
 };
 
 const NGINX: Tool = Tool {
-    what: "nginx, for the test of clients behind it",
-    programs: &["nginx"],
     folders: &["/usr/sbin"],
-    proof: &[],
-    source: Source::Debian(&["nginx-light"]),
+    ..debian(
+        "nginx, for the test of clients behind it",
+        &["nginx"],
+        &["nginx-light"],
+    )
 };
 
-pub(crate) const PGBENCH: Tool = Tool {
-    what: "pgbench, which asks PostgreSQL what Keyward asks it",
-    programs: &["pgbench"],
-    folders: &[],
-    proof: &[],
-    source: Source::Debian(&["postgresql"]),
-};
+pub(crate) const PGBENCH: Tool = debian(
+    "pgbench, which asks PostgreSQL what Keyward asks it",
+    &["pgbench"],
+    &["postgresql"],
+);
 
-pub(crate) const WRK: Tool = Tool {
-    what: "wrk, which makes the load",
-    programs: &["wrk"],
-    folders: &[],
-    proof: &[],
-    source: Source::Debian(&["wrk"]),
-};
+pub(crate) const WRK: Tool = debian("wrk, which makes the load", &["wrk"], &["wrk"]);
 
-pub(crate) const NEXTEST: Tool = Tool {
-    what: "cargo-nextest, which runs the tests",
-    programs: &["cargo-nextest"],
-    folders: &[],
-    proof: &[],
-    source: Source::Crate("cargo-nextest"),
-};
+pub(crate) const NEXTEST: Tool = cargo_subcommand("cargo-nextest, which runs the tests", &["cargo-nextest"]);
 
-const DENY: Tool = Tool {
-    what: "cargo-deny, which checks licences and sources of dependencies",
-    programs: &["cargo-deny"],
-    folders: &[],
-    proof: &[],
-    source: Source::Crate("cargo-deny"),
-};
+const DENY: Tool = cargo_subcommand(
+    "cargo-deny, which checks licences and sources of dependencies",
+    &["cargo-deny"],
+);
 
 const IP: Tool = Tool {
-    what: "ip, for the tests in a network without IPv6",
-    programs: &["ip"],
     folders: &["/sbin", "/usr/sbin"],
-    proof: &[],
-    source: Source::Debian(&["iproute2"]),
+    ..debian(
+        "ip, for the tests in a network without IPv6",
+        &["ip"],
+        &["iproute2"],
+    )
 };
 
 /// What the tests need.
@@ -147,20 +150,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     NEXTEST,
 ];
 
-/// What continuous integration needs.
-pub(crate) const FOR_CI: &[Tool] = &[
-    POSTGRESQL,
-    CHROMIUM,
-    CHROMEDRIVER,
-    NODE,
-    NPM,
-    PYTHON,
-    CURL,
-    NGINX,
-    NEXTEST,
-    DENY,
-    IP,
-];
+/// What continuous integration needs beside that.
+pub(crate) const FOR_CI: &[Tool] = &[DENY, IP];
 
 /// Installs what is missing where that is a matter of course, else fails with the commands to run.
 ///
