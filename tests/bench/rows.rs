@@ -8,7 +8,7 @@ pub(crate) struct Pair {
     pub(crate) goal: Goal,
 }
 
-/// Who answers.
+/// The program whose answers are measured, and the request that it answers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Contender {
     /// Keyward over a database, asked the same again and again.

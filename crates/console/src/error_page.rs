@@ -1,4 +1,4 @@
-//! Error pages.
+//! The page for a request that failed.
 
 use askama::Template;
 use poem::Response;

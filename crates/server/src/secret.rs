@@ -1,4 +1,4 @@
-//! Secret texts.
+//! Texts that no log shows, such as the database's URL with its password.
 
 use std::convert::Infallible;
 use std::fmt;

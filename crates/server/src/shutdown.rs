@@ -1,4 +1,4 @@
-//! Shutdown signals.
+//! How the process learns that it shall end.
 
 use std::io;
 use std::process;

@@ -1,4 +1,4 @@
-//! Retention periods.
+//! How long records are kept after their end, and how long at least.
 
 use chrono::TimeDelta;
 

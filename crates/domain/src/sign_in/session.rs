@@ -1,4 +1,4 @@
-//! Console sessions.
+//! Console sessions: their tokens, and how long they last.
 
 use std::net::IpAddr;
 

@@ -20,7 +20,7 @@ pub(super) const TERMINAL: &str = "Terminal";
 pub(super) struct Access {
     /// The first organization's owner.
     pub(super) username: String,
-    /// Everybody's.
+    /// The one password of all users.
     pub(super) password: Password,
     /// Of a key of the owner.
     pub(super) token: Token,

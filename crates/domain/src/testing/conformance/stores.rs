@@ -29,14 +29,12 @@ pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 ///
 /// The ports see the same data, but need not be one struct: a decorator takes the place of the port it decorates.
 #[derive(Clone)]
+#[expect(missing_docs, reason = "a field without a line is what its type says")]
 pub struct KeyStores {
-    /// Keys.
     pub api_keys: Arc<dyn ApiKeys>,
     /// The hot path's view of keys.
     pub credentials: Arc<dyn Credentials>,
-    /// Memberships.
     pub memberships: Arc<dyn Memberships>,
-    /// The audit log.
     pub audit_log: Arc<dyn AuditLog>,
     /// What the ports cannot bring about.
     pub arrange: Arc<dyn Arrange>,
@@ -70,28 +68,22 @@ impl AsRef<Self> for KeyStores {
 
 /// One fresh, empty store, behind all its ports: what Keyward itself needs.
 #[derive(Clone)]
+#[expect(missing_docs, reason = "a field without a line is what its type says")]
 pub struct Stores {
     /// The ports that keys need.
     pub keys: KeyStores,
-    /// Accounts.
     pub accounts: Arc<dyn AccountStore>,
-    /// Console sessions.
     pub sessions: Arc<dyn SessionStore>,
-    /// The throttle of sign-in.
     pub throttle: Arc<dyn SignInThrottle>,
     /// The log of what strangers bring about.
     pub limited_audit_log: Arc<dyn LimitedAuditLog>,
-    /// The installation.
     pub installation: Arc<dyn InstallationStore>,
     /// What organizations have chosen for themselves.
     pub organizations: Arc<dyn OrganizationStore>,
-    /// Members.
     pub members: Arc<dyn MemberStore>,
-    /// Invitations.
     pub invitations: Arc<dyn InvitationStore>,
     /// Invitations, as whoever has a link takes them.
     pub open_invitations: Arc<dyn OpenInvitations>,
-    /// Projects.
     pub projects: Arc<dyn ProjectStore>,
     /// What keys reach of them.
     pub reachable_projects: Arc<dyn ReachableProjects>,
