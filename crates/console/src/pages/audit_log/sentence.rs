@@ -59,59 +59,43 @@ impl Sentence {
 
 impl Participant {
     pub(super) fn actor(actor: Actor, known: Option<&AuditPage>) -> Self {
-        Self {
-            kind: match actor {
-                Actor::User(_) => "",
-                Actor::ApiKey(_) => "The API key",
-                Actor::Administrator => "An administrator on the server",
-                Actor::System => "Keyward",
-                Actor::Anonymous => "Someone not signed in",
-            },
-            alone: match actor {
-                Actor::User(_) => "",
-                Actor::ApiKey(_) => "API key",
-                Actor::Administrator => "administrators on the server",
-                Actor::System => "Keyward",
-                Actor::Anonymous => "people not signed in",
-            },
-            label: actor
-                .as_subject()
-                .map_or(Label::None, |subject| Label::of(subject, known)),
-            page: None,
-            events: None,
-        }
+        let (kind, alone) = match actor {
+            Actor::User(_) => ("", ""),
+            Actor::ApiKey(_) => ("The API key", "API key"),
+            Actor::Administrator => ("An administrator on the server", "administrators on the server"),
+            Actor::System => ("Keyward", "Keyward"),
+            Actor::Anonymous => ("Someone not signed in", "people not signed in"),
+        };
+        let label = actor
+            .as_subject()
+            .map_or(Label::None, |subject| Label::of(subject, known));
+        Self::called(kind, alone, label)
     }
 
     pub(super) fn subject(subject: Subject, known: Option<&AuditPage>) -> Self {
+        const NEWER: &str = "something from a newer version of Keyward";
         let is_named = known.is_some_and(|known| known.names.contains_key(&subject));
+        let (kind, alone) = match subject {
+            Subject::Installation => ("this installation", "this installation"),
+            Subject::Session(_) => ("session", "session"),
+            Subject::Other { .. } => (NEWER, NEWER),
+            Subject::Organization(_) => ("", "organization"),
+            Subject::User(_) | Subject::Membership(_) if is_named => ("", ""),
+            Subject::User(_) => ("user", "user"),
+            Subject::Membership(_) => ("member", "member"),
+            Subject::Invitation(_) if is_named => ("", "invitation"),
+            Subject::Invitation(_) => ("invitation", "invitation"),
+            Subject::Project(_) => ("", "project"),
+            Subject::ApiKey(_) => ("", "API key"),
+        };
+        Self::called(kind, alone, Label::of(subject, known))
+    }
+
+    fn called(kind: &'static str, alone: &'static str, label: Label) -> Self {
         Self {
-            kind: match subject {
-                Subject::Installation => "this installation",
-                Subject::Session(_) => "session",
-                Subject::Other { .. } => "something from a newer version of Keyward",
-                Subject::User(_) if !is_named => "user",
-                Subject::Membership(_) if !is_named => "member",
-                Subject::Invitation(_) if !is_named => "invitation",
-                Subject::Organization(_)
-                | Subject::User(_)
-                | Subject::Membership(_)
-                | Subject::Invitation(_)
-                | Subject::Project(_)
-                | Subject::ApiKey(_) => "",
-            },
-            alone: match subject {
-                Subject::Installation => "this installation",
-                Subject::Session(_) => "session",
-                Subject::Other { .. } => "something from a newer version of Keyward",
-                Subject::Organization(_) => "organization",
-                Subject::User(_) | Subject::Membership(_) if is_named => "",
-                Subject::User(_) => "user",
-                Subject::Membership(_) => "member",
-                Subject::Invitation(_) => "invitation",
-                Subject::Project(_) => "project",
-                Subject::ApiKey(_) => "API key",
-            },
-            label: Label::of(subject, known),
+            kind,
+            alone,
+            label,
             page: None,
             events: None,
         }
