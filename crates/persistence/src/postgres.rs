@@ -30,6 +30,7 @@ mod dialect;
 mod errors;
 #[path = "sql/events.rs"]
 mod events;
+mod hints;
 mod import;
 mod key_tree;
 mod language;

@@ -1,5 +1,6 @@
 //! A store in memory that keeps every promise of the ports, for tests and for trying the crate out.
 
+mod access;
 mod access_changes;
 mod accounts;
 mod api_keys;
@@ -81,7 +82,7 @@ struct State {
     events: Vec<AuditEvent>,
     numbers: event_numbers::Numbers,
     clock_believed_at: Option<DateTime<Utc>>,
-    access: access_changes::Access,
+    access: access::Access,
 }
 
 struct StoredInvitation {

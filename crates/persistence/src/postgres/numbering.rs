@@ -1,13 +1,9 @@
 //! The numbers of changes of access, given with the COMMIT of the transaction that makes them.
 
 use std::fmt::Write;
-use std::future::pending;
-use std::pin::pin;
 
-use futures_util::{FutureExt, StreamExt};
 use keyward_domain::access_changes::{Concern, LOGGED_CHANGES};
 
-use super::store::PostgresStore;
 use crate::concern;
 
 /// The statements that end a transaction, sent as one text: they cost no round trip of their own, and if the first fails, the
@@ -37,20 +33,3 @@ pub(super) fn commit_statements(concerns: &[Concern]) -> String {
 
 /// What a connection is to be told of.
 pub(super) const LISTEN: &str = "LISTEN keyward_access_changes";
-
-impl PostgresStore {
-    /// Returns when the server tells of a change, or when the connection that it would tell on breaks: then a poll shows
-    /// whether another can be made.
-    pub(super) async fn hint_of_change(&self) {
-        if !self.listens {
-            return pending().await;
-        }
-        let Ok(mut connection) = self.connection().await else {
-            return pending().await;
-        };
-        let mut notifications = pin!(connection.notifications_stream());
-        notifications.next().await;
-        // One poll answers all that came together.
-        while let Some(Some(Ok(_))) = notifications.next().now_or_never() {}
-    }
-}

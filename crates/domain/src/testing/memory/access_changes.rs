@@ -1,36 +1,8 @@
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 
 use super::MemoryStore;
-use crate::access_changes::{
-    ChangeNumber, Concern, PolledChanges, RegisteredReplica, RegisteredReplicas, ReplicaId,
-};
-use crate::audit::AuditEvent;
+use crate::access_changes::{ChangeNumber, PolledChanges, RegisteredReplica, RegisteredReplicas, ReplicaId};
 use crate::ports::{AccessChanges, StorageError};
-
-/// The changes of access, and the replicas with their names and how far they have seen.
-#[derive(Default)]
-pub(super) struct Access {
-    changes: Vec<Concern>,
-    replicas: BTreeMap<ReplicaId, (String, ChangeNumber)>,
-}
-
-impl Access {
-    /// Raises the counter for what these events record.
-    pub(super) fn note(&mut self, events: &[AuditEvent]) {
-        self.raise(events.iter().filter_map(Concern::of_event));
-    }
-
-    pub(super) fn raise(&mut self, concerns: impl IntoIterator<Item = Concern>) {
-        self.changes
-            .extend(Concern::summary(concerns.into_iter().collect()));
-    }
-
-    fn counter(&self) -> ChangeNumber {
-        ChangeNumber::from_u64(self.changes.len() as u64)
-    }
-}
 
 #[async_trait]
 impl AccessChanges for MemoryStore {

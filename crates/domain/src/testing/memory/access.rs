@@ -1,0 +1,27 @@
+use std::collections::BTreeMap;
+
+use crate::access_changes::{ChangeNumber, Concern, ReplicaId};
+use crate::audit::AuditEvent;
+
+/// The changes of access, and the replicas with their names and how far they have seen.
+#[derive(Default)]
+pub(super) struct Access {
+    pub(super) changes: Vec<Concern>,
+    pub(super) replicas: BTreeMap<ReplicaId, (String, ChangeNumber)>,
+}
+
+impl Access {
+    /// Raises the counter for what these events record.
+    pub(super) fn note(&mut self, events: &[AuditEvent]) {
+        self.raise(events.iter().filter_map(Concern::of_event));
+    }
+
+    pub(super) fn raise(&mut self, concerns: impl IntoIterator<Item = Concern>) {
+        self.changes
+            .extend(Concern::summary(concerns.into_iter().collect()));
+    }
+
+    pub(super) fn counter(&self) -> ChangeNumber {
+        ChangeNumber::from_u64(self.changes.len() as u64)
+    }
+}
