@@ -37,9 +37,11 @@ mod abort;
 mod actor;
 mod browser_key;
 mod claim;
+mod client;
 mod columns;
 mod concern;
 mod ended_sessions;
+mod fair_semaphore;
 mod feed;
 mod key_tree;
 mod known_migrations;
@@ -64,5 +66,6 @@ pub mod transfer;
 mod trial_change;
 mod valid_keys;
 
+pub use client::on_behalf_of;
 pub use schema_state::{Migrated, SchemaState, TooOld};
 pub use trial_change::TrialFailure;

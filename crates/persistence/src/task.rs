@@ -16,6 +16,8 @@ use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 
+use crate::client::Client;
+
 /// Work in its own task, which continues even if the handle is dropped.
 pub(crate) struct Task<T> {
     ended: JoinHandle<()>,
@@ -25,11 +27,12 @@ pub(crate) struct Task<T> {
 /// Set when the work is done; never if it panics or is cancelled.
 type Outcome<T> = Arc<Mutex<Option<T>>>;
 
-/// Runs a future like [`tokio::spawn`].
+/// Runs a future like [`tokio::spawn`], for the current client.
 pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Task<T> {
     let outcome = Outcome::default();
     let filled = Arc::clone(&outcome);
-    let work: BoxFuture<'static, ()> = Box::pin(async move { fill(&filled, work.await) });
+    let work: BoxFuture<'static, ()> =
+        Box::pin(Client::current().run(async move { fill(&filled, work.await) }));
     Task {
         ended: tokio::spawn(work),
         outcome,

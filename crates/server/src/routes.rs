@@ -6,6 +6,7 @@ use keyward_console::error_page;
 use keyward_domain::ports::StorageError;
 use keyward_front_door::{REQUEST_ID, Refusal, Refused};
 use keyward_http_api::{BaseUrl, paths, problem_response, unavailable_response};
+use keyward_persistence::on_behalf_of;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, EndpointExt, Request, Response};
@@ -51,6 +52,13 @@ impl Endpoint for Routes {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
+        let client = request.remote_addr().as_socket_addr().map(|address| address.ip());
+        on_behalf_of(client, self.answer(request)).await
+    }
+}
+
+impl Routes {
+    async fn answer(&self, request: Request) -> poem::Result<Response> {
         match Interface::of(request.uri().path()) {
             Interface::Health(probe) if is_read(request.method()) => match probe {
                 Probe::Live => Ok(live_response()),
@@ -70,9 +78,7 @@ impl Endpoint for Routes {
             Interface::Console => self.noting_outage(self.console.call(request).await),
         }
     }
-}
 
-impl Routes {
     /// An adapter leaves with its answer that the storage was unavailable.
     fn noting_outage(&self, mut answered: poem::Result<Response>) -> poem::Result<Response> {
         if let Ok(response) = &mut answered

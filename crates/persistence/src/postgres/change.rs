@@ -10,7 +10,6 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use diesel::QueryResult;
-use diesel_async::pooled_connection::deadpool::Object;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
@@ -19,7 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::errors::{commit_error, is_read_only, storage_error};
 use super::liveness::Liveness;
 use super::numbering::commit_statements;
-use super::store::PostgresStore;
+use super::store::{PooledConnection, PostgresStore};
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
 use crate::noted_changes::noting;
@@ -209,10 +208,10 @@ where
 
 /// A connection on which a transaction may be open. If it is not returned to the pool, it is closed, which ends the
 /// transaction.
-struct InTransaction(Option<Object<AsyncPgConnection>>);
+struct InTransaction(Option<PooledConnection>);
 
 impl InTransaction {
-    const fn on(connection: Object<AsyncPgConnection>) -> Self {
+    const fn on(connection: PooledConnection) -> Self {
         Self(Some(connection))
     }
 
@@ -232,7 +231,7 @@ impl InTransaction {
 impl Drop for InTransaction {
     fn drop(&mut self) {
         if let Some(connection) = self.0.take() {
-            drop(Object::take(connection));
+            connection.close();
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::convert::Infallible;
 use std::error::Error;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
 use diesel_async::AsyncPgConnection;
-use diesel_async::pooled_connection::deadpool::{Object, Pool};
+use diesel_async::pooled_connection::deadpool::{Object, Pool, PoolError};
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout, timeout_at};
 
@@ -17,6 +18,7 @@ use super::liveness::Liveness;
 use super::numbering::LISTEN;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow, Work};
+use crate::fair_semaphore::{FairPermit, FairSemaphore};
 use crate::known_migrations::KnownMigrations;
 use crate::task;
 
@@ -29,6 +31,8 @@ use crate::task;
 pub struct PostgresStore {
     pub(super) server: Arc<Server>,
     pub(super) pool: Pool<AsyncPgConnection>,
+    /// As many as the pool has connections, which it would hand out in order of arrival.
+    turns: FairSemaphore,
     pub(super) timeouts: Timeouts,
     pub(super) migrations: KnownMigrations,
     /// Whether its connections are told of changes of access.
@@ -69,6 +73,7 @@ impl PostgresStore {
         Ok(Self {
             pool: pool(&server, max_connections, "")?,
             server,
+            turns: FairSemaphore::new(max_connections),
             timeouts,
             migrations: KnownMigrations::postgres(),
             listens: false,
@@ -83,6 +88,7 @@ impl PostgresStore {
     pub fn for_replica(&self) -> Result<Self, ConnectError> {
         Ok(Self {
             pool: pool(&self.server, 1, LISTEN)?,
+            turns: FairSemaphore::new(1),
             listens: true,
             ..self.clone()
         })
@@ -90,8 +96,16 @@ impl PostgresStore {
 
     /// Acquires a connection within one step timeout. That covers waiting for one, checking it and opening a new one,
     /// so the pool has no timeouts of its own.
-    pub(super) async fn connection(&self) -> Result<Object<AsyncPgConnection>, StorageError> {
-        match timeout(self.timeouts.step, self.pool.get()).await {
+    pub(super) async fn connection(&self) -> Result<PooledConnection, StorageError> {
+        let acquired = async {
+            let turn = self.turns.acquire().await;
+            let connection = self.pool.get().await?;
+            Ok::<_, PoolError>(PooledConnection {
+                connection,
+                _turn: turn,
+            })
+        };
+        match timeout(self.timeouts.step, acquired).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Connection.into())),
@@ -144,7 +158,7 @@ impl PostgresStore {
     /// distant server, the next read would be just as late on a new connection without prepared statements.
     async fn read_on<T, Q>(
         self,
-        mut connection: Object<AsyncPgConnection>,
+        mut connection: PooledConnection,
         begun: Instant,
         query: Q,
     ) -> Result<T, StorageError>
@@ -164,7 +178,7 @@ impl PostgresStore {
         if let Some(Err(Abort::Query(error))) = &answer
             && is_cut(error)
         {
-            drop(Object::take(connection));
+            connection.close();
             self.discard_idle();
             connection = match timeout_at(deadline, self.connection()).await {
                 Ok(fresh) => fresh?,
@@ -179,7 +193,7 @@ impl PostgresStore {
             Some(answer) => answer.map_err(|abort| abort.into_storage_error(storage_error)),
             None => {
                 // Not returned to the pool: its next user would wait for the same answer.
-                drop(Object::take(connection));
+                connection.close();
                 self.discard_silent(&liveness);
                 Err(StorageError::Unavailable(TooSlow::Answer.into()))
             }
@@ -197,4 +211,32 @@ fn pool(
         .max_size(max_connections)
         .build()
         .map_err(|error| ConnectError::Pool(error.into()))
+}
+
+/// A connection of the pool. Dropping it returns it.
+pub(super) struct PooledConnection {
+    connection: Object<AsyncPgConnection>,
+    /// Dropped after the connection was returned.
+    _turn: FairPermit,
+}
+
+impl PooledConnection {
+    /// Closes the connection instead of returning it.
+    pub(super) fn close(self) {
+        drop(Object::take(self.connection));
+    }
+}
+
+impl Deref for PooledConnection {
+    type Target = AsyncPgConnection;
+
+    fn deref(&self) -> &AsyncPgConnection {
+        &self.connection
+    }
+}
+
+impl DerefMut for PooledConnection {
+    fn deref_mut(&mut self) -> &mut AsyncPgConnection {
+        &mut self.connection
+    }
 }

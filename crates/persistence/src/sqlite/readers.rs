@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::database_file::{Access, DatabaseFile};
 use super::errors::storage_error;
 use super::not_cancelled;
+use crate::fair_semaphore::{FairPermit, FairSemaphore};
 
 /// After this time, a read counts as slow and no longer occupies a fast slot. Nearly all reads take a millisecond.
 pub(super) const SLOW_AFTER: Duration = Duration::from_millis(100);
@@ -20,7 +21,7 @@ const SLOW_SLOTS_PER_FAST: usize = 2;
 /// Read connections, opened on demand: never more than there are slots.
 pub(super) struct Readers {
     /// Limits the reads that are not slow yet.
-    fast_slots: Arc<Semaphore>,
+    fast_slots: FairSemaphore,
     /// Limits the slow reads, so that other reads need not wait for them.
     slow_slots: Arc<Semaphore>,
     idle: Mutex<Vec<Reader>>,
@@ -36,27 +37,32 @@ pub(super) struct Reader {
 pub(super) struct Waiter;
 
 /// The slot of a running read, fast at first.
-pub(super) struct ReadSlot(Mutex<OwnedSemaphorePermit>);
+pub(super) struct ReadSlot(Mutex<HeldSlot>);
+
+#[expect(dead_code, reason = "held until it is dropped")]
+enum HeldSlot {
+    Fast(FairPermit),
+    Slow(OwnedSemaphorePermit),
+}
 
 impl Readers {
     pub(super) fn new(fast_slots: usize) -> Self {
         Self {
-            fast_slots: Arc::new(Semaphore::new(fast_slots)),
+            fast_slots: FairSemaphore::new(fast_slots),
             slow_slots: Arc::new(Semaphore::new(SLOW_SLOTS_PER_FAST * fast_slots)),
             idle: Mutex::new(Vec::new()),
         }
     }
 
-    /// Acquires a fast slot, in order of arrival.
-    pub(super) async fn slot(&self) -> Result<ReadSlot, AcquireError> {
-        let permit = Arc::clone(&self.fast_slots).acquire_owned().await?;
-        Ok(ReadSlot(Mutex::new(permit)))
+    /// Acquires a fast slot.
+    pub(super) async fn slot(&self) -> ReadSlot {
+        ReadSlot(Mutex::new(HeldSlot::Fast(self.fast_slots.acquire().await)))
     }
 
     /// Moves a slow read from its fast slot to a slow one, if one is free, so that another read can start.
     pub(super) fn move_to_slow_slots(&self, slot: &ReadSlot) {
         if let Ok(slow_slots) = Arc::clone(&self.slow_slots).try_acquire_owned() {
-            *slot.0.lock().unwrap_or_else(PoisonError::into_inner) = slow_slots;
+            *slot.0.lock().unwrap_or_else(PoisonError::into_inner) = HeldSlot::Slow(slow_slots);
         }
     }
 
@@ -97,10 +103,12 @@ impl Reader {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
-    use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
+    use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
     use diesel::sql_types::BigInt;
+    use futures_util::FutureExt as _;
     use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
     use keyward_domain::audit::Actor;
     use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -109,6 +117,7 @@ mod tests {
     use tokio::time::{Instant, sleep, timeout};
     use uuid::Uuid;
 
+    use super::Reader;
     use crate::sqlite::tests::scene::scene;
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
@@ -168,8 +177,8 @@ mod tests {
         let (mut store, make) = (scene(&directory).await, Builder::new(1));
         store.timeouts.answer = Duration::from_secs(8);
         let mut stalled = Vec::new();
-        while store.readers.fast_slots.available_permits() > 0 {
-            stalled.push(store.readers.slot().await.unwrap());
+        while let Some(slot) = store.readers.slot().now_or_never() {
+            stalled.push(slot);
         }
         assert_eq!(
             revoke(&store, &make, DescendantKeys::Keep).await.unwrap().len(),
@@ -187,8 +196,20 @@ mod tests {
     async fn failing_reads_do_not_fail_revocations() {
         let directory = TemporaryDirectory::new();
         let (store, make) = (scene(&directory).await, Builder::new(1));
-        store.readers.fast_slots.close();
-        assert!(quick(&store).await.is_err());
+        let read_fails_next = || {
+            let no_tables = SqliteConnection::establish(":memory:").unwrap();
+            store.readers.give_back(Reader {
+                connection: no_tables,
+                waiter: Arc::default(),
+            });
+        };
+        read_fails_next();
+        assert!(
+            read(&store, "SELECT count(*) AS number FROM api_keys")
+                .await
+                .is_err()
+        );
+        read_fails_next();
         assert_eq!(
             revoke(&store, &make, DescendantKeys::Keep).await.unwrap().len(),
             1
@@ -202,7 +223,7 @@ mod tests {
     async fn all_places_are_free(store: &SqliteStore) {
         let free = async {
             while (
-                store.readers.fast_slots.available_permits(),
+                store.readers.fast_slots.free(),
                 store.readers.slow_slots.available_permits(),
             ) != (4, 8)
             {

@@ -15,6 +15,7 @@ use super::lookup_connections::LookupConnections;
 use super::open_error::OpenError;
 use super::readers::{Readers, SLOW_AFTER, Waiter};
 use crate::abort::{Abort, TooSlow};
+use crate::fair_semaphore::FairSemaphore;
 use crate::known_migrations::KnownMigrations;
 use crate::task;
 
@@ -29,6 +30,8 @@ pub struct SqliteStore {
     pub(super) file: Arc<DatabaseFile>,
     /// `None` after a failed change: the next change opens a new connection.
     pub(super) writer: Arc<tokio::sync::Mutex<Option<SqliteConnection>>>,
+    /// The next change, which would else be the one that has waited longest.
+    pub(super) writers: FairSemaphore,
     pub(super) readers: Arc<Readers>,
     pub(super) lookup_connections: Arc<LookupConnections>,
     pub(super) timeouts: Timeouts,
@@ -51,6 +54,7 @@ impl SqliteStore {
         Ok(Self {
             file: Arc::new(file),
             writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),
+            writers: FairSemaphore::new(1),
             readers: Arc::new(Readers::new(config.max_readers)),
             lookup_connections: Arc::new(LookupConnections::new()),
             timeouts: Timeouts {
@@ -70,8 +74,7 @@ impl SqliteStore {
     {
         let deadline = Instant::now() + self.timeouts.answer;
         let slot = match timeout_at(deadline, self.readers.slot()).await {
-            Ok(Ok(slot)) => Arc::new(slot),
-            Ok(Err(closed)) => return Err(StorageError::Defect(closed.into())),
+            Ok(slot) => Arc::new(slot),
             Err(_) => return Err(StorageError::Unavailable(TooSlow::Connection.into())),
         };
         // Dropped when this function returns or is cancelled, which cancels the read.

@@ -17,5 +17,6 @@ mod revoking_thousands;
 mod round_trips;
 mod schema;
 mod searches;
+mod shares;
 mod tls;
 mod trial_change;

@@ -1,0 +1,274 @@
+//! A semaphore that divides its permits fairly among clients.
+//!
+//! In order of arrival, a client that asks for a hundred permits at once makes all others wait for a hundred. Here the
+//! next permit goes to the client that holds the fewest; among these, to the one that was served least recently; and
+//! among those, to the one that has waited longest. One client holds at most three quarters of the permits, so
+//! that another gets one even while all work of the first is stalled, by a lock for example.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::future::pending;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::client::Client;
+
+/// Permits for clients. Clones share them.
+#[derive(Clone)]
+pub(crate) struct FairSemaphore(Arc<Mutex<State>>);
+
+/// A permit, held until it is dropped.
+pub(crate) struct FairPermit(Option<(FairSemaphore, Client)>);
+
+struct State {
+    free: usize,
+    per_client: usize,
+    /// Those that hold a permit or wait for one.
+    clients: HashMap<Client, Share>,
+    /// Those that wait and may hold one more, in the order in which they are served.
+    line: BTreeSet<(Rank, Client)>,
+    /// Numbers arrivals and grants.
+    number: u64,
+}
+
+#[derive(Default)]
+struct Share {
+    held: usize,
+    last_served: u64,
+    waiting: VecDeque<Waiter>,
+}
+
+struct Waiter {
+    arrived: u64,
+    permit: oneshot::Sender<FairPermit>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    held: usize,
+    last_served: u64,
+    arrived: u64,
+}
+
+impl FairSemaphore {
+    /// A semaphore with as many permits.
+    pub(crate) fn new(permits: usize) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            free: permits,
+            per_client: permits.saturating_sub((permits / 4).max(1)).max(1),
+            clients: HashMap::new(),
+            line: BTreeSet::new(),
+            number: 0,
+        })))
+    }
+
+    /// Acquires a permit for the [current client](Client::current).
+    pub(crate) async fn acquire(&self) -> FairPermit {
+        let granted = self.join(Client::current());
+        match granted {
+            Ok(permit) => permit,
+            Err(waiting) => match waiting.await {
+                Ok(permit) => permit,
+                // Nobody leaves the line without a permit.
+                Err(_) => pending().await,
+            },
+        }
+    }
+
+    /// Acquires a permit that is free, or joins the line.
+    fn join(&self, client: Client) -> Result<FairPermit, oneshot::Receiver<FairPermit>> {
+        let mut state = self.state();
+        let arrived = state.next_number();
+        if state.free > 0 && state.change(client, |share, most| share.held < most) {
+            state.grant(client);
+            return Ok(self.permit_for(client));
+        }
+        let (permit, waiting) = oneshot::channel();
+        state.change(client, |share, _| {
+            share.waiting.push_back(Waiter { arrived, permit });
+        });
+        Err(waiting)
+    }
+
+    fn give_back(&self, client: Client) {
+        let mut state = self.state();
+        state.free += 1;
+        state.change(client, |share, _| share.held -= 1);
+        while state.free > 0
+            && let Some((next, waiter)) = state.first_in_line()
+        {
+            match waiter.permit.send(self.permit_for(next)) {
+                Ok(()) => state.grant(next),
+                // The caller no longer waits. Dropped as it is, the permit would be given back here.
+                Err(mut unwanted) => unwanted.0 = None,
+            }
+        }
+    }
+
+    /// How many permits are free.
+    #[cfg(test)]
+    pub(crate) fn free(&self) -> usize {
+        self.state().free
+    }
+
+    fn permit_for(&self, client: Client) -> FairPermit {
+        FairPermit(Some((self.clone(), client)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for FairPermit {
+    fn drop(&mut self) {
+        if let Some((semaphore, client)) = self.0.take() {
+            semaphore.give_back(client);
+        }
+    }
+}
+
+impl State {
+    fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
+    }
+
+    /// Changes a client's share and keeps its place in line up to date.
+    fn change<T>(&mut self, client: Client, change: impl FnOnce(&mut Share, usize) -> T) -> T {
+        let mut share = self.clients.remove(&client).unwrap_or_default();
+        if let Some(rank) = share.rank(self.per_client) {
+            self.line.remove(&(rank, client));
+        }
+        let changed = change(&mut share, self.per_client);
+        if let Some(rank) = share.rank(self.per_client) {
+            self.line.insert((rank, client));
+        }
+        if share.held > 0 || !share.waiting.is_empty() {
+            self.clients.insert(client, share);
+        }
+        changed
+    }
+
+    fn grant(&mut self, client: Client) {
+        let number = self.next_number();
+        self.free -= 1;
+        self.change(client, |share, _| {
+            share.held += 1;
+            share.last_served = number;
+        });
+    }
+
+    fn first_in_line(&mut self) -> Option<(Client, Waiter)> {
+        let (_, client) = *self.line.first()?;
+        let waiter = self.change(client, |share, _| share.waiting.pop_front())?;
+        Some((client, waiter))
+    }
+}
+
+impl Share {
+    /// The place in line; `None` if the client does not wait, or may hold no more.
+    fn rank(&self, most: usize) -> Option<Rank> {
+        let first = self.waiting.front().filter(|_| self.held < most)?;
+        Some(Rank {
+            held: self.held,
+            last_served: self.last_served,
+            arrived: first.arrived,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::pin::Pin;
+
+    use futures_util::FutureExt as _;
+    use futures_util::future::poll_immediate;
+
+    use super::*;
+    use crate::client::on_behalf_of;
+
+    type Waiting = Pin<Box<dyn Future<Output = FairPermit>>>;
+
+    /// Asks for a permit; one that is free is acquired at once.
+    fn ask(semaphore: &FairSemaphore, client: u8) -> Waiting {
+        let (semaphore, address) = (
+            semaphore.clone(),
+            IpAddr::from(Ipv4Addr::from([192, 0, 2, client])),
+        );
+        let mut asking = on_behalf_of(Some(address), async move { semaphore.acquire().await }).boxed_local();
+        match poll_immediate(&mut asking).now_or_never().flatten() {
+            Some(permit) => Box::pin(async { permit }),
+            None => asking,
+        }
+    }
+
+    fn acquired(waiting: &mut Waiting) -> Option<FairPermit> {
+        poll_immediate(waiting).now_or_never().flatten()
+    }
+
+    #[test]
+    fn one_clients_waiters_do_not_delay_another_client() {
+        let semaphore = FairSemaphore::new(4);
+        let mut held: Vec<_> = [1, 1, 2, 2]
+            .map(|client| acquired(&mut ask(&semaphore, client)).unwrap())
+            .into();
+        let mut many: Vec<_> = (0..100).map(|number| ask(&semaphore, 1 + number % 2)).collect();
+        let mut other = ask(&semaphore, 3);
+        assert!(acquired(&mut other).is_none());
+        held.pop();
+        assert!(acquired(&mut other).is_some());
+        assert!(acquired(&mut many[1]).is_some());
+    }
+
+    #[test]
+    fn clients_take_turns_for_the_only_permit() {
+        let semaphore = FairSemaphore::new(1);
+        let mut permit = acquired(&mut ask(&semaphore, 1));
+        let mut waiting: Vec<_> = [1, 1, 1, 2, 2, 3]
+            .into_iter()
+            .map(|client| (client, ask(&semaphore, client)))
+            .collect();
+        let mut order = Vec::new();
+        while !waiting.is_empty() {
+            drop(permit.take());
+            let next = waiting.iter_mut().position(|(_, waiting)| {
+                permit = acquired(waiting);
+                permit.is_some()
+            });
+            order.push(waiting.remove(next.unwrap()).0);
+        }
+        assert_eq!(order, [2, 3, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn client_holds_at_most_three_quarters_of_the_permits() {
+        let semaphore = FairSemaphore::new(4);
+        let mut held: Vec<_> = (0..3)
+            .map(|_| acquired(&mut ask(&semaphore, 1)).unwrap())
+            .collect();
+        let mut fourth = ask(&semaphore, 1);
+        assert!(acquired(&mut fourth).is_none());
+        drop(acquired(&mut ask(&semaphore, 2)).unwrap());
+        assert!(acquired(&mut fourth).is_none());
+        held.pop();
+        assert!(acquired(&mut fourth).is_some());
+    }
+
+    #[test]
+    fn permit_passes_by_whoever_stopped_waiting() {
+        let semaphore = FairSemaphore::new(1);
+        let permit = acquired(&mut ask(&semaphore, 1));
+        let (before, mut granted, mut after) = (ask(&semaphore, 1), ask(&semaphore, 2), ask(&semaphore, 3));
+        drop(before);
+        drop(permit);
+        // Granted, but not yet taken.
+        drop(granted);
+        granted = ask(&semaphore, 2);
+        assert!(acquired(&mut after).is_some());
+        assert!(acquired(&mut granted).is_some());
+        let state = semaphore.state();
+        assert_eq!((state.free, state.clients.len(), state.line.len()), (1, 0, 0));
+    }
+}
