@@ -25,8 +25,8 @@ pub trait AuditLog: Send + Sync {
     /// what the event says of itself: the clocks of several servers differ, so a store MUST NOT tell an event's moment
     /// from its identifier.
     ///
-    /// If the filter has more than one of actor, action and subject, a store MAY stop a search before the page is full, so
-    /// that no page takes long. [`Page::next`] is then the last position that it searched, and MUST NOT be absent.
+    /// If the filter has more than one of actor, action and subject, or with `None` any of them, a store MAY stop a search
+    /// before the page is full, so that no page takes long. [`Page::next`] is then the last position that it searched, and MUST NOT be absent.
     async fn list(
         &self,
         organization: Option<OrganizationId>,

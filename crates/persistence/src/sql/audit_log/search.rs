@@ -5,7 +5,7 @@
 //! A search by two of them may have to scan a whole index: many events by one user and many of one action, with none in
 //! common. An index for the most common pair would help only that pair, and slow down every write. So the index of the most
 //! selective criterion is scanned, and at most [`SCAN_LIMIT`] of its events for one page. If the page is not full then, it
-//! leads on from where the scan ended.
+//! leads on from where the scan ended. So is the installation's log for an actor or an action.
 
 mod criterion;
 
@@ -29,7 +29,7 @@ use crate::limit::one_more;
 use crate::stored_row::StoredRow;
 use criterion::{Criterion, Index, Query};
 
-/// How many events of an index are read for one page if the filter has several criteria.
+/// How many events of an index are read for one page if it does not serve all of the filter.
 const SCAN_LIMIT: i64 = 5_000;
 
 pub(super) async fn list(
@@ -62,6 +62,12 @@ struct Search {
     page: PageRequest<AuditPosition>,
 }
 
+/// The indexes that find the events of one criterion (its number), or all events.
+struct Scan {
+    criterion: Option<usize>,
+    indexes: Vec<Index>,
+}
+
 /// The last event that the scan of an index reads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ScanEnd {
@@ -86,14 +92,16 @@ impl Search {
         connection: &mut Connection,
     ) -> Result<(Vec<EventRow>, Option<ScanEnd>), Abort<Infallible>> {
         let mut criteria = Criterion::of(&self.filter);
-        let (indexes, end) = match criteria.as_slice() {
-            [_, _, ..] if self.organization.is_some() => {
-                let (chosen, end) = self.most_selective(connection, &criteria).await?;
-                (criteria.remove(chosen).indexes(), end)
-            }
-            [] => (vec![Index::Time], None),
-            [..] => (criteria.remove(0).indexes(), None),
+        let mut scans = self.possible_scans(&criteria);
+        let (chosen, end) = match (scans.as_slice(), criteria.as_slice()) {
+            ([_], []) => (0, None),
+            ([only], [_]) if only.criterion.is_some() => (0, None),
+            (several, _) => self.most_selective(connection, several).await?,
         };
+        let Scan { criterion, indexes } = scans.swap_remove(chosen);
+        if let Some(criterion) = criterion {
+            criteria.remove(criterion);
+        }
         let mut rows = Vec::new();
         for index in indexes {
             let mut query = index.filter(self.since(end));
@@ -110,17 +118,37 @@ impl Search {
         Ok((rows, end))
     }
 
-    /// The criterion whose [`SCAN_LIMIT`] events go back furthest, and the last of these; no end if it has fewer events.
+    /// The installation's log, where little happens, has no index of actors and actions.
+    fn possible_scans(&self, criteria: &[Criterion]) -> Vec<Scan> {
+        let is_indexed = |criterion: &Criterion| self.organization.is_some() || criterion.is_about_one();
+        let criteria = criteria.iter().enumerate();
+        let mut scans: Vec<Scan> = criteria
+            .filter(|(_, criterion)| is_indexed(criterion))
+            .map(|(number, criterion)| Scan {
+                criterion: Some(number),
+                indexes: criterion.indexes(),
+            })
+            .collect();
+        if scans.is_empty() {
+            scans.push(Scan {
+                criterion: None,
+                indexes: vec![Index::Time],
+            });
+        }
+        scans
+    }
+
+    /// The scan whose [`SCAN_LIMIT`] events go back furthest, and the last of these; no end if it has fewer events.
     async fn most_selective(
         &self,
         connection: &mut Connection,
-        criteria: &[Criterion],
+        scans: &[Scan],
     ) -> Result<(usize, Option<ScanEnd>), Abort<Infallible>> {
         let mut chosen = (0, None);
-        for (number, criterion) in criteria.iter().enumerate() {
+        for (number, scan) in scans.iter().enumerate() {
             let mut end = None;
-            for index in criterion.indexes() {
-                end = end.max(self.scan_end(connection, index).await?);
+            for index in &scan.indexes {
+                end = end.max(self.scan_end(connection, *index).await?);
             }
             if end.is_none() {
                 return Ok((number, None));

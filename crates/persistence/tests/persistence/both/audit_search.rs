@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
 use keyward_domain::clock::Clock;
+use keyward_domain::id::OrganizationId;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{AuditFilter, AuditLog, AuditPosition};
 
@@ -12,6 +13,7 @@ use crate::database::Database;
 on_both!(
     rare_criteria_pair_is_found_over_bounded_pages,
     a_selective_criterion_is_searched_to_the_end_at_once,
+    rare_events_of_the_installation_are_found_over_bounded_pages,
 );
 
 /// More events of each criterion than are read for one page.
@@ -53,11 +55,19 @@ async fn page(
     filter: &AuditFilter,
     after: Option<AuditPosition>,
 ) -> (Vec<AuditEvent>, Option<AuditPosition>) {
+    page_of(scene, Some(scene.ada.organization.id), filter, after).await
+}
+
+async fn page_of(
+    scene: &Scene,
+    organization: Option<OrganizationId>,
+    filter: &AuditFilter,
+    after: Option<AuditPosition>,
+) -> (Vec<AuditEvent>, Option<AuditPosition>) {
     let request = PageRequest {
         size: PageSize::DEFAULT,
         after,
     };
-    let organization = Some(scene.ada.organization.id);
     let page = AuditLog::list(&*scene.database.store, organization, filter.clone(), request).await;
     let page = page.expect("a page");
     (page.items, page.next)
@@ -93,5 +103,49 @@ async fn a_selective_criterion_is_searched_to_the_end_at_once(database: Database
         },
     ] {
         assert_eq!(page(&scene, &filter, None).await, (vec![edit.clone()], None));
+    }
+}
+
+async fn rare_events_of_the_installation_are_found_over_bounded_pages(database: Database) {
+    let scene = Scene::new(database).await;
+    let act = scene.make.act(Actor::User(scene.ada.user.id));
+    let change = act.event(Action::ChangePassword, Subject::User(scene.ada.user.id));
+    AuditLog::record(&*scene.database.store, change.clone())
+        .await
+        .expect("an event");
+    scene.make.clock.advance(TimeDelta::seconds(1));
+    let database = &scene.database;
+    let (id, series) = (database.new_id(), database.series(MANY));
+    let at = database.moment(scene.make.clock.now());
+    let user = database.id(scene.ada.user.id.as_uuid());
+    database
+        .execute(&format!(
+            "INSERT INTO audit_events (id, occurred_at, actor_kind, action, subject_kind, subject_id, outcome)
+             SELECT {id}, {at}, 'anonymous', 'session.sign_in', 'user', {user}, 'refused' FROM {series}"
+        ))
+        .await;
+    let of_action = AuditFilter {
+        action: Some(Action::ChangePassword),
+        ..AuditFilter::default()
+    };
+    let by_actor = AuditFilter {
+        actor: Some(act.actor),
+        ..AuditFilter::default()
+    };
+    let of_both = AuditFilter {
+        subject: Some(change.subject),
+        ..of_action.clone()
+    };
+    for filter in [of_action, by_actor, of_both] {
+        let (events, next) = page_of(&scene, None, &filter, None).await;
+        assert!(events.is_empty(), "{events:?}");
+        let mut next = Some(next.expect("the search stopped before the last event"));
+        let mut found = Vec::new();
+        while let Some(after) = next {
+            let (events, then) = page_of(&scene, None, &filter, Some(after)).await;
+            found.extend(events);
+            next = then;
+        }
+        assert!(found.contains(&change), "{filter:?}");
     }
 }

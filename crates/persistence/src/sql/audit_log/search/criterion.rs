@@ -54,6 +54,11 @@ impl Criterion {
         [subject, actor, action].into_iter().flatten().collect()
     }
 
+    /// Whether it names a subject with an identifier.
+    pub(super) fn is_about_one(&self) -> bool {
+        matches!(self, Self::Subject(subject) if subject.id().is_some())
+    }
+
     /// The indexes to read. (With OR in one query, the databases would sort all matching events.)
     pub(super) fn indexes(self) -> Vec<Index> {
         match self {
