@@ -2,10 +2,10 @@
 
 use std::convert::Infallible;
 
-use diesel::dsl::sql;
+use diesel::dsl::{max, sql};
 use diesel::prelude::{
-    ExpressionMethods, JoinOnDsl, OptionalExtension, QueryDsl, RunQueryDsl, SelectableHelper,
-    SqliteConnection,
+    ExpressionMethods, JoinOnDsl, NullableExpressionMethods, OptionalExtension, QueryDsl, RunQueryDsl,
+    SelectableHelper, SqliteConnection,
 };
 use diesel::sql_types::BigInt;
 use keyward_domain::id::AuditEventId;
@@ -49,12 +49,13 @@ pub(in crate::sqlite) async fn last_position(
     connection: &mut SqliteConnection,
 ) -> Result<Option<FeedPosition>, Abort<Infallible>> {
     let log = look(connection, None)?;
-    let rows: Vec<(i64, StoredId)> = audit_positions::table
-        .order(audit_positions::position.desc())
-        .limit(1)
+    let all = diesel::alias!(audit_positions as all_positions);
+    let highest = all.select(max(all.field(audit_positions::position)));
+    let last: Option<(i64, StoredId)> = audit_positions::table
+        .filter(audit_positions::position.nullable().eq(highest.single_value()))
         .select((audit_positions::position, audit_positions::event_id))
-        .load(connection)?;
-    let last = rows.into_iter().next();
+        .get_result(connection)
+        .optional()?;
     Ok(last.map(|(number, id)| log.position(number, AuditEventId::from_uuid(id.0))))
 }
 
