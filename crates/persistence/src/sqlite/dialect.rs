@@ -71,6 +71,13 @@ macro_rules! cancellable {
     };
 }
 
+/// A search. SQLite plans no statement for its values.
+macro_rules! planned_each_time {
+    ($query:expr) => {
+        std::convert::identity($query)
+    };
+}
+
 /// The condition that a text contains a term.
 macro_rules! contains {
     ($text:expr, $term:expr) => {
@@ -108,7 +115,7 @@ macro_rules! of_organization {
 }
 pub(super) use {
     cancellable, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody,
-    newest, of_organization, pipeline,
+    newest, of_organization, pipeline, planned_each_time,
 };
 
 /// The rows of a table in export order. The importing database renumbers audit events in this order.

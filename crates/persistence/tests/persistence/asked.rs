@@ -30,6 +30,8 @@ pub(crate) struct Plan {
 pub(crate) struct Prepared {
     pub(crate) statement: String,
     pub(crate) types: Vec<u32>,
+    /// How often it was executed since it was prepared.
+    pub(crate) executions: u32,
 }
 
 impl Asked {
@@ -61,7 +63,7 @@ impl Asked {
             is_explained && seen.insert(asked.statement.clone())
         });
         let mut plans = Vec::new();
-        for Prepared { statement, types } in asked {
+        for Prepared { statement, types, .. } in asked {
             let steps = database.explain(&statement, &types).await;
             plans.push(Plan { statement, steps });
         }
@@ -79,6 +81,7 @@ impl Asked {
                 own.map(|(_, noted)| Prepared {
                     statement: noted.split(" -- binds").next().unwrap_or_default().to_owned(),
                     types: Vec::new(),
+                    executions: 1,
                 })
                 .collect()
             }

@@ -12,7 +12,7 @@ use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, RunQueryDsl, cancellable, containing_term, contains, listed, newest,
+    Connection, RunQueryDsl, cancellable, containing_term, contains, listed, newest, planned_each_time,
 };
 use super::super::schema::{api_keys, memberships};
 use super::super::validity::{key_is_revoked, key_is_valid};
@@ -100,11 +100,15 @@ impl Listing {
         connection: &mut Connection,
     ) -> Result<Option<Uuid>, Abort<Infallible>> {
         let consumer = StoredId(self.consumer.as_uuid());
-        let mut query = newest!(api_keys::table, api_keys::consumer_id, consumer)
-            .offset(at_most(NEWEST))
-            .limit(1)
-            .select(api_keys::id)
-            .into_boxed();
+        let mut query = newest!(
+            planned_each_time!(api_keys::table),
+            api_keys::consumer_id,
+            consumer
+        )
+        .offset(at_most(NEWEST))
+        .limit(1)
+        .select(api_keys::id)
+        .into_boxed();
         query = match self.filter.status() {
             StatusFilter::Valid => query.filter(key_is_valid(self.now)),
             StatusFilter::Revoked => query.filter(key_is_revoked(self.now)),
@@ -142,7 +146,8 @@ impl Listing {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
         if let Some(term) = self.filter.term() {
-            query = cancellable!(query, api_keys::id).filter(contains!(api_keys::search_text, term));
+            query = cancellable!(planned_each_time!(query), api_keys::id)
+                .filter(contains!(api_keys::search_text, term));
         }
         let rows: Vec<KeyRow> = query.load(connection).await?;
         let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();

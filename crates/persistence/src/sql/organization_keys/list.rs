@@ -14,7 +14,7 @@ use keyward_domain::ports::StatusFilter;
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, RunQueryDsl, cancellable, contains, listed, newest, of_organization,
+    Connection, RunQueryDsl, cancellable, contains, listed, newest, of_organization, planned_each_time,
 };
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::{
@@ -156,7 +156,7 @@ impl Listing {
         &self,
         connection: &mut Connection,
     ) -> Result<Option<Uuid>, Abort<Infallible>> {
-        let mut query = api_keys::table
+        let mut query = planned_each_time!(api_keys::table)
             .select(api_keys::id)
             .offset(at_most(NEWEST))
             .limit(1)
@@ -202,6 +202,9 @@ impl Listing {
                 .filter(of_organization!(organization)),
             None => newest!(query, api_keys::organization_id, organization),
         };
+        if filter.term().is_some() || !matches!(scope, ScanScope::All) {
+            query = planned_each_time!(query);
+        }
         query = match scope {
             ScanScope::All => query,
             ScanScope::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),

@@ -188,7 +188,10 @@ impl Heard {
                 (true, b'P') => self.parse(body),
                 (true, b'B') => {
                     let name = body.split(|byte| *byte == 0).nth(1).expect("a name");
-                    executed.extend(self.prepared.get(name).cloned());
+                    if let Some(prepared) = self.prepared.get_mut(name) {
+                        prepared.executions += 1;
+                        executed.push(prepared.clone());
+                    }
                 }
                 (true, _) => {}
             }
@@ -205,6 +208,7 @@ impl Heard {
                 .chunks_exact(4)
                 .map(|of| u32::from_be_bytes(of.try_into().expect("four bytes")))
                 .collect(),
+            executions: 0,
         };
         self.prepared.insert(name.expect("a name").to_vec(), prepared);
     }

@@ -1,10 +1,19 @@
-//! Searches that PostgreSQL itself would refuse.
+//! Searches that PostgreSQL itself would refuse, and how it plans searches.
 
+use chrono::TimeDelta;
+use keyward_domain::administration::ports::{
+    HolderStatusFilter, OrganizationKeyFilter, OrganizationKeyStore,
+};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, KeyFilter, StatusFilter};
 
 use crate::database::now;
-use crate::postgres::fixture::Fixture;
+use crate::postgres::fixture::{Fixture, patient, store};
+use crate::postgres::proxy::Proxy;
+
+/// How often PostgreSQL plans a prepared statement for its values, before it may go over to one plan for all values
+/// (PostgreSQL documentation, PREPARE).
+const PLANNED_FOR_VALUES: u32 = 5;
 
 #[tokio::test]
 async fn search_for_nul_finds_nothing() {
@@ -20,4 +29,49 @@ async fn search_for_nul_finds_nothing() {
         let page = page.expect("an answer");
         assert_eq!((page.items.len(), page.next), (found, None), "{term:?}");
     }
+}
+
+#[tokio::test]
+async fn repeated_search_is_planned_for_its_values_each_time() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = patient(&proxy.url("127.0.0.1"));
+    config.max_connections = 1;
+    let store = store(config);
+    let (consumer, organization) = (fixture.holder().consumer().id, fixture.owner.organization.id);
+    let page = || PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let by_term = || OrganizationKeyFilter::new(StatusFilter::All, Some("first"));
+    let unused = || {
+        OrganizationKeyFilter::new(StatusFilter::Valid, None)
+            .held_by(HolderStatusFilter::Members)
+            .unused_since(now() + TimeDelta::days(1))
+    };
+    for _ in 0..=PLANNED_FOR_VALUES {
+        let own = KeyFilter::new(StatusFilter::All, Some("first"));
+        let own = ApiKeys::list(&store, consumer, own, page(), now()).await;
+        assert_eq!(own.expect("an answer").items.len(), 1);
+        for filter in [by_term(), unused()] {
+            let all = OrganizationKeyStore::list(&store, organization, filter, page(), now()).await;
+            assert_eq!(all.expect("an answer").items.len(), 1);
+        }
+        let exact = ApiKeys::find(&store, consumer, fixture.key.key.id).await;
+        assert!(exact.expect("an answer").is_some());
+    }
+    let asked = proxy.take_statements();
+    let searches = asked.iter().filter(|asked| {
+        let statement = &asked.statement;
+        ["search_text\" LIKE", "= ANY", " OFFSET "]
+            .iter()
+            .any(|part| statement.contains(part))
+    });
+    let searches: Vec<_> = searches.collect();
+    assert!(searches.len() > 3 * PLANNED_FOR_VALUES as usize, "{asked:?}");
+    for search in searches {
+        assert!(search.executions <= PLANNED_FOR_VALUES, "{search:?}");
+    }
+    // An exact lookup is prepared once.
+    assert!(asked.iter().any(|asked| asked.executions > PLANNED_FOR_VALUES));
 }
