@@ -4,11 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
-use keyward_domain::ports::StorageError;
-use keyward_domain::user::Username;
 use uuid::Uuid;
-
-use crate::stored_row::StoredRow;
 
 /// A kind of subject that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -70,17 +66,6 @@ impl Kind {
             Self::ApiKey => Subject::ApiKey(ApiKeyId::from_uuid(id)),
         }
     }
-}
-
-/// The username of a user, or of the user of a membership.
-pub(crate) fn read_username(
-    kind: Kind,
-    id: Uuid,
-    username: &str,
-) -> Result<(Subject, Username), StorageError> {
-    let stored = StoredRow::new("users", id);
-    let username = stored.read("username", Username::parse(username))?;
-    Ok((kind.subject(id), username))
 }
 
 /// The requested identifiers, without duplicates, by kind.

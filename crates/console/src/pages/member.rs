@@ -1,7 +1,7 @@
 //! One member, as owners see them: role, and the way to removal.
 
 use askama::Template;
-use keyward_domain::administration::ports::{HolderProfile, MemberOverview};
+use keyward_domain::administration::ports::{HolderProfile, MemberOverview, Named};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
@@ -100,10 +100,9 @@ async fn show_named(owner: &Owner, username: &Username) -> Result<Response, Refu
 async fn former_member(owner: &Owner, subject: Subject) -> Result<Response, Refusal> {
     let (console, authority) = (&owner.console, &owner.authority);
     let organization = authority.organization_id();
-    let mut names = console.names.find(organization, &[subject]).await?;
-    let mut usernames = console.names.usernames(organization, &[subject]).await?;
-    let name = names.remove(&subject).ok_or(Refusal::NotFound)?;
-    let username = usernames.remove(&subject).ok_or(Refusal::NotFound)?;
+    let mut named = console.names.identify(organization, &[subject]).await?;
+    let Named { name, username } = named.remove(&subject).ok_or(Refusal::NotFound)?;
+    let username = username.ok_or(Refusal::NotFound)?;
     let current = console
         .members
         .find_by_username(authority, &username, owner.now)

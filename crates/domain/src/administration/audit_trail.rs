@@ -165,10 +165,14 @@ impl AuditTrail {
             return Ok((HashMap::new(), HashMap::new()));
         }
         match organization {
-            Some(organization) => Ok((
-                self.names.find(organization, &subjects).await?,
-                self.names.usernames(organization, &subjects).await?,
-            )),
+            Some(organization) => {
+                let (mut names, mut usernames) = (HashMap::new(), HashMap::new());
+                for (subject, named) in self.names.identify(organization, &subjects).await? {
+                    names.insert(subject, named.name);
+                    usernames.extend(named.username.map(|username| (subject, username)));
+                }
+                Ok((names, usernames))
+            }
             None => self.names_of_users(&subjects).await,
         }
     }

@@ -34,7 +34,7 @@ pub use crate::invitation::NewInvitation;
 
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};
 pub use members::{ChangeRoleError, EndMembershipError, MemberStore};
-pub use names::Names;
+pub use names::{Named, Names};
 pub use organization_keys::{OrganizationKeyStore, RevokeKeysError};
 pub use organizations::{ChangeOrganizationError, OrganizationStore};
 pub use projects::{AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectStore};

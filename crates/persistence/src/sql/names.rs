@@ -10,8 +10,8 @@ use diesel::expression::SqlLiteral;
 use diesel::prelude::{
     CombineDsl, ExpressionMethods, JoinOnDsl, NullableExpressionMethods, QueryDsl, SelectableHelper,
 };
-use diesel::sql_types::Text;
-use keyward_domain::administration::ports::Names;
+use diesel::sql_types::{Nullable, Text};
+use keyward_domain::administration::ports::{Named, Names};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::ports::StorageError;
@@ -23,26 +23,18 @@ use super::people::UserRow;
 use super::schema::{api_keys, audit_events, invitations, memberships, organizations, projects, users};
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::names::{Kind, NamedIds, read_username};
+use crate::names::{Kind, NamedIds};
+use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl Names for Store {
-    async fn find(
+    async fn identify(
         &self,
         organization: OrganizationId,
         subjects: &[Subject],
-    ) -> Result<HashMap<Subject, String>, StorageError> {
+    ) -> Result<HashMap<Subject, Named>, StorageError> {
         let wanted = NamedIds::of(subjects);
-        read!(self, names_of(organization, wanted))
-    }
-
-    async fn usernames(
-        &self,
-        organization: OrganizationId,
-        subjects: &[Subject],
-    ) -> Result<HashMap<Subject, Username>, StorageError> {
-        let wanted = NamedIds::of(subjects);
-        read!(self, usernames_of(organization, wanted))
+        read!(self, identify(organization, wanted))
     }
 
     /// One statement for all kinds, each part an index look-up. From the audit log it reads the kind from any one event
@@ -158,46 +150,63 @@ type Found = (
     Option<String>,
 );
 
-/// The names of the organization's subjects, in one statement for all kinds. Each part names the organization, so that
+/// What the organization's subjects are called, in one statement for all kinds. Each part names the organization, so that
 /// subjects of others are treated as absent.
-async fn names_of(
+async fn identify(
     connection: &mut Connection,
     organization: OrganizationId,
     wanted: NamedIds,
-) -> Result<HashMap<Subject, String>, Abort<Infallible>> {
+) -> Result<HashMap<Subject, Named>, Abort<Infallible>> {
     if wanted.is_empty() {
         return Ok(HashMap::new());
     }
     let own = StoredId(organization.as_uuid());
     let ids = |kind| wanted.of_kind(kind).iter().copied().map(StoredId);
+    let username = users::username.nullable();
     let here = memberships::table
         .inner_join(users::table)
         .filter(memberships::organization_id.eq(own));
     let organizations = organizations::table
         .filter(organizations::id.eq(own))
         .filter(organizations::id.eq_any(ids(Kind::Organization)))
-        .select((word(Kind::Organization), organizations::id, organizations::name));
+        .select((
+            word(Kind::Organization),
+            organizations::id,
+            organizations::name,
+            nameless(),
+        ));
     let users = here.filter(memberships::user_id.eq_any(ids(Kind::User))).select((
         word(Kind::User),
         users::id,
         users::display_name,
+        username,
     ));
     let members = here
         .filter(memberships::id.eq_any(ids(Kind::Membership)))
-        .select((word(Kind::Membership), memberships::id, users::display_name));
+        .select((
+            word(Kind::Membership),
+            memberships::id,
+            users::display_name,
+            username,
+        ));
     let keys = api_keys::table
         .filter(of_organization!(own))
         .filter(api_keys::id.eq_any(ids(Kind::ApiKey)))
-        .select((word(Kind::ApiKey), api_keys::id, api_keys::name));
+        .select((word(Kind::ApiKey), api_keys::id, api_keys::name, nameless()));
     let projects = projects::table
         .filter(projects::organization_id.eq(own))
         .filter(projects::id.eq_any(ids(Kind::Project)))
-        .select((word(Kind::Project), projects::id, projects::name));
+        .select((word(Kind::Project), projects::id, projects::name, nameless()));
     let invitations = invitations::table
         .filter(invitations::organization_id.eq(own))
         .filter(invitations::id.eq_any(ids(Kind::Invitation)))
-        .select((word(Kind::Invitation), invitations::id, invitations::invitee));
-    let rows: Vec<(String, StoredId, String)> = organizations
+        .select((
+            word(Kind::Invitation),
+            invitations::id,
+            invitations::invitee,
+            nameless(),
+        ));
+    let rows: Vec<(String, StoredId, String, Option<String>)> = organizations
         .union_all(users)
         .union_all(members)
         .union_all(keys)
@@ -205,41 +214,22 @@ async fn names_of(
         .union_all(invitations)
         .load(connection)
         .await?;
-    let named = rows
-        .into_iter()
-        .filter_map(|(word, id, name)| Some((Kind::of_word(&word)?.subject(id.0), name)));
-    Ok(named.collect())
-}
-
-/// The usernames of users and members of the organization, in one statement.
-async fn usernames_of(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    wanted: NamedIds,
-) -> Result<HashMap<Subject, Username>, Abort<Infallible>> {
-    let ids = |kind| wanted.of_kind(kind).iter().copied().map(StoredId);
-    if wanted.of_kind(Kind::User).is_empty() && wanted.of_kind(Kind::Membership).is_empty() {
-        return Ok(HashMap::new());
-    }
-    let here = memberships::table
-        .inner_join(users::table)
-        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())));
-    let users = here.filter(memberships::user_id.eq_any(ids(Kind::User))).select((
-        word(Kind::User),
-        users::id,
-        users::username,
-    ));
-    let members = here
-        .filter(memberships::id.eq_any(ids(Kind::Membership)))
-        .select((word(Kind::Membership), memberships::id, users::username));
-    let rows: Vec<(String, StoredId, String)> = users.union_all(members).load(connection).await?;
     let mut found = HashMap::new();
-    for (word, id, username) in rows {
-        if let Some(kind) = Kind::of_word(&word) {
-            found.extend([read_username(kind, id.0, &username)?]);
-        }
+    for (word, id, name, username) in rows {
+        let Some(kind) = Kind::of_word(&word) else {
+            continue;
+        };
+        let stored = StoredRow::new("users", id.0);
+        let username = username.map(|username| stored.read("username", Username::parse(&username)));
+        let username = username.transpose()?;
+        found.insert(kind.subject(id.0), Named { name, username });
     }
     Ok(found)
+}
+
+/// The username of what has none.
+fn nameless() -> SqlLiteral<Nullable<Text>> {
+    sql("CAST(NULL AS text)")
 }
 
 /// A literal that tells which part of the statement a row comes from.

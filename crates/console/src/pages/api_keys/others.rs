@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
+use keyward_domain::administration::ports::Named;
 use keyward_domain::api_key::{ApiKey, Origin, Revocation, RevocationReason};
 use keyward_domain::audit::{Actor, Subject};
 use keyward_domain::id::ApiKeyId;
@@ -107,11 +108,9 @@ async fn revoking_owners(keys: &[ApiKey], member: &Member) -> Result<HashMap<Sub
         return Ok(HashMap::new());
     }
     let owners: Vec<Subject> = owners.into_iter().collect();
-    let (all_names, organization) = (&member.console.names, member.member.organization.id);
-    let names = all_names.find(organization, &owners).await?;
-    let mut usernames = all_names.usernames(organization, &owners).await?;
-    let people = names.into_iter().map(|(owner, name)| {
-        let username = usernames.remove(&owner);
+    let organization = member.member.organization.id;
+    let named = member.console.names.identify(organization, &owners).await?;
+    let people = named.into_iter().map(|(owner, Named { name, username })| {
         let username = username.filter(|username| username.as_str() != name);
         (owner, Person { name, username })
     });

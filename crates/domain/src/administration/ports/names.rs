@@ -10,26 +10,38 @@ use crate::id::{OrganizationId, UserId};
 use crate::ports::StorageError;
 use crate::user::{User, Username};
 
+/// What a subject is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The name of an organization, a key or a project; the display name of a user, or of the user of a membership; whom
+    /// an invitation is for.
+    pub name: String,
+    /// Of users and memberships, since a display name is chosen freely and may be the same as somebody else's.
+    pub username: Option<Username>,
+}
+
 /// Knows the names of what audit events and revocations tell of.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Names: Send + Sync {
-    /// The names of those of the subjects that belong to the organization and still exist: the organization's own name;
-    /// the display name of a user who is or was a member, and of a membership's user; the name of a key and of a
-    /// project; whom an invitation is for. Sessions and the installation have no name.
+    /// What those of the subjects are called that belong to the organization and still exist: the organization itself, a
+    /// user who is or was a member, a membership, a key, a project and an invitation. Sessions and the installation have
+    /// no name.
+    async fn identify(
+        &self,
+        organization: OrganizationId,
+        subjects: &[Subject],
+    ) -> Result<HashMap<Subject, Named>, StorageError>;
+
+    /// The same without usernames.
     async fn find(
         &self,
         organization: OrganizationId,
         subjects: &[Subject],
-    ) -> Result<HashMap<Subject, String>, StorageError>;
-
-    /// The usernames of those of the subjects that [`Names::find`] calls by a display name: users, and memberships of
-    /// users. A display name is chosen freely, and may be the same as somebody else's.
-    async fn usernames(
-        &self,
-        organization: OrganizationId,
-        subjects: &[Subject],
-    ) -> Result<HashMap<Subject, Username>, StorageError>;
+    ) -> Result<HashMap<Subject, String>, StorageError> {
+        let named = self.identify(organization, subjects).await?.into_iter();
+        Ok(named.map(|(subject, named)| (subject, named.name)).collect())
+    }
 
     /// What of the organization has this identifier: the first, in this order, of a key, a membership, a user who is or was
     /// a member, a project, an invitation and the organization itself. What is gone is found if the organization's audit log

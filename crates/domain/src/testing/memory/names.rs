@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use uuid::Uuid;
 
 use super::{MemoryStore, State};
-use crate::administration::ports::Names;
+use crate::administration::ports::{Named, Names};
 use crate::audit::Subject;
 use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use crate::ports::StorageError;
@@ -12,23 +12,17 @@ use crate::user::{User, Username};
 
 #[async_trait]
 impl Names for MemoryStore {
-    async fn find(
+    async fn identify(
         &self,
         organization: OrganizationId,
         subjects: &[Subject],
-    ) -> Result<HashMap<Subject, String>, StorageError> {
+    ) -> Result<HashMap<Subject, Named>, StorageError> {
         let state = self.state()?;
-        let named = |subject: &Subject| Some((*subject, state.name_of(organization, *subject)?));
-        Ok(subjects.iter().filter_map(named).collect())
-    }
-
-    async fn usernames(
-        &self,
-        organization: OrganizationId,
-        subjects: &[Subject],
-    ) -> Result<HashMap<Subject, Username>, StorageError> {
-        let state = self.state()?;
-        let named = |subject: &Subject| Some((*subject, state.username_of(organization, *subject)?));
+        let named = |subject: &Subject| {
+            let name = state.name_of(organization, *subject)?;
+            let username = state.username_of(organization, *subject);
+            Some((*subject, Named { name, username }))
+        };
         Ok(subjects.iter().filter_map(named).collect())
     }
 

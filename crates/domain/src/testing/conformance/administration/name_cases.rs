@@ -126,8 +126,10 @@ pub async fn subject_with_display_name_has_username_in_the_same_organizations(st
         Subject::Installation,
     ];
     let usernames = async |organization| {
-        let found = scene.stores.names.usernames(organization, &subjects).await;
-        found.expect("the store answers")
+        let found = scene.stores.names.identify(organization, &subjects).await;
+        let found = found.expect("the store answers").into_iter();
+        let usernames = found.filter_map(|(subject, named)| Some((subject, named.username?)));
+        usernames.collect::<HashMap<_, _>>()
     };
 
     let username = ada.user.username.clone();
