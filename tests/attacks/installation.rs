@@ -56,14 +56,14 @@ impl Installation {
         let bob = "admin create-user --username bob --organization bridges --password-stdin";
         keyward.command(bob, PASSWORD).await;
 
-        let grace = PlainConsole::sign_in(&keyward, "grace", PASSWORD).await;
+        let grace = PlainConsole::sign_in(keyward.base_url(), "grace", PASSWORD).await;
         let (graces, own) = key_of(&grace.api_with_first_key().await).await;
         let (stolen, api) = key_of_new(&grace, &own, "stolen").await;
         let (stolen_for_line, _) = key_of_new(&grace, &own, "stolen, too").await;
         // A dead key with a parent, to be copied.
         let child = api.create("link", "").await;
         api.delete(text(&child, "id")).await;
-        let bob = PlainConsole::sign_in(&keyward, "bob", PASSWORD).await;
+        let bob = PlainConsole::sign_in(keyward.base_url(), "bob", PASSWORD).await;
         let (bobs, _) = key_of(&bob.api_with_first_key().await).await;
 
         let exported = keyward.command("export", "").await;

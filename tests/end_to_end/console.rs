@@ -18,19 +18,18 @@ pub(crate) struct PlainConsole {
 impl PlainConsole {
     /// Signs the first owner in.
     pub(crate) async fn sign_in_owner(keyward: &Keyward) -> Self {
-        Self::sign_in(keyward, "ada", OWNER_PASSWORD).await
+        Self::sign_in(keyward.base_url(), "ada", OWNER_PASSWORD).await
     }
 
     /// Signs somebody in who belongs to one organization.
-    pub(crate) async fn sign_in(keyward: &Keyward, username: &str, password: &str) -> Self {
+    pub(crate) async fn sign_in(base_url: &str, username: &str, password: &str) -> Self {
         let client = Client::builder()
             .redirect(Policy::none())
             .build()
             .expect("a client");
-        let base_url = keyward.base_url().to_owned();
         let mut console = Self {
             client,
-            base_url,
+            base_url: base_url.to_owned(),
             cookie: String::new(),
             keys_page: String::new(),
         };

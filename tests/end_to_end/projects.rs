@@ -28,7 +28,7 @@ async fn reaches(keyward: Keyward) {
     keyward.command(create_user, GRACE_PASSWORD).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let owners_key = owner.api_with_first_key().await;
-    let grace = PlainConsole::sign_in(&keyward, "grace", GRACE_PASSWORD).await;
+    let grace = PlainConsole::sign_in(keyward.base_url(), "grace", GRACE_PASSWORD).await;
     let key = grace.api_with_first_key().await;
     assert_eq!(reached(&key).await, Vec::<String>::new());
 

@@ -255,7 +255,7 @@ async fn foreign_unknown_and_malformed_ids_get_identical_responses() {
             "loud badgers draw charts",
         )
         .await;
-    let grace = PlainConsole::sign_in(&keyward, "grace", "loud badgers draw charts")
+    let grace = PlainConsole::sign_in(keyward.base_url(), "grace", "loud badgers draw charts")
         .await
         .api_with_first_key()
         .await;

@@ -96,6 +96,11 @@ pub(crate) fn bench(workspace: &Workspace) -> Outcome<Binaries> {
     build(workspace, &[&["build", "--workspace"], &programs[..]].concat())
 }
 
+/// Builds the program that tries the image, likewise.
+pub(crate) fn image(workspace: &Workspace) -> Outcome<Binaries> {
+    build(workspace, &["build", "--workspace", "--bench", "image"])
+}
+
 /// Builds the program `test-database` by itself: quick, because without the container backend.
 pub(crate) fn test_database_tools(workspace: &Workspace) -> Outcome<Binaries> {
     build(

@@ -9,7 +9,7 @@ use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
 use crate::test::{TestRun, take_backend};
 use crate::workspace::Workspace;
-use crate::{advisories, example_project, faults, layers, openapi, schema, tools, without_ipv6};
+use crate::{advisories, example_project, faults, image, layers, openapi, schema, tools, without_ipv6};
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.
@@ -51,6 +51,7 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     // They measure times. When one is late, what the tests say is worth knowing all the same. Their PostgreSQL is this
     // machine's own, whatever the backend: a container's proxy for ports would be measured with it.
     let attacks = steps.take("attacks", || faults::attacks(workspace, "cluster", &[]));
+    steps.take("image", || image::where_possible(workspace))?;
     steps.tell();
     steps.take("tests", || tests.tests(&["--profile", "ci"]))?;
     attacks

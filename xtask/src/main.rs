@@ -19,6 +19,7 @@ mod example_project;
 mod failure;
 mod faults;
 mod generated;
+mod image;
 mod layers;
 mod openapi;
 mod packages;
@@ -53,6 +54,9 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   bench [--profile faults] [--seconds N] [--rounds N] [--keys N] [--row NAME] [--json FILE]
       Measures the server, built as for a release, and what it could be at best, in turn; prints medians, ratios and
       goals. Three minutes. It never fails because something was slow. docs/performance.md has results.
+  image
+      Builds the image and runs it as docs/install.md says: alone with a volume, and by compose.yaml with PostgreSQL. Needs
+      a container engine.
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
   schema --check
@@ -62,7 +66,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       modules of a crate depend on each other in a circle. (Which crate imports which: `cargo deny check bans`.)
   ci [--database BACKEND]
       What continuous integration runs: formatting, layers, dependency policy, advisories, clippy, documentation, generated
-      files, the project in examples/own-store, every test, the attacks.
+      files, the project in examples/own-store, every test, the attacks, the image.
   dev [ARGUMENTS]
       Runs `keyward serve ARGUMENTS` on a private PostgreSQL whose data stays in target/dev-postgres.
   help
@@ -97,6 +101,10 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
         "bench" => bench::bench(&Workspace::find()?, arguments),
         "faults" => faults::faults(&Workspace::find()?, arguments),
         "without-ipv6" => without_ipv6::without_ipv6(&Workspace::find()?, arguments),
+        "image" => {
+            refuse_arguments(arguments)?;
+            image::image(&Workspace::find()?)
+        }
         "openapi" => openapi::openapi(&Workspace::find()?, Mode::parse(arguments)?),
         "schema" => schema::schema(&Workspace::find()?, arguments),
         "layers" => {

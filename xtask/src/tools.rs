@@ -121,6 +121,12 @@ pub(crate) const PGBENCH: Tool = debian(
 
 pub(crate) const WRK: Tool = debian("wrk, which makes the load", &["wrk"], &["wrk"]);
 
+pub(crate) const COMPOSE: Tool = debian(
+    "docker-compose, which runs what compose.yaml says",
+    &["docker-compose"],
+    &["docker-compose"],
+);
+
 pub(crate) const NEXTEST: Tool = cargo_subcommand("cargo-nextest, which runs the tests", &["cargo-nextest"]);
 
 const DENY: Tool = cargo_subcommand(

@@ -129,7 +129,7 @@ impl World {
             .get(&format!("{SETTINGS}/members/invitations"))
             .await;
         let invitation = id_after(&page, "/settings/members/invitations/").expect("an invitation");
-        PlainConsole::sign_in(&keyward, "grace", PASSWORD).await;
+        PlainConsole::sign_in(keyward.base_url(), "grace", PASSWORD).await;
         let page = member.console.get("/account").await;
         let session = id_after(&page, "/account/sessions/").expect("another session");
         let page = member.console.get(&format!("{SETTINGS}/api-keys/new")).await;
@@ -320,7 +320,7 @@ impl World {
 
 impl Person {
     async fn arrives(keyward: &Keyward, username: &str, password: &str) -> Self {
-        let console = PlainConsole::sign_in(keyward, username, password).await;
+        let console = PlainConsole::sign_in(keyward.base_url(), username, password).await;
         let api = console.api_with_first_key().await;
         Self { console, api }
     }

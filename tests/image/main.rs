@@ -1,0 +1,61 @@
+//! The image as `docs/install.md` has it run: alone with a volume, and by `compose.yaml` with PostgreSQL. From the first
+//! link to the first key, a request with it, and another one after a restart.
+//!
+//! `cargo xtask image` builds `keyward` and runs this with it in an image; it needs a container engine.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a failed expectation is a failed run, which says what it did"
+)]
+
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/api.rs"]
+mod api;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/console.rs"]
+mod console;
+mod deployment;
+mod engine;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/keyward.rs"]
+mod keyward;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/storage.rs"]
+mod storage;
+
+use console::PlainConsole;
+use deployment::Deployment;
+use keyward::OWNER_PASSWORD;
+
+#[tokio::main]
+async fn main() {
+    let image = engine::build_image();
+    for deployment in [Deployment::alone(&image), Deployment::with_postgres(&image)] {
+        println!("{}", deployment.name());
+        from_first_link_to_restart(&deployment).await;
+    }
+}
+
+async fn from_first_link_to_restart(deployment: &Deployment) {
+    deployment.wait_until_healthy().await;
+    let link = deployment.keyward("admin setup-link", "");
+    assert!(
+        link.starts_with(deployment.base_url()),
+        "the link leads elsewhere than to {}",
+        deployment.base_url()
+    );
+    // Whoever has a terminal and no browser.
+    let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
+    deployment.keyward(bootstrap, OWNER_PASSWORD);
+    let console = PlainConsole::sign_in(deployment.base_url(), "ada", OWNER_PASSWORD).await;
+    let first = console.api_with_first_key().await;
+    first.create("second", "created with the first").await;
+
+    deployment.restart();
+    deployment.wait_until_healthy().await;
+    assert!(first.is_accepted().await, "the first key after a restart");
+    let keys = first.list("").await;
+    assert_eq!(keys["items"].as_array().map(Vec::len), Some(2), "{keys}");
+}

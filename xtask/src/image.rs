@@ -1,0 +1,51 @@
+//! The image and what runs it.
+
+use std::process::{Command, Stdio};
+
+use crate::binaries;
+use crate::command::run;
+use crate::failure::{Failure, Outcome};
+use crate::tools;
+use crate::workspace::Workspace;
+
+const NO_ENGINE: &str = "no container engine answers (`docker info`)";
+
+/// `cargo xtask image`: builds the image of a program that is built here, and runs it as `docs/install.md` says.
+pub(crate) fn image(workspace: &Workspace) -> Outcome {
+    if !engine_answers() {
+        return Err(Failure::new(NO_ENGINE));
+    }
+    check(workspace)
+}
+
+/// The same for continuous integration, which says so and goes on where there is no engine.
+pub(crate) fn where_possible(workspace: &Workspace) -> Outcome {
+    if engine_answers() {
+        return check(workspace);
+    }
+    eprintln!("SKIPPED, {NO_ENGINE}");
+    Ok(())
+}
+
+fn check(workspace: &Workspace) -> Outcome {
+    if !is_quiet_success(Command::new("docker").args(["compose", "version"])) {
+        tools::ensure(workspace, &[tools::COMPOSE])?;
+    }
+    let keyward = binaries::keyward_released(workspace)?;
+    let programs = binaries::image(workspace)?;
+    run(Command::new(programs.path("image")?)
+        .current_dir(workspace.root())
+        .env("KEYWARD_BIN", keyward))
+}
+
+fn engine_answers() -> bool {
+    is_quiet_success(Command::new("docker").arg("info"))
+}
+
+fn is_quiet_success(command: &mut Command) -> bool {
+    let command = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
