@@ -1,1 +1,3 @@
-//! End-to-end tests live in `end_to_end/`.
+//! End-to-end tests live in `end_to_end/`; here is what judges the runs of `replicas/`.
+
+pub mod history;

@@ -84,9 +84,16 @@ pub(crate) fn tests(workspace: &Workspace) -> Outcome<Binaries> {
     )
 }
 
-/// Builds the attacks, with the features that the tests have, so that nothing is built twice.
-pub(crate) fn attacks(workspace: &Workspace) -> Outcome<Binaries> {
-    let programs = ["--bench", "attacks", "--bin", "test-database"];
+/// Builds the programs of faults, with the features that the tests have, so that nothing is built twice.
+pub(crate) fn faults(workspace: &Workspace) -> Outcome<Binaries> {
+    let programs = [
+        "--bench",
+        "attacks",
+        "--bench",
+        "replicas",
+        "--bin",
+        "test-database",
+    ];
     build(workspace, &[&["build", "--workspace"], &programs[..]].concat())
 }
 

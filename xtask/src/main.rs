@@ -51,6 +51,10 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Attacks the server, built nearly as for a release, while others revoke keys through API, console and command line,
       on both databases; prints how long their answers took, and fails if one was wrong or the 99th percentile was not
       below a second. Four minutes; N seconds for each attack instead of 8.
+  faults replicas [--scenario NAME] [--histories FOLDER]
+      Runs three servers over one PostgreSQL while servers, network and database fail, with clients that verify and revoke
+      keys on all three; prints what they were answered, and fails if a key was accepted after its revocation was
+      answered, a valid one refused, or an answer came too late. docs/replicas.md says what may fail when.
   bench [--profile faults] [--seconds N] [--rounds N] [--keys N] [--row NAME] [--json FILE]
       Measures the server, built as for a release, and what it could be at best, in turn; prints medians, ratios and
       goals. Three minutes. It never fails because something was slow. docs/performance.md has results.

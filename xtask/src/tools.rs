@@ -143,6 +143,9 @@ const IP: Tool = Tool {
     )
 };
 
+/// What faults need.
+pub(crate) const FOR_FAULTS: &[Tool] = &[POSTGRESQL];
+
 /// What the tests need.
 pub(crate) const FOR_TESTS: &[Tool] = &[
     POSTGRESQL,

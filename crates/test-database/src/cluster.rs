@@ -3,14 +3,14 @@
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::net::TcpListener;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::ServerUrl;
-use crate::programs::{Account, account_for_root, folder as programs_folder};
+use crate::programs::{Account, account_to_run_as, folder as programs_folder};
 use crate::server_url::answers;
 use crate::unique::{random_hex, unique_name};
 
@@ -38,13 +38,13 @@ impl Cluster {
     pub(crate) async fn temporary() -> Result<Self, String> {
         let programs = programs_folder()?;
         let folder = std::env::temp_dir().join(unique_name("keyward_test_cluster"));
-        Self::start(&programs, &folder, "remove", free_port).await
+        Self::start(&programs, &folder, "remove", &[], free_port).await
     }
 
-    /// A cluster whose folder is made when it is missing, and stays.
-    pub(crate) async fn kept(folder: &Path) -> Result<Self, String> {
+    /// A cluster whose folder is made when it is missing, and stays; `settings` are `name=value`.
+    pub(crate) async fn kept(folder: &Path, settings: &[String]) -> Result<Self, String> {
         let programs = programs_folder()?;
-        Self::start(&programs, folder, "keep", free_port).await
+        Self::start(&programs, folder, "keep", settings, free_port).await
     }
 
     pub(crate) fn url(&self) -> &ServerUrl {
@@ -55,6 +55,7 @@ impl Cluster {
         programs: &Path,
         folder: &Path,
         afterwards: &str,
+        settings: &[String],
         mut port: impl FnMut() -> std::io::Result<u16>,
     ) -> Result<Self, String> {
         let mut obstacle = String::new();
@@ -62,7 +63,7 @@ impl Cluster {
             // Each time anew: a server that did not start has removed its folder.
             let prepared = Prepared::new(folder)?;
             let port = port().map_err(|error| format!("no free port: {error}"))?;
-            let supervisor = prepared.supervisor(programs, port, afterwards)?;
+            let supervisor = prepared.supervisor(programs, port, afterwards, settings)?;
             match Self::answering(supervisor, port, &prepared.password).await {
                 Ok(cluster) => return Ok(cluster),
                 Err(reason) if reason.contains("could not bind") => obstacle = reason,
@@ -127,13 +128,7 @@ impl Prepared {
         }
         // The server runs in the folder, where a relative path would lead elsewhere.
         let folder = &folder.canonicalize().map_err(told)?;
-        let owner = fs::metadata(folder).map_err(told)?.uid();
-        let we_are = fs::metadata("/proc/self").map_or(owner, |metadata| metadata.uid());
-        let account = if we_are == 0 {
-            Some(account_for_root()?)
-        } else {
-            None
-        };
+        let account = account_to_run_as()?;
         let password = password_in(folder).map_err(told)?;
         if let Some(Account { user, group }) = account {
             for path in [folder.to_owned(), password_file(folder)] {
@@ -147,12 +142,19 @@ impl Prepared {
         })
     }
 
-    fn supervisor(&self, programs: &Path, port: u16, afterwards: &str) -> Result<Child, String> {
+    fn supervisor(
+        &self,
+        programs: &Path,
+        port: u16,
+        afterwards: &str,
+        settings: &[String],
+    ) -> Result<Child, String> {
         let mut command = Command::new("sh");
         command
             .args(["-c", SUPERVISOR, "keyward-test-cluster"])
             .args([programs, &self.folder])
             .args([&port.to_string(), afterwards])
+            .args(settings.iter().flat_map(|setting| ["-c", setting]))
             .current_dir(&self.folder)
             .env("LC_ALL", "C")
             .env_remove("PGDATA")
@@ -209,7 +211,7 @@ mod tests {
                 .pop()
                 .ok_or_else(|| std::io::Error::other("asked too often"))
         };
-        let cluster = Cluster::start(&programs, &folder, "remove", next_port)
+        let cluster = Cluster::start(&programs, &folder, "remove", &[], next_port)
             .await
             .unwrap();
         assert!(

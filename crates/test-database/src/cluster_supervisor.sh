@@ -1,6 +1,7 @@
 # Runs a private PostgreSQL server until standard input closes.
-# $1 folder of the programs, $2 folder of the cluster, $3 port, $4 "keep" or "remove" the folder afterwards.
+# $1 folder of the programs, $2 folder of the cluster, $3 port, $4 "keep" or "remove" the folder afterwards; then more options of the server.
 programs=$1 folder=$2 port=$3 afterwards=$4
+shift 4
 data=$folder/data log=$folder/log
 failed=
 exec 3<&0 </dev/null
@@ -17,7 +18,7 @@ else
 fi
 if [ -z "$failed" ]; then
   "$programs/postgres" -D "$data" -p "$port" -c listen_addresses=127.0.0.1 -c unix_socket_directories= \
-    -c max_connections=400 $durability >"$log" 2>&1 &
+    -c max_connections=400 $durability "$@" >"$log" 2>&1 &
   server=$!
   { while read -r _; do :; done; kill -$signal $server; } <&3 2>/dev/null &
   watcher=$!

@@ -38,5 +38,6 @@ mod unique;
 pub use backend::{Backend, BackendChoice};
 pub use database::TestDatabase;
 pub use error::Error;
+pub use programs::server_program;
 pub use server::Server;
 pub use server_url::ServerUrl;

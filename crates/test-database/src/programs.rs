@@ -2,7 +2,35 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::{Backend, Error};
+
+/// A command of PostgreSQL's own server programs, such as `pg_ctl`, run by the user who may run it, with messages in
+/// English.
+///
+/// # Errors
+/// [`Error::NoPostgres`] when the programs or that user are not there.
+pub fn server_program(name: &str) -> Result<Command, Error> {
+    let unavailable = |reason| Error::NoPostgres {
+        tried: vec![(Backend::Cluster, reason)],
+    };
+    let mut command = Command::new(folder().map_err(unavailable)?.join(name));
+    command.env("LC_ALL", "C");
+    if let Some(Account { user, group }) = account_to_run_as().map_err(unavailable)? {
+        command.uid(user).gid(group);
+    }
+    Ok(command)
+}
+
+/// Whom the server must run as, if not as this user.
+pub(crate) fn account_to_run_as() -> Result<Option<Account>, String> {
+    let we_are_root = fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0);
+    we_are_root.then(account_for_root).transpose()
+}
 
 /// The folder that holds `initdb` and `postgres`: on the PATH, else the newest in the places where Debian, Red Hat
 /// and Homebrew keep them.
@@ -58,7 +86,7 @@ pub(crate) struct Account {
 }
 
 /// `initdb` refuses to run as root: root lends the cluster to `postgres`, else to `nobody`.
-pub(crate) fn account_for_root() -> Result<Account, String> {
+fn account_for_root() -> Result<Account, String> {
     let accounts = fs::read_to_string("/etc/passwd").map_err(|error| format!("/etc/passwd: {error}"))?;
     ["postgres", "nobody"]
         .iter()

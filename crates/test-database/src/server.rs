@@ -41,13 +41,17 @@ impl Server {
         own_thread::run_blocking(async move || Self::started(choice).await)
     }
 
-    /// Starts a private cluster whose data stays in `folder` and is found there again.
+    /// Starts a private cluster whose data stays in `folder` and is found there again. `settings` of the server, as
+    /// `name=value`, go before those in its files.
     ///
     /// # Errors
     /// [`Error::NoPostgres`] when the cluster does not start.
-    pub fn start_kept(folder: &Path) -> Result<Self, Error> {
+    pub fn start_kept(folder: &Path, settings: &[&str]) -> Result<Self, Error> {
         let folder = folder.to_owned();
-        own_thread::run_blocking(async move || Self::with_cluster(Cluster::kept(&folder).await, Vec::new()))
+        let settings: Vec<String> = settings.iter().map(|&setting| setting.to_owned()).collect();
+        own_thread::run_blocking(async move || {
+            Self::with_cluster(Cluster::kept(&folder, &settings).await, Vec::new())
+        })
     }
 
     pub(crate) async fn started(choice: BackendChoice) -> Result<Self, Error> {

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Ok(Request::Start(choice)) => Server::start(choice),
-        Ok(Request::StartKept(folder)) => Server::start_kept(&folder),
+        Ok(Request::StartKept(folder)) => Server::start_kept(&folder, &[]),
         Err(message) => {
             eprintln!("test-database: {message}\n\n{HELP}");
             return ExitCode::from(2);

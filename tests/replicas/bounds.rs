@@ -1,0 +1,160 @@
+//! What clients may see of a fault.
+
+use std::path::Path;
+use std::time::Duration;
+
+use keyward_tests::history::{Act, Moment, Outcome, Request, Trouble, violations};
+
+use crate::figures::Figures;
+use crate::scenario::Scenario;
+use crate::world::SERVERS;
+
+/// How long a server may answer from what it knows, without asking the database.
+const LEASE: Duration = Duration::from_secs(5);
+
+/// How long the answer to a revocation may take, whatever happens, as long as the database answers: a lease, and the
+/// change itself.
+const LONGEST_REVOCATION: Duration = Duration::from_secs(6);
+
+/// How soon a server must say that it has lost its database; it says so after 1.9 s.
+const LONGEST_503: Duration = Duration::from_secs(2);
+
+/// How soon all must be well after a fault.
+pub(crate) const RECOVERY: Duration = Duration::from_secs(5);
+
+/// What measures how fast revocations are answered while nothing is wrong: 40 on each server.
+pub(crate) const HEALTHY_REVOCATIONS: u32 = 120;
+const HEALTHY_P99: Duration = Duration::from_millis(250);
+
+/// What clients saw of one fault.
+pub(crate) struct Watched {
+    pub(crate) requests: Vec<Request>,
+    pub(crate) fault_begin: Moment,
+    /// From here on, what was away may be back.
+    pub(crate) return_begin: Moment,
+    /// Now it is.
+    pub(crate) fault_end: Moment,
+    /// How many keys somebody asked to revoke.
+    pub(crate) revoked: usize,
+    /// The keys about which servers disagreed in the end.
+    pub(crate) disagreed: Vec<usize>,
+}
+
+impl Watched {
+    pub(crate) fn figures(&self) -> Figures {
+        Figures::of(&self.requests, SERVERS, self.fault_end)
+    }
+
+    /// For whoever wonders what happened.
+    pub(crate) fn write(&self, file: &Path) {
+        let moments =
+            [self.fault_begin, self.return_begin, self.fault_end].map(|moment| moment.as_secs_f64());
+        let mut lines = format!("# the fault began, began to end, and was over at {moments:.3?}\n");
+        for request in &self.requests {
+            let (begin, took) = (request.begin.as_secs_f64(), took(request).as_secs_f64());
+            let (server, key, act, outcome) = (request.server, request.key, request.act, request.outcome);
+            lines.push_str(&format!(
+                "{begin:.4} {took:.4} {server} {key} {act:?} {outcome:?}\n"
+            ));
+        }
+        std::fs::write(file, lines).expect("the history is written");
+    }
+
+    pub(crate) fn wrong(&self, scenario: Scenario) -> Vec<String> {
+        let mut wrong = self.untrue(scenario);
+        wrong.extend(self.late(scenario));
+        for server in scenario.without_database() {
+            wrong.extend(self.unsaid(*server));
+        }
+        wrong.extend(self.unjudged());
+        if scenario == Scenario::Healthy {
+            wrong.extend(self.slow());
+        }
+        wrong
+    }
+
+    fn untrue(&self, scenario: Scenario) -> Vec<String> {
+        let trouble = |act, servers| Trouble {
+            servers,
+            act,
+            from: self.fault_begin,
+            until: self.fault_end + RECOVERY,
+        };
+        let troubles = [
+            trouble(Act::Verify, scenario.may_not_verify()),
+            trouble(Act::Revoke, scenario.may_not_revoke()),
+        ];
+        let found = violations(&self.requests, &troubles);
+        let disagreed = self
+            .disagreed
+            .iter()
+            .map(|key| format!("servers disagree about key {key}"));
+        found.iter().map(ToString::to_string).chain(disagreed).collect()
+    }
+
+    fn late(&self, scenario: Scenario) -> Vec<String> {
+        let excused = |request: &Request| {
+            let away = [scenario.absent(), scenario.without_database()].concat();
+            away.contains(&request.server) && request.begin < self.fault_end && request.end > self.fault_begin
+        };
+        let late = self.requests.iter().filter(|request| match request.act {
+            Act::Revoke => took(request) > LONGEST_REVOCATION && !excused(request),
+            // Whoever does not run says nothing.
+            Act::Verify => {
+                matches!(request.outcome, Outcome::Failed { .. })
+                    && took(request) > LONGEST_503
+                    && !scenario.absent().contains(&request.server)
+            }
+        });
+        late.map(|request| format!("{request} was answered too late"))
+            .collect()
+    }
+
+    /// Whoever has no database may remember for as long as a lease, and must then say so.
+    fn unsaid(&self, server: usize) -> Vec<String> {
+        let without = self.requests.iter().filter(|request| {
+            request.server == server
+                && request.act == Act::Verify
+                && request.begin >= self.fault_begin + LEASE
+                && request.end < self.return_begin
+        });
+        let remembered = without.clone().filter(|request| request.outcome == Outcome::Ok);
+        let mut wrong: Vec<_> = remembered
+            .map(|request| format!("{request} was accepted without a lease"))
+            .collect();
+        if !without
+            .clone()
+            .any(|request| matches!(request.outcome, Outcome::Failed { .. }))
+        {
+            wrong.push(format!("server {server} never said that it has no database"));
+        }
+        wrong
+    }
+
+    /// A run in which nothing could have been wrong shows nothing.
+    fn unjudged(&self) -> Vec<String> {
+        let judged = self.figures().judged.into_iter().enumerate();
+        let too_few = judged.filter(|(_, judged)| *judged < self.revoked);
+        too_few
+            .map(|(server, judged)| {
+                format!("only {judged} verifications on server {server} could show anything")
+            })
+            .collect()
+    }
+
+    fn slow(&self) -> Vec<String> {
+        let mut wrong = Vec::new();
+        if self.revoked < HEALTHY_REVOCATIONS as usize {
+            wrong.push(format!("only {} keys were revoked", self.revoked));
+        }
+        let p99 = self.figures().answered_within(99);
+        if p99 >= HEALTHY_P99 {
+            wrong.push(format!("the 99th percentile of revocations is {p99:?}"));
+        }
+        wrong
+    }
+}
+
+fn took(request: &Request) -> Duration {
+    request.end.saturating_sub(request.begin)
+}

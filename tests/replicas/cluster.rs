@@ -1,0 +1,101 @@
+//! A PostgreSQL server that can be stopped, restarted, and copied to a standby.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use keyward_test_database::{Server, ServerUrl};
+use tokio_postgres::{Client, NoTls};
+
+/// Enough for three servers.
+const SETTINGS: [&str; 1] = ["max_connections=100"];
+
+/// A folder that is removed with this value.
+pub(crate) struct Folder(PathBuf);
+
+/// A server and its data.
+pub(crate) struct Cluster {
+    // Before the folder, so that it ends before its data is removed.
+    server: Option<Server>,
+    folder: Folder,
+}
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("keyward-replicas-{}-{number}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Cluster {
+    pub(crate) fn make() -> Self {
+        let mut cluster = Self {
+            server: None,
+            folder: Folder::new(),
+        };
+        cluster.start(&[]);
+        cluster
+    }
+
+    /// Starts it at another port, with these settings (`name=value`) beside the usual ones.
+    pub(crate) fn start(&mut self, settings: &[&str]) {
+        let settings = [&SETTINGS, settings].concat();
+        let server =
+            Server::start_kept(&self.folder.0.join("cluster"), &settings).expect("PostgreSQL starts");
+        self.server = Some(server);
+    }
+
+    /// Ends it, as `systemctl stop` does.
+    pub(crate) fn stop(&mut self) {
+        self.server = None;
+    }
+
+    pub(crate) fn url(&self) -> &ServerUrl {
+        self.server.as_ref().expect("a running server").url()
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        let url = self.url().maintenance();
+        let address = url.rsplit_once('@').and_then(|(_, rest)| rest.split_once('/'));
+        let (address, _) = address.expect("a URL with a user");
+        address.parse().expect("an address")
+    }
+
+    /// A connection with all rights.
+    pub(crate) async fn administrator(&self, database: &str) -> Client {
+        connect(&self.url().of_database(database))
+            .await
+            .expect("a connection")
+    }
+
+    pub(crate) async fn execute(&self, statement: &str) {
+        let client = self.administrator("postgres").await;
+        let done = client.batch_execute(statement).await;
+        done.unwrap_or_else(|error| panic!("{statement}: {error:?}"));
+    }
+}
+
+/// Connects; the connection ends when the client is dropped.
+pub(crate) async fn connect(url: &str) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+    tokio::spawn(async move {
+        // What breaks the connection reaches the client, too.
+        let _ = connection.await;
+    });
+    Ok(client)
+}

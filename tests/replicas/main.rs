@@ -1,0 +1,87 @@
+//! Three servers over one PostgreSQL, under faults: whether a key is accepted anywhere after its revocation was answered.
+//!
+//! `cargo xtask faults replicas` builds the server as it is released and runs this. Everything happens on this machine
+//! and ends by itself.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a failed expectation is a failed run, and figures are for whoever runs it"
+)]
+
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/api.rs"]
+mod api;
+mod bounds;
+mod clients;
+mod cluster;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/console.rs"]
+mod console;
+mod figures;
+mod installation;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/keyward.rs"]
+mod keyward;
+mod options;
+mod proxy;
+mod replica;
+mod scenario;
+#[expect(dead_code, reason = "the end-to-end tests use the rest")]
+#[path = "../end_to_end/storage.rs"]
+mod storage;
+mod traffic;
+mod world;
+
+use std::process::ExitCode;
+use std::time::Instant;
+
+use installation::Installation;
+use options::{Options, USAGE};
+
+/// Of many alike, this many are told.
+const TOLD: usize = 10;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let options = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(refused) => {
+            eprintln!("{refused}\n\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let begin = Instant::now();
+    let mut installation = Installation::make().await;
+    println!("{:>5.1} s  installed", begin.elapsed().as_secs_f64());
+    let mut failed = Vec::new();
+    for scenario in options.scenarios {
+        let watched = scenario.play(&mut installation).await;
+        if let Some(folder) = &options.histories {
+            watched.write(&folder.join(scenario.name()));
+        }
+        let (figures, wrong) = (watched.figures(), watched.wrong(scenario));
+        let (name, at) = (scenario.name(), begin.elapsed().as_secs_f64());
+        println!("{at:>5.1} s  {name:<18} {figures}");
+        wrong
+            .iter()
+            .take(TOLD)
+            .for_each(|wrong| println!("         WRONG: {wrong}"));
+        if wrong.len() > TOLD {
+            println!("         and {} more", wrong.len() - TOLD);
+        }
+        if !wrong.is_empty() {
+            failed.push(name);
+        }
+    }
+    let took = begin.elapsed().as_secs();
+    if failed.is_empty() {
+        println!("No server accepted a key after its revocation was answered ({took} s).");
+        ExitCode::SUCCESS
+    } else {
+        println!("Not as it must be ({took} s): {}", failed.join(", "));
+        ExitCode::FAILURE
+    }
+}

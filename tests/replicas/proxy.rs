@@ -1,0 +1,166 @@
+//! A network between a server and its database that can be slow, or cut without notice.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
+
+/// Passes on what comes to its address, as it is told to. It ends when it is dropped.
+pub(crate) struct Proxy {
+    address: SocketAddr,
+    conduct: watch::Sender<Conduct>,
+    accepting: JoinHandle<()>,
+}
+
+/// How a proxy passes on.
+#[derive(Clone)]
+pub(crate) struct Conduct {
+    to: SocketAddr,
+    /// Nothing is passed on, neither data nor the end of a connection; it is kept for later.
+    is_cut: bool,
+    /// How long every answer is on its way.
+    delay: Duration,
+}
+
+impl Proxy {
+    pub(crate) async fn begin(to: SocketAddr) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("its address");
+        let (conduct, told) = watch::channel(Conduct {
+            to,
+            is_cut: false,
+            delay: Duration::ZERO,
+        });
+        let accepting = tokio::spawn(async move {
+            let connections = Connections::default();
+            while let Ok((client, _)) = listener.accept().await {
+                connections.add(tokio::spawn(pass_on(client, told.clone())));
+            }
+        });
+        Self {
+            address,
+            conduct,
+            accepting,
+        }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where new connections lead from now on.
+    pub(crate) fn lead_to(&self, to: SocketAddr) {
+        self.conduct.send_modify(|conduct| conduct.to = to);
+    }
+
+    pub(crate) fn cut(&self) {
+        self.conduct.send_modify(|conduct| conduct.is_cut = true);
+    }
+
+    /// What was kept goes on its way.
+    pub(crate) fn mend(&self) {
+        self.conduct.send_modify(|conduct| conduct.is_cut = false);
+    }
+
+    /// Delays every answer.
+    pub(crate) fn delay(&self, delay: Duration) {
+        self.conduct.send_modify(|conduct| conduct.delay = delay);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+/// They end with the task that accepts them.
+#[derive(Default)]
+struct Connections(Arc<Mutex<Vec<JoinHandle<io::Result<()>>>>>);
+
+impl Connections {
+    fn add(&self, connection: JoinHandle<io::Result<()>>) {
+        let mut connections = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        connections.retain(|connection| !connection.is_finished());
+        connections.push(connection);
+    }
+}
+
+impl Drop for Connections {
+    fn drop(&mut self) {
+        let connections = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        connections.iter().for_each(JoinHandle::abort);
+    }
+}
+
+async fn pass_on(client: TcpStream, mut told: watch::Receiver<Conduct>) -> io::Result<()> {
+    let to = until_mended(&mut told).await?.to;
+    // Nothing is left of a connection that was given up before the network let it come about.
+    let readable = client.ready(Interest::READABLE).now_or_never();
+    if readable.is_some_and(|ready| ready.is_ok_and(|ready| ready.is_read_closed())) {
+        return Ok(());
+    }
+    let database = TcpStream::connect(to).await?;
+    client.set_nodelay(true)?;
+    database.set_nodelay(true)?;
+    let (from_client, to_client) = client.into_split();
+    let (from_database, to_database) = database.into_split();
+    let delay = told.clone();
+    let (up, down) = tokio::join!(
+        one_way(from_client, to_database, told, || Duration::ZERO),
+        one_way(from_database, to_client, delay.clone(), move || delay
+            .borrow()
+            .delay),
+    );
+    up.and(down)
+}
+
+/// Reads at once and writes when it is time, so that much can be on its way.
+async fn one_way(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    mut told: watch::Receiver<Conduct>,
+    delay: impl Fn() -> Duration,
+) -> io::Result<()> {
+    let (sent, mut arriving) = mpsc::unbounded_channel();
+    let read = async move {
+        let mut buffer = vec![0; 16 * 1024];
+        loop {
+            // A connection that broke ends like one that was closed.
+            let length = from.read(&mut buffer).await.unwrap_or_default();
+            if length == 0
+                || sent
+                    .send((Instant::now() + delay(), buffer[..length].to_vec()))
+                    .is_err()
+            {
+                return;
+            }
+        }
+    };
+    let write = async move {
+        while let Some((when, data)) = arriving.recv().await {
+            sleep_until(when).await;
+            until_mended(&mut told).await?;
+            to.write_all(&data).await?;
+        }
+        until_mended(&mut told).await?;
+        to.shutdown().await
+    };
+    let ((), written) = tokio::join!(read, write);
+    written
+}
+
+async fn until_mended(told: &mut watch::Receiver<Conduct>) -> io::Result<Conduct> {
+    let conduct = told.wait_for(|conduct| !conduct.is_cut).await;
+    conduct
+        .map(|conduct| conduct.clone())
+        .map_err(|_| io::ErrorKind::ConnectionAborted.into())
+}
