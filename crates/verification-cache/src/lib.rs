@@ -24,6 +24,8 @@ mod marks;
 #[cfg(test)]
 mod mutant;
 mod replica;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod wait;
 
 pub use boot_time::{BootClock, BootTime, MachineClock};

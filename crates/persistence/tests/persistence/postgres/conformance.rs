@@ -5,14 +5,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, Revocation};
-use keyward_domain::id::MembershipId;
+use keyward_domain::id::{MembershipId, ReplicaId};
 use keyward_domain::membership::Membership;
 use keyward_domain::organization::Organization;
-use keyward_domain::testing::conformance::{Arrange, Stores};
+use keyward_domain::testing::conformance::{Arrange, KeyStores, Stores};
 use keyward_domain::user::User;
 use keyward_domain::validity::End;
 use keyward_test_database::TestDatabase;
+use keyward_verification_cache::testing::PolledCredentials;
 use tokio_postgres::Client;
+use uuid::Uuid;
 
 use crate::postgres::fixture::{connect, migrated_database, patient, store};
 
@@ -28,10 +30,19 @@ async fn fresh_store() -> Stores {
         client: connect(database.url()).await,
         _database: database,
     });
-    Stores::of(store, arrange, |task| {
+    // Behind the cache, as the server is.
+    let cached = PolledCredentials::new(Arc::clone(&store), ReplicaId::from_uuid(Uuid::from_u128(1)));
+    let stores = Stores::of(store, arrange, |task| {
         let running = tokio::spawn(task);
         Box::pin(async { running.await.expect("the task does not panic") })
-    })
+    });
+    Stores {
+        keys: KeyStores {
+            credentials: Arc::new(cached),
+            ..stores.keys
+        },
+        ..stores
+    }
 }
 
 /// Brings about what no port can yet; and keeps the database as long as the test.
@@ -44,7 +55,16 @@ impl BySql {
     async fn execute(&self, statement: String) {
         self.client.batch_execute(&statement).await.expect(&statement);
     }
+
+    /// Changes what keys may do, as the store does it: with a number.
+    async fn end(&self, statement: String) {
+        self.execute(format!("BEGIN; {statement}; {NUMBERED}; COMMIT"))
+            .await;
+    }
 }
+
+const NUMBERED: &str = "UPDATE access_counter SET number = number + 1;
+    INSERT INTO access_changes (number, concerns_kind) SELECT number, 'everyone' FROM access_counter";
 
 #[async_trait]
 impl Arrange for BySql {
@@ -100,14 +120,14 @@ impl Arrange for BySql {
     }
 
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
-        self.execute(format!(
+        self.end(format!(
             "UPDATE memberships SET ended_at = '{at}', end_came_at = '{at}' WHERE id = '{membership}' AND end_came_at IS NULL"
         ))
         .await;
     }
 
     async fn plan_end_of_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
-        self.execute(format!(
+        self.end(format!(
             "UPDATE memberships SET ended_at = '{at}' WHERE id = '{membership}'"
         ))
         .await;
@@ -116,7 +136,7 @@ impl Arrange for BySql {
     async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation) {
         let (id, at) = (key.id, revocation.end.at());
         let reason = revocation.reason.as_str();
-        self.execute(format!(
+        self.end(format!(
             "UPDATE api_keys SET revoked_at = '{at}', revoked_by_kind = 'administrator', revoked_reason = '{reason}'
              WHERE id = '{id}'"
         ))

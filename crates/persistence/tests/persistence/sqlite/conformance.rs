@@ -5,12 +5,14 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, Revocation};
-use keyward_domain::id::MembershipId;
+use keyward_domain::id::{MembershipId, ReplicaId};
 use keyward_domain::membership::Membership;
 use keyward_domain::organization::Organization;
-use keyward_domain::testing::conformance::{Arrange, Stores};
+use keyward_domain::testing::conformance::{Arrange, KeyStores, Stores};
 use keyward_domain::user::User;
 use keyward_domain::validity::End;
+use keyward_verification_cache::testing::PolledCredentials;
+use uuid::Uuid;
 
 use crate::sqlite::fixture::{DataDirectory, blob, migrated_store};
 
@@ -22,14 +24,34 @@ keyward_domain::conformance_tests!(
 async fn fresh_store() -> Stores {
     let directory = DataDirectory::new();
     let store = Arc::new(migrated_store(directory.patient()).await);
-    Stores::of(store, Arc::new(BySql(directory)), |task| {
+    // Behind the cache, as the server is.
+    let cached = PolledCredentials::new(Arc::clone(&store), ReplicaId::from_uuid(Uuid::from_u128(1)));
+    let stores = Stores::of(store, Arc::new(BySql(directory)), |task| {
         let running = tokio::spawn(task);
         Box::pin(async { running.await.expect("the task does not panic") })
-    })
+    });
+    Stores {
+        keys: KeyStores {
+            credentials: Arc::new(cached),
+            ..stores.keys
+        },
+        ..stores
+    }
 }
 
 /// Brings about what no port can yet; and keeps the directory as long as the test.
 struct BySql(DataDirectory);
+
+impl BySql {
+    /// Changes what keys may do, as the store does it: with a number.
+    fn end(&self, statement: &str) {
+        self.0
+            .execute(&format!("BEGIN IMMEDIATE; {statement}; {NUMBERED}; COMMIT"));
+    }
+}
+
+const NUMBERED: &str = "UPDATE access_counter SET number = number + 1;
+    INSERT INTO access_changes (number, concerns_kind) SELECT number, 'everyone' FROM access_counter";
 
 #[async_trait]
 impl Arrange for BySql {
@@ -88,21 +110,20 @@ impl Arrange for BySql {
 
     async fn end_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
         let (id, at) = (blob(membership.as_uuid()), at.timestamp_millis());
-        self.0.execute(&format!(
+        self.end(&format!(
             "UPDATE memberships SET ended_at = {at}, end_came_at = {at} WHERE id = {id} AND end_came_at IS NULL"
         ));
     }
 
     async fn plan_end_of_membership(&self, membership: MembershipId, at: DateTime<Utc>) {
         let (id, at) = (blob(membership.as_uuid()), at.timestamp_millis());
-        self.0
-            .execute(&format!("UPDATE memberships SET ended_at = {at} WHERE id = {id}"));
+        self.end(&format!("UPDATE memberships SET ended_at = {at} WHERE id = {id}"));
     }
 
     async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation) {
         let (id, at) = (blob(key.id.as_uuid()), revocation.end.at().timestamp_millis());
         let reason = revocation.reason.as_str();
-        self.0.execute(&format!(
+        self.end(&format!(
             "UPDATE api_keys SET revoked_at = {at}, revoked_by_kind = 'administrator', revoked_reason = '{reason}'
              WHERE id = {id}"
         ));

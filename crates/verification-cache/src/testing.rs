@@ -1,0 +1,82 @@
+//! For tests of stores behind the cache.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use keyward_domain::access::Credential;
+use keyward_domain::access_changes::ReplicaId;
+use keyward_domain::ports::{AccessChanges, Credentials, StorageError};
+use keyward_domain::token::TokenDigest;
+use tokio::sync::Mutex;
+
+use crate::{BootClock, CachedCredentials, MachineClock, Next, Replica, VerificationCache};
+
+/// Credentials of a store behind a cache that is polled before each look-up, as it is when a revocation was waited for: the
+/// conformance suite revokes through ports, which do not wait for replicas as use cases do.
+///
+/// It panics if the cache answers otherwise than the store, or keeps what it should not, or does not keep what it should.
+pub struct PolledCredentials {
+    changes: Arc<dyn AccessChanges>,
+    id: ReplicaId,
+    replica: Mutex<Replica>,
+    cache: Arc<VerificationCache>,
+    credentials: CachedCredentials,
+}
+
+impl PolledCredentials {
+    /// Puts a cache before a store.
+    #[must_use]
+    pub fn new<S: AccessChanges + Credentials + 'static>(store: Arc<S>, id: ReplicaId) -> Self {
+        let cache = Arc::new(VerificationCache::new(1_000));
+        Self {
+            changes: Arc::clone(&store) as _,
+            id,
+            replica: Mutex::new(Replica::new(Arc::clone(&cache))),
+            credentials: CachedCredentials::new(store as _, Arc::clone(&cache), Arc::new(MachineClock)),
+            cache,
+        }
+    }
+
+    async fn round(&self, replica: &mut Replica) -> Result<(), StorageError> {
+        let sent = MachineClock.now();
+        let polled = self.changes.poll(self.id, replica.last_acknowledged()).await?;
+        let mut next = replica.polled(sent, &polled);
+        loop {
+            next = match next {
+                Next::Poll => return Ok(()),
+                Next::Acknowledge(acknowledgement) => {
+                    let is_registered = self
+                        .changes
+                        .acknowledge(self.id, acknowledgement.counter())
+                        .await?;
+                    replica.acknowledged(acknowledgement, is_registered)
+                }
+                Next::Register => {
+                    replica.begin_registration();
+                    let sent = MachineClock.now();
+                    replica.registered(sent, self.changes.register(self.id, "conformance").await?);
+                    Next::Poll
+                }
+            };
+        }
+    }
+}
+
+#[async_trait]
+impl Credentials for PolledCredentials {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        // One look-up at a time, so that nothing is evicted between its steps.
+        let mut replica = self.replica.lock().await;
+        self.round(&mut replica).await?;
+        let first = self.credentials.find(digest).await?;
+        let again = self.credentials.find(digest).await?;
+        assert_eq!(first, again, "the cache repeats the store");
+        let is_accepted = first.as_ref().is_some_and(|found| !found.has_ended());
+        let now = MachineClock.now();
+        if self.cache.has_lease(now) {
+            let is_kept = self.cache.find(digest, now).is_some();
+            assert_eq!(is_kept, is_accepted, "what has not ended is in the cache");
+        }
+        Ok(again)
+    }
+}
