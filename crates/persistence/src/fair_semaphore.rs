@@ -1,9 +1,10 @@
 //! A semaphore that divides its permits fairly among clients.
 //!
-//! In order of arrival, a client that asks for a hundred permits at once makes all others wait for a hundred. Here the
-//! next permit goes to the client that holds the fewest; among these, to the one that was served least recently; and
-//! among those, to the one that has waited longest. One client holds at most three quarters of the permits, so
-//! that another gets one even while all work of the first is stalled, by a lock for example.
+//! In order of arrival, a client that asks for a hundred permits at once makes all others wait for a hundred. Here a
+//! client's place in line is that of its arrival, but at least [`SPACING`] grants after it was last served. So others
+//! pass a client that asks for much, but it does not starve, even if new clients arrive all the time. One client holds at
+//! most three quarters of the permits, so that another gets one even while all work of the first is stalled, by a lock
+//! for example.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::pending;
@@ -12,6 +13,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 use crate::client::Client;
+
+/// While others wait, how many grants lie between two of one client.
+const SPACING: u64 = 4;
 
 /// Permits for clients. Clones share them.
 #[derive(Clone)]
@@ -26,28 +30,31 @@ struct State {
     /// Those that hold a permit or wait for one.
     clients: HashMap<Client, Share>,
     /// Those that wait and may hold one more, in the order in which they are served.
-    line: BTreeSet<(Rank, Client)>,
-    /// Numbers arrivals and grants.
-    number: u64,
+    line: BTreeSet<(Place, Client)>,
+    /// Grants so far.
+    grants: u64,
+    /// Arrivals so far.
+    arrivals: u64,
 }
 
 #[derive(Default)]
 struct Share {
     held: usize,
-    last_served: u64,
+    /// The number of grants from which on the client is next.
+    next_at: u64,
     waiting: VecDeque<Waiter>,
 }
 
 struct Waiter {
-    arrived: u64,
+    place: Place,
     permit: oneshot::Sender<FairPermit>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
-    held: usize,
-    last_served: u64,
-    arrived: u64,
+struct Place {
+    /// The number of grants before it.
+    after: u64,
+    arrival: u64,
 }
 
 impl FairSemaphore {
@@ -58,7 +65,8 @@ impl FairSemaphore {
             per_client: permits.saturating_sub((permits / 4).max(1)).max(1),
             clients: HashMap::new(),
             line: BTreeSet::new(),
-            number: 0,
+            grants: 0,
+            arrivals: 0,
         })))
     }
 
@@ -78,14 +86,18 @@ impl FairSemaphore {
     /// Acquires a permit that is free, or joins the line.
     fn join(&self, client: Client) -> Result<FairPermit, oneshot::Receiver<FairPermit>> {
         let mut state = self.state();
-        let arrived = state.next_number();
         if state.free > 0 && state.change(client, |share, most| share.held < most) {
             state.grant(client);
             return Ok(self.permit_for(client));
         }
+        state.arrivals += 1;
+        let place = Place {
+            after: state.grants,
+            arrival: state.arrivals,
+        };
         let (permit, waiting) = oneshot::channel();
         state.change(client, |share, _| {
-            share.waiting.push_back(Waiter { arrived, permit });
+            share.waiting.push_back(Waiter { place, permit });
         });
         Err(waiting)
     }
@@ -129,20 +141,15 @@ impl Drop for FairPermit {
 }
 
 impl State {
-    fn next_number(&mut self) -> u64 {
-        self.number += 1;
-        self.number
-    }
-
     /// Changes a client's share and keeps its place in line up to date.
     fn change<T>(&mut self, client: Client, change: impl FnOnce(&mut Share, usize) -> T) -> T {
         let mut share = self.clients.remove(&client).unwrap_or_default();
-        if let Some(rank) = share.rank(self.per_client) {
-            self.line.remove(&(rank, client));
+        if let Some(place) = share.place(self.per_client) {
+            self.line.remove(&(place, client));
         }
         let changed = change(&mut share, self.per_client);
-        if let Some(rank) = share.rank(self.per_client) {
-            self.line.insert((rank, client));
+        if let Some(place) = share.place(self.per_client) {
+            self.line.insert((place, client));
         }
         if share.held > 0 || !share.waiting.is_empty() {
             self.clients.insert(client, share);
@@ -151,11 +158,12 @@ impl State {
     }
 
     fn grant(&mut self, client: Client) {
-        let number = self.next_number();
         self.free -= 1;
+        self.grants += 1;
+        let next_at = self.grants + SPACING;
         self.change(client, |share, _| {
             share.held += 1;
-            share.last_served = number;
+            share.next_at = next_at;
         });
     }
 
@@ -168,12 +176,11 @@ impl State {
 
 impl Share {
     /// The place in line; `None` if the client does not wait, or may hold no more.
-    fn rank(&self, most: usize) -> Option<Rank> {
-        let first = self.waiting.front().filter(|_| self.held < most)?;
-        Some(Rank {
-            held: self.held,
-            last_served: self.last_served,
-            arrived: first.arrived,
+    fn place(&self, most: usize) -> Option<Place> {
+        let first = self.waiting.front().filter(|_| self.held < most)?.place;
+        Some(Place {
+            after: first.after.max(self.next_at),
+            ..first
         })
     }
 }
@@ -219,7 +226,7 @@ mod tests {
         assert!(acquired(&mut other).is_none());
         held.pop();
         assert!(acquired(&mut other).is_some());
-        assert!(acquired(&mut many[1]).is_some());
+        assert!(acquired(&mut many[0]).is_some());
     }
 
     #[test]
@@ -240,6 +247,23 @@ mod tests {
             order.push(waiting.remove(next.unwrap()).0);
         }
         assert_eq!(order, [2, 3, 1, 2, 1, 1]);
+    }
+
+    #[test]
+    fn new_clients_do_not_starve_a_known_one() {
+        let semaphore = FairSemaphore::new(1);
+        let mut permit = acquired(&mut ask(&semaphore, 0));
+        let mut known = ask(&semaphore, 0);
+        let mut others: VecDeque<_> = (1..9).map(|client| ask(&semaphore, client)).collect();
+        for client in 9..100 {
+            drop(permit.take());
+            if acquired(&mut known).is_some() {
+                return;
+            }
+            permit = acquired(&mut others.pop_front().unwrap());
+            others.push_back(ask(&semaphore, client));
+        }
+        panic!("the first client is never served");
     }
 
     #[test]
