@@ -124,7 +124,7 @@ async fn make_keys(export: &std::path::Path) -> Keys {
     let keyward = Keyward::serve(Storage::embedded(), &LIMITS).await;
     let first = "admin bootstrap --organization Engines --username ada --password-stdin";
     keyward.command(first, OWNER_PASSWORD).await;
-    let api = PlainConsole::sign_in(&keyward, "ada", OWNER_PASSWORD)
+    let api = PlainConsole::sign_in(keyward.base_url(), "ada", OWNER_PASSWORD)
         .await
         .api_with_first_key()
         .await;
