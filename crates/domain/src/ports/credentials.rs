@@ -12,7 +12,7 @@ use crate::token::TokenDigest;
 pub trait Credentials: Send + Sync {
     /// The credential whose token has this digest, in whatever state, all of it as of one moment.
     ///
-    /// MUST see every revocation and every ended membership that was answered before the call. If it cannot know, it
-    /// MUST fail rather than answer from memory.
+    /// MUST see every revocation and every ended membership that was answered before the call. If it cannot know, because
+    /// neither the database answers nor a lease says that its memory is right, it MUST fail.
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError>;
 }
