@@ -41,6 +41,10 @@ struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fill(Generation);
 
+/// The generation that was read before the lease is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Known(Generation);
+
 impl VerificationCache {
     /// An empty cache, which holds at most this many credentials.
     #[must_use]
@@ -73,11 +77,23 @@ impl VerificationCache {
     /// know of changes that were answered long ago.
     #[must_use]
     pub fn begin_fill(&self, now: BootTime) -> Option<Fill> {
+        self.under_lease(self.known(), now)
+    }
+
+    /// What is known now.
+    pub(crate) fn known(&self) -> Known {
+        Known(self.marks.now())
+    }
+
+    /// Looks at the lease after the generation was read: if the lease has not ended by then, everything is cleared later than
+    /// what was read, before there is another lease. In the other order, all of that may come in between: the generation would
+    /// be that of the new registration, and the query may be older than it.
+    pub(crate) fn under_lease(&self, known: Known, now: BootTime) -> Option<Fill> {
         #[cfg(test)]
         if self.mutant == Some(Mutant::FillWithoutLease) {
-            return Some(Fill(self.marks.now()));
+            return Some(Fill(known.0));
         }
-        self.has_lease(now).then(|| Fill(self.marks.now()))
+        self.has_lease(now).then_some(Fill(known.0))
     }
 
     /// Remembers what the query found, unless its end has come, or a change was learned of since that may concern it. An end
@@ -148,7 +164,16 @@ impl VerificationCache {
 /// For the exploration, which copies and compares states.
 #[cfg(test)]
 mod copying {
-    use super::{AtomicU64, BootTime, Cache, Credential, Fill, Marks, Mutant, Ordering, VerificationCache};
+    use super::{
+        AtomicU64, BootTime, Cache, Credential, Fill, Known, Marks, Mutant, Ordering, VerificationCache,
+    };
+
+    impl Known {
+        /// Without a look at the lease.
+        pub(crate) const fn unchecked(self) -> Fill {
+            Fill(self.0)
+        }
+    }
 
     impl VerificationCache {
         pub(crate) fn with_mutant(self, mutant: Option<Mutant>) -> Self {

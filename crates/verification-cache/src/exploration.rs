@@ -128,6 +128,12 @@ fn fill_that_began_without_a_lease_is_found() {
 }
 
 #[test]
+fn lease_checked_before_what_is_known_is_found() {
+    // The first revocation strikes the replica off, and the second one is not waited for.
+    assert_found(Mutant::LeaseCheckedFirst, TWO_KEYS);
+}
+
+#[test]
 fn missing_lease_check_is_found() {
     assert_found(Mutant::LeaseCheckMissing, ONE_KEY);
 }

@@ -7,6 +7,8 @@ pub(crate) enum Mutant {
     FillGuardMissing,
     /// What a query found is remembered although it began without a lease.
     FillWithoutLease,
+    /// The lease is looked at first, and what is known is read afterwards.
+    LeaseCheckedFirst,
     /// A lease never ends.
     LeaseCheckMissing,
     /// The revocation is answered at once.

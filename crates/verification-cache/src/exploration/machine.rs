@@ -8,6 +8,7 @@ use keyward_domain::access_changes::{ChangeNumber, PolledChanges};
 
 use super::database::{Database, Key, digest};
 use crate::boot_time::BootTime;
+use crate::cache::Known;
 use crate::mutant::Mutant;
 use crate::{Acknowledgement, Fill, LEASE, Next, Replica, VerificationCache};
 
@@ -34,8 +35,8 @@ pub(super) struct Fingerprint {
         Option<PolledChanges>,
         bool,
     ),
-    /// Which step is next, of which key, whether it may fill, began late, and found the key valid.
-    verification: (Discriminant<Verification>, Key, bool, bool, bool),
+    /// Which step is next, of which key, whether it began late, and the rest.
+    verification: (Discriminant<Verification>, Key, bool, [bool; 3]),
 }
 
 /// Where a round of polling stands.
@@ -55,6 +56,19 @@ pub(super) enum Poller {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Verification {
     None,
+    /// It has taken the time.
+    Begun {
+        key: Key,
+        now: BootTime,
+        is_late: bool,
+    },
+    /// The cache did not have the key, and the first half of the question is answered whether it may fill.
+    Missed {
+        key: Key,
+        now: BootTime,
+        half: Half,
+        is_late: bool,
+    },
     /// The query is under way.
     Asking {
         key: Key,
@@ -70,12 +84,21 @@ pub(super) enum Verification {
     },
 }
 
+/// What is looked at first before a query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Half {
+    Known(Known),
+    /// The mutant's order.
+    Lease(bool),
+}
+
 /// How a step of a verification ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verified {
     NotYet,
-    Refused,
-    Accepted,
+    /// It was refused, or accepted and had begun before the answer to the revocation.
+    Rightly,
+    AcceptedLate,
 }
 
 impl Machine {
@@ -112,20 +135,41 @@ impl Machine {
                 (taken.sent(), Some(taken.counter()), None, *is_registered)
             }
         };
-        let fills = |key, fill: Option<Fill>| {
-            fill.is_some_and(|fill| self.cache.would_fill(fill, Database::valid(key)))
+        let valid = Database::valid;
+        let fills =
+            |key, fill: Option<Fill>| fill.is_some_and(|fill| self.cache.would_fill(fill, valid(key)));
+        // Whether the lease covers that moment, and whether it will if the poll under way is answered. The leases of later
+        // polls all do.
+        let leases = |then: BootTime| {
+            let will = then.nanoseconds() < sent.after(LEASE).nanoseconds();
+            [self.cache.has_lease(then), will]
         };
-        let verification = match self.verification {
-            Verification::None => (0, false, false, false),
-            Verification::Asking { key, fill, is_late } => (key, fills(key, fill), is_late, false),
+        let (key, is_late, rest) = match self.verification {
+            Verification::None => (0, false, [false; 3]),
+            Verification::Begun { key, now, is_late } => {
+                let [is_leased, will_be] = leases(now);
+                (key, is_late, [is_leased, will_be, false])
+            }
+            Verification::Missed {
+                key,
+                now,
+                half: Half::Known(known),
+                is_late,
+            } if self.cache.would_fill(known.unchecked(), valid(key)) => {
+                let [is_leased, will_be] = leases(now);
+                (key, is_late, [is_leased, will_be, true])
+            }
+            Verification::Missed {
+                key, half, is_late, ..
+            } => (key, is_late, [half == Half::Lease(true), false, false]),
+            Verification::Asking { key, fill, is_late } => (key, is_late, [fills(key, fill), false, false]),
             Verification::Read {
                 key,
                 fill,
                 is_late,
                 found,
-            } => (key, fills(key, fill), is_late, found),
+            } => (key, is_late, [fills(key, fill), found, false]),
         };
-        let (key, fills, is_late, found) = verification;
         Fingerprint {
             id: self.id,
             cache: self.cache.fingerprint(now),
@@ -137,7 +181,7 @@ impl Machine {
                 polled,
                 is_registered,
             ),
-            verification: (discriminant(&self.verification), key, fills, is_late, found),
+            verification: (discriminant(&self.verification), key, is_late, rest),
         }
     }
 
@@ -150,14 +194,48 @@ impl Machine {
         self.verification != Verification::None
     }
 
-    /// The next step of the verification: to ask the cache, to read the database, to remember and answer.
+    pub(super) const fn is_before_query(&self) -> bool {
+        matches!(
+            self.verification,
+            Verification::Begun { .. } | Verification::Missed { .. }
+        )
+    }
+
+    /// The next step of the verification: to take the time, to ask the cache and read what is known, to look at the lease, to
+    /// read the database, to remember and answer.
     pub(super) fn verify(&mut self, key: Key, now: BootTime, is_late: bool, database: &Database) -> Verified {
         match self.verification {
             Verification::None => {
+                self.verification = Verification::Begun { key, now, is_late };
+                Verified::NotYet
+            }
+            Verification::Begun { key, now, is_late } => {
                 if self.cache.find(&digest(key), now).is_some() {
-                    return Verified::Accepted;
+                    return self.answer(is_late);
                 }
-                let fill = self.cache.begin_fill(now);
+                let half = match self.cache.mutant() {
+                    Some(Mutant::LeaseCheckedFirst) => Half::Lease(self.cache.has_lease(now)),
+                    _ => Half::Known(self.cache.known()),
+                };
+                self.verification = Verification::Missed {
+                    key,
+                    now,
+                    half,
+                    is_late,
+                };
+                Verified::NotYet
+            }
+            Verification::Missed {
+                key,
+                now,
+                half,
+                is_late,
+            } => {
+                let fill = match half {
+                    Half::Known(known) => self.cache.under_lease(known, now),
+                    Half::Lease(true) => Some(self.cache.known().unchecked()),
+                    Half::Lease(false) => None,
+                };
                 self.verification = Verification::Asking { key, fill, is_late };
                 Verified::NotYet
             }
@@ -181,22 +259,28 @@ impl Machine {
                     // As it was read, whatever became of it since.
                     self.cache.fill(fill, &digest(key), Database::valid(key));
                 }
-                self.verification = Verification::None;
-                if found && is_late {
-                    Verified::Accepted
-                } else {
-                    Verified::Refused
-                }
+                self.answer(found && is_late)
             }
+        }
+    }
+
+    const fn answer(&mut self, is_accepted_late: bool) -> Verified {
+        self.verification = Verification::None;
+        if is_accepted_late {
+            Verified::AcceptedLate
+        } else {
+            Verified::Rightly
         }
     }
 
     /// The revocations after which verifications count as late were lost with the database's last changes, but for these.
     pub(super) fn forget_answers(&mut self, but: [bool; 2]) {
-        if let Verification::Asking { key, is_late, .. } | Verification::Read { key, is_late, .. } =
-            &mut self.verification
-        {
-            *is_late &= but[*key];
+        match &mut self.verification {
+            Verification::None => {}
+            Verification::Begun { key, is_late, .. }
+            | Verification::Missed { key, is_late, .. }
+            | Verification::Asking { key, is_late, .. }
+            | Verification::Read { key, is_late, .. } => *is_late &= but[*key],
         }
     }
 

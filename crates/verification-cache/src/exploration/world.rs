@@ -13,8 +13,8 @@ use crate::mutant::Mutant;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) replicas: u8,
-    /// How many of them may pause within a round of polling. Of the others a whole round is one step, or there would be too many
-    /// states.
+    /// How many of them may pause within a round of polling, and before a verification's query. Of the others a whole round is
+    /// one step, and so is all that comes before the query, or there would be too many states.
     pub(super) pausing: usize,
     pub(super) revocations: usize,
     pub(super) losses: u8,
@@ -197,13 +197,16 @@ impl World {
                 self.bounds.steps -= 1;
             }
             Step::Verify(machine, key) => {
+                let may_pause = machine < self.bounds.pausing;
                 let machine = &mut self.machines[machine];
                 let is_late = self.answered[key];
                 let begins = !machine.is_verifying();
-                let verified = machine.verify(key, now, is_late, &self.database);
+                let mut verified = machine.verify(key, now, is_late, &self.database);
+                while !may_pause && machine.is_before_query() {
+                    verified = machine.verify(key, now, is_late, &self.database);
+                }
                 return match verified {
-                    // From the cache, or as late as it began.
-                    Verified::Accepted if is_late || !begins => Outcome::AcceptedLate,
+                    Verified::AcceptedLate => Outcome::AcceptedLate,
                     _ if begins && is_late => Outcome::Late,
                     _ => Outcome::Fine,
                 };
