@@ -151,6 +151,57 @@ async fn killed_server_is_waited_for_once_and_one_that_ends_never() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn killed_server_is_struck_off_although_the_client_left() {
+    let Two { first, second, owner } = Two::start().await;
+    let key = text(&owner.create("revoked", "").await, "id").to_owned();
+    second.kill().await;
+    let left = owner
+        .request(Method::DELETE, &format!("/user/api-keys/{key}"))
+        .timeout(LEASE / 2)
+        .send()
+        .await;
+    assert!(
+        left.is_err_and(|error| error.is_timeout()),
+        "it was not waited for"
+    );
+    // Nobody else waits for it meanwhile.
+    let deadline = Instant::now() + TIMEOUT;
+    while replicas(&first).await.len() > 1 {
+        assert!(Instant::now() < deadline, "it is never struck off");
+    }
+}
+
+/// Revokes two keys by the command line while the only other server is dead.
+async fn second_command_does_not_wait_for_the_dead(storage: Storage) {
+    let dead = Keyward::start_on(storage).await;
+    let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
+    dead.command(bootstrap, OWNER_PASSWORD).await;
+    let owner = PlainConsole::sign_in_owner(&dead).await;
+    let api = owner.api_with_first_key().await;
+    let keys = [api.create("one", "").await, api.create("two", "").await];
+    assert_eq!(replicas(&dead).await.len(), 1);
+    dead.signal("-KILL").await;
+    for (key, is_waited_for) in keys.iter().zip([true, false]) {
+        let revoke = "admin revoke --organization engines --reason leak --key";
+        let begun = Instant::now();
+        dead.command(&format!("{revoke} {}", text(key, "id")), "").await;
+        let waited = begun.elapsed();
+        assert_eq!(waited >= LEASE, is_waited_for, "{waited:?}");
+    }
+    assert!(replicas(&dead).await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_line_waits_for_a_killed_server_once_on_postgres() {
+    second_command_does_not_wait_for_the_dead(Storage::postgres().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn command_line_waits_for_a_killed_server_once_on_sqlite() {
+    second_command_does_not_wait_for_the_dead(Storage::embedded()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cached_keys_outlive_the_database_by_at_most_a_lease() {
     let keyward = Keyward::start_set_up().await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;

@@ -16,6 +16,9 @@ use tracing::{info, warn};
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
+/// How much longer the answer waits for the strike-off, which needs the database.
+const STRIKE_OFF_TIMEOUT: Duration = Duration::from_secs(1);
+
 /// Waits until every replica has acknowledged what was committed, or has lost its lease.
 pub(crate) struct ReplicaWait {
     changes: Arc<dyn AccessChanges>,
@@ -32,31 +35,39 @@ impl ReplicaWait {
 
 #[async_trait]
 impl Propagation for ReplicaWait {
+    /// Ends with the strike-off, as a rule: a command ends with it.
     async fn wait(&self) {
-        let begun = self.clock.now();
-        let mut wait = Wait::begin(begun);
-        let mut pause = FIRST_PAUSE;
         self.wake.notify_one();
-        loop {
-            let now = self.clock.now();
-            if wait.is_over(now) {
-                // Beside the answer, which is due.
-                tokio::spawn(strike_off(
-                    Arc::clone(&self.changes),
-                    Arc::clone(&self.clock),
-                    wait,
-                ));
-                return;
-            }
-            let left = Wait::LONGEST.saturating_sub(now.elapsed_since(begun));
-            if let Ok(Ok(replicas)) = timeout(left, self.changes.replicas()).await
-                && wait.replicas(self.clock.now(), &replicas) == Verdict::Done
-            {
-                return;
-            }
-            sleep(pause.min(left)).await;
-            pause = (2 * pause).min(LONGEST_PAUSE);
+        // A task of its own, since a client may leave before: a dead replica is struck off all the same, or everybody would
+        // wait for it again.
+        let seen = seen_by_all(Arc::clone(&self.changes), Arc::clone(&self.clock));
+        if tokio::spawn(seen).await.is_err() {
+            // It panicked. Without it nobody knows, but no lease lasts longer.
+            sleep(Wait::LONGEST).await;
         }
+    }
+}
+
+async fn seen_by_all(changes: Arc<dyn AccessChanges>, clock: Arc<dyn BootClock>) {
+    let begun = clock.now();
+    let mut wait = Wait::begin(begun);
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let now = clock.now();
+        if wait.is_over(now) {
+            // It goes on by itself if it takes longer.
+            let strike_off = tokio::spawn(strike_off(changes, clock, wait));
+            let _ = timeout(STRIKE_OFF_TIMEOUT, strike_off).await;
+            return;
+        }
+        let left = Wait::LONGEST.saturating_sub(now.elapsed_since(begun));
+        if let Ok(Ok(replicas)) = timeout(left, changes.replicas()).await
+            && wait.replicas(clock.now(), &replicas) == Verdict::Done
+        {
+            return;
+        }
+        sleep(pause.min(left)).await;
+        pause = (2 * pause).min(LONGEST_PAUSE);
     }
 }
 
