@@ -134,7 +134,7 @@ fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) ->
             if failing.contains(&portions.fetch_add(1, Ordering::Relaxed)) {
                 return Err(StorageError::Unavailable("it is restarted".into()).into());
             }
-            clock.advance(TimeDelta::seconds(3));
+            clock.advance(TimeDelta::seconds(2));
             let revoking =
                 OrganizationKeyStore::revoke(&of, organization, selection, at_most, reason, note, act);
             answer(revoking)
