@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::result::Error as QueryError;
 use diesel::{JoinOnDsl, NullableExpressionMethods};
 use keyward_domain::access_changes::{
     ChangeNumber, PolledChanges, RegisteredReplica, RegisteredReplicas, ReplicaId,
@@ -16,6 +17,9 @@ use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredId;
 use crate::concern;
+
+/// Without its row, changes are not counted. So no replica may get a lease, and nobody may take that all have seen a change.
+const COUNTER_MISSING: QueryError = QueryError::NotFound;
 
 #[async_trait]
 impl AccessChanges for Store {
@@ -117,9 +121,8 @@ async fn poll(
         ))
         .load(connection)
         .await?;
-    let (counter, acknowledged) = match rows.as_slice() {
-        [row, ..] => (row.0, row.1),
-        [] => (0, None),
+    let [(counter, acknowledged, ..), ..] = *rows.as_slice() else {
+        return Err(COUNTER_MISSING.into());
     };
     let changes = rows.into_iter().filter_map(|(_, _, changed, kind, id)| {
         let concern = concern::from_columns(&kind?, id.map(|id| id.0));
@@ -146,9 +149,8 @@ async fn all(connection: &mut Connection) -> Result<RegisteredReplicas, Abort<In
         ))
         .load(connection)
         .await?;
-    let counter = match rows.as_slice() {
-        [row, ..] => row.0,
-        [] => 0,
+    let [(counter, ..), ..] = *rows.as_slice() else {
+        return Err(COUNTER_MISSING.into());
     };
     let replicas = rows.into_iter().filter_map(|(_, id, name, acknowledged)| {
         Some(RegisteredReplica {

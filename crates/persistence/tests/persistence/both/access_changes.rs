@@ -1,6 +1,7 @@
 //! Changes of what keys may do or reach are numbered, and replicas acknowledge them.
 
 use keyward_domain::access_changes::{ChangeNumber, Concern, LOGGED_CHANGES, PolledChanges, ReplicaId};
+use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
 use crate::both::changes::Change;
@@ -16,6 +17,7 @@ on_both!(
     replica_that_acknowledged_is_not_struck_off,
     unknown_replica_cannot_acknowledge,
     log_keeps_a_bounded_number_of_changes,
+    missing_counter_is_an_error,
 );
 
 const REPLICA: ReplicaId = ReplicaId::from_uuid(Uuid::from_u128(7));
@@ -217,4 +219,15 @@ async fn log_keeps_a_bounded_number_of_changes(database: Database) {
     assert_eq!(polled.changes.len() as u64, kept);
     assert_eq!(polled.changes_after(number(kept)), None);
     assert!(polled.changes_after(number(kept + 1)).is_some());
+}
+
+async fn missing_counter_is_an_error(database: Database) {
+    database.store.register(REPLICA, "one").await.expect("a number");
+    database.execute("DELETE FROM access_counter").await;
+    let polled = database.store.poll(REPLICA, Some(number(0))).await;
+    assert!(matches!(polled, Err(StorageError::Defect(_))));
+    let replicas = database.store.replicas().await;
+    assert!(matches!(replicas, Err(StorageError::Defect(_))));
+    let registered = database.store.register(REPLICA, "one").await;
+    assert!(matches!(registered, Err(StorageError::Defect(_))));
 }
