@@ -41,6 +41,11 @@ pub async fn on_behalf_of<W: Future>(address: Option<IpAddr>, work: W) -> W::Out
     }
 }
 
+/// Work for the client of the work that runs now. A task that is spawned without this works for nobody.
+pub fn for_current_client<W: Future>(work: W) -> impl Future<Output = W::Output> {
+    Client::current().run(work)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,10 +60,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_outside_a_request_is_for_nobody() {
+    async fn work_is_for_the_client_of_its_request_or_for_nobody() {
         assert_eq!(Client::current(), Client(None));
         let address = Some("192.0.2.1".parse().unwrap());
         let seen = on_behalf_of(address, async { Client::current() }).await;
         assert_eq!(seen, Client(address));
+        let spawned = on_behalf_of(address, async {
+            tokio::spawn(for_current_client(async { Client::current() })).await
+        });
+        assert_eq!(spawned.await.unwrap(), Client(address));
     }
 }

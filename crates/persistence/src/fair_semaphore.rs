@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 
 use crate::client::Client;
 
-/// While others wait, how many grants lie between two of one client.
+/// How many grants of others that wait lie between two of one client, at most.
 const SPACING: u64 = 4;
 
 /// Permits for clients. Clones share them.
@@ -23,6 +23,14 @@ pub(crate) struct FairSemaphore(Arc<Mutex<State>>);
 
 /// A permit, held until it is dropped.
 pub(crate) struct FairPermit(Option<(FairSemaphore, Client)>);
+
+/// A caller that waits, or has just received its permit. Who stops waiting leaves the line at once: during a stall, when no
+/// permit is given back, the line would grow without bound.
+struct InLine<'a> {
+    semaphore: &'a FairSemaphore,
+    client: Client,
+    arrival: u64,
+}
 
 struct State {
     free: usize,
@@ -72,19 +80,25 @@ impl FairSemaphore {
 
     /// Acquires a permit for the [current client](Client::current).
     pub(crate) async fn acquire(&self) -> FairPermit {
-        let granted = self.join(Client::current());
-        match granted {
+        let client = Client::current();
+        let (arrival, waiting) = match self.join(client) {
+            Ok(permit) => return permit,
+            Err(in_line) => in_line,
+        };
+        let _in_line = InLine {
+            semaphore: self,
+            client,
+            arrival,
+        };
+        match waiting.await {
             Ok(permit) => permit,
-            Err(waiting) => match waiting.await {
-                Ok(permit) => permit,
-                // Nobody leaves the line without a permit.
-                Err(_) => pending().await,
-            },
+            // Only who stops waiting leaves the line without a permit.
+            Err(_) => pending().await,
         }
     }
 
     /// Acquires a permit that is free, or joins the line.
-    fn join(&self, client: Client) -> Result<FairPermit, oneshot::Receiver<FairPermit>> {
+    fn join(&self, client: Client) -> Result<FairPermit, (u64, oneshot::Receiver<FairPermit>)> {
         let mut state = self.state();
         if state.free > 0 && state.change(client, |share, most| share.held < most) {
             state.grant(client);
@@ -99,7 +113,16 @@ impl FairSemaphore {
         state.change(client, |share, _| {
             share.waiting.push_back(Waiter { place, permit });
         });
-        Err(waiting)
+        Err((place.arrival, waiting))
+    }
+
+    fn leave(&self, client: Client, arrival: u64) {
+        self.state().change(client, |share, _| {
+            let waiting = &mut share.waiting;
+            if let Ok(at) = waiting.binary_search_by_key(&arrival, |waiter| waiter.place.arrival) {
+                waiting.remove(at);
+            }
+        });
     }
 
     fn give_back(&self, client: Client) {
@@ -137,6 +160,12 @@ impl Drop for FairPermit {
         if let Some((semaphore, client)) = self.0.take() {
             semaphore.give_back(client);
         }
+    }
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        self.semaphore.leave(self.client, self.arrival);
     }
 }
 
@@ -227,6 +256,23 @@ mod tests {
         held.pop();
         assert!(acquired(&mut other).is_some());
         assert!(acquired(&mut many[0]).is_some());
+    }
+
+    #[test]
+    fn whoever_stops_waiting_leaves_the_line() {
+        let semaphore = FairSemaphore::new(1);
+        let permit = acquired(&mut ask(&semaphore, 1)).unwrap();
+        let waiting: Vec<_> = (0..100).map(|number| ask(&semaphore, number % 50)).collect();
+        drop(waiting);
+        assert!(semaphore.state().line.is_empty());
+        assert_eq!(
+            semaphore.state().clients.len(),
+            1,
+            "those that wait or hold a permit"
+        );
+        let mut next = ask(&semaphore, 2);
+        drop(permit);
+        assert!(acquired(&mut next).is_some());
     }
 
     #[test]

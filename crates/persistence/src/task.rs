@@ -72,7 +72,8 @@ impl<T: Send + 'static> Drop for RunToCompletion<T> {
     fn drop(&mut self) {
         // Without a runtime, the process is about to end.
         if let (Some(work), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
-            let rest: BoxFuture<'static, ()> = Box::pin(async move { drop(work.await) });
+            let rest: BoxFuture<'static, ()> =
+                Box::pin(Client::current().run(async move { drop(work.await) }));
             runtime.spawn(rest);
         }
     }

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::AccessChanges;
 use keyward_domain::propagation::Propagation;
+use keyward_persistence::for_current_client;
 use keyward_verification_cache::{BootClock, Verdict, Wait};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
@@ -41,7 +42,7 @@ impl Propagation for ReplicaWait {
         // A task of its own, since a client may leave before: a dead replica is struck off all the same, or everybody would
         // wait for it again.
         let seen = seen_by_all(Arc::clone(&self.changes), Arc::clone(&self.clock));
-        if tokio::spawn(seen).await.is_err() {
+        if tokio::spawn(for_current_client(seen)).await.is_err() {
             // It panicked. Without it nobody knows, but no lease lasts longer.
             sleep(Wait::LONGEST).await;
         }
@@ -56,7 +57,7 @@ async fn seen_by_all(changes: Arc<dyn AccessChanges>, clock: Arc<dyn BootClock>)
         let now = clock.now();
         if wait.is_over(now) {
             // It goes on by itself if it takes longer.
-            let strike_off = tokio::spawn(strike_off(changes, clock, wait));
+            let strike_off = tokio::spawn(for_current_client(strike_off(changes, clock, wait)));
             let _ = timeout(STRIKE_OFF_TIMEOUT, strike_off).await;
             return;
         }
