@@ -41,7 +41,7 @@ pub enum Act {
 pub enum Outcome {
     /// The key is valid (200), or it is revoked now (204).
     Ok,
-    /// 401.
+    /// 401: the key is not accepted.
     Refused,
     /// 503: the server cannot tell. A change may have happened all the same.
     Failed {

@@ -1,4 +1,4 @@
-//! Which scenarios.
+//! Which scenarios the command line asks for.
 
 use std::path::PathBuf;
 

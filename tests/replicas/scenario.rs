@@ -20,7 +20,7 @@ const NOBODY: &[usize] = &[];
 /// Whom it happens to when it happens to one.
 const ONE: usize = 1;
 
-/// What happens.
+/// What fails while clients verify and revoke.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scenario {
     /// Nothing.

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_is_for_the_client_of_its_request_or_for_nobody() {
+    async fn work_is_for_the_client_of_its_request() {
         assert_eq!(Client::current(), Client(None));
         let address = Some("192.0.2.1".parse().unwrap());
         let seen = on_behalf_of(address, async { Client::current() }).await;

@@ -1,4 +1,4 @@
-//! The decorator.
+//! Credentials that are answered from the cache under a lease, and else by the store behind it.
 
 use std::sync::Arc;
 

@@ -42,7 +42,7 @@ const LOSSES: Bounds = Bounds {
     ..ONE_KEY
 };
 
-/// Two replicas.
+/// Two replicas, of which the second takes all steps before its query at once.
 const TWO_REPLICAS: Bounds = Bounds {
     replicas: 2,
     ..ONE_KEY

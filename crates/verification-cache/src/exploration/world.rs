@@ -64,7 +64,7 @@ pub(super) struct State {
     answered: [bool; 2],
 }
 
-/// What happens.
+/// One step of one participant, between which any other may come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Tick,
