@@ -8,16 +8,17 @@ use std::cell::RefCell;
 
 use keyward_domain::access_changes::Concern;
 use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::OrganizationId;
 
 tokio::task_local! {
-    static NOTED: RefCell<Vec<Concern>>;
+    static NOTED: RefCell<Vec<(Concern, Option<OrganizationId>)>>;
 }
 
 /// Notes whose access an event says to have changed. It is written in the transaction that is running.
 pub(crate) fn note(event: &AuditEvent) {
     if let Some(concern) = Concern::of_event(event) {
         // Without a change that is running, nobody asks.
-        let _ = NOTED.try_with(|noted| noted.borrow_mut().push(concern));
+        let _ = NOTED.try_with(|noted| noted.borrow_mut().push((concern, event.organization_id)));
     }
 }
 

@@ -146,7 +146,7 @@ impl MemoryStore {
                 membership.end = Some(End::Come(at));
             }
         }
-        self.lock().access.raise([Concern::Consumer(id)]);
+        self.lock().access.raise(Concern::Consumer(id));
     }
 
     /// From now on, every call fails with [`StorageError::Unavailable`], until [`MemoryStore::come_back`].

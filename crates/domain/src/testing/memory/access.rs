@@ -13,12 +13,14 @@ pub(super) struct Access {
 impl Access {
     /// Raises the counter for what these events record.
     pub(super) fn note(&mut self, events: &[AuditEvent]) {
-        self.raise(events.iter().filter_map(Concern::of_event));
+        let concerns = events
+            .iter()
+            .filter_map(|event| Some((Concern::of_event(event)?, event.organization_id)));
+        self.changes.extend(Concern::summary(concerns.collect()));
     }
 
-    pub(super) fn raise(&mut self, concerns: impl IntoIterator<Item = Concern>) {
-        self.changes
-            .extend(Concern::summary(concerns.into_iter().collect()));
+    pub(super) fn raise(&mut self, concern: Concern) {
+        self.changes.push(concern);
     }
 
     pub(super) fn counter(&self) -> ChangeNumber {

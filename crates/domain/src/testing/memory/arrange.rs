@@ -36,7 +36,7 @@ impl Arrange for MemoryStore {
                 stored.end = Some(End::Planned(at));
             }
         }
-        self.lock().access.raise([Concern::Consumer(membership)]);
+        self.lock().access.raise(Concern::Consumer(membership));
     }
 
     async fn plan_revocation(&self, key: &ApiKey, revocation: Revocation) {
@@ -45,6 +45,6 @@ impl Arrange for MemoryStore {
                 stored.key.revocation = Some(revocation.clone());
             }
         }
-        self.lock().access.raise([Concern::ApiKey(key.id)]);
+        self.lock().access.raise(Concern::ApiKey(key.id));
     }
 }
