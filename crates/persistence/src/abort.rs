@@ -61,17 +61,17 @@ impl<E> Abort<E> {
 }
 
 impl<E: From<StorageError>> Abort<E> {
-    /// The error of a change. `name` maps the error of a statement, which means something else during COMMIT.
+    /// The error of a change. `name` maps the error of a statement, which means something else if it may be committed.
     pub(crate) fn into_error(
         self,
-        is_committing: bool,
+        may_be_committed: bool,
         name: fn(QueryError) -> StorageError,
         name_of_commit: fn(QueryError) -> StorageError,
     ) -> E {
         match self {
             Self::Refused(refusal) => refusal,
             Self::Storage(error) => error.into(),
-            Self::Query(error) if is_committing => name_of_commit(error).into(),
+            Self::Query(error) if may_be_committed => name_of_commit(error).into(),
             Self::Query(error) => name(error).into(),
         }
     }

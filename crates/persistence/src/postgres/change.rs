@@ -175,10 +175,15 @@ where
     } else if over {
         connection.give_back();
     }
-    outcome.map_err(|abort| abort.into_error(progress.is_committing(), storage_error, commit_error))
+    let may_be_committed = progress.is_committing() && !over;
+    outcome.map_err(|abort| abort.into_error(may_be_committed, storage_error, commit_error))
 }
 
 /// Runs the transaction. Also returns whether the server has confirmed that it ended.
+///
+/// So it does after an error during COMMIT, if it goes on to answer: then the error was one of the statement, which rolls back. A
+/// server that ends with its answer to COMMIT (`FATAL`, `PANIC`), and a connection that breaks, answer nothing more, and may
+/// have committed. Diesel does not tell the severities apart.
 ///
 /// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send anything.
 async fn transact<T, E, W>(
@@ -194,10 +199,10 @@ where
     let outcome = match done {
         // Last in the transaction: what fails from here on failed during COMMIT.
         Ok(value) if progress.begin_commit() => {
-            return match connection.batch_execute(&commit_statements(&changes)).await {
-                Ok(()) => (true, Ok(value)),
-                Err(error) => (false, Err(error.into())),
-            };
+            match connection.batch_execute(&commit_statements(&changes)).await {
+                Ok(()) => return (true, Ok(value)),
+                Err(error) => Err(error.into()),
+            }
         }
         Ok(_) => Err(StorageError::Unavailable(TooSlow::Answer.into()).into()),
         Err(abort) => Err(abort),

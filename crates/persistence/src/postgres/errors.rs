@@ -18,7 +18,8 @@ pub(super) fn storage_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Maps the error of a COMMIT. Only if the server reports a rollback is it certain that nothing was changed.
+/// Maps the error of a COMMIT after which the server answered nothing more. Only if the error itself means a rollback is it
+/// certain that nothing was changed.
 pub(super) fn commit_error(error: QueryError) -> StorageError {
     match &error {
         QueryError::DatabaseError(

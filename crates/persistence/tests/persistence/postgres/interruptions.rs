@@ -198,6 +198,75 @@ fn slow_commit(seconds: u32) -> String {
 }
 
 #[tokio::test]
+async fn error_in_answer_to_commit_means_nothing_changed() {
+    let fixture = Fixture::new().await;
+    for (state, message, may_pass) in [
+        ("55P03", "canceling statement due to lock timeout", true),
+        ("42501", "permission denied for table access_counter", true),
+        ("40001", "could not serialize access", true),
+        ("53100", "could not extend file: No space left on device", true),
+        ("22012", "division by zero", false),
+    ] {
+        fixture
+            .execute(&format!(
+                "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                     $$ BEGIN RAISE EXCEPTION '{message}' USING ERRCODE = '{state}'; END $$;
+                 DROP TRIGGER IF EXISTS refuse ON audit_events;
+                 CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON audit_events DEFERRABLE INITIALLY DEFERRED
+                     FOR EACH ROW EXECUTE FUNCTION refuse()"
+            ))
+            .await;
+        let new = fixture.new_key("refused", None);
+        let id = new.key.id;
+        let outcome = fixture.add(new).await;
+        let is_right = match &outcome {
+            Err(AddKeyError::Storage(StorageError::Unavailable(_))) => may_pass,
+            Err(AddKeyError::Storage(StorageError::Defect(_))) => !may_pass,
+            _ => false,
+        };
+        assert!(is_right, "{state}: {outcome:?}");
+        assert!(!is_stored(&fixture, id).await, "{state}");
+    }
+}
+
+#[tokio::test]
+async fn revocation_that_cannot_be_numbered_changes_nothing() {
+    let fixture = Fixture::with(|config| config.step_timeout = Duration::from_millis(600)).await;
+    let mut blocker = connect(fixture.database.url()).await;
+    let transaction = blocker.transaction().await.expect("a transaction");
+    transaction
+        .batch_execute("SELECT FROM access_counter FOR UPDATE")
+        .await
+        .expect("a lock");
+    let revoke = async || {
+        let revoking = ApiKeys::revoke(
+            &fixture.store,
+            fixture.holder().consumer().id,
+            fixture.key.key.id,
+            RevocationReason::Holder,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            fixture.act(),
+        );
+        revoking.await
+    };
+    let refused = revoke().await;
+    assert!(
+        matches!(
+            refused,
+            Err(RevokeKeyError::Storage(StorageError::Unavailable(_)))
+        ),
+        "{refused:?}"
+    );
+    transaction.rollback().await.expect("the lock is let go");
+    assert_eq!(
+        revoke().await.expect("revoked"),
+        [fixture.key.key.id],
+        "it was valid"
+    );
+}
+
+#[tokio::test]
 async fn connection_killed_during_commit_leaves_the_outcome_unknown() {
     let fixture = Fixture::new().await;
     fixture.execute(&slow_commit(60)).await;
