@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::api_key::LastUse;
 use crate::clock::Clock;
 use crate::ports::{Credentials, StorageError};
+use crate::propagation::{Propagation, ToAllServers};
 use crate::recent_uses::RecentUses;
 use crate::refused_uses::{RefusedUse, RefusedUses};
 use crate::token::Token;
@@ -19,6 +20,7 @@ pub struct Authenticate {
     clock: Arc<dyn Clock>,
     uses: Option<Arc<RecentUses>>,
     refused_uses: Option<Arc<RefusedUses>>,
+    to_all_servers: ToAllServers,
 }
 
 /// Why a token was not accepted.
@@ -41,6 +43,16 @@ impl Authenticate {
             clock,
             uses: None,
             refused_uses: None,
+            to_all_servers: ToAllServers::default(),
+        }
+    }
+
+    /// Waits for other servers before it refuses a [revoker](Authenticate::revoker).
+    #[must_use]
+    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
+        Self {
+            to_all_servers: ToAllServers::by(propagation),
+            ..self
         }
     }
 
@@ -86,5 +98,22 @@ impl Authenticate {
             uses.note(caller.api_key().id, LastUse { at: now, from });
         }
         Ok(caller)
+    }
+
+    /// Authenticates like [`Authenticate::caller`] the token of a request that revokes keys. If it is refused, no server
+    /// accepts it: a key that revokes itself, and repeats that because the answer was lost, gets a refusal in its place.
+    ///
+    /// Every well-formed token is waited for alike, so that the time tells nobody which ones there were.
+    ///
+    /// # Errors
+    /// As for [`Authenticate::caller`].
+    pub async fn revoker(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, AuthenticateError> {
+        let caller = self.caller(token, from).await;
+        if let Err(AuthenticateError::InvalidToken) = caller
+            && Token::parse(token).is_ok()
+        {
+            self.to_all_servers.wait().await;
+        }
+        caller
     }
 }

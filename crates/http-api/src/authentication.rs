@@ -1,7 +1,7 @@
 //! Bearer authentication (RFC 6750).
 
 use keyward_domain::access::{Authenticate, AuthenticateError, Caller};
-use poem::http::header;
+use poem::http::{Method, header};
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaSecurityScheme, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
@@ -60,7 +60,12 @@ impl<'a> ApiExtractor<'a> for Authenticated {
         let authenticate = request
             .data::<Authenticate>()
             .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
-        match authenticate.caller(token, client_address(request)).await {
+        let from = client_address(request);
+        let accepted = match *request.method() {
+            Method::DELETE => authenticate.revoker(token, from).await,
+            _ => authenticate.caller(token, from).await,
+        };
+        match accepted {
             Ok(caller) => {
                 Span::current().record("key_id", field::display(caller.api_key().id));
                 Ok(Self(caller))

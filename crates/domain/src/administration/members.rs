@@ -95,6 +95,21 @@ impl Members {
         self.members.identify(organization, member, now).await
     }
 
+    /// Finds by username somebody whose keys are to end. If nobody is found, no server accepts the keys that they had here:
+    /// whoever ended the membership may still be waiting.
+    pub async fn find_to_end_access(
+        &self,
+        authority: &Authority,
+        username: &Username,
+        now: DateTime<Utc>,
+    ) -> Result<Option<HolderProfile>, StorageError> {
+        let found = self.find_by_username(authority, username, now).await?;
+        if found.is_none() {
+            self.to_all_servers.wait().await;
+        }
+        Ok(found)
+    }
+
     /// Whether this live member has to stay an owner for now, since the organization has no other
     /// [permanent one](Membership::is_permanent_owner).
     pub async fn is_last_owner(&self, membership: &Membership) -> Result<bool, StorageError> {

@@ -12,7 +12,7 @@ impl PersonalKeys {
     /// valid until now: none if it was revoked before and had no valid descendants to go with it.
     ///
     /// # Errors
-    /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more;
+    /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more, then by no server;
     /// [`RevokeKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
     /// [`RevokeKeyError::PreconditionFailed`] only if there is something to revoke.
     pub async fn revoke(
@@ -40,8 +40,11 @@ impl PersonalKeys {
                 precondition,
                 act,
             )
-            .await?;
-        self.to_all_servers.wait().await;
-        Ok(revoked)
+            .await;
+        // Whoever revokes the acting key by itself learns of their first revocation in this way, if its answer was lost.
+        if let Ok(_) | Err(RevokeKeyError::HolderGone) = revoked {
+            self.to_all_servers.wait().await;
+        }
+        revoked
     }
 }

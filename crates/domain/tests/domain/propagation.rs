@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use keyward_domain::access::AuthenticateError;
 use keyward_domain::access_changes::ChangeNumber;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{EndMembershipError, KeySelection};
 use keyward_domain::api_key::KeyPrecondition;
 use keyward_domain::audit::RequestSource;
-use keyward_domain::keys::IssuedKey;
+use keyward_domain::keys::{IssuedKey, RevokeKeyError};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{AccessChanges, DescendantKeys};
 use keyward_domain::project::ProjectName;
@@ -95,6 +96,60 @@ async fn revocation_waits_after_its_commit_and_when_repeated() {
     scene.revoke_his().await;
     assert_eq!(scene.waits(), [1]);
     scene.revoke_his().await;
+    assert_eq!(scene.waits(), [1, 1]);
+}
+
+#[tokio::test]
+async fn key_that_revokes_itself_again_waits_too() {
+    let scene = Scene::new().await;
+    let authenticate = scene.installation.authenticate().with_propagation(scene.by());
+    let token = scene.his.token.expose();
+    let caller = authenticate.revoker(token, None).await.expect("accepted");
+    assert_eq!(scene.waits(), []);
+    let keys = scene.installation.keys().with_propagation(scene.by());
+    let revoke = async || {
+        keys.revoke(
+            &caller.as_holder(),
+            scene.his.key.id,
+            DescendantKeys::Keep,
+            KeyPrecondition::AnyVersion,
+            source(),
+        )
+        .await
+    };
+    revoke().await.expect("revoked");
+    assert_eq!(scene.waits(), [1]);
+    let again = revoke().await;
+    assert!(matches!(again, Err(RevokeKeyError::HolderGone)), "{again:?}");
+    assert_eq!(scene.waits(), [1, 1], "it was let in before");
+    let again = authenticate.revoker(token, None).await;
+    assert!(matches!(again, Err(AuthenticateError::InvalidToken)), "{again:?}");
+    assert_eq!(scene.waits(), [1, 1, 1]);
+
+    let verified = authenticate.caller(token, None).await;
+    let garbage = authenticate.revoker("kwp_garbage", None).await;
+    assert!(verified.is_err() && garbage.is_err());
+    assert_eq!(scene.waits(), [1, 1, 1]);
+}
+
+#[tokio::test]
+async fn nobody_found_to_end_access_of_is_waited_for() {
+    let scene = Scene::new().await;
+    let members = scene.installation.members().with_propagation(scene.by());
+    let find = async || {
+        members
+            .find_to_end_access(
+                &scene.authority(),
+                &scene.bob.user.username,
+                scene.installation.now(),
+            )
+            .await
+            .expect("an answer")
+    };
+    assert!(find().await.is_some());
+    assert_eq!(scene.waits(), []);
+    members.leave(&scene.bob, source()).await.expect("left");
+    assert!(find().await.is_none());
     assert_eq!(scene.waits(), [1, 1]);
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
         organization: slug.clone(),
     };
     let member = members
-        .find_by_username(&authority, &username, now)
+        .find_to_end_access(&authority, &username, now)
         .await?
         .ok_or_else(not_a_member)?;
     let id = member.membership.id;

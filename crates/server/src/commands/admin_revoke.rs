@@ -34,7 +34,7 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
         (Some(username), _) => {
             let member = composition
                 .members()
-                .find_by_username(&authority, &username, now)
+                .find_to_end_access(&authority, &username, now)
                 .await?;
             let Some(member) = member else {
                 return Err(Failure::NotAMember {
