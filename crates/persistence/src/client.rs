@@ -8,17 +8,24 @@ task_local! {
     static CLIENT: Client;
 }
 
-/// A client, among which the store divides its connections. Work for nobody, such as a job's, counts as one client.
+/// A client, among which the store divides its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Client(Option<IpAddr>);
+pub(crate) enum Client {
+    /// All work that no request waits for, such as a job's, counts as one client.
+    #[default]
+    Nobody,
+    At(IpAddr),
+    /// All that many requests wait for at once.
+    Everybody,
+}
 
 impl Client {
     /// An IPv6 client is its /64 network, all of which one person may have.
     fn at(address: IpAddr) -> Self {
-        Self(Some(match address.to_canonical() {
+        Self::At(match address.to_canonical() {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
             address @ IpAddr::V4(_) => address,
-        }))
+        })
     }
 
     /// The client of the work that runs now.
@@ -41,9 +48,10 @@ pub async fn on_behalf_of<W: Future>(address: Option<IpAddr>, work: W) -> W::Out
     }
 }
 
-/// Work for the client of the work that runs now. A task that is spawned without this works for nobody.
-pub fn for_current_client<W: Future>(work: W) -> impl Future<Output = W::Output> {
-    Client::current().run(work)
+/// Runs work that requests of any clients wait for together: it has a share of its own. A task that is spawned without this
+/// works for nobody.
+pub fn on_behalf_of_everybody<W: Future>(work: W) -> impl Future<Output = W::Output> {
+    Client::Everybody.run(work)
 }
 
 #[cfg(test)]
@@ -61,13 +69,13 @@ mod tests {
 
     #[tokio::test]
     async fn work_is_for_the_client_of_its_request() {
-        assert_eq!(Client::current(), Client(None));
-        let address = Some("192.0.2.1".parse().unwrap());
-        let seen = on_behalf_of(address, async { Client::current() }).await;
-        assert_eq!(seen, Client(address));
-        let spawned = on_behalf_of(address, async {
-            tokio::spawn(for_current_client(async { Client::current() })).await
-        });
-        assert_eq!(spawned.await.unwrap(), Client(address));
+        assert_eq!(Client::current(), Client::Nobody);
+        let address = "192.0.2.1".parse().unwrap();
+        let work = async || {
+            let for_many = tokio::spawn(on_behalf_of_everybody(async { Client::current() }));
+            (Client::current(), for_many.await.unwrap())
+        };
+        let seen = on_behalf_of(Some(address), work()).await;
+        assert_eq!(seen, (Client::At(address), Client::Everybody));
     }
 }

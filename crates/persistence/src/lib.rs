@@ -66,6 +66,6 @@ pub mod transfer;
 mod trial_change;
 mod valid_keys;
 
-pub use client::{for_current_client, on_behalf_of};
+pub use client::{on_behalf_of, on_behalf_of_everybody};
 pub use schema_state::{Migrated, SchemaState, TooOld};
 pub use trial_change::TrialFailure;

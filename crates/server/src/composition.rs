@@ -77,6 +77,7 @@ pub(crate) struct Composition {
     boot_clock: Arc<dyn BootClock>,
     /// Notified when a change of access is committed here.
     wake: Arc<Notify>,
+    replica_wait: ReplicaWait,
 }
 
 impl Composition {
@@ -90,14 +91,17 @@ impl Composition {
         hasher: Arc<dyn PasswordHasher>,
         store: Arc<dyn Store>,
     ) -> Self {
+        let boot_clock: Arc<dyn BootClock> = Arc::new(MachineClock);
+        let wake = Arc::default();
         Self {
+            replica_wait: ReplicaWait::new(store.clone(), Arc::clone(&boot_clock), Arc::clone(&wake)),
             recent_uses: Arc::new(RecentUses::new(RECENTLY_USED_KEYS)),
             refused_uses: Arc::new(RefusedUses::new(REFUSED_KEYS)),
             refusals: Arc::default(),
             seen_sessions: Arc::new(SeenSessions::new(SEEN_SESSIONS)),
             credentials: store.clone(),
-            boot_clock: Arc::new(MachineClock),
-            wake: Arc::default(),
+            boot_clock,
+            wake,
             sources,
             hasher,
             store,
@@ -129,14 +133,15 @@ impl Composition {
         Ok((self, job))
     }
 
+    /// For a server, which lasts.
+    pub(crate) fn of_server(self) -> Self {
+        let replica_wait = self.replica_wait.of_server();
+        Self { replica_wait, ..self }
+    }
+
     /// The wait for all servers before a change of access is answered.
     fn propagation(&self) -> Arc<dyn Propagation> {
-        let (changes, clock, wake) = (
-            self.store.clone(),
-            Arc::clone(&self.boot_clock),
-            Arc::clone(&self.wake),
-        );
-        Arc::new(ReplicaWait::new(changes, clock, wake))
+        Arc::new(self.replica_wait.clone())
     }
 
     /// The first run.
@@ -199,6 +204,7 @@ impl Composition {
         Authenticate::new(Arc::clone(&self.credentials), Arc::new(self.sources.clone()))
             .with_recent_uses(Arc::clone(&self.recent_uses))
             .with_refused_uses(Arc::clone(&self.refused_uses))
+            .with_propagation(self.propagation())
     }
 
     /// The use cases of a holder's own keys.

@@ -39,6 +39,7 @@ mod refused_use_writer;
 mod removal;
 mod replica_job;
 mod replica_wait;
+mod replica_watch;
 mod retention_job;
 mod routes;
 mod schema_watch;

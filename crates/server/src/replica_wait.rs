@@ -4,88 +4,202 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use keyward_domain::failure_sentence::sentence;
+use keyward_domain::access_changes::RegisteredReplicas;
 use keyward_domain::ports::AccessChanges;
 use keyward_domain::propagation::Propagation;
-use keyward_persistence::for_current_client;
 use keyward_verification_cache::{BootClock, Verdict, Wait};
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
-use tracing::{info, warn};
 
-/// The first pause before the replicas are looked at again; each is twice as long as the one before.
-const FIRST_PAUSE: Duration = Duration::from_millis(2);
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+use crate::replica_watch::ReplicaWatch;
 
-/// How much longer the answer waits for the strike-off, which needs the database.
+/// How much longer a command waits for its strike-off, which would end with it.
 const STRIKE_OFF_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Waits until every replica has acknowledged what was committed, or has lost its lease.
+/// Waits until every replica has acknowledged what was committed, or has lost its lease. Clones share their readings.
+#[derive(Clone)]
 pub(crate) struct ReplicaWait {
-    changes: Arc<dyn AccessChanges>,
+    watch: Arc<ReplicaWatch>,
     clock: Arc<dyn BootClock>,
     /// Wakes this process's own replica, if there is one.
     wake: Arc<Notify>,
+    /// How much longer than necessary to wait for a strike-off.
+    for_strike_off: Duration,
 }
 
 impl ReplicaWait {
+    /// For a command.
     pub(crate) fn new(changes: Arc<dyn AccessChanges>, clock: Arc<dyn BootClock>, wake: Arc<Notify>) -> Self {
-        Self { changes, clock, wake }
+        Self {
+            watch: Arc::new(ReplicaWatch::new(changes)),
+            clock,
+            wake,
+            for_strike_off: STRIKE_OFF_TIMEOUT,
+        }
+    }
+
+    /// For a server: what its answers do not wait for goes on by itself.
+    pub(crate) fn of_server(self) -> Self {
+        Self {
+            for_strike_off: Duration::ZERO,
+            ..self
+        }
+    }
+
+    async fn seen_by_all(self) {
+        let mut wait = Wait::begin(self.clock.now());
+        let mut readings = self.watch.begin();
+        let mut last: Option<Arc<RegisteredReplicas>> = None;
+        let mut striking_off: Option<JoinHandle<()>> = None;
+        while let Some(left) = wait.left(self.clock.now()) {
+            if let Ok(reading) = timeout(left, readings.next()).await {
+                last = Some(reading);
+            }
+            let verdict = last
+                .as_ref()
+                .map(|replicas| wait.replicas(self.clock.now(), replicas));
+            match verdict {
+                Some(Verdict::Done) => return,
+                Some(Verdict::StrikeOff(behind, unless_seen)) => {
+                    // The next reading tells whether it is done.
+                    striking_off.get_or_insert_with(|| self.watch.strike_off(behind, unless_seen));
+                }
+                Some(Verdict::Wait) | None => {}
+            }
+        }
+        if let Some(strike_off) = striking_off {
+            let _ = timeout(self.for_strike_off, strike_off).await;
+        }
     }
 }
 
 #[async_trait]
 impl Propagation for ReplicaWait {
-    /// Ends with the strike-off, as a rule: a command ends with it.
     async fn wait(&self) {
         self.wake.notify_one();
         // A task of its own, since a client may leave before: a dead replica is struck off all the same, or everybody would
         // wait for it again.
-        let seen = seen_by_all(Arc::clone(&self.changes), Arc::clone(&self.clock));
-        if tokio::spawn(for_current_client(seen)).await.is_err() {
+        if tokio::spawn(self.clone().seen_by_all()).await.is_err() {
             // It panicked. Without it nobody knows, but no lease lasts longer.
             sleep(Wait::LONGEST).await;
         }
     }
 }
 
-async fn seen_by_all(changes: Arc<dyn AccessChanges>, clock: Arc<dyn BootClock>) {
-    let begun = clock.now();
-    let mut wait = Wait::begin(begun);
-    let mut pause = FIRST_PAUSE;
-    loop {
-        let now = clock.now();
-        if wait.is_over(now) {
-            // It goes on by itself if it takes longer.
-            let strike_off = tokio::spawn(for_current_client(strike_off(changes, clock, wait)));
-            let _ = timeout(STRIKE_OFF_TIMEOUT, strike_off).await;
-            return;
-        }
-        let left = Wait::LONGEST.saturating_sub(now.elapsed_since(begun));
-        if let Ok(Ok(replicas)) = timeout(left, changes.replicas()).await
-            && wait.replicas(clock.now(), &replicas) == Verdict::Done
-        {
-            return;
-        }
-        sleep(pause.min(left)).await;
-        pause = (2 * pause).min(LONGEST_PAUSE);
-    }
-}
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Strikes off the replicas that were waited for in vain, so that nobody else waits for them.
-async fn strike_off(changes: Arc<dyn AccessChanges>, clock: Arc<dyn BootClock>, mut wait: Wait) {
-    let Ok(replicas) = changes.replicas().await else {
-        return;
-    };
-    let Verdict::StrikeOff(behind, unless_seen) = wait.replicas(clock.now(), &replicas) else {
-        return;
-    };
-    for replica in behind {
-        match changes.strike_off(replica, unless_seen).await {
-            Ok(()) => info!(%replica, "replica struck off: it did not see a change within 5 s"),
-            Err(error) => {
-                warn!(%replica, cause = sentence(&error), "replica not struck off; the next revocation may wait for it");
-            }
+    use keyward_domain::access_changes::{ChangeNumber, PolledChanges, RegisteredReplica, ReplicaId};
+    use keyward_domain::ports::StorageError;
+    use keyward_verification_cache::BootTime;
+    use tokio::task::JoinSet;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    fn dead() -> ReplicaId {
+        "019ab8f2-0000-7000-8000-000000000001".parse().unwrap()
+    }
+
+    /// One change, and one replica, whose strike-off never ends.
+    #[derive(Default)]
+    struct OneReplica {
+        acknowledged: AtomicU64,
+        readings: AtomicU64,
+        struck_off: Mutex<Vec<ReplicaId>>,
+    }
+
+    #[async_trait]
+    impl AccessChanges for OneReplica {
+        async fn register(&self, _: ReplicaId, _: &str) -> Result<ChangeNumber, StorageError> {
+            pending().await
         }
+
+        async fn poll(&self, _: ReplicaId, _: Option<ChangeNumber>) -> Result<PolledChanges, StorageError> {
+            pending().await
+        }
+
+        async fn acknowledge(&self, _: ReplicaId, _: ChangeNumber) -> Result<bool, StorageError> {
+            pending().await
+        }
+
+        async fn leave(&self, _: ReplicaId) -> Result<(), StorageError> {
+            pending().await
+        }
+
+        async fn replicas(&self) -> Result<RegisteredReplicas, StorageError> {
+            self.readings.fetch_add(1, Ordering::SeqCst);
+            // Who begins to wait meanwhile needs another one.
+            sleep(Duration::from_millis(1)).await;
+            Ok(RegisteredReplicas {
+                counter: ChangeNumber::from_u64(1),
+                replicas: vec![RegisteredReplica {
+                    id: dead(),
+                    name: "dead".to_owned(),
+                    acknowledged: ChangeNumber::from_u64(self.acknowledged.load(Ordering::SeqCst)),
+                }],
+            })
+        }
+
+        async fn strike_off(&self, replica: ReplicaId, _: ChangeNumber) -> Result<(), StorageError> {
+            self.struck_off.lock().unwrap().push(replica);
+            pending().await
+        }
+    }
+
+    /// tokio's time, which the tests hold.
+    struct TestClock(Instant);
+
+    impl BootClock for TestClock {
+        fn now(&self) -> BootTime {
+            BootTime::since_start(self.0.elapsed())
+        }
+    }
+
+    fn wait_for(changes: &Arc<OneReplica>) -> ReplicaWait {
+        let clock = Arc::new(TestClock(Instant::now()));
+        ReplicaWait::new(Arc::clone(changes) as _, clock, Arc::default()).of_server()
+    }
+
+    async fn thousand(wait: &ReplicaWait) -> JoinSet<()> {
+        let mut waiting = JoinSet::new();
+        for _ in 0..1_000 {
+            let wait = wait.clone();
+            waiting.spawn(async move { wait.wait().await });
+        }
+        sleep(Duration::from_millis(500)).await;
+        waiting
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn thousand_waiting_revocations_share_one_reader() {
+        let changes = Arc::new(OneReplica::default());
+        let wait = wait_for(&changes);
+        let mut waiting = thousand(&wait).await;
+        assert_eq!(waiting.try_join_next().map(drop), None, "it has seen nothing yet");
+        let readings = changes.readings.load(Ordering::SeqCst);
+        assert!(readings < 20, "{readings} readings in half a second");
+        changes.acknowledged.store(1, Ordering::SeqCst);
+        waiting.join_all().await;
+        sleep(Duration::from_secs(1)).await;
+        let after = changes.readings.load(Ordering::SeqCst);
+        assert!(after <= readings + 2, "nobody waits any more");
+        wait.wait().await;
+        assert!(changes.readings.load(Ordering::SeqCst) > after);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn hanging_strike_off_does_not_delay_the_answer() {
+        let changes = Arc::new(OneReplica::default());
+        let wait = wait_for(&changes);
+        let begun = Instant::now();
+        thousand(&wait).await.join_all().await;
+        let waited = begun.elapsed();
+        assert!(waited <= Wait::LONGEST + Duration::from_millis(2), "{waited:?}");
+        assert_eq!(*changes.struck_off.lock().unwrap(), [dead()], "once for all");
     }
 }

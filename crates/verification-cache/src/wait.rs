@@ -12,11 +12,14 @@ use crate::mutant::Mutant;
 /// How much longer than a lease the wait lasts at most, because no two clocks run equally fast: 2 %.
 const MARGIN: Duration = Duration::from_millis(100);
 
+/// How long after the number was read replicas may be struck off. The rest of the margin is for the strike-off itself.
+const STRIKE_OFF_AFTER: Duration = LEASE.saturating_add(Duration::from_millis(50));
+
 /// The wait for all replicas to have seen a change.
 ///
 /// It ends when each has acknowledged the counter as it stood when the wait began, or after a lease: whoever has not seen the
 /// change by then read the database last before it was committed, and that lease is over. So it ends in time also if the
-/// database does not answer.
+/// database does not answer, or does not finish a strike-off.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Wait {
     begun: BootTime,
@@ -33,8 +36,8 @@ pub enum Verdict {
     Wait,
     /// No replica accepts what was revoked.
     Done,
-    /// Likewise; and these replicas did not see the change within their lease. Strike them off, each unless it has seen this
-    /// number in the meantime, so that nobody else waits for them.
+    /// Strike these replicas off, each unless it has seen this number in the meantime: they did not see the change within their
+    /// lease, and nobody needs to wait for them any more.
     StrikeOff(Vec<ReplicaId>, ChangeNumber),
 }
 
@@ -69,13 +72,23 @@ impl Wait {
             .collect();
         if behind.is_empty() {
             Verdict::Done
-        } else if !self.is_over(now) {
-            Verdict::Wait
         } else if self.may_strike_off(read, now) {
             Verdict::StrikeOff(behind, target)
-        } else {
+        } else if self.is_over(now) {
             Verdict::Done
+        } else {
+            Verdict::Wait
         }
+    }
+
+    /// How long to wait for the next reading of the replicas; after that, judge the last one again. Nothing once it
+    /// [is over](Self::is_over).
+    #[must_use]
+    pub fn left(&self, now: BootTime) -> Option<Duration> {
+        let end = self.begun.after(Self::LONGEST);
+        let strike_off = self.target.map(|(_, read)| read.after(STRIKE_OFF_AFTER));
+        let next = strike_off.filter(|moment| now < *moment && *moment < end);
+        (!self.is_over(now)).then(|| next.unwrap_or(end).elapsed_since(now))
     }
 
     /// The number may be that of a change later than the one waited for: who has not seen it has lost their lease only a lease
@@ -83,9 +96,9 @@ impl Wait {
     fn may_strike_off(&self, read: BootTime, now: BootTime) -> bool {
         #[cfg(test)]
         if self.mutant == Some(Mutant::StruckOffTooEarly) {
-            return true;
+            return self.is_over(now);
         }
-        now.elapsed_since(read) >= LEASE + MARGIN / 2
+        now.elapsed_since(read) >= STRIKE_OFF_AFTER
     }
 
     /// Whether it has lasted as long as it may: then no replica accepts what was revoked, whether the database answers or not.

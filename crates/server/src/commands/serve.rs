@@ -129,7 +129,7 @@ impl Server {
         if let (Some(directory), None) = (new_in, demo) {
             info!(directory = %directory.display(), "database created");
         }
-        let composition = Composition::new(sources.clone(), Arc::clone(&store));
+        let composition = Composition::new(sources.clone(), Arc::clone(&store)).of_server();
         let (composition, replica_job) = match options.cache.verification_cache {
             Switch::On => {
                 let (composition, job) = composition
