@@ -1,10 +1,12 @@
-//! Keyward in containers, with a read-only root and without capabilities. Removed with the value.
+//! Keyward in containers: with a read-only root and without capabilities, or as a service of a Debian machine. Removed
+//! with the value.
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::engine::{Image, compose, docker, output, repository};
+use crate::machine;
 
 /// How long containers may take to be healthy on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(90);
@@ -24,6 +26,8 @@ enum Kind {
     Alone,
     /// What `compose.yaml` says.
     Compose,
+    /// The Debian package, on a machine whose first process is systemd.
+    Service,
 }
 
 impl Deployment {
@@ -64,6 +68,14 @@ impl Deployment {
         deployment
     }
 
+    pub(crate) fn as_service(machine: &Image) -> Self {
+        let deployment = Self::new("service", Kind::Service);
+        machine::start(machine, &deployment.project, deployment.authority());
+        machine::install(&deployment.project);
+        machine::configure(&deployment.project, &deployment.base_url);
+        deployment
+    }
+
     fn new(name: &str, kind: Kind) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = free.local_addr().expect("its address");
@@ -92,6 +104,7 @@ impl Deployment {
         match self.kind {
             Kind::Alone => "alone, with the embedded database on a volume",
             Kind::Compose => "by compose.yaml, with PostgreSQL",
+            Kind::Service => "from the Debian package, as a systemd service",
         }
     }
 
@@ -104,9 +117,9 @@ impl Deployment {
     }
 
     /// The container that serves.
-    fn container(&self) -> String {
+    pub(crate) fn container(&self) -> String {
         match self.kind {
-            Kind::Alone => self.project.clone(),
+            Kind::Alone | Kind::Service => self.project.clone(),
             Kind::Compose => {
                 let id = output(self.compose("").args(["ps", "--quiet", "keyward"]), "");
                 id.trim().to_owned()
@@ -114,34 +127,53 @@ impl Deployment {
         }
     }
 
-    /// As the image's own health check has it.
+    /// As `keyward healthcheck` has it, which the image's own health check runs.
     pub(crate) async fn wait_until_healthy(&self) {
         let begin = Instant::now();
         let container = self.container();
         loop {
-            let health = docker(&["inspect", "--format", "{{.State.Health.Status}}", &container]);
-            if health.trim() == "healthy" {
+            if self.is_healthy(&container) {
                 return;
             }
             if begin.elapsed() > TIMEOUT {
-                // The server logs on standard error, and so does `docker logs` what it logged there.
-                docker(&["logs", "--tail=20", &container]);
-                panic!("{} is {health}; its last lines stand above", self.name());
+                match self.kind {
+                    // The server logs on standard error, and so does `docker logs` what it logged there.
+                    Kind::Alone | Kind::Compose => docker(&["logs", "--tail=20", &container]),
+                    Kind::Service => machine::last_lines(&container),
+                };
+                panic!("{} is not healthy; its last lines stand above", self.name());
             }
             tokio::time::sleep(LOOK).await;
         }
     }
 
+    fn is_healthy(&self, container: &str) -> bool {
+        match self.kind {
+            Kind::Alone | Kind::Compose => {
+                let health = docker(&["inspect", "--format", "{{.State.Health.Status}}", container]);
+                health.trim() == "healthy"
+            }
+            Kind::Service => machine::is_healthy(container),
+        }
+    }
+
     /// A command (words between spaces) in the container.
     pub(crate) fn keyward(&self, command_line: &str, input: &str) -> String {
+        let program = match self.kind {
+            Kind::Alone | Kind::Compose => "keyward",
+            Kind::Service => machine::COMMAND,
+        };
         let mut command = Command::new("docker");
-        command.args(["exec", "--interactive", &self.container(), "keyward"]);
+        command.args(["exec", "--interactive", &self.container(), program]);
         output(command.args(command_line.split(' ')), input)
     }
 
-    /// Ends it as the engine does, by SIGTERM, and starts it again.
+    /// Ends it as the engine or systemd does, by SIGTERM, and starts it again.
     pub(crate) fn restart(&self) {
         let container = self.container();
+        if matches!(self.kind, Kind::Service) {
+            return machine::restart(&container);
+        }
         docker(&["stop", &container]);
         let exit = docker(&["inspect", "--format", "{{.State.ExitCode}}", &container]);
         assert_eq!(exit.trim(), "0", "{} was killed", self.name());
@@ -158,6 +190,7 @@ impl Drop for Deployment {
                 quiet(Command::new("docker").args(["volume", "rm", &self.project]))
             }
             Kind::Compose => quiet(self.compose("").args(["down", "--volumes"])),
+            Kind::Service => quiet(Command::new("docker").args(["rm", "--force", &self.project])),
         };
     }
 }

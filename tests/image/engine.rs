@@ -69,24 +69,34 @@ impl Drop for Image {
 
 /// As `Dockerfile` says, of a program that is built already.
 pub(crate) fn build_image() -> Image {
-    let program =
-        std::env::var_os("KEYWARD_BIN").expect("KEYWARD_BIN names the program: run `cargo xtask image`");
-    let context = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("image");
+    build("KEYWARD_BIN", "keyward", "Dockerfile", "prebuilt")
+}
+
+/// A Debian machine whose first process is systemd, with the package that `KEYWARD_PACKAGE` names in its root directory.
+pub(crate) fn build_machine() -> Image {
+    build(
+        "KEYWARD_PACKAGE",
+        "keyward.deb",
+        "tests/image/machine.Dockerfile",
+        "machine",
+    )
+}
+
+/// Builds the stage `target` of a Dockerfile whose context is one file, which a variable names.
+fn build(variable: &str, name: &str, dockerfile: &str, target: &str) -> Image {
+    let file = std::env::var_os(variable)
+        .unwrap_or_else(|| panic!("{variable} names the file: run `cargo xtask image`"));
+    let context = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(target);
     std::fs::create_dir_all(&context).expect("the image's context");
-    std::fs::copy(program, context.join("keyward")).expect("a copy of the program");
-    let image = Image(format!("keyward:test-{}", std::process::id()));
-    let dockerfile = repository().join("Dockerfile");
-    let build = [
-        "build",
-        "--quiet",
-        "--target",
-        "prebuilt",
-        "--tag",
-        image.name(),
-        "--file",
-    ];
+    std::fs::copy(file, context.join(name)).expect("a copy of the file");
+    let image = Image(format!("keyward:{target}-{}", std::process::id()));
+    let mut build = Command::new("docker");
+    build.args(["build", "--quiet", "--target", target, "--tag", image.name()]);
     output(
-        Command::new("docker").args(build).arg(dockerfile).arg(context),
+        build
+            .arg("--file")
+            .arg(repository().join(dockerfile))
+            .arg(context),
         "",
     );
     image

@@ -1,7 +1,8 @@
-//! The image as `docs/install.md` has it run: alone with a volume, and by `compose.yaml` with PostgreSQL. From the first
-//! link to the first key, a request with it, and another one after a restart.
+//! The image and the Debian package as `docs/install.md` has them run: alone with a volume, by `compose.yaml` with
+//! PostgreSQL, and as a service of systemd. From the first link to the first key, a request with it, and another one after
+//! a restart.
 //!
-//! `cargo xtask image` builds `keyward` and runs this with it in an image; it needs a container engine.
+//! `cargo xtask image` builds `keyward` and runs this with it; it needs a container engine.
 
 #![expect(
     clippy::expect_used,
@@ -21,10 +22,12 @@ mod engine;
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
 #[path = "../end_to_end/keyward.rs"]
 mod keyward;
+mod machine;
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
 #[path = "../end_to_end/storage.rs"]
 mod storage;
 
+use api::Api;
 use console::PlainConsole;
 use deployment::Deployment;
 use keyward::OWNER_PASSWORD;
@@ -36,9 +39,14 @@ async fn main() {
         println!("{}", deployment.name());
         from_first_link_to_restart(&deployment).await;
     }
+    let machine = engine::build_machine();
+    let service = Deployment::as_service(&machine);
+    println!("{}", service.name());
+    let first = from_first_link_to_restart(&service).await;
+    from_kill_to_removal(&service, &first).await;
 }
 
-async fn from_first_link_to_restart(deployment: &Deployment) {
+async fn from_first_link_to_restart(deployment: &Deployment) -> Api {
     deployment.wait_until_healthy().await;
     let link = deployment.keyward("admin setup-link", "");
     assert!(
@@ -58,4 +66,19 @@ async fn from_first_link_to_restart(deployment: &Deployment) {
     assert!(first.is_accepted().await, "the first key after a restart");
     let keys = first.list("").await;
     assert_eq!(keys["items"].as_array().map(Vec::len), Some(2), "{keys}");
+    first
+}
+
+async fn from_kill_to_removal(service: &Deployment, first: &Api) {
+    machine::kill(&service.container());
+    service.wait_until_healthy().await;
+    assert!(
+        first.is_accepted().await,
+        "the first key after the server was killed"
+    );
+    machine::upgrade(&service.container());
+    service.wait_until_healthy().await;
+    assert!(first.is_accepted().await, "the first key after an upgrade");
+    let left = machine::remove(&service.container());
+    assert!(left.contains("keyward.db"), "removal removes the data: {left}");
 }

@@ -33,32 +33,37 @@ pub(crate) fn keyward_alone(workspace: &Workspace) -> Outcome<PathBuf> {
 
 /// The same, optimized nearly as for a release (see `profile.faults` in the workspace's manifest).
 pub(crate) fn keyward_released(workspace: &Workspace) -> Outcome<PathBuf> {
-    let line = [
-        "build",
-        "--profile",
-        "faults",
-        "--package",
-        "keyward",
-        "--bin",
-        "keyward",
-    ];
-    copy_of(
-        &build(workspace, &line)?,
-        &workspace.target().join("keyward-released"),
+    let built = keyward_of(workspace, "faults")?;
+    copy_of(&built, &workspace.target().join("keyward-released"))
+}
+
+/// Builds `keyward` and nothing beside it, where cargo leaves it.
+pub(crate) fn keyward_of(workspace: &Workspace, profile: &str) -> Outcome<Binaries> {
+    build(
+        workspace,
+        &[
+            "build",
+            "--profile",
+            profile,
+            "--package",
+            "keyward",
+            "--bin",
+            "keyward",
+        ],
     )
 }
 
 /// Builds `keyward` and the bare handler that it is measured against, alike, and copies `keyward` away likewise.
 pub(crate) fn measured(workspace: &Workspace, profile: &str) -> Outcome<(PathBuf, PathBuf)> {
-    let build = |package, kind, name| {
-        build(
-            workspace,
-            &["build", "--profile", profile, "--package", package, kind, name],
-        )
-    };
-    let keyward = build("keyward", "--bin", "keyward")?;
-    let keyward = copy_of(&keyward, &workspace.target().join("keyward-measured"))?;
-    let bare = build("keyward-front-door", "--example", "bare_handler")?;
+    let keyward = copy_of(
+        &keyward_of(workspace, profile)?,
+        &workspace.target().join("keyward-measured"),
+    )?;
+    let package = ["--package", "keyward-front-door", "--example", "bare_handler"];
+    let bare = build(
+        workspace,
+        &[&["build", "--profile", profile], &package[..]].concat(),
+    )?;
     Ok((keyward, bare.path("bare_handler")?.to_owned()))
 }
 

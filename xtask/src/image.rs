@@ -1,16 +1,17 @@
-//! The image and what runs it.
+//! The image and the Debian package, and what runs them.
 
 use std::process::{Command, Stdio};
 
 use crate::binaries;
 use crate::command::run;
 use crate::failure::{Failure, Outcome};
-use crate::tools;
 use crate::workspace::Workspace;
+use crate::{package, tools};
 
 const NO_ENGINE: &str = "no container engine answers (`docker info`)";
 
-/// `cargo xtask image`: builds the image of a program that is built here, and runs it as `docs/install.md` says.
+/// `cargo xtask image`: builds the image and the package of a program that is built here, and runs them as
+/// `docs/install.md` says.
 pub(crate) fn image(workspace: &Workspace) -> Outcome {
     if !engine_answers() {
         return Err(Failure::new(NO_ENGINE));
@@ -32,10 +33,12 @@ fn check(workspace: &Workspace) -> Outcome {
         tools::ensure(workspace, &[tools::COMPOSE])?;
     }
     let keyward = binaries::keyward_released(workspace)?;
+    let package = package::debian_package(workspace, "faults")?;
     let programs = binaries::image(workspace)?;
     run(Command::new(programs.path("image")?)
         .current_dir(workspace.root())
-        .env("KEYWARD_BIN", keyward))
+        .env("KEYWARD_BIN", keyward)
+        .env("KEYWARD_PACKAGE", package))
 }
 
 fn engine_answers() -> bool {

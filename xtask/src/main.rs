@@ -22,6 +22,7 @@ mod generated;
 mod image;
 mod layers;
 mod openapi;
+mod package;
 mod packages;
 mod schema;
 mod test;
@@ -58,9 +59,11 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   bench [--profile faults] [--seconds N] [--rounds N] [--keys N] [--row NAME] [--json FILE]
       Measures the server, built as for a release, and what it could be at best, in turn; prints medians, ratios and
       goals. Three minutes. It never fails because something was slow. docs/performance.md has results.
+  package
+      Builds the server for a release and makes a Debian package and a tarball of it, in target/package/release.
   image
-      Builds the image and runs it as docs/install.md says: alone with a volume, and by compose.yaml with PostgreSQL. Needs
-      a container engine.
+      Builds the image and the Debian package, nearly as for a release, and runs them as docs/install.md says: alone with a
+      volume, by compose.yaml with PostgreSQL, and as a service of systemd. Needs a container engine.
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
   schema --check
@@ -105,6 +108,10 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
         "bench" => bench::bench(&Workspace::find()?, arguments),
         "faults" => faults::faults(&Workspace::find()?, arguments),
         "without-ipv6" => without_ipv6::without_ipv6(&Workspace::find()?, arguments),
+        "package" => {
+            refuse_arguments(arguments)?;
+            package::package(&Workspace::find()?)
+        }
         "image" => {
             refuse_arguments(arguments)?;
             image::image(&Workspace::find()?)

@@ -129,6 +129,9 @@ pub(crate) const COMPOSE: Tool = debian(
 
 pub(crate) const NEXTEST: Tool = cargo_subcommand("cargo-nextest, which runs the tests", &["cargo-nextest"]);
 
+pub(crate) const CARGO_DEB: Tool =
+    cargo_subcommand("cargo-deb, which makes the Debian package", &["cargo-deb"]);
+
 const DENY: Tool = cargo_subcommand(
     "cargo-deny, which checks licences and sources of dependencies",
     &["cargo-deny"],

@@ -1,0 +1,85 @@
+//! What is installed on a machine without a toolchain: a Debian package and a tarball.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::binaries;
+use crate::command::{cargo, output, run};
+use crate::failure::{Failure, Outcome};
+use crate::tools;
+use crate::workspace::Workspace;
+
+/// What the tarball has beside the program, from the root of the repository.
+const FILES: &[&str] = &[
+    "CHANGELOG.md",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "SECURITY.md",
+    "crates/server/packaging",
+    "docs",
+];
+
+/// `cargo xtask package`: makes both of the release build, and prints where they are.
+pub(crate) fn package(workspace: &Workspace) -> Outcome {
+    let keyward = binaries::keyward_of(workspace, "release")?;
+    let package = debian_package(workspace, "release")?;
+    let tarball = tarball(workspace, keyward.path("keyward")?, &package)?;
+    println!("{}\n{}", package.display(), tarball.display());
+    Ok(())
+}
+
+/// Packs what `profile` built. The manifest of `keyward` says what else the package has.
+pub(crate) fn debian_package(workspace: &Workspace, profile: &str) -> Outcome<PathBuf> {
+    tools::ensure(workspace, &[tools::CARGO_DEB])?;
+    let folder = workspace.target().join("package").join(profile);
+    let line = [
+        "deb",
+        "--no-build",
+        "--package",
+        "keyward",
+        "--profile",
+        profile,
+        "--output",
+    ];
+    // The folder exists, or it would be the name of the file.
+    std::fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
+    let printed = output(cargo(workspace, &line).arg(&folder))?;
+    let name = Path::new(printed.trim()).file_name();
+    let name = name.ok_or_else(|| Failure::new("cargo-deb names no package"))?;
+    Ok(folder.join(name))
+}
+
+/// Beside the package and named as it is, with one folder at its top. The same commit makes the same bytes, but for the
+/// program.
+fn tarball(workspace: &Workspace, keyward: &Path, package: &Path) -> Outcome<PathBuf> {
+    let tarball = package.with_extension("tar.gz");
+    let top = package.file_stem().unwrap_or_default().to_string_lossy();
+    let committed = output(
+        Command::new("git")
+            .args(["log", "-1", "--format=@%ct"])
+            .current_dir(workspace.root()),
+    )?;
+    let folder = keyward.parent().unwrap_or(Path::new("."));
+    run(Command::new("tar")
+        .args([
+            "--create",
+            "--gzip",
+            "--sort=name",
+            "--numeric-owner",
+            "--owner=0",
+            "--group=0",
+        ])
+        .arg(format!("--mtime={}", committed.trim()))
+        .arg("--transform=s,^crates/server/,,")
+        .arg(format!("--transform=s,^,{top}/,"))
+        .arg("--file")
+        .arg(&tarball)
+        .arg("--directory")
+        .arg(folder)
+        .arg("keyward")
+        .arg("--directory")
+        .arg(workspace.root())
+        .args(FILES))?;
+    Ok(tarball)
+}
