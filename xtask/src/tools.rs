@@ -146,6 +146,16 @@ const IP: Tool = Tool {
     )
 };
 
+/// They run for seconds: most of what a full optimization costs would be lost.
+const QUICK_TO_BUILD: &[&str] = &[
+    "--config",
+    "profile.release.opt-level=1",
+    "--config",
+    "profile.release.lto=false",
+    "--config",
+    "profile.release.codegen-units=16",
+];
+
 /// What faults need.
 pub(crate) const FOR_FAULTS: &[Tool] = &[POSTGRESQL];
 
@@ -193,7 +203,7 @@ pub(crate) fn ensure(workspace: &Workspace, tools: &[Tool]) -> Outcome {
     }
     for tool in &missing {
         if let Source::Crate(name) = tool.source {
-            run(&mut cargo(workspace, &["install", "--locked", name]))?;
+            run(cargo(workspace, &["install", "--locked", name]).args(QUICK_TO_BUILD))?;
         }
     }
     match missing.iter().find(|tool| tool.find().is_none()) {
