@@ -40,6 +40,10 @@ impl Scene {
                     TokenFile::write("valid", installation.keys, well_formed),
                 ),
                 (
+                    Request::ForwardAuth,
+                    TokenFile::write("valid-at-gateway", installation.keys, well_formed),
+                ),
+                (
                     Request::Malformed,
                     TokenFile::write("malformed", 1_000, malformed),
                 ),
@@ -134,12 +138,13 @@ impl Request {
         match self {
             Self::Health => "/healthz",
             Self::User | Self::Malformed => "/api/v1/user",
+            Self::ForwardAuth => "/api/v1/auth",
         }
     }
 
     const fn is_refused(self) -> bool {
         match self {
-            Self::Health | Self::User => false,
+            Self::Health | Self::User | Self::ForwardAuth => false,
             Self::Malformed => true,
         }
     }

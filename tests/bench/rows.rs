@@ -31,7 +31,9 @@ pub(crate) enum Request {
     Health,
     /// `GET /api/v1/user`, with all stored keys in turn.
     User,
-    /// The same, with tokens of a wrong shape and of a wrong checksum in turn.
+    /// `GET /api/v1/auth`, with all stored keys in turn.
+    ForwardAuth,
+    /// `GET /api/v1/user`, with tokens of a wrong shape and of a wrong checksum in turn.
     Malformed,
 }
 
@@ -93,6 +95,16 @@ pub(crate) const PAIRS: &[Pair] = &[
             least_rate: Some(0.37),
             most_cpu: None,
             most_micros: Some(35.0),
+        },
+    },
+    Pair {
+        name: "forward-auth",
+        what: Contender::Keyward(Database::Sqlite, Request::ForwardAuth),
+        against: Contender::Bare(Request::ForwardAuth),
+        goal: Goal {
+            least_rate: Some(0.95),
+            most_cpu: None,
+            most_micros: None,
         },
     },
     Pair {

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | what operations there are, and what they answer | `resources` |
 //! | who sends a request | `authentication` |
+//! | what gateways send, and which operation it becomes | `forward_auth` |
 //! | how bodies and query parameters are read | `request` |
 //! | errors: their codes, answers and pages | `problem` |
 //! | the OpenAPI document | `document` |
@@ -19,6 +20,7 @@ mod authentication;
 mod base_url;
 mod document;
 mod entity_tag;
+mod forward_auth;
 mod json;
 pub mod paths;
 mod problem;

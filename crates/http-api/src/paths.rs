@@ -11,6 +11,9 @@ pub const API_KEYS: &str = "/api/v1/user/api-keys";
 /// The projects that the calling key reaches; each one is below.
 pub const PROJECTS: &str = "/api/v1/user/projects";
 
+/// What gateways ask before they pass a request on; each path below it is the same.
+pub(crate) const FORWARD_AUTH: &str = "/api/v1/auth";
+
 /// The OpenAPI document.
 pub(crate) const DOCUMENT: &str = "/openapi.json";
 /// The page on which people read it; its assets are below.
@@ -21,11 +24,14 @@ pub(crate) const PROBLEMS: &str = "/problems";
 /// Whether this crate serves a path, even if only with a problem. No other interface uses these paths.
 #[must_use]
 pub fn is_served(path: &str) -> bool {
-    let is_below = |parent| {
-        path.strip_prefix(parent)
-            .is_some_and(|rest| rest.starts_with('/'))
-    };
+    let is_below = |parent| is_below(path, parent);
     [API, DOCUMENT, REFERENCE].contains(&path) || [API, REFERENCE, PROBLEMS].into_iter().any(is_below)
+}
+
+/// Whether a path is below another one.
+pub(crate) fn is_below(path: &str, parent: &str) -> bool {
+    path.strip_prefix(parent)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// The page of a problem.

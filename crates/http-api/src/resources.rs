@@ -2,6 +2,7 @@
 
 mod api_key;
 mod api_keys;
+mod auth;
 mod cursor;
 pub(crate) mod examples;
 mod list_filter;
@@ -16,6 +17,7 @@ mod user;
 
 pub(crate) use api_key::ApiKeyResource;
 pub(crate) use api_keys::ApiKeysResource;
+pub(crate) use auth::AuthResource;
 pub(crate) use project::ProjectResource;
 pub(crate) use projects::ProjectsResource;
 pub(crate) use user::UserResource;
@@ -27,6 +29,7 @@ pub(crate) type Api = (
     ProjectsResource,
     ProjectResource,
     UserResource,
+    AuthResource,
 );
 
 pub(crate) const API: Api = (
@@ -35,4 +38,5 @@ pub(crate) const API: Api = (
     ProjectsResource,
     ProjectResource,
     UserResource,
+    AuthResource,
 );

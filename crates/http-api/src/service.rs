@@ -11,6 +11,7 @@ use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 use crate::assets;
 use crate::base_url::BaseUrl;
 use crate::document;
+use crate::forward_auth;
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
 use crate::reference::ReferencePage;
@@ -77,7 +78,8 @@ where
 {
     type Output = Response;
 
-    async fn call(&self, request: Request) -> poem::Result<Response> {
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        forward_auth::reduce_to_operation(&mut request);
         if request.uri().path().starts_with(paths::PREFIX) {
             self.operations.call(request).await
         } else {

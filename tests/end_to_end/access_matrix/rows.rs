@@ -144,6 +144,7 @@ const CONFIRMED: Fields = &[("confirm", "yes")];
 /// The API: keys read and change keys of their own consumer, and nothing else.
 pub(super) const API: &[Row] = &[
     get("/api/v1/user", Nothing, ANY_KEY),
+    get("/api/v1/auth", Nothing, ANY_KEY),
     get("/api/v1/user/projects", Nothing, ANY_KEY),
     get("/api/v1/user/projects/{id}", Project, MEMBERS_KEY),
     get("/api/v1/user/api-keys", Nothing, ANY_KEY),

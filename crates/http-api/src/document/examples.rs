@@ -32,6 +32,7 @@ fn example(path: &str, parameter: &str) -> Option<Value> {
         "status" => json!("valid"),
         "search" => json!(resources::SEARCH),
         "descendants" => json!("keep"),
+        "project" => json!(resources::PROJECT_ID),
         "If-Match" => json!("*"),
         _ => return None,
     })

@@ -139,8 +139,9 @@ fn unwrap_lines(object: &mut Map<String, Value>) {
 }
 
 fn spelled(name: &str) -> String {
-    if name.eq_ignore_ascii_case("ETag") {
-        return "ETag".to_owned();
+    const UNUSUAL: [&str; 3] = ["ETag", "X-Consumer-ID", "X-Organization-ID"];
+    if let Some(spelled) = UNUSUAL.iter().find(|unusual| unusual.eq_ignore_ascii_case(name)) {
+        return (*spelled).to_owned();
     }
     let mut begins_word = true;
     let spell = |c: char| {

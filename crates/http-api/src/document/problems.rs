@@ -66,6 +66,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             Code::KeyMayNotManageKeys | Code::KeyLimitReached | Code::KeyTreeTooDeep => {
                 id == Some("createApiKey")
             }
+            Code::Forbidden => id == Some("authenticateRequest"),
             Code::KeyRevoked => id == Some("updateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
             Code::RateLimited => matches!(id, Some("createApiKey" | "updateApiKey")),
@@ -82,12 +83,14 @@ fn status(code: Code) -> String {
 }
 
 /// The name of a shared response, such as `BadRequest` or `CreateApiKeyConflict`. Some generators create a type from
-/// it, so it must not change when codes are added. Conflicts are named per operation, all others by status.
+/// it, so it must not change when codes are added. Conflicts, and a project's refusal, are named per operation, all others
+/// by status.
 fn name_of(codes: &[Code], operation_id: &str) -> String {
     let status = codes[0].definition().status;
     let reason: String = status.canonical_reason().unwrap_or_default().split(' ').collect();
     let mut letters = operation_id.chars();
-    match letters.next().filter(|_| status == StatusCode::CONFLICT) {
+    let is_of_one_operation = status == StatusCode::CONFLICT || codes.contains(&Code::Forbidden);
+    match letters.next().filter(|_| is_of_one_operation) {
         Some(first) => format!("{}{}{reason}", first.to_uppercase(), letters.as_str()),
         None => reason,
     }

@@ -79,6 +79,12 @@ codes! {
         advice: "Create the key in the console, or with a key that may manage keys: one whose \
                  `canManageKeys` is `true`. What a key may do never changes.",
     }
+    Forbidden = "forbidden", FORBIDDEN {
+        title: "Not a member of the project",
+        meaning: "The API key is accepted, but its user is not a member of the project that the query asks for.",
+        advice: "Use a key of somebody who is in the project, or ask an owner of the organization to add the user \
+                 to it. `GET /api/v1/user/projects` lists the projects that a key reaches.",
+    }
     NotFound = "not_found", NOT_FOUND {
         title: "Not found",
         meaning: "There is nothing at this address.",

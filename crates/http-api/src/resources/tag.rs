@@ -11,4 +11,7 @@ pub(super) enum Tag {
     Projects,
     /// The user that the calling key acts as.
     User,
+    /// What gateways ask before they pass a request on to the service behind them.
+    #[oai(rename = "Verification by others")]
+    Verification,
 }

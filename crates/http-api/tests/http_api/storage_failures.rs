@@ -78,7 +78,7 @@ async fn answers_when_failing(error: fn() -> StorageError) -> Vec<(reqwest::Meth
     let mut answers = Vec::new();
     for operation in operations()
         .into_iter()
-        .filter(|operation| operation.id() != "getUser")
+        .filter(|operation| !["getUser", "authenticateRequest"].contains(&operation.id()))
     {
         let mut request = api.request(operation.method.clone(), &operation.path(), &token);
         if let Some(body) = operation.example_body() {

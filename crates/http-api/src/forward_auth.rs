@@ -1,0 +1,65 @@
+//! Forward authentication: a gateway asks `/api/v1/auth` about each request before it passes that request on.
+//!
+//! Gateways differ in what they ask with: `GET`, or the method of the request in question; `/api/v1/auth` alone, or with
+//! that request's path and query behind it, as Envoy does; with its body, or without. All of it becomes the one operation
+//! of the document, [`AuthResource`](crate::resources::AuthResource), so that an answer never depends on it. In particular
+//! a preflight (`OPTIONS` without credentials) is refused as any request without credentials: a gateway that should answer
+//! preflights does so before it asks.
+
+use poem::Request;
+use poem::http::uri::PathAndQuery;
+use poem::http::{Method, Uri};
+
+use crate::paths::{self, FORWARD_AUTH};
+
+/// The query parameter that is the gateway's, also behind the path of another request.
+pub(crate) const PROJECT: &str = "project";
+
+/// Makes a request to [`FORWARD_AUTH`] or to a path below it the request of the operation, without a body; leaves every
+/// other request as it is.
+pub(crate) fn reduce_to_operation(request: &mut Request) {
+    let path = request.uri().path();
+    let is_below = paths::is_below(path, FORWARD_AUTH);
+    if path != FORWARD_AUTH && !is_below {
+        return;
+    }
+    if is_below {
+        *request.uri_mut() = operation_uri(request.uri());
+    }
+    request.set_method(Method::GET);
+    // hyper closes the connection after the response rather than read a body that nobody wants.
+    drop(request.take_body());
+}
+
+/// The operation's URI for a path below it. Its query is that of the request in question, but for the project: if that were
+/// dropped, too, a gateway that asks for a project at `/api/v1/auth/` would let everybody pass.
+fn operation_uri(asked: &Uri) -> Uri {
+    let parameters = asked.query().unwrap_or_default().split('&');
+    let project: Vec<&str> = parameters
+        .filter(|parameter| parameter.split('=').next() == Some(PROJECT))
+        .collect();
+    let path_and_query = format!("{FORWARD_AUTH}?{}", project.join("&"));
+    // It cannot fail: the query was one before.
+    PathAndQuery::try_from(path_and_query).map_or_else(|_| Uri::from_static(FORWARD_AUTH), Uri::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::operation_uri;
+
+    #[test]
+    fn only_project_survives_of_a_query_below() {
+        for (asked, expected) in [
+            ("/api/v1/auth/", "/api/v1/auth?"),
+            ("/api/v1/auth/a/b?x=1&x=2&%", "/api/v1/auth?"),
+            ("/api/v1/auth/?project=7", "/api/v1/auth?project=7"),
+            ("/api/v1/auth/?projects=7&a&project=7", "/api/v1/auth?project=7"),
+            (
+                "/api/v1/auth/?project&project=7",
+                "/api/v1/auth?project&project=7",
+            ),
+        ] {
+            assert_eq!(operation_uri(&asked.parse().unwrap()), expected, "{asked}");
+        }
+    }
+}
