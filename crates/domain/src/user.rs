@@ -35,7 +35,7 @@ text_type! {
 
 /// A user's unique name: `[a-z0-9][a-z0-9._-]{0,38}`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Username(String);
+pub struct Username(Box<str>);
 
 /// A text that is not a username. The words are meant for the person who chose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -59,7 +59,7 @@ impl Username {
             .bytes()
             .all(|b| is_letter_or_digit(b) || matches!(b, b'.' | b'_' | b'-'));
         if text.len() <= Self::MAX && begins_well && goes_on_well {
-            Ok(Self(text.to_owned()))
+            Ok(Self(text.into()))
         } else {
             Err(InvalidUsername)
         }

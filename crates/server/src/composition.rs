@@ -49,8 +49,8 @@ const RECENTLY_USED_KEYS: usize = 100_000;
 const REFUSED_KEYS: usize = 50_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
-/// How many verifications are kept in memory: some 210 MiB if as many keys are in use within the same days.
-const CACHED_VERIFICATIONS: usize = 500_000;
+/// How many verifications are kept in memory: some 250 MiB if as many keys are in use (`docs/performance.md`).
+const CACHED_VERIFICATIONS: usize = 1_000_000;
 
 /// The real time and randomness.
 pub(crate) fn sources_of_this_machine() -> Sources {

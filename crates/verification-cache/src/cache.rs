@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use keyward_domain::access::Credential;
 use keyward_domain::access_changes::Concern;
 use keyward_domain::token::TokenDigest;
-use quick_cache::sync::Cache;
+use quick_cache::sync::{Cache, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
 
 use crate::boot_time::BootTime;
+use crate::entry::{Entry, Organizations, subjects_of};
 use crate::marks::{Generation, Marks};
 #[cfg(test)]
 use crate::mutant::Mutant;
@@ -21,41 +24,48 @@ const SLOTS: usize = 65_536;
 /// changes.
 ///
 /// It never holds more than its capacity: the least used make room, and nobody waits for that. What ended, or is unknown,
-/// is not kept: strangers cannot fill it.
+/// is not kept: strangers cannot fill it. What is older than [`GREATEST_AGE`](Self::GREATEST_AGE) is not answered.
 pub struct VerificationCache {
     entries: Cache<[u8; 32], Arc<Entry>>,
+    organizations: Arc<Organizations>,
     marks: Marks,
+    greatest_age: Duration,
     /// In nanoseconds since the machine's start; 0 without a lease.
     lease_ends: AtomicU64,
     #[cfg(test)]
     mutant: Option<Mutant>,
 }
 
-struct Entry {
-    credential: Credential,
-    known: Generation,
-}
-
 /// The right to remember what a query is about to find. It was got before the query: a change that is learned of in the
 /// meantime may have come after the query's snapshot, so what the query finds is not remembered then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Fill(Generation);
+pub struct Fill {
+    known: Generation,
+    /// What the query finds is as old as this.
+    begun: BootTime,
+}
 
 /// The generation that was read before the lease is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Known(Generation);
 
 impl VerificationCache {
+    /// How long a credential is answered after it was read, at most; up to a fifth less, by its digest, so that what was read
+    /// together is not read again together.
+    ///
+    /// By the protocol a credential may be kept for ever. This bounds the harm of what the protocol cannot know: a query that
+    /// a former primary answered, a row that somebody changed by hand. A key in use is read once in some five minutes for it:
+    /// 100,000 keys cost 370 look-ups a second, a few hundredths of what a database answers.
+    pub const GREATEST_AGE: Duration = Duration::from_secs(300);
+
     /// An empty cache, which holds at most this many credentials.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
-        Self::with_slots(capacity, SLOTS)
-    }
-
-    pub(crate) fn with_slots(capacity: usize, slots: usize) -> Self {
         Self {
-            entries: Cache::new(capacity),
-            marks: Marks::new(slots),
+            entries: with_few_ghosts(capacity),
+            organizations: Arc::new(Organizations::new()),
+            marks: Marks::new(SLOTS),
+            greatest_age: Self::GREATEST_AGE,
             lease_ends: AtomicU64::new(0),
             #[cfg(test)]
             mutant: None,
@@ -69,8 +79,8 @@ impl VerificationCache {
             return None;
         }
         let entry = self.entries.get(digest.as_bytes())?;
-        self.is_current(&entry.credential, entry.known)
-            .then(|| entry.credential.clone())
+        (self.is_young(&entry, now) && self.marks.are_older_than(entry.known, entry.subjects()))
+            .then(|| entry.credential())
     }
 
     /// Asks before a query whether its result may be remembered: only under a lease, since without one this process may not
@@ -91,9 +101,9 @@ impl VerificationCache {
     pub(crate) fn under_lease(&self, known: Known, now: BootTime) -> Option<Fill> {
         #[cfg(test)]
         if self.mutant == Some(Mutant::FillWithoutLease) {
-            return Some(Fill(known.0));
+            return Some(known.fill(now));
         }
-        self.has_lease(now).then_some(Fill(known.0))
+        self.has_lease(now).then_some(known.fill(now))
     }
 
     /// Remembers what the query found, unless its end has come, or a change was learned of since that may concern it. An end
@@ -101,9 +111,9 @@ impl VerificationCache {
     pub fn fill(&self, fill: Fill, digest: &TokenDigest, credential: &Credential) {
         let known = self.known_by(fill);
         if !credential.has_ended() && self.is_current(credential, known) {
-            let credential = credential.clone();
-            self.entries
-                .insert(*digest.as_bytes(), Arc::new(Entry { credential, known }));
+            let usable_until = fill.begun.after(self.age_of(digest));
+            let entry = Entry::of(credential, known, usable_until, &self.organizations);
+            self.entries.insert(*digest.as_bytes(), Arc::new(entry));
         }
     }
 
@@ -138,6 +148,7 @@ impl VerificationCache {
     pub(crate) fn clear(&self) {
         self.marks.advance_all();
         self.entries.clear();
+        self.organizations.clear();
     }
 
     pub(crate) fn renew_lease(&self, until: BootTime) {
@@ -149,7 +160,21 @@ impl VerificationCache {
     }
 
     fn is_current(&self, credential: &Credential, known: Generation) -> bool {
-        self.marks.are_older_than(known, credential)
+        self.marks.are_older_than(known, subjects_of(credential))
+    }
+
+    fn is_young(&self, entry: &Entry, now: BootTime) -> bool {
+        #[cfg(test)]
+        if self.mutant == Some(Mutant::AgeIgnored) {
+            return true;
+        }
+        now < entry.usable_until
+    }
+
+    /// How old the entry of this digest, whose bytes are random, may become.
+    fn age_of(&self, digest: &TokenDigest) -> Duration {
+        let [byte, ..] = *digest.as_bytes();
+        self.greatest_age - self.greatest_age / 5 / 256 * u32::from(byte)
     }
 
     fn known_by(&self, fill: Fill) -> Generation {
@@ -157,27 +182,68 @@ impl VerificationCache {
         if self.mutant == Some(Mutant::FillGuardMissing) {
             return self.marks.now();
         }
-        fill.0
+        fill.known
     }
+}
+
+impl Known {
+    const fn fill(self, begun: BootTime) -> Fill {
+        Fill { known: self.0, begun }
+    }
+}
+
+/// A cache that remembers of few evicted keys that they were there. By default it does so of half as many as it holds, which
+/// takes an eighth of its memory and helps little where most keys are asked for again.
+#[expect(clippy::expect_used, reason = "every option without a default is set")]
+fn with_few_ghosts(capacity: usize) -> Cache<[u8; 32], Arc<Entry>> {
+    let mut options = OptionsBuilder::new();
+    options
+        .estimated_items_capacity(capacity)
+        .weight_capacity(capacity as u64)
+        .ghost_allocation(0.1);
+    Cache::with_options(
+        options.build().expect("complete options"),
+        UnitWeighter,
+        DefaultHashBuilder::default(),
+        DefaultLifecycle::default(),
+    )
 }
 
 /// For the exploration, which copies and compares states.
 #[cfg(test)]
 mod copying {
     use super::{
-        AtomicU64, BootTime, Cache, Credential, Fill, Known, Marks, Mutant, Ordering, VerificationCache,
+        Arc, AtomicU64, BootTime, Cache, Credential, DefaultHashBuilder, DefaultLifecycle, Duration, Entry,
+        Fill, Known, Marks, Mutant, OptionsBuilder, Ordering, Organizations, UnitWeighter, VerificationCache,
     };
 
     impl Known {
         /// Without a look at the lease.
-        pub(crate) const fn unchecked(self) -> Fill {
-            Fill(self.0)
+        pub(crate) const fn unchecked(self, now: BootTime) -> Fill {
+            self.fill(now)
         }
     }
 
     impl VerificationCache {
-        pub(crate) fn with_mutant(self, mutant: Option<Mutant>) -> Self {
-            Self { mutant, ..self }
+        /// A small one, which is quickly copied.
+        pub(crate) fn small(greatest_age: Duration, mutant: Option<Mutant>) -> Self {
+            let organizations = Arc::new(Organizations::new());
+            Self::small_with(greatest_age, mutant, organizations)
+        }
+
+        fn small_with(
+            greatest_age: Duration,
+            mutant: Option<Mutant>,
+            organizations: Arc<Organizations>,
+        ) -> Self {
+            Self {
+                entries: few_entries(),
+                organizations,
+                marks: Marks::new(8),
+                greatest_age,
+                lease_ends: AtomicU64::new(0),
+                mutant,
+            }
         }
 
         pub(crate) const fn mutant(&self) -> Option<Mutant> {
@@ -187,12 +253,9 @@ mod copying {
         /// Another cache that holds the same.
         pub(crate) fn fork(&self) -> Self {
             let snapshot = self.marks.snapshot();
-            let fork = Self {
-                entries: Cache::new(8),
-                marks: Marks::new(snapshot.len() - 2),
-                lease_ends: AtomicU64::new(self.lease_ends.load(Ordering::SeqCst)),
-                mutant: self.mutant,
-            };
+            let fork = Self::small_with(self.greatest_age, self.mutant, Arc::clone(&self.organizations));
+            fork.lease_ends
+                .store(self.lease_ends.load(Ordering::SeqCst), Ordering::SeqCst);
             fork.marks.restore(&snapshot);
             for (digest, entry) in self.entries.iter() {
                 fork.entries.insert(digest, entry);
@@ -201,21 +264,54 @@ mod copying {
         }
 
         /// What distinguishes this state from others at this moment: what of it can still be answered, and for how long.
-        pub(crate) fn fingerprint(&self, now: BootTime) -> (Vec<u8>, Option<u64>) {
-            let current = self
-                .entries
-                .iter()
-                .filter(|(_, entry)| self.is_current(&entry.credential, entry.known));
-            let mut entries: Vec<u8> = current.map(|(digest, _)| digest[0]).collect();
+        pub(crate) fn fingerprint(&self, now: BootTime) -> (Vec<(u8, Duration)>, Option<u64>) {
+            let current = self.entries.iter().filter(|(_, entry)| {
+                self.is_young(entry, now) && self.marks.are_older_than(entry.known, entry.subjects())
+            });
+            let mut entries: Vec<(u8, Duration)> = current
+                .map(|(digest, entry)| (digest[0], self.left_of(entry.usable_until, now)))
+                .collect();
             entries.sort_unstable();
             let lease_ends = self.lease_ends.load(Ordering::SeqCst);
             let left = lease_ends.saturating_sub(now.nanoseconds());
             (entries, (lease_ends > 0).then_some(left))
         }
 
-        /// Whether what a query finds of this credential would be remembered.
-        pub(crate) fn would_fill(&self, fill: Fill, credential: &Credential) -> bool {
-            self.is_current(credential, self.known_by(fill))
+        /// For how long what a query finds of this credential would be remembered.
+        pub(crate) fn would_fill(
+            &self,
+            fill: Fill,
+            credential: &Credential,
+            now: BootTime,
+        ) -> Option<Duration> {
+            let is_current = self.is_current(credential, self.known_by(fill));
+            self.age_left(fill.begun, now).filter(|_| is_current)
         }
+
+        /// For how long what was read at this moment may be answered; nothing if it may no more.
+        pub(crate) fn age_left(&self, begun: BootTime, now: BootTime) -> Option<Duration> {
+            let left = self.left_of(begun.after(self.greatest_age), now);
+            (!left.is_zero()).then_some(left)
+        }
+
+        /// Nobody waits for the end of what is kept for ever.
+        fn left_of(&self, usable_until: BootTime, now: BootTime) -> Duration {
+            if self.greatest_age == Duration::MAX || self.mutant == Some(Mutant::AgeIgnored) {
+                Duration::MAX
+            } else {
+                usable_until.elapsed_since(now)
+            }
+        }
+    }
+
+    fn few_entries() -> Cache<[u8; 32], Arc<Entry>> {
+        let mut options = OptionsBuilder::new();
+        let options = options.shards(1).estimated_items_capacity(8).weight_capacity(8);
+        Cache::with_options(
+            options.build().unwrap(),
+            UnitWeighter,
+            DefaultHashBuilder::default(),
+            DefaultLifecycle::default(),
+        )
     }
 }

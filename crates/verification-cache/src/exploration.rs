@@ -25,6 +25,7 @@ const ONE_KEY: Bounds = Bounds {
     restarts: 0,
     steps: 0,
     sleeps: 0,
+    misled: 0,
     restores: 0,
     clock: LeaseClock::Boot,
 };
@@ -68,6 +69,9 @@ const RESTORED: Bounds = Bounds {
     restores: 1,
     ..TWO_KEYS
 };
+
+/// A former primary answers a query.
+const MISLED: Bounds = Bounds { misled: 1, ..ONE_KEY };
 
 fn assert_safe(bounds: Bounds) {
     match walk(bounds, None) {
@@ -115,6 +119,16 @@ fn revoked_key_is_refused_after_sleep_and_clock_steps() {
 #[test]
 fn revoked_keys_are_refused_after_a_restored_backup() {
     assert_safe(RESTORED);
+}
+
+#[test]
+fn key_that_a_former_primary_accepts_is_refused_at_its_greatest_age() {
+    assert_safe(MISLED);
+}
+
+#[test]
+fn ignored_age_is_found() {
+    assert_found(Mutant::AgeIgnored, MISLED);
 }
 
 #[test]

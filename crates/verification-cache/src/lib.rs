@@ -18,6 +18,7 @@
 mod boot_time;
 mod cache;
 mod cached_credentials;
+mod entry;
 #[cfg(test)]
 mod exploration;
 mod marks;

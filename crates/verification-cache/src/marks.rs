@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use keyward_domain::access::Credential;
 use keyward_domain::access_changes::Concern;
 use uuid::Uuid;
 
@@ -37,13 +36,10 @@ impl Marks {
         Generation(self.now.load(Ordering::SeqCst))
     }
 
-    /// Whether nothing concerning this key has changed since this generation.
-    pub(crate) fn are_older_than(&self, known: Generation, credential: &Credential) -> bool {
+    /// Whether nothing concerning these keys, consumers and organizations has changed since this generation.
+    pub(crate) fn are_older_than(&self, known: Generation, subjects: impl IntoIterator<Item = Uuid>) -> bool {
         let is_older = |mark: &AtomicU64| mark.load(Ordering::SeqCst) <= known.0;
-        is_older(&self.all)
-            && is_older(self.slot(credential.api_key.id.as_uuid()))
-            && is_older(self.slot(credential.consumer.id.as_uuid()))
-            && is_older(self.slot(credential.organization.id.as_uuid()))
+        is_older(&self.all) && subjects.into_iter().all(|subject| is_older(self.slot(subject)))
     }
 
     /// Marks all that these changes concern: what was read before this call is true no longer.

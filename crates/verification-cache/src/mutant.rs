@@ -9,6 +9,8 @@ pub(crate) enum Mutant {
     FillWithoutLease,
     /// The lease is looked at first, and what is known is read afterwards.
     LeaseCheckedFirst,
+    /// An entry is answered however old it is.
+    AgeIgnored,
     /// A lease never ends.
     LeaseCheckMissing,
     /// The revocation is answered at once.

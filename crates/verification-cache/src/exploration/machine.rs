@@ -25,7 +25,7 @@ pub(super) struct Machine {
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Fingerprint {
     id: u8,
-    cache: (Vec<u8>, Option<u64>),
+    cache: (Vec<(u8, Duration)>, Option<u64>),
     acknowledged: Option<ChangeNumber>,
     /// Which step is next, how long ago the poll was sent, and what is on its way.
     poller: (
@@ -35,8 +35,8 @@ pub(super) struct Fingerprint {
         Option<PolledChanges>,
         bool,
     ),
-    /// Which step is next, of which key, whether it began late, and the rest.
-    verification: (Discriminant<Verification>, Key, bool, [bool; 3]),
+    /// Which step is next, of which key, whether it began late, for how long what it finds would be remembered, and the rest.
+    verification: (Discriminant<Verification>, Key, bool, Option<Duration>, [bool; 2]),
 }
 
 /// Where a round of polling stands.
@@ -102,8 +102,8 @@ pub(super) enum Verified {
 }
 
 impl Machine {
-    pub(super) fn start(id: u8, mutant: Option<Mutant>) -> Self {
-        let cache = Arc::new(VerificationCache::with_slots(8, 8).with_mutant(mutant));
+    pub(super) fn start(id: u8, greatest_age: Duration, mutant: Option<Mutant>) -> Self {
+        let cache = Arc::new(VerificationCache::small(greatest_age, mutant));
         Self {
             id,
             replica: Replica::new(Arc::clone(&cache)),
@@ -135,40 +135,46 @@ impl Machine {
                 (taken.sent(), Some(taken.counter()), None, *is_registered)
             }
         };
-        let valid = Database::valid;
-        let fills =
-            |key, fill: Option<Fill>| fill.is_some_and(|fill| self.cache.would_fill(fill, valid(key)));
+        let fills = |key, fill: Fill| self.cache.would_fill(fill, Database::valid(key), now);
         // Whether the lease covers that moment, and whether it will if the poll under way is answered. The leases of later
         // polls all do.
         let leases = |then: BootTime| {
             let will = then.nanoseconds() < sent.after(LEASE).nanoseconds();
             [self.cache.has_lease(then), will]
         };
-        let (key, is_late, rest) = match self.verification {
-            Verification::None => (0, false, [false; 3]),
-            Verification::Begun { key, now, is_late } => {
-                let [is_leased, will_be] = leases(now);
-                (key, is_late, [is_leased, will_be, false])
-            }
+        let (key, is_late, remembered, rest) = match self.verification {
+            Verification::None => (0, false, None, [false; 2]),
+            Verification::Begun {
+                key,
+                now: begun,
+                is_late,
+            } => (key, is_late, self.cache.age_left(begun, now), leases(begun)),
             Verification::Missed {
                 key,
-                now,
-                half: Half::Known(known),
+                now: begun,
+                half,
                 is_late,
-            } if self.cache.would_fill(known.unchecked(), valid(key)) => {
-                let [is_leased, will_be] = leases(now);
-                (key, is_late, [is_leased, will_be, true])
+            } => match half {
+                Half::Known(known) => match fills(key, known.unchecked(begun)) {
+                    Some(remembered) => (key, is_late, Some(remembered), leases(begun)),
+                    None => (key, is_late, None, [false; 2]),
+                },
+                Half::Lease(is_leased) => (key, is_late, self.cache.age_left(begun, now), [is_leased, false]),
+            },
+            Verification::Asking { key, fill, is_late } => {
+                (key, is_late, fill.and_then(|fill| fills(key, fill)), [false; 2])
             }
-            Verification::Missed {
-                key, half, is_late, ..
-            } => (key, is_late, [half == Half::Lease(true), false, false]),
-            Verification::Asking { key, fill, is_late } => (key, is_late, [fills(key, fill), false, false]),
             Verification::Read {
                 key,
                 fill,
                 is_late,
                 found,
-            } => (key, is_late, [fills(key, fill), found, false]),
+            } => (
+                key,
+                is_late,
+                fill.and_then(|fill| fills(key, fill)),
+                [found, false],
+            ),
         };
         Fingerprint {
             id: self.id,
@@ -181,7 +187,7 @@ impl Machine {
                 polled,
                 is_registered,
             ),
-            verification: (discriminant(&self.verification), key, is_late, rest),
+            verification: (discriminant(&self.verification), key, is_late, remembered, rest),
         }
     }
 
@@ -233,7 +239,7 @@ impl Machine {
             } => {
                 let fill = match half {
                     Half::Known(known) => self.cache.under_lease(known, now),
-                    Half::Lease(true) => Some(self.cache.known().unchecked()),
+                    Half::Lease(true) => Some(self.cache.known().unchecked(now)),
                     Half::Lease(false) => None,
                 };
                 self.verification = Verification::Asking { key, fill, is_late };
@@ -261,6 +267,23 @@ impl Machine {
                 }
                 self.answer(found && is_late)
             }
+        }
+    }
+
+    pub(super) const fn is_asking(&self) -> bool {
+        matches!(self.verification, Verification::Asking { .. })
+    }
+
+    /// A former primary answers the query, which never learns of the revocation. That this verification accepts the key is
+    /// nobody's fault here.
+    pub(super) fn be_misled(&mut self) {
+        if let Verification::Asking { key, fill, .. } = self.verification {
+            self.verification = Verification::Read {
+                key,
+                fill,
+                is_late: false,
+                found: true,
+            };
         }
     }
 

@@ -26,8 +26,14 @@ pub(super) struct Bounds {
     pub(super) restores: u8,
     /// How often the replica's machine sleeps for a tick.
     pub(super) sleeps: u8,
+    /// How many queries a former primary answers.
+    pub(super) misled: u8,
     pub(super) clock: LeaseClock,
 }
+
+/// The greatest age of entries where a former primary answers, in ticks: more than a lease. Elsewhere they have none, so there
+/// are fewer states.
+const MISLED_AGE: u32 = 3;
 
 /// By which clock the replicas measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +46,7 @@ pub(super) enum LeaseClock {
 pub(super) struct World {
     bounds: Bounds,
     mutant: Option<Mutant>,
+    greatest_age: Duration,
     /// How often half a lease went by.
     ticks: u32,
     slept: u32,
@@ -51,12 +58,15 @@ pub(super) struct World {
     /// For each key one, and the repetitions.
     revokers: Vec<(Key, Revoker)>,
     answered: [bool; 2],
+    /// Until which tick what a former primary answered may be repeated.
+    excused_until: u32,
 }
 
 /// What distinguishes it from another state. All times are relative to the present, so time has no bound.
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct State {
-    left: [u8; 5],
+    left: [u8; 6],
+    excused: u32,
     database: Database,
     backup: Option<(Database, [bool; 2])>,
     machines: Vec<machine::Fingerprint>,
@@ -71,6 +81,7 @@ pub(super) enum Step {
     Sleep,
     SetBack,
     Verify(usize, Key),
+    Mislead(usize),
     Poll(usize),
     Lose(usize),
     Restart(usize),
@@ -93,9 +104,14 @@ impl World {
     pub(super) fn new(bounds: Bounds, mutant: Option<Mutant>) -> Self {
         let first = (0..bounds.revocations).map(|key| (key, Revoker::Waiting));
         let again = (0..bounds.repetitions).map(|_| (0, Revoker::Waiting));
+        let greatest_age = match bounds.misled {
+            0 => Duration::MAX,
+            _ => LEASE / 2 * MISLED_AGE,
+        };
         Self {
             bounds,
             mutant,
+            greatest_age,
             ticks: 0,
             slept: 0,
             set_back: 0,
@@ -103,10 +119,11 @@ impl World {
             database: Database::default(),
             backup: None,
             machines: (0..bounds.replicas)
-                .map(|id| Machine::start(id, mutant))
+                .map(|id| Machine::start(id, greatest_age, mutant))
                 .collect(),
             revokers: first.chain(again).collect(),
             answered: [false; 2],
+            excused_until: 0,
         }
     }
 
@@ -124,7 +141,15 @@ impl World {
         let left = self.bounds;
         let (real, now) = (self.real_time(), self.lease_time());
         State {
-            left: [left.losses, left.restarts, left.steps, left.restores, left.sleeps],
+            left: [
+                left.losses,
+                left.restarts,
+                left.steps,
+                left.restores,
+                left.sleeps,
+                left.misled,
+            ],
+            excused: self.excused_until.saturating_sub(self.ticks),
             database: self.database.clone(),
             backup: self.backup.clone(),
             machines: self
@@ -155,6 +180,9 @@ impl World {
             steps.push(Step::Poll(index));
             if left.losses > 0 && machine.awaits_answer() {
                 steps.push(Step::Lose(index));
+            }
+            if left.misled > 0 && machine.is_asking() {
+                steps.push(Step::Mislead(index));
             }
             if left.restarts > 0 {
                 steps.push(Step::Restart(index));
@@ -206,10 +234,16 @@ impl World {
                     verified = machine.verify(key, now, is_late, &self.database);
                 }
                 return match verified {
+                    Verified::AcceptedLate if self.ticks < self.excused_until => Outcome::Fine,
                     Verified::AcceptedLate => Outcome::AcceptedLate,
                     _ if begins && is_late => Outcome::Late,
                     _ => Outcome::Fine,
                 };
+            }
+            Step::Mislead(machine) => {
+                self.machines[machine].be_misled();
+                self.excused_until = self.ticks + MISLED_AGE;
+                self.bounds.misled -= 1;
             }
             Step::Poll(machine) if machine < self.bounds.pausing => {
                 self.machines[machine].poll(now, &mut self.database);
@@ -226,7 +260,7 @@ impl World {
                 self.bounds.losses -= 1;
             }
             Step::Restart(machine) => {
-                self.machines[machine] = Machine::start(self.started, self.mutant);
+                self.machines[machine] = Machine::start(self.started, self.greatest_age, self.mutant);
                 self.started += 1;
                 self.bounds.restarts -= 1;
             }
