@@ -7,6 +7,7 @@ use std::sync::Arc;
 use keyward_domain::administration::ports::CutoffTooRecent;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::password::HashingError;
 use poem::Response;
 use poem::error::ResponseError;
@@ -31,7 +32,10 @@ pub(crate) enum Refusal {
     Instead(Box<Response>),
     /// The request does not come from a page of this installation.
     #[error("the request comes from another site")]
-    CrossSite,
+    CrossSite {
+        /// Where such a page is.
+        public_url: PublicUrl,
+    },
     /// No form of ours looks like this.
     #[error("unreadable form: {0}")]
     BadForm(&'static str),
@@ -76,7 +80,7 @@ impl ResponseError for Refusal {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::Instead(_) => StatusCode::SEE_OTHER,
-            Self::CrossSite => StatusCode::FORBIDDEN,
+            Self::CrossSite { .. } => StatusCode::FORBIDDEN,
             Self::BadForm(_) | Self::BadUrl => StatusCode::BAD_REQUEST,
             Self::CutoffTooRecent => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -106,11 +110,13 @@ impl Refusal {
                     .insert(header::ALLOW, poem::http::HeaderValue::from_static(allow));
                 response
             }
-            Self::CrossSite => ErrorPage::new(status)
+            Self::CrossSite { public_url } => ErrorPage::new(status)
                 .saying(
                     "This form was sent from another site",
-                    "Keyward only accepts forms from its own pages. Nothing was changed. If you sent the form here, \
-                     open Keyward at its public URL and send it again.",
+                    &format!(
+                        "Keyward only accepts forms from its own pages. Nothing was changed. If you sent the form here, \
+                         open Keyward at {public_url} and send it again."
+                    ),
                 )
                 .into_response(request_id),
             Self::BadForm(problem) => ErrorPage::new(status)

@@ -144,7 +144,8 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
             .await
             .map(poem::IntoResponse::into_response)
     } else {
-        Err(Refusal::CrossSite.into())
+        let public_url = console.public_url.clone();
+        Err(Refusal::CrossSite { public_url }.into())
     };
     let mut response = match answered {
         Ok(response) => response,

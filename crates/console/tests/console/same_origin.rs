@@ -74,11 +74,9 @@ async fn public_https_url_is_the_only_accepted_origin() {
         "http://keys.example.com",
         "https://keys.example.com:8443",
     ] {
-        assert_eq!(
-            sign_in(&running, &[("origin", origin)]).await.status,
-            403,
-            "{origin}"
-        );
+        let refused = sign_in(&running, &[("origin", origin)]).await;
+        assert!(refused.shows("open Keyward at https://keys.example.com and"));
+        assert_eq!(refused.status, 403, "{origin}");
     }
 }
 
