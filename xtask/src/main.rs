@@ -25,6 +25,7 @@ mod openapi;
 mod package;
 mod packages;
 mod schema;
+mod services;
 mod test;
 mod tools;
 mod without_ipv6;

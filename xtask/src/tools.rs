@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::command::{cargo, run};
 use crate::failure::{Failure, Outcome};
+use crate::services::{NoServices, POLICY};
 use crate::workspace::Workspace;
 
 /// A program that a task needs.
@@ -198,6 +199,7 @@ pub(crate) fn ensure(workspace: &Workspace, tools: &[Tool]) -> Outcome {
             return Err(Failure::new(on_your_own(&packages)));
         }
         eprintln!("installing Debian's packages: {}", packages.join(" "));
+        let _no_services = NoServices::hold(Path::new(POLICY))?;
         run(&mut apt_get(&["update", "--quiet=2"]))?;
         run(apt_get(&["install", "--quiet=2", "--yes", "--no-install-recommends"]).args(&packages))?;
     }
