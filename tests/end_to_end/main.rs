@@ -14,6 +14,7 @@ mod console;
 mod console_pages;
 mod docs_page;
 mod document_linters;
+mod gateways;
 mod generated_clients;
 mod journey;
 mod keyward;

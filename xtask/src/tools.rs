@@ -108,11 +108,17 @@ const PYTHON: Tool = Tool {
 const NGINX: Tool = Tool {
     folders: &["/usr/sbin"],
     ..debian(
-        "nginx, for the test of clients behind it",
+        "nginx, for the tests of clients and services behind it",
         &["nginx"],
         &["nginx-light"],
     )
 };
+
+const CADDY: Tool = debian(
+    "Caddy, for the tests of services behind gateways",
+    &["caddy"],
+    &["caddy"],
+);
 
 pub(crate) const PGBENCH: Tool = debian(
     "pgbench, which asks PostgreSQL what Keyward asks it",
@@ -170,6 +176,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     PYTHON,
     CURL,
     NGINX,
+    CADDY,
     NEXTEST,
 ];
 

@@ -1,0 +1,157 @@
+//! Services behind real gateways that ask Keyward, configured by the very files of `docs/gateways`.
+
+mod answer;
+mod gateway;
+mod service;
+
+use answer::values;
+use gateway::{Gateway, Program, free_address};
+use service::Service;
+
+use crate::api::{Api, text};
+use crate::console::PlainConsole;
+use crate::keyward::Keyward;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_keeps_the_guarantees_of_forward_authentication() {
+    keeps_guarantees(Program::Nginx).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn caddy_keeps_the_guarantees_of_forward_authentication() {
+    keeps_guarantees(Program::Caddy).await;
+}
+
+async fn keeps_guarantees(program: Program) {
+    let keyward = Keyward::start_set_up_with(&["--verification-cache", "off"]).await;
+    let owner = PlainConsole::sign_in_owner(&keyward).await;
+    let api = owner.api_with_first_key().await;
+    let service = Service::echo().await;
+    let gateway = Gateway::start(program, keyward.authority(), service.address).await;
+
+    tells_the_identity(&gateway, &api).await;
+    passes_bodies_on(&gateway, &api).await;
+    refuses_with_the_challenge(&gateway, &api, &service).await;
+
+    let before = service.requests();
+    let token = api.token().expect("a token");
+    let database = keyward.storage().as_postgres();
+    database.refuse_connections().await.expect("an outage");
+    database.terminate_connections().await.expect("an outage");
+    let answer = gateway.ask_with_key("/orders", token, &[]).await;
+    assert_eq!(answer.status, 503, "{program:?}: {answer:?}");
+    assert_eq!(answer.values("retry-after"), ["5"], "{program:?}");
+    gateway.end().await;
+
+    for (status, keyward) in [
+        (
+            429,
+            Service::saying("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n")
+                .await,
+        ),
+        (
+            503,
+            Service::saying(
+                "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n",
+            )
+            .await,
+        ),
+        (
+            403,
+            Service::saying("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n").await,
+        ),
+    ] {
+        let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
+        let answer = gateway.ask_with_key("/orders", token, &[]).await;
+        assert_eq!(answer.status, status, "{program:?}: {answer:?}");
+        let expected: &[&str] = if status == 403 { &[] } else { &["7"] };
+        assert_eq!(answer.values("retry-after"), expected, "{program:?}");
+        gateway.end().await;
+    }
+    // Nobody listens there.
+    let gateway = Gateway::start(program, &free_address().to_string(), service.address).await;
+    let answer = gateway.ask_with_key("/orders", token, &[]).await;
+    assert!([502, 503].contains(&answer.status), "{program:?}: {answer:?}");
+    assert_eq!(
+        service.requests(),
+        before,
+        "{program:?} passed on what was not verified"
+    );
+    gateway.end().await;
+}
+
+/// Also to a client that claims to be somebody else, in every spelling.
+async fn tells_the_identity(gateway: &Gateway, api: &Api) {
+    let token = api.token().expect("a token");
+    let user = api.get("/user").await;
+    let expected = [
+        ("X-Consumer-ID", text(&user, "consumerId")),
+        ("X-Consumer-Username", text(&user, "username")),
+        ("X-Credential-Identifier", text(&user["apiKey"], "id")),
+        ("X-Organization-ID", text(&user["organization"], "id")),
+        ("X-Organization-Slug", text(&user["organization"], "slug")),
+    ];
+    let mut forged = Vec::new();
+    for (name, _) in expected {
+        for name in [name.to_owned(), name.to_lowercase(), name.replace('-', "_")] {
+            forged.extend(["--header".to_owned(), format!("{name}: forged")]);
+        }
+    }
+    let forged: Vec<&str> = forged.iter().map(String::as_str).collect();
+    for arguments in [&[][..], &forged] {
+        let answer = gateway.ask_with_key("/orders/7?page=2", token, arguments).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert!(
+            answer.body.starts_with("GET /orders/7?page=2 HTTP/1.1\r\n"),
+            "{answer:?}"
+        );
+        for (name, value) in expected {
+            assert_eq!(values(&answer.body, name), [value], "{name}: {answer:?}");
+        }
+        assert!(!answer.body.contains("forged"), "{answer:?}");
+        assert!(!answer.body.contains(token), "{answer:?}");
+    }
+}
+
+/// Larger ones than Keyward would take.
+async fn passes_bodies_on(gateway: &Gateway, api: &Api) {
+    let body = "order ".repeat(20_000);
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        let arguments = ["--request", method, "--data-binary", &body];
+        let answer = gateway
+            .ask_with_key("/orders", api.token().expect("a token"), &arguments)
+            .await;
+        assert_eq!(answer.status, 200, "{method}");
+        assert!(answer.body.starts_with(&format!("{method} /orders ")), "{method}");
+        assert!(answer.body.ends_with(&body), "{method}");
+    }
+}
+
+async fn refuses_with_the_challenge(gateway: &Gateway, api: &Api, service: &Service) {
+    let created = api.create("to be revoked", "").await;
+    let revoked = text(&created, "key");
+    let answer = gateway.ask_with_key("/orders", revoked, &[]).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    api.delete(text(&created, "id")).await;
+
+    let before = service.requests();
+    let invalid = "Bearer error=\"invalid_token\"";
+    for token in [revoked, "kwp_x"] {
+        for arguments in [
+            &[][..],
+            &["--data", "a body"],
+            &["--head"],
+            &["--header", "X-Consumer-ID: forged"],
+        ] {
+            let answer = gateway.ask_with_key("/orders", token, arguments).await;
+            assert_eq!(answer.status, 401, "{answer:?}");
+            assert_eq!(answer.values("www-authenticate"), [invalid], "{answer:?}");
+        }
+    }
+    for arguments in [&[][..], &["--request", "OPTIONS"], &["--data", "a body"]] {
+        let answer = gateway.ask("/orders?access_token=x", arguments).await;
+        assert_eq!(answer.status, 401, "{answer:?}");
+        assert_eq!(answer.values("www-authenticate"), ["Bearer"], "{answer:?}");
+    }
+    assert_eq!(service.requests(), before, "a refused request was passed on");
+}

@@ -1,0 +1,202 @@
+//! Gateways: Debian's programs with the configurations of `docs/gateways`.
+
+use std::net::{SocketAddr, TcpListener as FreePort};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use rcgen::{CertifiedKey, generate_simple_self_signed};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+use tokio::time::sleep;
+
+use super::answer::Answer;
+use crate::keyward::TIMEOUT;
+use crate::others::run;
+
+/// The host in the configurations, for which the certificate is.
+const HOST: &str = "api.example.com";
+
+/// A program, how its configuration is completed, and how it is started.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Program {
+    Nginx,
+    Caddy,
+}
+
+/// A running gateway with a folder of its own.
+pub(super) struct Gateway {
+    process: Child,
+    folder: PathBuf,
+    address: SocketAddr,
+}
+
+/// Replaces what a reader replaces.
+struct Configuration(String);
+
+impl Configuration {
+    fn of(file: &str) -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../docs/gateways")
+            .join(file);
+        Self(std::fs::read_to_string(path).expect("a configuration"))
+    }
+
+    #[track_caller]
+    fn replace(self, placeholder: &str, value: &str) -> Self {
+        assert!(self.0.contains(placeholder), "no {placeholder} to replace");
+        Self(self.0.replace(placeholder, value))
+    }
+
+    fn with_addresses(self, keyward: &str, service: SocketAddr, folder: &Path) -> Self {
+        let certificate = folder.display();
+        self.replace("127.0.0.1:8080", keyward)
+            .replace("127.0.0.1:3000", &service.to_string())
+            .replace("/etc/ssl/api.example.com", &format!("{certificate}/tls"))
+    }
+}
+
+impl Gateway {
+    /// Starts a program between clients and a service, with Keyward at an address.
+    pub(super) async fn start(program: Program, keyward: &str, service: SocketAddr) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("gateway-{}-{number}", std::process::id());
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        write_certificate(&folder);
+        let address = free_address();
+        let mut command = program.configured(&folder, address, keyward, service);
+        let process = command
+            .current_dir(&folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program:?} does not start: {error}"));
+        let begun = Instant::now();
+        while TcpStream::connect(address).await.is_err() {
+            assert!(begun.elapsed() < TIMEOUT, "{program:?} does not listen");
+            sleep(Duration::from_millis(20)).await;
+        }
+        Self {
+            process,
+            folder,
+            address,
+        }
+    }
+
+    /// Asks over TLS, with more of curl's arguments.
+    pub(super) async fn ask(&self, path: &str, arguments: &[&str]) -> Answer {
+        let port = self.address.port();
+        let output = run(Command::new("curl")
+            .args([
+                "--silent",
+                "--show-error",
+                "--include",
+                "--http1.1",
+                "--max-time",
+                "30",
+            ])
+            .args(["--header", "Expect:"])
+            .args(["--resolve", &format!("{HOST}:{port}:127.0.0.1"), "--cacert"])
+            .arg(self.folder.join("tls.pem"))
+            .args(arguments)
+            .arg(format!("https://{HOST}:{port}{path}")))
+        .await;
+        Answer::parse(&output)
+    }
+
+    /// Asks with a key.
+    pub(super) async fn ask_with_key(&self, path: &str, token: &str, arguments: &[&str]) -> Answer {
+        let authorization = format!("Authorization: Bearer {token}");
+        let arguments = [&["--header", &authorization], arguments].concat();
+        self.ask(path, &arguments).await
+    }
+
+    pub(super) async fn end(mut self) {
+        self.process.kill().await.expect("the gateway is killed");
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Program {
+    fn configured(self, folder: &Path, address: SocketAddr, keyward: &str, service: SocketAddr) -> Command {
+        let here = folder.display();
+        let write = |file: &str, text: &str| {
+            std::fs::write(folder.join(file), text).expect("a configuration");
+        };
+        let with_addresses = |file| Configuration::of(file).with_addresses(keyward, service, folder);
+        let port = address.port();
+        match self {
+            Self::Nginx => {
+                let site =
+                    with_addresses("nginx.conf").replace("listen 443 ssl", &format!("listen {address} ssl"));
+                // As Debian's nginx.conf includes it.
+                let around = format!(
+                    "daemon off; master_process off; error_log stderr crit; pid {here}/pid;
+                     events {{ worker_connections 256; }}
+                     http {{
+                         access_log off;
+                         client_body_temp_path {here}/body; proxy_temp_path {here}/proxy;
+                         fastcgi_temp_path {here}/fastcgi; uwsgi_temp_path {here}/uwsgi; scgi_temp_path {here}/scgi;
+                         {}
+                     }}",
+                    site.0
+                );
+                write("nginx.conf", &around);
+                let mut command = Command::new(program("nginx"));
+                command
+                    .args(["-e", "stderr", "-c"])
+                    .arg(folder.join("nginx.conf"));
+                command.arg("-p").arg(folder);
+                command
+            }
+            Self::Caddy => {
+                let site = with_addresses("Caddyfile").replace(
+                    "\napi.example.com {",
+                    &format!("\napi.example.com:{port} {{\n\tbind 127.0.0.1"),
+                );
+                let options = "{\n\tadmin off\n\tauto_https disable_redirects\n}\n";
+                write("Caddyfile", &format!("{options}{}", site.0));
+                let mut command = Command::new(program("caddy"));
+                command.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
+                command
+                    .env("HOME", folder)
+                    .env("XDG_DATA_HOME", folder)
+                    .env("XDG_CONFIG_HOME", folder);
+                command.stderr(Stdio::null());
+                command
+            }
+        }
+    }
+}
+
+/// A program on the PATH, or where Debian puts servers.
+fn program(name: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
+    let found = folders.find(|folder| folder.join(name).is_file());
+    found
+        .unwrap_or_else(|| panic!("{name} is missing; `cargo xtask test` says how to install it"))
+        .join(name)
+}
+
+pub(super) fn free_address() -> SocketAddr {
+    let free = FreePort::bind("127.0.0.1:0").expect("a free port");
+    free.local_addr().expect("a free port")
+}
+
+fn write_certificate(folder: &Path) {
+    let CertifiedKey { cert, signing_key } =
+        generate_simple_self_signed([HOST.to_owned()]).expect("a certificate");
+    let write = |name: &str, text: String| std::fs::write(folder.join(name), text).expect("a certificate");
+    write("tls.pem", cert.pem());
+    write("tls.key", signing_key.serialize_pem());
+}

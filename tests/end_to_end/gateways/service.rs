@@ -1,0 +1,75 @@
+//! A service behind a gateway: it answers with the request that reached it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+use super::answer::values;
+
+/// A running service, which ends with the test.
+pub(super) struct Service {
+    pub(super) address: SocketAddr,
+    requests: Arc<AtomicU32>,
+}
+
+impl Service {
+    /// Answers with head and body of the request.
+    pub(super) async fn echo() -> Self {
+        Self::answering(|request| {
+            let length = request.len();
+            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{request}")
+        })
+        .await
+    }
+
+    /// Answers everything alike.
+    pub(super) async fn saying(answer: &'static str) -> Self {
+        Self::answering(move |_| answer.to_owned()).await
+    }
+
+    async fn answering(answer: impl Fn(&str) -> String + Clone + Send + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let requests = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&requests);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let (answer, count) = (answer.clone(), Arc::clone(&count));
+                tokio::spawn(async move {
+                    if let Some(request) = read(&mut stream).await {
+                        count.fetch_add(1, Ordering::SeqCst);
+                        let _ = stream.write_all(answer(&request).as_bytes()).await;
+                    }
+                });
+            }
+        });
+        Self { address, requests }
+    }
+
+    /// How many requests reached it.
+    pub(super) fn requests(&self) -> u32 {
+        self.requests.load(Ordering::SeqCst)
+    }
+}
+
+/// A request with its body, whose length must be announced.
+async fn read(stream: &mut TcpStream) -> Option<String> {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = values(head, "content-length")
+                .first()
+                .map_or(Ok(0), |length| length.parse());
+            if body.len() >= length.expect("a length") {
+                return Some(text);
+            }
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    }
+}
