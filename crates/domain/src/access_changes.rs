@@ -59,7 +59,8 @@ impl Concern {
             })
         };
         let concern = match event.action {
-            Action::RevokeApiKey | Action::ExpireApiKey => match event.subject {
+            // A planned end is remembered with the key.
+            Action::ChangeExpiry | Action::RevokeApiKey | Action::ExpireApiKey => match event.subject {
                 Subject::ApiKey(key) => Some(Self::ApiKey(key)),
                 _ => None,
             },

@@ -1,10 +1,13 @@
 //! The personal key: an API key of one consumer, and the only key type.
 
+mod expiry;
 pub(crate) mod filter;
 pub(crate) mod limits;
 pub(crate) mod new_api_key;
+mod planned_end;
 mod version;
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 
 use chrono::{DateTime, Utc};
@@ -16,6 +19,7 @@ use crate::token::TokenHint;
 use crate::validity::{End, is_over};
 use crate::words::words;
 
+pub use expiry::{Expiry, ExpiryChange, ExtendsItself, InvalidExpiry};
 pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
 
 /// A personal API key, without its token, which is shown once and never stored.
@@ -50,7 +54,7 @@ impl ApiKey {
     /// The maximum number of valid keys in a chain from a key tree's root to a leaf. Revoked keys between do not count.
     pub const MAX_TREE_DEPTH: u32 = 32;
 
-    /// Creates a key from a draft. The right to manage keys defaults to true.
+    /// Creates a key from a draft. The right to manage keys defaults to true. Whoever creates the key plans its end.
     #[must_use]
     pub fn new(
         id: ApiKeyId,
@@ -70,7 +74,9 @@ impl ApiKey {
             retained_parent_id: None,
             can_manage_keys: draft.can_manage_keys.unwrap_or(true),
             created_at,
-            revocation: None,
+            revocation: draft
+                .expiry
+                .map(|expiry| Revocation::planned(expiry.at(), origin.actor())),
             last_use: None,
         }
     }
@@ -149,20 +155,42 @@ impl ApiKey {
     }
 
     /// The editable fields, which determine the [version](Self::version).
-    fn changeable(&self) -> [&str; 2] {
-        [self.name.as_str(), self.description.as_str()]
+    fn changeable(&self) -> [Cow<'_, str>; 3] {
+        // Revoking a key does not change its version, nor does the coming of its planned end.
+        let planned = self.revocation.as_ref().filter(|revocation| {
+            matches!(revocation.end, End::Planned(_)) || revocation.reason == RevocationReason::Expired
+        });
+        let planned = planned.map(|revocation| revocation.end.at().timestamp_millis().to_string());
+        [
+            self.name.as_str().into(),
+            self.description.as_str().into(),
+            planned.unwrap_or_default().into(),
+        ]
     }
 
-    /// Applies an edit; returns whether it changed the [version](Self::version).
-    pub fn apply(&mut self, edit: &KeyEdit) -> bool {
+    /// Applies somebody's edit of a valid key. Returns what to call it in the audit log, or `None` if it changed nothing.
+    ///
+    /// # Errors
+    /// Nothing is changed then.
+    pub fn apply(&mut self, edit: &KeyEdit, by: Actor) -> Result<Option<Action>, ExtendsItself> {
         let before = self.version();
+        if let Some(change) = edit.expiry
+            && self.replan(change, by)?
+        {
+            self.apply_words(edit);
+            return Ok(Some(Action::ChangeExpiry));
+        }
+        self.apply_words(edit);
+        Ok((before != self.version()).then_some(Action::EditApiKey))
+    }
+
+    fn apply_words(&mut self, edit: &KeyEdit) {
         if let Some(name) = &edit.name {
             self.name = name.clone();
         }
         if let Some(description) = &edit.description {
             self.description = description.clone();
         }
-        before != self.version()
     }
 }
 
@@ -212,6 +240,8 @@ pub struct KeyDraft {
     pub description: KeyDescription,
     /// Whether it may manage keys; `None` for the organization's default.
     pub can_manage_keys: Option<bool>,
+    /// Its planned end; `None` for a key that is valid until it is revoked.
+    pub expiry: Option<Expiry>,
 }
 
 impl KeyDraft {
@@ -222,6 +252,7 @@ impl KeyDraft {
             name,
             description: KeyDescription::default(),
             can_manage_keys: None,
+            expiry: None,
         }
     }
 }
@@ -233,6 +264,8 @@ pub struct KeyEdit {
     pub name: Option<KeyName>,
     /// The new description.
     pub description: Option<KeyDescription>,
+    /// The change of its planned end.
+    pub expiry: Option<ExpiryChange>,
 }
 
 /// How a key was created.
@@ -242,6 +275,17 @@ pub enum Origin {
     Console(UserId),
     /// By a valid key of the same consumer through the API: the parent.
     Key(ApiKeyId),
+}
+
+impl Origin {
+    /// Whoever created the key.
+    #[must_use]
+    pub const fn actor(self) -> Actor {
+        match self {
+            Self::Console(user) => Actor::User(user),
+            Self::Key(parent) => Actor::ApiKey(parent),
+        }
+    }
 }
 
 /// The state of a key, computed from its revocation.
@@ -307,6 +351,8 @@ words! {
         Leak = "leak",
         /// Revoked by an administrator of the installation.
         Administrator = "administrator",
+        /// Its planned end came.
+        Expired = "expired",
     }
 }
 

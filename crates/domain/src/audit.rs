@@ -235,6 +235,8 @@ words! {
         CreateRestrictedApiKey = "api_key.create_restricted",
         /// A key's name or description changed.
         EditApiKey = "api_key.edit",
+        /// A key's planned end was set, moved or removed; its name and description may have changed with it.
+        ChangeExpiry = "api_key.change_expiry",
         /// A key was revoked.
         RevokeApiKey = "api_key.revoke",
         /// The planned end of a key came.

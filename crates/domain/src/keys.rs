@@ -7,6 +7,8 @@ mod revoke;
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
+
 use crate::ports::{ApiKeys, KeyLimits};
 use crate::propagation::{Propagation, ToAllServers};
 use crate::sources::Sources;
@@ -37,6 +39,12 @@ impl PersonalKeys {
             limits,
             to_all_servers: ToAllServers::default(),
         }
+    }
+
+    /// The present moment, by which people choose when keys end.
+    #[must_use]
+    pub fn now(&self) -> DateTime<Utc> {
+        self.sources.now()
     }
 
     /// Waits for other servers before it answers: see [`Propagation`].

@@ -153,6 +153,7 @@ mod tests {
             (Action::CreateApiKey, "api_key.create"),
             (Action::CreateRestrictedApiKey, "api_key.create_restricted"),
             (Action::EditApiKey, "api_key.edit"),
+            (Action::ChangeExpiry, "api_key.change_expiry"),
             (Action::RevokeApiKey, "api_key.revoke"),
             (Action::ExpireApiKey, "api_key.expire"),
             (Action::UseApiKey, "api_key.use"),
@@ -167,6 +168,7 @@ mod tests {
             (RevocationReason::Owner, "owner"),
             (RevocationReason::Leak, "leak"),
             (RevocationReason::Administrator, "administrator"),
+            (RevocationReason::Expired, "expired"),
         ] {
             assert_eq!(reason.as_str(), word);
             assert_eq!(RevocationReason::from_word(word), Some(reason));

@@ -34,8 +34,8 @@ impl<'a> ApiExtractor<'a> for Authenticated {
                 ty: "http",
                 description: Some(
                     "An API key, in the header `Authorization: Bearer <API key>`. The first key is created in the \
-                     console, under Organization Settings, API Keys. A key works until it is revoked or its user \
-                     leaves the organization.",
+                     console, under Organization Settings, API Keys. A key works until it is revoked or expires, or \
+                     its user leaves the organization.",
                 ),
                 name: None,
                 key_in: None,

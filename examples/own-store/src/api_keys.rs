@@ -144,9 +144,9 @@ impl ApiKeys for FileStore {
             if !precondition.is_met_by(&key) {
                 return Err(EditKeyError::PreconditionFailed);
             }
-            if key.apply(&edit) {
+            if let Some(action) = key.apply(&edit, event.actor)? {
                 put(&mut keys, &key)?;
-                audit_log::write(transaction, &event)?;
+                audit_log::write(transaction, &AuditEvent { action, ..event })?;
             }
             Ok(key)
         })

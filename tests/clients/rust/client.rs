@@ -16,12 +16,14 @@ mod v1 {
 /// `revoked_reason` is what a revocation by its holder is called.
 pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reason: &str) {
     let keyward = with_key(url, token);
+    let end = "2030-01-01T00:00:00Z".parse().expect("a time");
     let mut created = Vec::new();
     for name in ["Nightly", "Weekly", "每年"] {
         let request = CreateApiKeyRequest {
             name: name.parse().expect("a name"),
             description: Some("by Rust".to_owned()),
             can_manage_keys: Some(name != "Nightly"),
+            expires_at: (name == "Weekly").then_some(end),
         };
         created.push(
             keyward
@@ -43,6 +45,7 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
         name: "Hourly".parse().expect("a name"),
         description: None,
         can_manage_keys: None,
+        expires_at: None,
     };
     let ungranted = problem(with_nightly.create_api_key(&hourly).await).await;
     assert_eq!(ungranted.code, "key_may_not_manage_keys");
@@ -52,7 +55,9 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
     let mut cursor: Option<String> = None;
     loop {
         let search = cursor.is_none().then_some("Rust");
-        let page = keyward.list_api_keys(cursor.as_deref(), two, search, None).await;
+        let page = keyward
+            .list_api_keys(cursor.as_deref(), None, two, search, None)
+            .await;
         let page = page.expect("a page").into_inner();
         assert!(page.items.len() <= 2);
         listed.extend(page.items);
@@ -73,11 +78,18 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
             .all(|key| key.status == ApiKeyStatus::Valid && key.revoked_at.is_none())
     );
 
+    let before = "2030-01-01T00:00:00.001Z".parse().expect("a time");
+    let ending = keyward.list_api_keys(None, Some(&before), None, None, None).await;
+    let ending = ending.expect("a page").into_inner().items;
+    assert_eq!(ending.len(), 1);
+    assert_eq!((&ending[0].id, ending[0].expires_at), (&created[1].id, Some(end)));
+
     let found = keyward.get_api_key(&id).await.expect("the key");
     let tag = found.headers()["etag"].to_str().expect("a text").to_owned();
     let rename = |name: &str| UpdateApiKeyRequest {
         name: Some(name.parse().expect("a name")),
         description: None,
+        expires_at: None,
     };
     let renamed = keyward.update_api_key(&id, Some(&tag), &rename("Hourly")).await;
     assert_eq!(renamed.expect("the key").name.to_string(), "Hourly");

@@ -4,6 +4,7 @@
 use askama::Template;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyPrecondition, KeyVersion};
+use keyward_domain::audit::Actor;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::EditKeyError;
 use poem::http::StatusCode;
@@ -78,7 +79,8 @@ pub(crate) async fn submit(
             let key = keys.read(&holder, id).await?;
             // The key may have been revoked after the form was read, so the time is read again.
             let now = member.console.now();
-            let is_saved = key.is_valid(now) && !key.clone().apply(&edit);
+            let by = Actor::User(member.member.user.id);
+            let is_saved = key.is_valid(now) && key.clone().apply(&edit, by) == Ok(None);
             // Else the same form was sent twice, or somebody else wanted the same.
             if !is_saved {
                 let page = EditApiKeyPage::new(&member, key, now).with_input_of(page);

@@ -57,6 +57,7 @@ pub(super) fn revoker(revocation: &Revocation, names: &HashMap<Subject, String>)
         (RevocationReason::Owner, _, None) => "by an owner".to_owned(),
         (RevocationReason::Leak, _, _) => "because its token leaked".to_owned(),
         (RevocationReason::Administrator, _, _) => "by an administrator".to_owned(),
+        (RevocationReason::Expired, _, _) => "as planned".to_owned(),
     }
 }
 

@@ -49,6 +49,7 @@ impl KeyTextForm {
         Some(KeyEdit {
             name: Some(draft.name),
             description: Some(draft.description),
+            expiry: None,
         })
     }
 }

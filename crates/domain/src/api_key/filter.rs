@@ -12,6 +12,7 @@ use crate::words::words;
 pub struct KeyFilter {
     status: StatusFilter,
     term: Option<String>,
+    expires_before: Option<DateTime<Utc>>,
 }
 
 impl KeyFilter {
@@ -22,6 +23,16 @@ impl KeyFilter {
         Self {
             status,
             term: search.and_then(search_term),
+            expires_before: None,
+        }
+    }
+
+    /// Of these, only valid keys whose planned end is before this time, if one is given.
+    #[must_use]
+    pub fn expiring_before(self, time: Option<DateTime<Utc>>) -> Self {
+        Self {
+            expires_before: time,
+            ..self
         }
     }
 
@@ -37,10 +48,19 @@ impl KeyFilter {
         self.term.as_deref()
     }
 
+    /// Before which time the planned end must be; keys without one do not pass.
+    #[must_use]
+    pub const fn expires_before(&self) -> Option<DateTime<Utc>> {
+        self.expires_before
+    }
+
     /// Whether a key passes at this moment.
     #[must_use]
     pub fn accepts(&self, key: &ApiKey, now: DateTime<Utc>) -> bool {
-        self.status.accepts(key, now) && self.term().is_none_or(|term| key.search_text().contains(term))
+        let expires_before = |time| key.expires_at(now).is_some_and(|at| at < time);
+        self.status.accepts(key, now)
+            && self.term().is_none_or(|term| key.search_text().contains(term))
+            && self.expires_before.is_none_or(expires_before)
     }
 }
 

@@ -9,13 +9,14 @@ use crate::ports::EditKeyError;
 
 impl PersonalKeys {
     /// Edits one of the holder's keys and returns the result. An edit that changes nothing writes no event, but counts
-    /// for the rate limit.
+    /// for the rate limit. When this returns, every server knows of a change of the planned end.
     ///
     /// # Errors
     /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who they
     /// are; [`EditKeyError::Throttled`] if they created and edited keys too often, whatever else would be said of this
     /// one; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
-    /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change.
+    /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change;
+    /// [`EditKeyError::ExtendsItself`] if the key that the holder acts through would live longer.
     pub async fn edit(
         &self,
         holder: &Holder,
@@ -31,8 +32,15 @@ impl PersonalKeys {
             .act(&self.sources, source)
             .event(Action::EditApiKey, Subject::ApiKey(id));
         let changes = self.limits.changes;
-        self.keys
+        let changes_end = edit.expiry.is_some();
+        let edited = self
+            .keys
             .edit(holder.consumer().id, id, edit, precondition, changes, event)
-            .await
+            .await?;
+        // Also after an edit that changed nothing: the first one may still be waiting.
+        if changes_end {
+            self.to_all_servers.wait().await;
+        }
+        Ok(edited)
     }
 }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use crate::api_key::filter::KeyFilter;
 use crate::api_key::limits::{KeyLimit, KeyLimits};
 use crate::api_key::new_api_key::NewApiKey;
-use crate::api_key::{ApiKey, DescendantKeys, KeyEdit, KeyPrecondition, RevocationReason};
+use crate::api_key::{ApiKey, DescendantKeys, ExtendsItself, KeyEdit, KeyPrecondition, RevocationReason};
 use crate::audit::{Act, AuditEvent};
 use crate::id::{ApiKeyId, MembershipId};
 use crate::page::{Page, PageRequest};
@@ -97,9 +97,13 @@ pub trait ApiKeys: Send + Sync {
     /// 2. there is room for one more change by `changes`; else [`EditKeyError::Throttled`];
     /// 3. the key exists, within the reach of who acts, and is valid; else [`EditKeyError::NotFound`] or
     ///    [`EditKeyError::Revoked`];
-    /// 4. the key [meets](KeyPrecondition::is_met_by) the precondition; else [`EditKeyError::PreconditionFailed`].
+    /// 4. the key [meets](KeyPrecondition::is_met_by) the precondition; else [`EditKeyError::PreconditionFailed`];
+    /// 5. who acts may make this edit; else [`EditKeyError::ExtendsItself`].
     ///
-    /// MUST NOT write the event if the edit changes nothing. Two concurrent edits MUST NOT undo each other's fields.
+    /// MUST write the event with the action that [`ApiKey::apply`] returns, and none if that is `None`. Two concurrent edits
+    /// MUST NOT undo each other's fields. Once a change of the planned end returns, [`Credentials::find`] MUST tell of it.
+    ///
+    /// [`Credentials::find`]: crate::ports::Credentials::find
     async fn edit(
         &self,
         consumer: MembershipId,
@@ -185,6 +189,9 @@ pub enum EditKeyError {
     /// Somebody changed the key: it is of none of the versions that the change is for.
     #[error("the key is of another version")]
     PreconditionFailed,
+    /// The key that acts would live longer.
+    #[error(transparent)]
+    ExtendsItself(#[from] ExtendsItself),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

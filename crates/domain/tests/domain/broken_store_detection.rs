@@ -80,6 +80,28 @@ async fn lost_update_between_edits_is_detected() {
 }
 
 #[tokio::test]
+async fn key_that_extends_itself_is_detected() {
+    let by = ["key_extends_itself_in_no_store"];
+    assert_caught(Fault::LetsKeysExtendThemselves, &by).await;
+}
+
+#[tokio::test]
+async fn list_that_ignores_planned_ends_is_detected() {
+    let by = ["list_filters_by_planned_end"];
+    assert_caught(Fault::IgnoresPlannedEndsInLists, &by).await;
+}
+
+#[tokio::test]
+async fn forgotten_event_of_a_changed_planned_end_is_detected() {
+    let by = [
+        "planned_end_is_set_moved_and_removed",
+        "unchanged_planned_end_writes_no_event",
+        "key_extends_itself_in_no_store",
+    ];
+    assert_caught(Fault::ForgetsEventsOf(Action::ChangeExpiry), &by).await;
+}
+
+#[tokio::test]
 async fn revoked_key_that_acts_is_detected() {
     let by = [
         "revoked_key_edits_no_other_key",

@@ -281,6 +281,7 @@ impl World {
                 error @ (EditKeyError::Throttled(_)
                 | EditKeyError::NotFound
                 | EditKeyError::PreconditionFailed
+                | EditKeyError::ExtendsItself(_)
                 | EditKeyError::Storage(_)),
             ) => panic!("{error}"),
         }

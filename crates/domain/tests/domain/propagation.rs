@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use chrono::TimeDelta;
 use keyward_domain::access::AuthenticateError;
 use keyward_domain::access_changes::ChangeNumber;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{EndMembershipError, KeySelection};
-use keyward_domain::api_key::KeyPrecondition;
+use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{IssuedKey, RevokeKeyError};
 use keyward_domain::membership::{Member, Role};
@@ -154,6 +155,29 @@ async fn nobody_found_to_end_access_of_is_waited_for() {
 }
 
 #[tokio::test]
+async fn change_of_planned_end_waits_after_its_commit_and_when_repeated() {
+    let scene = Scene::new().await;
+    let keys = scene.installation.keys().with_propagation(scene.by());
+    let now = scene.installation.now();
+    let expiry = Expiry::new(now + TimeDelta::hours(1), now).expect("ahead");
+    let edits = [
+        (Some(ExpiryChange::Set(expiry)), &[1][..]),
+        (Some(ExpiryChange::Set(expiry)), &[1, 1]),
+        (None, &[1, 1]),
+    ];
+    for (expiry, waits) in edits {
+        let edit = KeyEdit {
+            expiry,
+            ..KeyEdit::default()
+        };
+        let (holder, any) = (scene.bob.as_holder(), KeyPrecondition::AnyVersion);
+        let edited = keys.edit(&holder, scene.his.key.id, edit, any, source()).await;
+        edited.expect("edited");
+        assert_eq!(scene.waits(), waits);
+    }
+}
+
+#[tokio::test]
 async fn revocation_of_many_keys_waits_once() {
     let scene = Scene::new().await;
     for name in ["two", "three", "four"] {
@@ -180,7 +204,7 @@ async fn stopped_revocation_of_many_keys_waits_too() {
         .with_propagation(scene.by());
     let keys = keys.with_batch_size(1.try_into().expect("not zero"));
     let all = KeySelection::OfConsumer(scene.bob.membership.id);
-    let no_time = Some(chrono::TimeDelta::zero());
+    let no_time = Some(TimeDelta::zero());
     let stopped = keys
         .revoke(&scene.authority(), all, None, source(), no_time)
         .await;

@@ -31,6 +31,7 @@ fn example(path: &str, parameter: &str) -> Option<Value> {
         "limit" => json!(50),
         "status" => json!("valid"),
         "search" => json!(resources::SEARCH),
+        "expires_before" => json!(resources::EXPIRES_BEFORE),
         "descendants" => json!("keep"),
         "project" => json!(resources::PROJECT_ID),
         "If-Match" => json!("*"),

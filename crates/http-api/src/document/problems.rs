@@ -67,7 +67,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
                 id == Some("createApiKey")
             }
             Code::Forbidden => id == Some("authenticateRequest"),
-            Code::KeyRevoked => id == Some("updateApiKey"),
+            Code::KeyRevoked | Code::KeyMayNotExtendItself => id == Some("updateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
             Code::RateLimited => matches!(id, Some("createApiKey" | "updateApiKey")),
             // A method that is not in the document has no operation; and no operation takes a form's idempotency key.
@@ -83,13 +83,15 @@ fn status(code: Code) -> String {
 }
 
 /// The name of a shared response, such as `BadRequest` or `CreateApiKeyConflict`. Some generators create a type from
-/// it, so it must not change when codes are added. Conflicts, and a project's refusal, are named per operation, all others
-/// by status.
+/// it, so it must not change when codes are added. Conflicts, and refusals other than the first one's, are named per
+/// operation, all others by status.
 fn name_of(codes: &[Code], operation_id: &str) -> String {
     let status = codes[0].definition().status;
     let reason: String = status.canonical_reason().unwrap_or_default().split(' ').collect();
     let mut letters = operation_id.chars();
-    let is_of_one_operation = status == StatusCode::CONFLICT || codes.contains(&Code::Forbidden);
+    let is_of_one_operation = status == StatusCode::CONFLICT
+        || codes.contains(&Code::Forbidden)
+        || codes.contains(&Code::KeyMayNotExtendItself);
     match letters.next().filter(|_| is_of_one_operation) {
         Some(first) => format!("{}{}{reason}", first.to_uppercase(), letters.as_str()),
         None => reason,

@@ -68,7 +68,7 @@ codes! {
     }
     InvalidToken = "invalid_token", UNAUTHORIZED {
         title: "API key not accepted",
-        meaning: "The API key is not accepted: it is malformed, unknown or revoked, or its user left the \
+        meaning: "The API key is not accepted: it is malformed, unknown, revoked or expired, or its user left the \
                   organization.",
         advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
                  create a new key in the console. Sending the same request again will not help.",
@@ -84,6 +84,12 @@ codes! {
         meaning: "The API key is accepted, but its user is not a member of the project that the query asks for.",
         advice: "Use a key of somebody who is in the project, or ask an owner of the organization to add the user \
                  to it. `GET /api/v1/user/projects` lists the projects that a key reaches.",
+    }
+    KeyMayNotExtendItself = "key_may_not_extend_itself", FORBIDDEN {
+        title: "Key may not extend itself",
+        meaning: "The API key tried to postpone or remove its own `expiresAt`, which it can only bring forward.",
+        advice: "Change it in the console, or with another key of the same consumer whose `canManageKeys` is \
+                 `true`; or create a new key.",
     }
     NotFound = "not_found", NOT_FOUND {
         title: "Not found",
@@ -115,7 +121,7 @@ codes! {
     }
     KeyRevoked = "key_revoked", CONFLICT {
         title: "Key revoked",
-        meaning: "The key is revoked. A revoked key stays as it was.",
+        meaning: "The key is revoked or has expired. Such a key stays as it was.",
         advice: "Change a valid key, or create a new one.",
     }
     AlreadyCreated = "already_created", CONFLICT {
@@ -125,7 +131,7 @@ codes! {
     }
     PreconditionFailed = "precondition_failed", PRECONDITION_FAILED {
         title: "Precondition failed",
-        meaning: "The key has been renamed or described anew since: none of the entity tags in the header \
+        meaning: "The key has been edited since: none of the entity tags in the header \
                   `If-Match` is its present one. Nothing was changed.",
         advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
                  with the `ETag` of that answer. A weak tag (`W/\"…\"`) never matches. The header is optional.",

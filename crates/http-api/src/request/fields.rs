@@ -1,5 +1,7 @@
 //! Parses the fields of a request body and collects all errors.
 
+use chrono::{DateTime, Utc};
+use keyward_domain::api_key::{Expiry, ExpiryChange, InvalidExpiry};
 use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
 use serde_json::{Map, Value};
@@ -11,13 +13,16 @@ const MAX_ERRORS: usize = 50;
 
 /// The fields of a body that are not parsed yet, and the errors found so far.
 pub(crate) struct Fields {
+    now: DateTime<Utc>,
     unread: Map<String, Value>,
     errors: Vec<FieldError>,
 }
 
 impl Fields {
-    pub(crate) const fn new(body: Map<String, Value>) -> Self {
+    /// `now` decides what lies ahead.
+    pub(crate) const fn new(body: Map<String, Value>, now: DateTime<Utc>) -> Self {
         Self {
+            now,
             unread: body,
             errors: Vec::new(),
         }
@@ -67,6 +72,26 @@ impl Fields {
         }
     }
 
+    /// An optional planned end; inner `None` if absent or null. `None` on error.
+    pub(crate) fn expiry(&mut self, name: &str) -> Option<Option<Expiry>> {
+        match self.unread.shift_remove(name) {
+            None | Some(Value::Null) => Some(None),
+            Some(value) => self.read_expiry(name, &value).map(Some),
+        }
+    }
+
+    /// A change of a planned end, which null removes; inner `None` if unchanged. `None` on error.
+    pub(crate) fn expiry_change(&mut self, name: &str) -> Option<Option<ExpiryChange>> {
+        match self.unread.shift_remove(name) {
+            None => Some(None),
+            Some(Value::Null) => Some(Some(ExpiryChange::Remove)),
+            Some(value) => {
+                let expiry = self.read_expiry(name, &value)?;
+                Some(Some(ExpiryChange::Set(expiry)))
+            }
+        }
+    }
+
     /// Returns the parsed body, unless a field is invalid or unknown.
     ///
     /// # Errors
@@ -89,6 +114,17 @@ impl Fields {
         };
         match read(text) {
             Ok(text) => Some(text),
+            Err(error) => self.refuse(name, error.to_string()),
+        }
+    }
+
+    fn read_expiry(&mut self, name: &str, value: &Value) -> Option<Expiry> {
+        let read = match value {
+            Value::String(text) => Expiry::parse(text, self.now),
+            _ => Err(InvalidExpiry::Malformed),
+        };
+        match read {
+            Ok(expiry) => Some(expiry),
             Err(error) => self.refuse(name, error.to_string()),
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use keyward_domain::keys::PersonalKeys;
 use poem::error::ReadBodyError;
 use poem::http::header;
 use poem::{Request, RequestBody};
@@ -74,7 +75,10 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
         let Value::Object(members) = value else {
             return Err(not_an_object().into());
         };
-        let mut fields = Fields::new(members);
+        let keys = request
+            .data::<PersonalKeys>()
+            .ok_or_else(|| Problem::internal("the endpoint was built without PersonalKeys"))?;
+        let mut fields = Fields::new(members, keys.now());
         let read = T::read(&mut fields);
         Ok(Self(fields.finish(read)?))
     }

@@ -28,7 +28,7 @@ pub(crate) enum GotKey {
     #[oai(status = 200)]
     Found(
         Json<ApiKeyItem>,
-        /// The version of the key's `name` and `description`, for `If-Match`.
+        /// The version of the key's `name`, `description` and `expiresAt`, for `If-Match`.
         #[oai(header = "ETag")]
         String,
     ),
@@ -40,7 +40,7 @@ pub(crate) enum UpdatedKey {
     #[oai(status = 200)]
     Updated(
         Json<ApiKeyItem>,
-        /// The version of the key's `name` and `description`, for `If-Match`.
+        /// The version of the key's `name`, `description` and `expiresAt`, for `If-Match`.
         #[oai(header = "ETag")]
         String,
     ),
@@ -81,7 +81,8 @@ impl ApiKeyResource {
 
     /// Update an API key
     ///
-    /// Changes the given fields. A revoked key cannot be changed. With `If-Match`, the response is 412 if the key was
+    /// Changes the given fields. A revoked or expired key cannot be changed. A key can bring its own `expiresAt` forward, but
+    /// not postpone or remove it: another key of its consumer that can manage keys, or the user in the console, can. With `If-Match`, the response is 412 if the key was
     /// changed in the meantime.
     #[oai(path = "/:id", method = "patch", operation_id = "updateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
@@ -193,6 +194,7 @@ fn not_edited(error: EditKeyError) -> Problem {
         EditKeyError::NotFound => Problem::no_such_key(),
         EditKeyError::Revoked => Code::KeyRevoked.into(),
         EditKeyError::PreconditionFailed => Code::PreconditionFailed.into(),
+        EditKeyError::ExtendsItself(_) => Code::KeyMayNotExtendItself.into(),
         EditKeyError::Storage(error) => error.into(),
     }
 }

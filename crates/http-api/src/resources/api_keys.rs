@@ -7,7 +7,7 @@ use poem::web::Data;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::cursor::Cursor;
-use super::list_filter::SearchTerm;
+use super::list_filter::{Moment, SearchTerm};
 use super::representations::{ApiKeyItem, ApiKeyPage, CreatedApiKey};
 use super::request_bodies::CreateApiKeyRequest;
 use super::tag::Tag;
@@ -31,7 +31,7 @@ pub(crate) enum CreatedKey {
         /// The URL of the new key.
         #[oai(header = "Location")]
         String,
-        /// The version of the key's `name` and `description`, for `If-Match`.
+        /// The version of the key's `name`, `description` and `expiresAt`, for `If-Match`.
         #[oai(header = "ETag")]
         String,
         /// `no-store`, because the response contains a secret.
@@ -96,28 +96,37 @@ impl ApiKeysResource {
         Data(base_url): Data<&BaseUrl>,
         /// The maximum number of keys on the page.
         limit: QueryParameter<PageSize>,
-        /// The `nextCursor` of the previous page. It includes `status` and `search`: leave them out, or unchanged.
+        /// The `nextCursor` of the previous page. It includes `status`, `search` and `expires_before`: leave them out, or
+        /// unchanged.
         cursor: QueryParameter<Cursor>,
         /// Which keys to list. Defaults to `valid` if `cursor` is not given.
         status: QueryParameter<StatusFilter>,
         /// Lists only keys with this text in their name, their description or the last four characters of their token, or
         /// with this `hint`. Case is ignored. At most 500 code points after normalization (NFC) and trimming.
         search: QueryParameter<SearchTerm>,
+        /// Lists only valid keys with an `expiresAt` before this time, in RFC 3339 format.
+        expires_before: QueryParameter<Moment>,
     ) -> Result<ListedKeys, Problem> {
-        query.only(&["limit", "cursor", "status", "search"])?;
+        query.only(&["limit", "cursor", "status", "search", "expires_before"])?;
         if let Some(cursor) = &cursor.0
-            && !cursor.agrees_with(status.0, search.0.as_ref())
+            && !cursor.agrees_with(status.0, search.0.as_ref(), expires_before.0)
         {
             return Err(Problem::with_detail(
                 Code::MalformedQuery,
-                "The cursor belongs to a list with another `status` or `search`: leave these out, or as they were.",
+                "The cursor belongs to a list with another `status`, `search` or `expires_before`: leave these out, or as they were.",
             ));
         }
-        let (status, search, after) = match cursor.0 {
-            Some(cursor) => (cursor.status, cursor.search, Some(cursor.after)),
-            None => (status.0.unwrap_or_default(), search.0, None),
+        let (status, search, expires_before, after) = match cursor.0 {
+            Some(cursor) => (
+                cursor.status,
+                cursor.search,
+                cursor.expires_before,
+                Some(cursor.after),
+            ),
+            None => (status.0.unwrap_or_default(), search.0, expires_before.0, None),
         };
-        let filter = KeyFilter::new(status, search.as_ref().map(SearchTerm::as_str));
+        let filter = KeyFilter::new(status, search.as_ref().map(SearchTerm::as_str))
+            .expiring_before(expires_before.map(|Moment(time)| time));
         let page = PageRequest {
             size: limit.0.unwrap_or_default(),
             after,
@@ -131,6 +140,7 @@ impl ApiKeysResource {
             Cursor {
                 status,
                 search,
+                expires_before,
                 after,
             }
             .encode()

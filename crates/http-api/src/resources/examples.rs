@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::ports::StatusFilter;
 
 use super::cursor::Cursor;
-use super::list_filter::SearchTerm;
+use super::list_filter::{Moment, SearchTerm};
 use super::project_cursor::ProjectCursor;
 use crate::request::QueryValue as _;
 
@@ -21,10 +21,16 @@ pub(crate) const HINT: &str = "kwp_…AMPL";
 pub(crate) const NAME: &str = "Nightly backup";
 pub(crate) const DESCRIPTION: &str = "Copies the build artifacts to the archive.";
 pub(crate) const SEARCH: &str = "backup";
+pub(crate) const EXPIRES_BEFORE: &str = "2030-02-01T00:00:00Z";
 
 /// The time in the examples: 2026-01-01T00:00:00.000Z.
 pub(crate) fn moment() -> DateTime<Utc> {
     DateTime::from_timestamp_nanos(1_767_225_600_000_000_000)
+}
+
+/// When the key of the examples expires: 2030-01-01T00:00:00.000Z.
+pub(crate) fn expiry() -> DateTime<Utc> {
+    DateTime::from_timestamp_nanos(1_893_456_000_000_000_000)
 }
 
 /// A cursor of the list of keys, with the filters of the other examples.
@@ -32,6 +38,7 @@ pub(crate) fn api_key_cursor() -> String {
     let cursor = API_KEY_ID.parse().ok().map(|after| Cursor {
         status: StatusFilter::Valid,
         search: SearchTerm::read(SEARCH).ok(),
+        expires_before: Moment::read(EXPIRES_BEFORE).ok(),
         after,
     });
     cursor.map(|cursor| cursor.encode()).unwrap_or_default()

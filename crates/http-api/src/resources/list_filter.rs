@@ -1,6 +1,7 @@
 //! Query parameters of the list of keys.
 
-use keyward_domain::api_key::KeyDescription;
+use chrono::{DateTime, Datelike, Utc};
+use keyward_domain::api_key::{InvalidExpiry, KeyDescription};
 use keyward_domain::page::{InvalidPageSize, PageSize};
 use keyward_domain::ports::StatusFilter;
 use poem_openapi::registry::MetaSchema;
@@ -69,5 +70,28 @@ impl QueryValue for SearchTerm {
         KeyDescription::parse(text)
             .map(Self)
             .map_err(|error| error.to_string())
+    }
+}
+
+/// A time, in whole milliseconds, of a year that every store has moments in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Moment(pub(crate) DateTime<Utc>);
+
+impl Moment {
+    pub(crate) fn within_years(time: DateTime<Utc>) -> Option<Self> {
+        let time = DateTime::from_timestamp_millis(time.timestamp_millis())?;
+        (1..=9999).contains(&time.year()).then_some(Self(time))
+    }
+}
+
+impl QueryValue for Moment {
+    fn schema() -> MetaSchema {
+        MetaSchema::new_with_format("string", "date-time")
+    }
+
+    fn read(text: &str) -> Result<Self, String> {
+        let time = DateTime::parse_from_rfc3339(text).ok();
+        time.and_then(|time| Self::within_years(time.to_utc()))
+            .ok_or_else(|| format!("{}, with `+` written as `%2B`", InvalidExpiry::Malformed))
     }
 }

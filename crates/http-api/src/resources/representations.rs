@@ -5,6 +5,7 @@ use keyward_domain::access::Caller;
 use keyward_domain::api_key::{ApiKey, KeyState};
 use keyward_domain::holder::Consumer;
 use keyward_domain::keys::IssuedKey;
+use keyward_domain::validity::End;
 use poem_openapi::types::Example;
 use poem_openapi::{Enum, Object};
 
@@ -36,6 +37,11 @@ pub(crate) struct ApiKeyItem {
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
+    /// When the key expires. Absent if it is valid until it is revoked, and if it is revoked or has expired.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
+    /// Whether `expiresAt` is at most seven days ahead.
+    expires_soon: bool,
     /// The ID of the key that created this key. That key may no longer exist: revoked keys are deleted after some time.
     /// Absent if the key was created in the console.
     created_by_key_id: Option<String>,
@@ -44,11 +50,11 @@ pub(crate) struct ApiKeyItem {
     last_used_at: Option<DateTime<Utc>>,
     /// The client IP address of the last use. Absent if it is not known.
     last_used_from: Option<String>,
-    /// When the key was revoked. Absent if it is valid.
+    /// When the key was revoked or expired. Absent if it is valid.
     #[oai(serialize_with = "moment_if_any")]
     revoked_at: Option<DateTime<Utc>>,
-    /// Why the key was revoked: by its `holder`, by an `owner`, because of a `leak`, or by an `administrator`. More
-    /// reasons may be added. Absent if the key is valid.
+    /// Why the key was revoked: by its `holder`, by an `owner`, because of a `leak`, by an `administrator`, or because it
+    /// `expired`. More reasons may be added. Absent if the key is valid.
     revoked_reason: Option<String>,
     /// The consumer that the key acts as: one user's membership in one organization.
     consumer_id: String,
@@ -62,7 +68,7 @@ pub(crate) struct ApiKeyItem {
 pub(crate) enum ApiKeyStatus {
     /// Not revoked.
     Valid,
-    /// Revoked, which is final.
+    /// Revoked or expired, which is final.
     Revoked,
 }
 
@@ -82,6 +88,8 @@ impl ApiKeyItem {
             status,
             can_manage_keys: key.can_manage_keys,
             created_at: key.created_at,
+            expires_at: key.expires_at(now),
+            expires_soon: key.expires_soon(now),
             created_by_key_id: key.parent().map(|parent| parent.to_string()),
             last_used_at: key.last_use.map(|last| last.at),
             last_used_from: key
@@ -113,7 +121,12 @@ pub(crate) struct ApiKeyPage {
 
 /// A new personal API key with its token, which is shown only once.
 #[derive(Object)]
-#[oai(rename = "CreatedApiKey", rename_all = "camelCase", example)]
+#[oai(
+    rename = "CreatedApiKey",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
 pub(crate) struct CreatedApiKey {
     /// The ID of the key. Not a secret.
     id: String,
@@ -135,6 +148,9 @@ pub(crate) struct CreatedApiKey {
     /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can only
     /// read, update and revoke itself. Cannot be changed.
     can_manage_keys: bool,
+    /// When the key expires. Absent if it is valid until it is revoked.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
 }
 
 impl CreatedApiKey {
@@ -150,6 +166,7 @@ impl CreatedApiKey {
             consumer_id: issued.key.consumer_id.to_string(),
             consumer_username: consumer.username.to_string(),
             can_manage_keys: issued.key.can_manage_keys,
+            expires_at: issued.key.end().map(End::at),
         }
     }
 }
@@ -226,6 +243,8 @@ impl Example for ApiKeyItem {
             status: ApiKeyStatus::Valid,
             can_manage_keys: false,
             created_at: examples::moment(),
+            expires_at: Some(examples::expiry()),
+            expires_soon: false,
             created_by_key_id: Some(examples::PARENT_ID.to_owned()),
             last_used_at: Some(examples::moment()),
             last_used_from: Some("203.0.113.7".to_owned()),
@@ -258,6 +277,7 @@ impl Example for CreatedApiKey {
             consumer_id: examples::CONSUMER_ID.to_owned(),
             consumer_username: "ada".to_owned(),
             can_manage_keys: false,
+            expires_at: Some(examples::expiry()),
         }
     }
 }

@@ -1,10 +1,13 @@
 //! What requests say about keys.
 
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName};
 use keyward_domain::keys::KeyDraft;
 use poem_openapi::Object;
 use poem_openapi::types::Example;
 
+use super::examples;
+use crate::json::moment_if_any;
 use crate::request::{Fields, ReadFields};
 
 /// The key to create.
@@ -28,6 +31,10 @@ pub(crate) struct CreateApiKeyRequest {
     /// only read, update and revoke itself. Cannot be changed later. If absent or `null`, the default of the organization
     /// applies: `true` unless an owner changed it.
     can_manage_keys: Option<bool>,
+    /// When the key expires: a time in RFC 3339 format that lies ahead, by at most 3,650 days. Then it is revoked with the
+    /// reason `expired`. Can be changed until then. If absent or `null`, the key is valid until it is revoked.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
 }
 
 impl ReadFields for CreateApiKeyRequest {
@@ -37,10 +44,12 @@ impl ReadFields for CreateApiKeyRequest {
         let name = fields.required("name", KeyName::parse);
         let description = fields.or_empty("description", KeyDescription::parse);
         let can_manage_keys = fields.flag("canManageKeys");
+        let expiry = fields.expiry("expiresAt");
         Some(KeyDraft {
             name: name?,
             description: description?,
             can_manage_keys: can_manage_keys?,
+            expiry: expiry?,
         })
     }
 }
@@ -59,6 +68,10 @@ pub(crate) struct UpdateApiKeyRequest {
     name: Option<String>,
     /// The new description. Same rules as at creation. An empty string or `null` removes it.
     description: Option<String>,
+    /// When the key expires. Same rules as at creation. `null` removes it: the key is then valid until it is revoked. A key
+    /// cannot postpone or remove its own `expiresAt`.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
 }
 
 impl ReadFields for UpdateApiKeyRequest {
@@ -67,9 +80,11 @@ impl ReadFields for UpdateApiKeyRequest {
     fn read(fields: &mut Fields) -> Option<KeyEdit> {
         let name = fields.change_to_text("name", KeyName::parse);
         let description = fields.change("description", KeyDescription::parse);
+        let expiry = fields.expiry_change("expiresAt");
         Some(KeyEdit {
             name: name?,
             description: description?,
+            expiry: expiry?,
         })
     }
 }
@@ -80,6 +95,7 @@ impl Example for CreateApiKeyRequest {
             name: "Nightly backup".to_owned(),
             description: Some("Copies the build artifacts to the archive.".to_owned()),
             can_manage_keys: Some(false),
+            expires_at: Some(examples::expiry()),
         }
     }
 }
@@ -89,6 +105,7 @@ impl Example for UpdateApiKeyRequest {
         Self {
             name: Some("Hourly backup".to_owned()),
             description: None,
+            expires_at: Some(examples::expiry()),
         }
     }
 }

@@ -13,7 +13,11 @@ use crate::scene::Scene;
 #[tokio::test]
 async fn created_key_has_a_working_token() {
     let scene = Scene::new().await;
-    let body = json!({"name": " Nightly backup ", "description": "Two\r\nlines"});
+    let body = json!({
+        "name": " Nightly backup ",
+        "description": "Two\r\nlines",
+        "expiresAt": "2026-01-31T00:00:00Z",
+    });
     let answer = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
     let created = answer.ok(201);
 

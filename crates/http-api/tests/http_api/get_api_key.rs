@@ -21,6 +21,7 @@ async fn key_is_returned_without_token_or_absent_fields() {
             "status": "valid",
             "canManageKeys": true,
             "createdAt": "2026-01-01T00:00:00.000Z",
+            "expiresSoon": false,
             "consumerId": scene.ada.member.membership.id.to_string(),
             "consumerUsername": "ada",
         })

@@ -167,7 +167,7 @@ async fn invalid_parameters_are_rejected() {
         ("limit=1&limit=1", "A query parameter is given more than once."),
         (
             "limt=1",
-            "This operation has only these query parameters: limit, cursor, status, search.",
+            "This operation has only these query parameters: limit, cursor, status, search, expires_before.",
         ),
     ] {
         let answer = scene

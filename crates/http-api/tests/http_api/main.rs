@@ -16,6 +16,7 @@ mod delete_api_key;
 mod document;
 mod documented;
 mod edges;
+mod expiry;
 mod forward_auth;
 mod get_api_key;
 mod get_project;

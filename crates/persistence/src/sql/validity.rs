@@ -30,6 +30,17 @@ pub(crate) fn key_is_revoked(now: StoredMoment) -> _ {
     api_keys::end_came_at.is_not_null().or(has_come)
 }
 
+/// The condition that a key is valid and its planned end is before a time.
+#[auto_type]
+pub(crate) fn key_expires_before(time: StoredMoment, now: StoredMoment) -> _ {
+    let is_ahead = api_keys::revoked_at.gt(now).assume_not_null();
+    let is_before = api_keys::revoked_at.lt(time).assume_not_null();
+    api_keys::end_came_at
+        .is_null()
+        .and(api_keys::revoked_at.is_not_null())
+        .and(is_ahead.and(is_before))
+}
+
 /// The condition that a key's planned end is past and not recorded: it is due.
 #[auto_type]
 pub(crate) fn key_is_due(now: StoredMoment) -> _ {

@@ -97,6 +97,7 @@ impl Others {
             }
             (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),
             (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
+            (RevocationReason::Expired, _) => Revoker::Described("as planned"),
         }
     }
 }
@@ -121,7 +122,10 @@ fn revoking_owner(key: &ApiKey, now: DateTime<Utc>) -> Option<Subject> {
     let revocation = key.revoked(now)?;
     match revocation.reason {
         RevocationReason::Owner => revocation.by.as_subject(),
-        RevocationReason::Holder | RevocationReason::Leak | RevocationReason::Administrator => None,
+        RevocationReason::Holder
+        | RevocationReason::Leak
+        | RevocationReason::Administrator
+        | RevocationReason::Expired => None,
     }
 }
 

@@ -241,8 +241,9 @@ impl Phrase {
                 Self::about_and("created the API key", "which cannot manage keys")
             }
             Action::EditApiKey => Self::about("edited the API key"),
+            Action::ChangeExpiry => Self::about("changed the expiration of the API key"),
             Action::RevokeApiKey => Self::about("revoked the API key"),
-            Action::ExpireApiKey => Self::about("recorded the planned end of the API key"),
+            Action::ExpireApiKey => Self::about("recorded the expiration of the API key"),
             Action::UseApiKey => Self::between("tried to use the inactive API key", "of"),
             Action::RemoveAuditEvents => Self::alone("removed old audit events"),
             Action::ExportAuditLog => Self::alone("exported the audit log"),
@@ -276,14 +277,16 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::CreateApiKey => Some("API key created"),
         Action::CreateRestrictedApiKey => Some("API key created, cannot manage keys"),
         Action::EditApiKey => Some("API key edited"),
+        Action::ChangeExpiry => Some("API key expiration changed"),
         Action::RevokeApiKey => Some("API key revoked"),
+        Action::ExpireApiKey => Some("API key expired"),
         Action::UseApiKey => Some("Inactive API key used"),
         Action::SignIn => Some("Signed in"),
         Action::ChangePassword => Some("Password changed"),
         Action::LimitAttempts => Some("Too many sign-in attempts"),
         Action::ExportAuditLog => Some("Audit log exported"),
-        // Nothing plans ends yet.
-        Action::ExpireMembership | Action::ExpireApiKey => None,
+        // Nothing plans ends of memberships yet.
+        Action::ExpireMembership => None,
         Action::CreateSetupLink
         | Action::ResetPassword
         | Action::SignOut

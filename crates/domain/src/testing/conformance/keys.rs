@@ -9,6 +9,7 @@ mod concurrent_key_cases;
 mod credential_cases;
 mod descendant_cases;
 mod edit_key_cases;
+mod expiry_cases;
 mod find_key_cases;
 mod key_right_cases;
 mod key_tree_depth_cases;
@@ -138,6 +139,14 @@ super::cases::cases! { $
         unknown_key_cannot_be_edited
         another_consumers_key_cannot_be_edited
         concurrent_edits_preserve_each_others_fields
+    }
+    expiry_cases {
+        planned_end_is_set_moved_and_removed
+        unchanged_planned_end_writes_no_event
+        edit_keeps_the_planned_end_unless_it_changes_it
+        key_extends_itself_in_no_store
+        planned_end_that_came_does_not_change
+        list_filters_by_planned_end
     }
     revoke_key_cases {
         revocation_stores_time_actor_and_reason

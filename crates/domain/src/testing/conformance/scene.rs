@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 use super::KeyStores;
 use super::pages::{all_pages, size_of};
 use crate::api_key::{
-    ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition, Origin, Revocation, RevocationReason,
+    ApiKey, Expiry, ExpiryChange, KeyDescription, KeyEdit, KeyName, KeyPrecondition, Origin, Revocation,
+    RevocationReason,
 };
 use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::clock::Clock;
@@ -50,13 +51,19 @@ pub(super) fn similar_to(digest: &[u8; 32]) -> [[u8; 32]; 32] {
     })
 }
 
-/// An edit of all that people may change, to what no key has at first.
-pub(super) fn everything() -> KeyEdit {
+/// An edit of all that people may change, to what no key has at first. The end is planned for a month from now.
+pub(super) fn everything(now: DateTime<Utc>) -> KeyEdit {
     let description = "first line\nsecond line\n\n「四行目」";
     KeyEdit {
         name: Some(KeyName::parse("déploiement 🚀 ключ מפתח '\"%_\\").expect("a name")),
         description: Some(KeyDescription::parse(description).expect("a description")),
+        expiry: Some(expiry_in(TimeDelta::days(30), now)),
     }
+}
+
+/// The planned end of a key is to be so much ahead.
+pub(super) fn expiry_in(time: TimeDelta, now: DateTime<Utc>) -> ExpiryChange {
+    ExpiryChange::Set(Expiry::new(now + time, now).expect("a time ahead"))
 }
 
 /// A store, and what makes its content.

@@ -147,8 +147,8 @@ impl ApiKeys for MemoryStore {
             return Err(EditKeyError::PreconditionFailed);
         }
         let mut edited = key.clone();
-        if edited.apply(&edit) {
-            state.write(vec![event])?;
+        if let Some(action) = edited.apply(&edit, event.actor)? {
+            state.write(vec![AuditEvent { action, ..event }])?;
             *state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)? = edited.clone();
         }
         state.count(change);

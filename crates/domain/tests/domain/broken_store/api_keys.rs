@@ -1,6 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Origin, RevocationReason};
+use keyward_domain::api_key::{
+    ApiKey, Expiry, ExpiryChange, KeyEdit, KeyPrecondition, Origin, RevocationReason,
+};
 use keyward_domain::audit::{Act, Actor, AuditEvent};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
@@ -89,6 +91,10 @@ impl ApiKeys for BrokenStore {
             }
             Some(_) | None => filter,
         };
+        let filter = match self.fault {
+            Fault::IgnoresPlannedEndsInLists => filter.expiring_before(None),
+            _ => filter,
+        };
         let is_filtered = filter != KeyFilter::default();
         let ask = |page| ApiKeys::list(&self.sound, consumer, filter, page, now);
         let Page { items, next } = self.page(List::Keys, is_filtered, page, ask).await?;
@@ -140,6 +146,11 @@ impl ApiKeys for BrokenStore {
                 whole
                     .description
                     .get_or_insert_with(|| before.description.clone());
+                let end = before.revocation.as_ref().map(|planned| planned.end.at());
+                let end = end.and_then(|end| Expiry::new(end, event.at).ok());
+                whole
+                    .expiry
+                    .get_or_insert(end.map_or(ExpiryChange::Remove, ExpiryChange::Set));
                 whole
             }
             Some(_) | None => edit,
@@ -155,13 +166,24 @@ impl ApiKeys for BrokenStore {
                 .await
                 .map_err(EditKeyError::Throttled)?,
         };
+        let event = match &before {
+            Some(before) if self.fault == Fault::LetsKeysExtendThemselves => {
+                let creator = before.origin.actor();
+                let is_itself = event.actor.api_key() == Some(id);
+                AuditEvent {
+                    actor: if is_itself { creator } else { event.actor },
+                    ..event
+                }
+            }
+            Some(_) | None => event,
+        };
         let edited = self
             .sound
             .edit(consumer, id, edit, precondition, changes, event.clone());
         let after = match (edited.await, &before) {
             (Err(EditKeyError::HolderGone), Some(before)) if as_member => {
                 let mut late = before.clone();
-                late.apply(&asked);
+                let _ = late.apply(&asked, event.actor);
                 self.keep_late(late)
             }
             (after, _) => after?,

@@ -15,6 +15,10 @@ pub(crate) enum Fault {
     CountsNoEdits,
     ReadsTheRateBeforeTheTransaction,
     WritesBackTheWholeKey,
+    /// A key that acts postpones its own end.
+    LetsKeysExtendThemselves,
+    /// A list shows keys whatever their planned end.
+    IgnoresPlannedEndsInLists,
     LetsRevokedKeysAct,
     LetsEveryKeyManageKeys,
     /// A key that acts is checked in a transaction of its own.

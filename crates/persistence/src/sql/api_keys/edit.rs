@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::{Action, AuditEvent};
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::EditKeyError;
 use keyward_domain::rate::Rate;
@@ -14,7 +14,7 @@ use super::super::events::write_event;
 use super::super::schema::api_keys;
 use super::holder::{Changer, changer, lock_changer};
 use super::read::find_row;
-use super::row::{KeyRow, WordsRow};
+use super::row::{EndRow, KeyRow, WordsRow};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 
@@ -35,13 +35,16 @@ pub(super) async fn edit(
         find_row(connection, consumer, id),
     );
     let mut key = check(id, &precondition, changer, row, event.at)?;
-    if key.apply(&edit) {
-        pipeline!(
-            connection,
-            write_back(connection, &key),
-            write_event(connection, event)
-        );
-    }
+    let applied = key.apply(&edit, event.actor);
+    let Some(action) = applied.map_err(|error| Abort::Refused(error.into()))? else {
+        return Ok(key);
+    };
+    pipeline!(
+        connection,
+        write_back(connection, &key),
+        write_end(connection, &key, action),
+        write_event(connection, AuditEvent { action, ..event }),
+    );
     Ok(key)
 }
 
@@ -93,6 +96,21 @@ async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<
             .filter(api_keys::id.eq(StoredId(key.id.as_uuid()))),
     )
     .set(WordsRow::from(key));
+    prepared_once(update).execute(&mut connection).await?;
+    Ok(())
+}
+
+/// The planned end, if that is what changed.
+async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, action: Action) -> QueryResult<()> {
+    if action != Action::ChangeExpiry {
+        return Ok(());
+    }
+    let update = diesel::update(
+        api_keys::table
+            .filter(api_keys::consumer_id.eq(StoredId(key.consumer_id.as_uuid())))
+            .filter(api_keys::id.eq(StoredId(key.id.as_uuid()))),
+    )
+    .set(EndRow::from(key));
     prepared_once(update).execute(&mut connection).await?;
     Ok(())
 }

@@ -15,7 +15,7 @@ use super::super::dialect::{
     Connection, RunQueryDsl, cancellable, containing_term, contains, listed, newest, planned_each_time,
 };
 use super::super::schema::{api_keys, memberships};
-use super::super::validity::{key_is_revoked, key_is_valid};
+use super::super::validity::{key_expires_before, key_is_revoked, key_is_valid};
 use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
@@ -117,6 +117,9 @@ impl Listing {
         if let Some(after) = self.page.after {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
         }
+        if let Some(time) = self.filter.expires_before() {
+            query = query.filter(key_expires_before(time.into(), self.now));
+        }
         let last: Option<StoredId> = query.get_result(connection).await.optional()?;
         Ok(last.map(|last| last.0))
     }
@@ -144,6 +147,9 @@ impl Listing {
         };
         if let Some(after) = self.page.after {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
+        }
+        if let Some(time) = self.filter.expires_before() {
+            query = query.filter(key_expires_before(time.into(), self.now));
         }
         if let Some(term) = self.filter.term() {
             query = cancellable!(planned_each_time!(query), api_keys::id)

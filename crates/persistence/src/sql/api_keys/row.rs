@@ -146,6 +146,36 @@ impl<'a> From<&'a ApiKey> for WordsRow<'a> {
     }
 }
 
+/// The end of a key.
+#[derive(AsChangeset, Insertable)]
+#[diesel(table_name = api_keys, treat_none_as_null = true, treat_none_as_default_value = false)]
+pub(super) struct EndRow<'a> {
+    revoked_at: Option<StoredMoment>,
+    end_came_at: Option<StoredMoment>,
+    revoked_by_kind: Option<&'static str>,
+    revoked_by_id: Option<StoredId>,
+    revoked_reason: Option<&'a str>,
+    revoked_note: Option<&'a str>,
+}
+
+impl<'a> From<&'a ApiKey> for EndRow<'a> {
+    fn from(key: &'a ApiKey) -> Self {
+        let end = StoredEnd::from(key.end());
+        let revocation = key.revocation.as_ref();
+        let by = revocation.map(|revocation| actor::to_columns(revocation.by));
+        Self {
+            revoked_at: end.at,
+            end_came_at: end.came_at,
+            revoked_by_kind: by.map(|(kind, _)| kind),
+            revoked_by_id: by.and_then(|(_, id)| id).map(StoredId),
+            revoked_reason: revocation.map(|revocation| revocation.reason.as_str()),
+            revoked_note: revocation
+                .and_then(|revocation| revocation.note.as_ref())
+                .map(RevocationNote::as_str),
+        }
+    }
+}
+
 /// A valid key to be stored.
 // Absent values are inserted as NULL: with `DEFAULT`, the statement would be prepared each time.
 #[derive(Insertable)]
@@ -162,6 +192,8 @@ pub(super) struct NewKeyRow<'a> {
     idempotency_key: Option<Vec<u8>>,
     created_at: StoredMoment,
     can_manage_keys: StoredFlag,
+    #[diesel(embed)]
+    end: EndRow<'a>,
 }
 
 impl<'a> NewKeyRow<'a> {
@@ -188,6 +220,7 @@ impl<'a> NewKeyRow<'a> {
             idempotency_key: idempotency_key.map(|idempotency_key| idempotency_key.to_bytes().to_vec()),
             created_at: key.created_at.into(),
             can_manage_keys: StoredFlag(key.can_manage_keys),
+            end: key.into(),
         }
     }
 }

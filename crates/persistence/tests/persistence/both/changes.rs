@@ -5,7 +5,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::api_key::{KeyEdit, KeyName, KeyPrecondition, RevocationNote};
+use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyName, KeyPrecondition, RevocationNote};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::KeyDraft;
@@ -60,6 +60,7 @@ pub(crate) enum Change {
     EnableKeyManagement,
     DisableKeyManagement,
     EditKey,
+    SetExpiry,
     RevokeKey,
     RevokeKeyWithDescendants,
     RevokeKeysAsOwner,
@@ -133,6 +134,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         Action::CreateRestrictedApiKey => (&[], &[Change::CreateRestrictedKey]),
         Action::CreateApiKey => (&[], &[Change::CreateKey]),
         Action::EditApiKey => (&[], &[Change::EditKey]),
+        Action::ChangeExpiry => (&[], &[Change::SetExpiry]),
         Action::RevokeApiKey => (
             &[],
             &[
@@ -312,6 +314,16 @@ impl Scene {
             Change::EditKey => {
                 let edit = KeyEdit {
                     name: Some(KeyName::parse("renamed").expect("a name")),
+                    ..KeyEdit::default()
+                };
+                keys.edit(&holder, self.key, edit, KeyPrecondition::AnyVersion, source)
+                    .await?;
+            }
+            Change::SetExpiry => {
+                let now = self.make.clock.now();
+                let expiry = Expiry::new(now + TimeDelta::hours(1), now).expect("ahead");
+                let edit = KeyEdit {
+                    expiry: Some(ExpiryChange::Set(expiry)),
                     ..KeyEdit::default()
                 };
                 keys.edit(&holder, self.key, edit, KeyPrecondition::AnyVersion, source)

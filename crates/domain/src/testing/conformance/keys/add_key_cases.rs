@@ -12,7 +12,8 @@ use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
 pub async fn key_reads_back_as_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "plain");
-    new.key.apply(&everything());
+    let by = new.key.origin.actor();
+    new.key.apply(&everything(scene.now()), by).expect("applied");
     let console = scene.store(&ada, &new).await;
     let child = scene.add_child(&ada, &console, "child").await;
 

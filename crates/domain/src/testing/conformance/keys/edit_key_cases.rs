@@ -1,15 +1,17 @@
 //! What [`ApiKeys::edit`](crate::ports::ApiKeys::edit) promises.
 
+use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::{MANY_CHANGES, Scene, everything};
+use super::super::scene::{MANY_CHANGES, Scene, everything, expiry_in};
 use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, EditKeyError};
+use crate::validity::End;
 
 pub async fn edit_changes_only_the_given_fields(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -35,9 +37,10 @@ pub async fn edit_changes_only_the_given_fields(stores: KeyStores) {
     let emptied = edit(&scene, &ada, key.id, description("")).await.expect("edited");
     assert_eq!(emptied, renamed);
 
-    let edited = edit(&scene, &ada, key.id, everything()).await.expect("edited");
+    let all = everything(scene.now());
+    let edited = edit(&scene, &ada, key.id, all.clone()).await.expect("edited");
     let mut expected = key.clone();
-    expected.apply(&everything());
+    expected.apply(&all, Actor::User(ada.user.id)).expect("applied");
     assert_eq!(edited, expected);
     assert_eq!(scene.stored(&key).await, expected);
 }
@@ -196,7 +199,11 @@ pub async fn concurrent_edits_preserve_each_others_fields(stores: KeyStores) {
     let key = scene.add_key(&ada, "before").await;
     for round in 0..16 {
         let (new_name, new_description) = (format!("name {round}"), format!("description {round}"));
-        let edits = [name(&new_name), description(&new_description)].map(|change| {
+        let expiry = KeyEdit {
+            expiry: Some(expiry_in(TimeDelta::hours(1 + round), scene.now())),
+            ..KeyEdit::default()
+        };
+        let edits = [name(&new_name), description(&new_description), expiry].map(|change| {
             let (scene, ada) = (scene.clone(), ada.clone());
             let task: BoxFuture<'static, _> =
                 Box::pin(async move { edit(&scene, &ada, key.id, change).await });
@@ -208,6 +215,8 @@ pub async fn concurrent_edits_preserve_each_others_fields(stores: KeyStores) {
         let stored = scene.stored(&key).await;
         assert_eq!(stored.name.as_str(), new_name);
         assert_eq!(stored.description.as_str(), new_description);
+        let end = scene.now() + TimeDelta::hours(1 + round);
+        assert_eq!(stored.end(), Some(End::Planned(end)));
     }
 }
 

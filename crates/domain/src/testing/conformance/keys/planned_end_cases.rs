@@ -42,7 +42,7 @@ async fn listed(scene: &Scene, member: &Member, filter: KeyFilter, now: DateTime
 async fn edit_as(scene: &Scene, member: &Member, key: &ApiKey, act: Act) -> Result<ApiKey, EditKeyError> {
     let edit = KeyEdit {
         name: KeyName::parse("edited").ok(),
-        description: None,
+        ..KeyEdit::default()
     };
     let event = act.event(Action::EditApiKey, Subject::ApiKey(key.id));
     let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);

@@ -115,7 +115,7 @@ pub async fn key_search_reflects_edits(stores: KeyStores) {
         .edit(
             ada.membership.id,
             key.id,
-            everything(),
+            everything(scene.now()),
             KeyPrecondition::AnyVersion,
             MANY_CHANGES,
             event,
@@ -124,7 +124,7 @@ pub async fn key_search_reflects_edits(stores: KeyStores) {
         .expect("the key is edited");
 
     assert!(search(&scene, &ada, "before").await.is_empty());
-    let edited = everything().name.expect("the edit names the key");
+    let edited = everything(scene.now()).name.expect("the edit names the key");
     for term in ["DÉPLOIEMENT", "second line", key.hint.last_four()] {
         assert_eq!(search(&scene, &ada, term).await, [edited.as_str()], "{term}");
     }

@@ -205,7 +205,7 @@ CREATE TABLE api_keys (
         CONSTRAINT api_keys_revoked_by_id_length_check CHECK (length(revoked_by_id) = 16),
     revoked_reason TEXT
         CONSTRAINT api_keys_revoked_reason_check
-        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator')),
+        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired')),
     -- What an owner said when revoking it.
     revoked_note TEXT,
 
@@ -594,4 +594,4 @@ CREATE TABLE schema_compatibility (
         CHECK (length(minimum_reader) = 14 AND minimum_reader NOT GLOB '*[^0-9]*')
 ) STRICT;
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261123040000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261123075000');

@@ -193,7 +193,7 @@ CREATE TABLE api_keys (
     revoked_by_id uuid,
     revoked_reason text
         CONSTRAINT api_keys_revoked_reason_check
-        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator')),
+        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired')),
     -- What an owner said when revoking it.
     revoked_note text,
 
@@ -574,4 +574,4 @@ CREATE TABLE schema_compatibility (
         CONSTRAINT schema_compatibility_minimum_reader_check CHECK (minimum_reader ~ '^[0-9]{14}$')
 );
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261123040000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261123075000');

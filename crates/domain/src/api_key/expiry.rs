@@ -1,0 +1,143 @@
+//! Times for which holders plan the ends of keys.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// The time for which a holder plans the end of a key: later than when it was chosen, and not absurdly late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expiry(DateTime<Utc>);
+
+/// Why the end of a key cannot be planned for a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidExpiry {
+    /// It is not a time.
+    #[error("must be a time in RFC 3339 format, such as `2027-01-31T09:00:00Z`")]
+    Malformed,
+    /// It is not ahead.
+    #[error("must be in the future")]
+    Past,
+    /// It is too far ahead to be meant.
+    #[error(
+        "must be at most {} days ahead: leave it out for a key that is valid until it is revoked",
+        Expiry::MAX_DAYS
+    )]
+    TooFar,
+}
+
+impl Expiry {
+    /// How far ahead it may be: ten years.
+    pub const MAX_DAYS: u16 = 3_650;
+
+    /// A time that lies ahead, cut down to milliseconds.
+    ///
+    /// # Errors
+    /// It has passed, or is too far ahead.
+    pub fn new(at: DateTime<Utc>, now: DateTime<Utc>) -> Result<Self, InvalidExpiry> {
+        let at = DateTime::from_timestamp_millis(at.timestamp_millis()).ok_or(InvalidExpiry::TooFar)?;
+        if at <= now {
+            return Err(InvalidExpiry::Past);
+        }
+        if at - now > TimeDelta::days(Self::MAX_DAYS.into()) {
+            return Err(InvalidExpiry::TooFar);
+        }
+        Ok(Self(at))
+    }
+
+    /// Reads a time in RFC 3339 format, with any offset from UTC.
+    ///
+    /// # Errors
+    /// It is not a time, has passed, or is too far ahead.
+    pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, InvalidExpiry> {
+        let at = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidExpiry::Malformed)?;
+        Self::new(at.to_utc(), now)
+    }
+
+    /// The time.
+    #[must_use]
+    pub const fn at(self) -> DateTime<Utc> {
+        self.0
+    }
+}
+
+/// A change of a key's planned end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExpiryChange {
+    /// It ends at this time.
+    Set(Expiry),
+    /// It has no planned end any more.
+    Remove,
+}
+
+impl ExpiryChange {
+    /// The planned end after it.
+    #[must_use]
+    pub const fn at(self) -> Option<DateTime<Utc>> {
+        match self {
+            Self::Set(expiry) => Some(expiry.at()),
+            Self::Remove => None,
+        }
+    }
+}
+
+/// A key asked to live longer than was planned. Only a person or another key may decide that: else whoever steals a key
+/// that ends soon could keep it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a key cannot postpone or remove its own planned end")]
+pub struct ExtendsItself;
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use super::{Expiry, InvalidExpiry};
+
+    fn now() -> DateTime<Utc> {
+        "2026-01-01T00:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn expiry_lies_ahead_by_at_most_ten_years() {
+        let ahead = |milliseconds| Expiry::new(now() + TimeDelta::milliseconds(milliseconds), now());
+        let longest = TimeDelta::days(3_650).num_milliseconds();
+        assert_eq!(ahead(-1), Err(InvalidExpiry::Past));
+        assert_eq!(ahead(0), Err(InvalidExpiry::Past));
+        assert!(ahead(1).is_ok());
+        assert!(ahead(longest).is_ok());
+        assert_eq!(ahead(longest + 1), Err(InvalidExpiry::TooFar));
+    }
+
+    #[test]
+    fn expiry_is_read_with_any_offset_in_whole_milliseconds() {
+        for (text, expected) in [
+            ("2026-01-31T09:00:00Z", "2026-01-31T09:00:00Z"),
+            ("2026-01-31T09:00:00.123999999+02:00", "2026-01-31T07:00:00.123Z"),
+            ("2026-12-31T23:59:60Z", "2027-01-01T00:00:00Z"),
+        ] {
+            let read = Expiry::parse(text, now()).map(Expiry::at);
+            assert_eq!(read, Ok(expected.parse().unwrap()), "{text}");
+        }
+    }
+
+    #[test]
+    fn malformed_expiry_is_rejected() {
+        for text in [
+            "",
+            "tomorrow",
+            "2026-01-31",
+            "2026-01-31T09:00:00",
+            "2026-02-30T09:00:00Z",
+            "+12026-01-31T09:00:00Z",
+            "1790000000",
+            " 2026-01-31T09:00:00Z",
+        ] {
+            assert_eq!(
+                Expiry::parse(text, now()),
+                Err(InvalidExpiry::Malformed),
+                "{text:?}"
+            );
+        }
+        let last = Expiry::parse("9999-12-31T23:59:59.999Z", now());
+        assert_eq!(last, Err(InvalidExpiry::TooFar));
+        let first = Expiry::parse("0000-01-01T00:00:00Z", now());
+        assert_eq!(first, Err(InvalidExpiry::Past));
+    }
+}

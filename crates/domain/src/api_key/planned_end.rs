@@ -1,0 +1,131 @@
+//! The planned end of a key.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{ApiKey, ExpiryChange, ExtendsItself, Revocation, RevocationReason};
+use crate::audit::Actor;
+use crate::validity::End;
+
+impl Revocation {
+    /// The end that somebody plans for a key.
+    pub(super) const fn planned(at: DateTime<Utc>, by: Actor) -> Self {
+        Self {
+            end: End::Planned(at),
+            by,
+            reason: RevocationReason::Expired,
+            note: None,
+        }
+    }
+}
+
+impl ApiKey {
+    /// How long before its planned end a key [expires soon](Self::expires_soon).
+    pub const EXPIRES_SOON: TimeDelta = TimeDelta::days(7);
+
+    /// The planned end of a valid key; none for a revoked one.
+    #[must_use]
+    pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        self.end().filter(|end| !end.has_come(now)).map(End::at)
+    }
+
+    /// Whether the key is valid, and its planned end is at most seven days ahead.
+    #[must_use]
+    pub fn expires_soon(&self, now: DateTime<Utc>) -> bool {
+        self.expires_at(now)
+            .is_some_and(|at| at - now <= Self::EXPIRES_SOON)
+    }
+
+    /// Changes the planned end of a valid key; returns whether it was another one.
+    pub(super) fn replan(&mut self, change: ExpiryChange, by: Actor) -> Result<bool, ExtendsItself> {
+        let (before, after) = (self.end().map(End::at), change.at());
+        if before == after {
+            return Ok(false);
+        }
+        let lives_longer = before.is_some_and(|before| after.is_none_or(|after| after > before));
+        if lives_longer && by.api_key() == Some(self.id) {
+            return Err(ExtendsItself);
+        }
+        self.revocation = after.map(|at| Revocation::planned(at, by));
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, TimeDelta, Utc};
+
+    use crate::api_key::{ApiKey, Expiry, ExpiryChange, ExtendsItself, KeyEdit, RevocationReason};
+    use crate::audit::{Action, Actor};
+    use crate::membership::Role;
+    use crate::testing::TestInstallation;
+    use crate::validity::End;
+
+    fn now() -> DateTime<Utc> {
+        "2026-01-01T00:00:00Z".parse().unwrap()
+    }
+
+    fn in_days(days: i64) -> Expiry {
+        Expiry::new(now() + TimeDelta::days(days), now()).unwrap()
+    }
+
+    fn key() -> ApiKey {
+        let installation = TestInstallation::new();
+        let organization = installation.organization("Acme");
+        let ada = installation.member(&organization, "ada", Role::Owner);
+        installation.builder.new_key(&ada.as_holder(), "deploy").0.key
+    }
+
+    fn set(expiry: Option<Expiry>) -> KeyEdit {
+        KeyEdit {
+            expiry: Some(expiry.map_or(ExpiryChange::Remove, ExpiryChange::Set)),
+            ..KeyEdit::default()
+        }
+    }
+
+    #[test]
+    fn planned_end_can_be_set_moved_and_removed() {
+        let (mut key, by) = (key(), Actor::Administrator);
+        for expiry in [Some(in_days(30)), Some(in_days(60)), Some(in_days(1)), None] {
+            let version = key.version();
+            assert_eq!(key.apply(&set(expiry), by), Ok(Some(Action::ChangeExpiry)));
+            assert_ne!(key.version(), version);
+            assert_eq!(key.expires_at(now()), expiry.map(Expiry::at));
+            assert_eq!(key.end(), expiry.map(|expiry| End::Planned(expiry.at())));
+            assert!(key.revocation.iter().all(|planned| planned.by == by
+                && planned.reason == RevocationReason::Expired
+                && planned.note.is_none()));
+            assert_eq!(key.apply(&set(expiry), Actor::System), Ok(None), "again");
+            assert!(key.revocation.iter().all(|planned| planned.by == by));
+        }
+    }
+
+    #[test]
+    fn key_cannot_postpone_or_remove_its_own_planned_end() {
+        let mut key = key();
+        let itself = Actor::ApiKey(key.id);
+        key.apply(&set(Some(in_days(30))), itself).unwrap();
+        let before = key.clone();
+        for longer in [Some(in_days(31)), None] {
+            assert_eq!(key.apply(&set(longer), itself), Err(ExtendsItself));
+            assert_eq!(key, before);
+        }
+        assert_eq!(key.apply(&set(Some(in_days(30))), itself), Ok(None));
+        assert_eq!(
+            key.apply(&set(Some(in_days(29))), itself),
+            Ok(Some(Action::ChangeExpiry))
+        );
+    }
+
+    #[test]
+    fn key_expires_soon_within_seven_days() {
+        let mut key = key();
+        assert!(!key.expires_soon(now()));
+        key.apply(&set(Some(in_days(30))), Actor::Administrator).unwrap();
+        let end = in_days(30).at();
+        let before = |duration| key.expires_soon(end - duration);
+        assert!(!before(TimeDelta::days(7) + TimeDelta::milliseconds(1)));
+        assert!(before(TimeDelta::days(7)));
+        assert!(before(TimeDelta::milliseconds(1)));
+        assert!(!before(TimeDelta::zero()));
+    }
+}

@@ -1,0 +1,203 @@
+//! What the store of keys promises of ends that holders plan.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::KeyStores;
+use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
+use crate::api_key::{ApiKey, ExpiryChange, KeyEdit, KeyName, KeyPrecondition};
+use crate::audit::{Action, Actor, Subject};
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::page::{PageRequest, PageSize};
+use crate::ports::{EditKeyError, KeyFilter, NewApiKey, StatusFilter};
+use crate::validity::End;
+
+const HOUR: TimeDelta = TimeDelta::hours(1);
+
+fn planned_in(time: TimeDelta, now: DateTime<Utc>) -> KeyEdit {
+    KeyEdit {
+        expiry: Some(expiry_in(time, now)),
+        ..KeyEdit::default()
+    }
+}
+
+fn without_end() -> KeyEdit {
+    KeyEdit {
+        expiry: Some(ExpiryChange::Remove),
+        ..KeyEdit::default()
+    }
+}
+
+async fn edit(
+    scene: &Scene,
+    member: &Member,
+    actor: Actor,
+    id: ApiKeyId,
+    edit: KeyEdit,
+) -> Result<ApiKey, EditKeyError> {
+    let act = scene.act_as(actor, Some(member.organization.id));
+    let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
+    let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);
+    store
+        .edit(member.membership.id, id, edit, any, MANY_CHANGES, event)
+        .await
+}
+
+async fn end_of_credential(scene: &Scene, new: &NewApiKey) -> Option<End> {
+    let found = scene.stores.credentials.find(&new.digest).await;
+    found.expect("the store answers").expect("a known token").key_end
+}
+
+pub async fn planned_end_is_set_moved_and_removed(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let new = scene.new_key(&ada, "key");
+    let key = scene.store(&ada, &new).await;
+    let other = scene.add_key(&ada, "other").await;
+    let person = Actor::User(ada.user.id);
+    let edits = [
+        (person, planned_in(HOUR * 2, scene.now())),
+        (Actor::ApiKey(other.id), planned_in(HOUR * 3, scene.now())),
+        (Actor::ApiKey(key.id), planned_in(HOUR, scene.now())),
+        (person, without_end()),
+        (person, planned_in(HOUR, scene.now())),
+    ];
+    let mut expected = key.clone();
+    for (number, (actor, change)) in edits.into_iter().enumerate() {
+        expected.apply(&change, actor).expect("applied");
+        let edited = edit(&scene, &ada, actor, key.id, change).await.expect("edited");
+        assert_eq!(edited, expected);
+        assert_eq!(scene.stored(&key).await, expected);
+        assert_eq!(end_of_credential(&scene, &new).await, expected.end());
+        let told = scene.count_of(&ada, Action::ChangeExpiry, &key).await;
+        assert_eq!(told, number + 1);
+    }
+    assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
+    assert_eq!(scene.stored(&other).await, other);
+}
+
+pub async fn unchanged_planned_end_writes_no_event(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let person = Actor::User(ada.user.id);
+    let unchanged = edit(&scene, &ada, person, key.id, without_end()).await;
+    assert_eq!(unchanged.expect("edited"), key);
+    let in_an_hour = planned_in(HOUR, scene.now());
+    let planned = edit(&scene, &ada, person, key.id, in_an_hour.clone()).await;
+    let other = scene.add_key(&ada, "other").await;
+    let again = edit(&scene, &ada, Actor::ApiKey(other.id), key.id, in_an_hour).await;
+    assert_eq!(again.expect("edited"), planned.expect("edited"));
+    assert_eq!(scene.count_of(&ada, Action::ChangeExpiry, &key).await, 1);
+}
+
+pub async fn edit_keeps_the_planned_end_unless_it_changes_it(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let person = Actor::User(ada.user.id);
+    let planned = edit(&scene, &ada, person, key.id, planned_in(HOUR, scene.now())).await;
+    let planned = planned.expect("edited");
+    let rename = KeyEdit {
+        name: KeyName::parse("renamed").ok(),
+        ..KeyEdit::default()
+    };
+    let renamed = edit(&scene, &ada, person, key.id, rename).await.expect("edited");
+    assert_eq!(renamed.revocation, planned.revocation);
+    assert_eq!(scene.stored(&key).await, renamed);
+    assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
+}
+
+pub async fn key_extends_itself_in_no_store(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let itself = Actor::ApiKey(key.id);
+    let planned = edit(&scene, &ada, itself, key.id, planned_in(HOUR, scene.now())).await;
+    let planned = planned.expect("edited");
+    for longer in [planned_in(HOUR * 2, scene.now()), without_end()] {
+        let longer = KeyEdit {
+            name: KeyName::parse("renamed").ok(),
+            ..longer
+        };
+        let refused = edit(&scene, &ada, itself, key.id, longer).await;
+        assert!(
+            matches!(refused, Err(EditKeyError::ExtendsItself(_))),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(scene.stored(&key).await, planned);
+    assert_eq!(scene.count_of(&ada, Action::ChangeExpiry, &key).await, 1);
+}
+
+pub async fn planned_end_that_came_does_not_change(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let person = Actor::User(ada.user.id);
+    let planned = edit(&scene, &ada, person, key.id, planned_in(HOUR, scene.now())).await;
+    let planned = planned.expect("edited");
+    scene.later(HOUR);
+    for change in [planned_in(HOUR, scene.now()), without_end()] {
+        let refused = edit(&scene, &ada, person, key.id, change).await;
+        assert!(matches!(refused, Err(EditKeyError::Revoked)), "{refused:?}");
+    }
+    assert_eq!(scene.stored(&key).await, planned);
+}
+
+pub async fn list_filters_by_planned_end(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let start = scene.now();
+    let mut keys = Vec::new();
+    for (name, hours) in [
+        ("first", Some(1)),
+        ("never", None),
+        ("second", Some(2)),
+        ("third", Some(3)),
+    ] {
+        let mut new = scene.new_key(&ada, name);
+        if let Some(hours) = hours {
+            let change = planned_in(HOUR * hours, start);
+            let by = new.key.origin.actor();
+            new.key.apply(&change, by).expect("applied");
+        }
+        keys.push(scene.store(&ada, &new).await);
+    }
+    let [first, _never, second, third] = [0, 1, 2, 3].map(|number: usize| keys[number].id);
+    let all = TimeDelta::days(1);
+    for (status, term, before, at, expected) in [
+        (StatusFilter::Valid, None, HOUR, TimeDelta::zero(), vec![]),
+        (
+            StatusFilter::Valid,
+            None,
+            HOUR * 3,
+            TimeDelta::zero(),
+            vec![second, first],
+        ),
+        (
+            StatusFilter::All,
+            None,
+            HOUR * 3,
+            TimeDelta::zero(),
+            vec![second, first],
+        ),
+        (StatusFilter::Revoked, None, all, HOUR, vec![]),
+        (StatusFilter::All, None, all, HOUR, vec![third, second]),
+        (
+            StatusFilter::Valid,
+            Some("ir"),
+            all,
+            TimeDelta::zero(),
+            vec![third, first],
+        ),
+        (StatusFilter::Valid, None, all, HOUR * 3, vec![]),
+    ] {
+        let filter = KeyFilter::new(status, term).expiring_before(Some(start + before));
+        let (store, page) = (&scene.stores.api_keys, PageRequest::first(PageSize::DEFAULT));
+        let found = store
+            .list(ada.membership.id, filter.clone(), page, start + at)
+            .await;
+        let found: Vec<ApiKeyId> = found
+            .expect("the store answers")
+            .items
+            .iter()
+            .map(|key| key.id)
+            .collect();
+        assert_eq!(found, expected, "{filter:?}");
+    }
+}
