@@ -22,6 +22,11 @@ async fn caddy_keeps_the_guarantees_of_forward_authentication() {
     keeps_guarantees(Program::Caddy).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn haproxy_keeps_the_guarantees_of_forward_authentication() {
+    keeps_guarantees(Program::Haproxy).await;
+}
+
 async fn keeps_guarantees(program: Program) {
     let keyward = Keyward::start_set_up_with(&["--verification-cache", "off"]).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
@@ -66,6 +71,18 @@ async fn keeps_guarantees(program: Program) {
         assert_eq!(answer.status, status, "{program:?}: {answer:?}");
         let expected: &[&str] = if status == 403 { &[] } else { &["7"] };
         assert_eq!(answer.values("retry-after"), expected, "{program:?}");
+        gateway.end().await;
+    }
+    // What only a mistake in the configuration, or a defect, brings about.
+    for answer in [
+        "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
+        "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
+        "no HTTP\r\n\r\n",
+    ] {
+        let keyward = Service::saying(answer).await;
+        let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
+        let answer = gateway.ask_with_key("/orders", token, &[]).await;
+        assert!(answer.status >= 400, "{program:?}: {answer:?}");
         gateway.end().await;
     }
     // Nobody listens there.

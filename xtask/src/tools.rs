@@ -120,6 +120,15 @@ const CADDY: Tool = debian(
     &["caddy"],
 );
 
+const HAPROXY: Tool = Tool {
+    folders: &["/usr/sbin"],
+    ..debian(
+        "HAProxy, for the tests of services behind gateways",
+        &["haproxy"],
+        &["haproxy"],
+    )
+};
+
 pub(crate) const PGBENCH: Tool = debian(
     "pgbench, which asks PostgreSQL what Keyward asks it",
     &["pgbench"],
@@ -177,6 +186,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     CURL,
     NGINX,
     CADDY,
+    HAPROXY,
     NEXTEST,
 ];
 

@@ -23,6 +23,7 @@ const HOST: &str = "api.example.com";
 pub(super) enum Program {
     Nginx,
     Caddy,
+    Haproxy,
 }
 
 /// A running gateway with a folder of its own.
@@ -174,6 +175,23 @@ impl Program {
                 command.stderr(Stdio::null());
                 command
             }
+            Self::Haproxy => {
+                write(
+                    "keyward.lua",
+                    &Configuration::of("haproxy.lua")
+                        .replace("127.0.0.1:8080", keyward)
+                        .0,
+                );
+                let site = Configuration::of("haproxy.cfg")
+                    .replace("127.0.0.1:3000", &service.to_string())
+                    .replace("/etc/ssl/api.example.com", &format!("{here}/tls"))
+                    .replace("/etc/haproxy/keyward.lua", &format!("{here}/keyward.lua"))
+                    .replace("bind :443", &format!("bind {address}"));
+                write("haproxy.cfg", &site.0);
+                let mut command = Command::new(program("haproxy"));
+                command.args(["-db", "-f", "haproxy.cfg"]).stderr(Stdio::null());
+                command
+            }
         }
     }
 }
@@ -199,4 +217,8 @@ fn write_certificate(folder: &Path) {
     let write = |name: &str, text: String| std::fs::write(folder.join(name), text).expect("a certificate");
     write("tls.pem", cert.pem());
     write("tls.key", signing_key.serialize_pem());
+    write(
+        "tls.both.pem",
+        format!("{}{}", cert.pem(), signing_key.serialize_pem()),
+    );
 }
