@@ -52,3 +52,27 @@ impl RunningJob {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tracing_subscriber::fmt;
+
+    use super::*;
+    use crate::logging::tests::Lines;
+
+    #[tokio::test]
+    async fn panic_of_a_job_is_told_at_its_end() {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber = fmt().with_writer(move || writer.clone()).finish();
+        let told = tracing::subscriber::set_default(subscriber);
+        let job = start("of_a_test", async |_| assert!(std::hint::black_box(false)));
+        job.finish().await;
+        drop(told);
+        let text = lines.text();
+        assert!(
+            text.contains("ended early") && text.contains("of_a_test") && text.contains("panicked"),
+            "{text}"
+        );
+    }
+}

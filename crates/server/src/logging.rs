@@ -229,7 +229,7 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Mutex;
 
     use super::*;
@@ -247,10 +247,10 @@ mod tests {
     }
 
     #[derive(Clone, Default)]
-    pub(super) struct Lines(Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
     impl Lines {
-        pub(super) fn text(&self) -> String {
+        pub(crate) fn text(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
     }

@@ -7,16 +7,13 @@ use keyward_domain::access_changes::ReplicaId;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::{AccessChanges, StorageError};
 use keyward_verification_cache::{BootClock, Emptied, Next, Replica, VerificationCache};
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::sync::Notify;
 use tracing::{info, warn};
+
+use crate::job::{self, RunningJob};
 
 /// How long to rest between two polls: a lease survives several that fail.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
-
-/// How long the end of the process waits to be removed from the replicas. Whoever revokes waits for one that is not.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Polls from now on, until it is asked to end.
 pub(crate) struct ReplicaJob {
@@ -29,13 +26,6 @@ pub(crate) struct ReplicaJob {
     /// Notified by this process's own changes.
     wake: Arc<Notify>,
     is_failing: bool,
-}
-
-/// A job at work.
-pub(crate) struct RunningReplicaJob {
-    /// Dropped to ask for the end.
-    end: watch::Sender<()>,
-    task: JoinHandle<()>,
 }
 
 impl ReplicaJob {
@@ -58,23 +48,22 @@ impl ReplicaJob {
         }
     }
 
-    pub(crate) fn start(mut self) -> RunningReplicaJob {
-        let (end, mut ended) = watch::channel(());
-        let task = tokio::spawn(async move {
+    /// Polls until it is asked to end, and is then removed from the replicas: whoever revokes waits for one that is not.
+    pub(crate) fn start(mut self) -> RunningJob {
+        job::start("verification cache", |mut end| async move {
             loop {
                 let round = self.round().await;
                 self.report(round);
                 tokio::select! {
                     biased;
-                    _ = ended.changed() => break,
+                    _ = end.changed() => break,
                     () = self.wake.notified() => {}
                     () = self.changes.hint() => {}
                     () = tokio::time::sleep(POLL_INTERVAL) => {}
                 }
             }
             self.leave().await;
-        });
-        RunningReplicaJob { end, task }
+        })
     }
 
     /// Polls, and does what follows until the lease is renewed.
@@ -146,16 +135,6 @@ fn report_emptied(emptied: Emptied) {
         }
         Emptied::OtherAcknowledgement => {
             info!("verification cache emptied: the database does not hold its last acknowledgement");
-        }
-    }
-}
-
-impl RunningReplicaJob {
-    /// Ends after the round that is under way, and removes the replica.
-    pub(crate) async fn finish(self) {
-        drop(self.end);
-        if timeout(SHUTDOWN_TIMEOUT, self.task).await.is_err() {
-            warn!("this replica was not removed in time; revocations may wait for it for 5 s once");
         }
     }
 }
