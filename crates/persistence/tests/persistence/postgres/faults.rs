@@ -315,7 +315,7 @@ async fn silent_connections_are_detected_and_later_calls_succeed() {
 }
 
 #[tokio::test]
-async fn confirmed_change_is_durable_despite_asynchronous_commit() {
+async fn confirmed_change_is_on_standbys_whatever_the_default() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
     fixture
@@ -326,10 +326,12 @@ async fn confirmed_change_is_durable_despite_asynchronous_commit() {
              CREATE TRIGGER look AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION look();",
         )
         .await;
-    // Whatever waits for more than the own disk stays.
+    // Whatever waits for more than the disks stays.
     for (default, seen) in [
-        ("off", "local"),
-        ("local", "local"),
+        ("off", "on"),
+        ("local", "on"),
+        ("remote_write", "on"),
+        ("on", "on"),
         ("remote_apply", "remote_apply"),
     ] {
         fixture
