@@ -8,6 +8,8 @@ use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfi
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
 use keyward_domain::failure_sentence::sentence;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Host, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -16,6 +18,10 @@ use super::addresses;
 use super::config::PostgresConfig;
 use super::connection_refused::ConnectionRefused;
 use super::tls::TlsError;
+
+/// How many connections of a pool are opened at once. After an outage all are missing. The server starts a process for each,
+/// and the first few serve everybody, while all at once would be late.
+const OPENED_AT_ONCE: usize = 4;
 
 /// The server to connect to.
 pub(super) struct Server {
@@ -101,7 +107,7 @@ impl Server {
         })
     }
 
-    /// The manager that opens the pool's connections, and prepares each with these further statements.
+    /// The manager that opens a pool's connections, each within one step timeout, and prepares it with these further statements.
     pub(super) fn manager(
         server: Arc<Self>,
         setup: &'static str,
@@ -109,20 +115,31 @@ impl Server {
         let mut config = ManagerConfig::default();
         // A closed connection is recognized locally, so no test query is sent before each use.
         config.recycling_method = RecyclingMethod::Fast;
+        let places = Arc::new(Semaphore::new(OPENED_AT_ONCE));
         config.custom_setup = Box::new(move |_url| {
-            let server = Arc::clone(&server);
+            let (server, places) = (Arc::clone(&server), Arc::clone(&places));
             async move {
-                let mut connection = server.establish(server.limits).await?;
-                connection
-                    .batch_execute(setup)
-                    .await
-                    .map_err(ConnectionError::CouldntSetupConfiguration)?;
-                Ok(connection)
+                let _place = places.acquire().await;
+                let opened = timeout(server.limits.statement, server.open(setup)).await;
+                opened.unwrap_or_else(|_| Err(ConnectionError::BadConnection(server.is_silent())))
             }
             .boxed()
         });
         // The custom setup connects by itself and ignores the manager's URL.
         AsyncDieselConnectionManager::new_with_config("", config)
+    }
+
+    async fn open(&self, setup: &'static str) -> Result<AsyncPgConnection, ConnectionError> {
+        let mut connection = self.establish(self.limits).await?;
+        connection
+            .batch_execute(setup)
+            .await
+            .map_err(ConnectionError::CouldntSetupConfiguration)?;
+        Ok(connection)
+    }
+
+    fn is_silent(&self) -> String {
+        format!("{}: no connection was opened in time", self.address())
     }
 
     pub(super) async fn establish(&self, limits: SessionLimits) -> Result<AsyncPgConnection, EstablishError> {

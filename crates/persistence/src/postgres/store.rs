@@ -99,15 +99,12 @@ impl PostgresStore {
     pub(super) async fn connection(&self) -> Result<PooledConnection, StorageError> {
         let acquired = async {
             let turn = self.turns.acquire().await;
-            let connection = self.pool.get().await?;
-            Ok::<_, PoolError>(PooledConnection {
-                connection,
-                _turn: turn,
-            })
+            task::finish(from_pool(self.pool.clone(), turn)).await
         };
         match timeout(self.timeouts.step, acquired).await {
-            Ok(Ok(connection)) => Ok(connection),
-            Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
+            Ok(Ok(Ok(connection))) => Ok(connection),
+            Ok(Ok(Err(error))) => Err(StorageError::Unavailable(error.into())),
+            Ok(Err(panicked)) => Err(StorageError::Defect(panicked.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Connection.into())),
         }
     }
@@ -211,6 +208,16 @@ fn pool(
         .max_size(max_connections)
         .build()
         .map_err(|error| ConnectError::Pool(error.into()))
+}
+
+/// A connection that is idle, or a new one. One that a caller no longer waits for is opened all the same, for whoever is next
+/// in line. Otherwise, after an outage, everybody in line would come to its turn with little time left, and leave a
+/// half-open connection behind.
+async fn from_pool(pool: Pool<AsyncPgConnection>, turn: FairPermit) -> Result<PooledConnection, PoolError> {
+    Ok(PooledConnection {
+        connection: pool.get().await?,
+        _turn: turn,
+    })
 }
 
 /// A connection of the pool. Dropping it returns it.

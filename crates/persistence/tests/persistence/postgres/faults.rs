@@ -13,7 +13,7 @@ use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
 
-use crate::postgres::fixture::{AddKey, Fixture, connect, count, store};
+use crate::postgres::fixture::{AddKey, Fixture, connect, count, patient, store};
 use crate::postgres::proxy::Proxy;
 
 /// What the API promises.
@@ -199,6 +199,45 @@ async fn silent_connection_is_replaced() {
     assert_unavailable_in_time(change(&store).await, begun);
     proxy.speak_to_newcomers();
     until_it_works("a change", async || change(&store).await).await;
+}
+
+#[tokio::test]
+async fn connection_opened_for_a_caller_that_left_serves_the_next() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let mut config = PostgresConfig::from_url(&proxy.url("127.0.0.1")).expect("a URL");
+    config.max_connections = 1;
+    let store = store(config);
+
+    proxy.fall_silent();
+    tokio::select! {
+        read = read(&store) => panic!("nobody answers: {read:?}"),
+        () = proxy.until_connections(1) => {}
+    }
+    proxy.speak_again();
+    read(&store).await.expect("a read");
+    assert_eq!(proxy.connections(), 1);
+}
+
+#[tokio::test]
+async fn few_connections_of_a_pool_are_opened_at_once() {
+    let fixture = Fixture::new().await;
+    let proxy = Proxy::before(fixture.database.url(), None).await;
+    let store = store(patient(&proxy.url("127.0.0.1")));
+
+    proxy.fall_silent();
+    let crowd = futures_util::future::try_join_all((0..12).map(|_| read(&store)));
+    let see = async {
+        proxy.until_connections(4).await;
+        // Time for others to come.
+        count(&fixture.client, "api_keys").await;
+        let opened = proxy.connections();
+        proxy.speak_again();
+        opened
+    };
+    let (read, opened) = tokio::join!(crowd, see);
+    read.expect("all are served");
+    assert_eq!(opened, 4);
 }
 
 #[tokio::test]

@@ -117,6 +117,17 @@ impl Proxy {
         *self.connections.borrow()
     }
 
+    /// Waits until as many connections were made.
+    pub(crate) async fn until_connections(&self, count: u32) {
+        let made = self
+            .connections
+            .clone()
+            .wait_for(|made| *made >= count)
+            .await
+            .map(|_| ());
+        made.expect("the proxy lives");
+    }
+
     pub(crate) fn tls_connections(&self) -> u32 {
         *self.tls_connections.borrow()
     }
