@@ -27,6 +27,11 @@ async fn haproxy_keeps_the_guarantees_of_forward_authentication() {
     keeps_guarantees(Program::Haproxy).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn apache_keeps_the_guarantees_of_forward_authentication() {
+    keeps_guarantees(Program::Apache).await;
+}
+
 async fn keeps_guarantees(program: Program) {
     let keyward = Keyward::start_set_up_with(&["--verification-cache", "off"]).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;

@@ -129,6 +129,24 @@ const HAPROXY: Tool = Tool {
     )
 };
 
+const APACHE: Tool = Tool {
+    folders: &["/usr/sbin"],
+    ..debian(
+        "Apache httpd, for the tests of services behind gateways",
+        &["apache2"],
+        &["apache2-bin"],
+    )
+};
+
+const LUA_SOCKET: Tool = Tool {
+    folders: &["/usr/share/lua/5.3"],
+    ..debian(
+        "LuaSocket, with which Apache httpd asks Keyward",
+        &["socket.lua"],
+        &["lua-socket"],
+    )
+};
+
 pub(crate) const PGBENCH: Tool = debian(
     "pgbench, which asks PostgreSQL what Keyward asks it",
     &["pgbench"],
@@ -187,6 +205,8 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     NGINX,
     CADDY,
     HAPROXY,
+    APACHE,
+    LUA_SOCKET,
     NEXTEST,
 ];
 

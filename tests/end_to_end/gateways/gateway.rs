@@ -24,6 +24,7 @@ pub(super) enum Program {
     Nginx,
     Caddy,
     Haproxy,
+    Apache,
 }
 
 /// A running gateway with a folder of its own.
@@ -190,6 +191,40 @@ impl Program {
                 write("haproxy.cfg", &site.0);
                 let mut command = Command::new(program("haproxy"));
                 command.args(["-db", "-f", "haproxy.cfg"]).stderr(Stdio::null());
+                command
+            }
+            Self::Apache => {
+                write(
+                    "keyward.lua",
+                    &Configuration::of("apache.lua")
+                        .replace("127.0.0.1:8080", keyward)
+                        .0,
+                );
+                let site = Configuration::of("apache.conf")
+                    .replace("127.0.0.1:3000", &service.to_string())
+                    .replace("/etc/ssl/api.example.com", &format!("{here}/tls"))
+                    .replace("/etc/apache2/keyward.lua", &format!("{here}/keyward.lua"))
+                    .replace("<VirtualHost *:443>", &format!("<VirtualHost {address}>"));
+                let modules: String = [
+                    "mpm_event",
+                    "authz_core",
+                    "headers",
+                    "lua",
+                    "proxy",
+                    "proxy_http",
+                    "socache_shmcb",
+                    "ssl",
+                ]
+                .map(|name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n"))
+                .concat();
+                let around = format!(
+                    "{modules}ServerName localhost\nServerRoot {here}\nPidFile {here}/pid\nMutex sem\n\
+                     ErrorLog {here}/error.log\nListen {address}\n{}",
+                    site.0
+                );
+                write("apache.conf", &around);
+                let mut command = Command::new(program("apache2"));
+                command.args(["-X", "-f"]).arg(folder.join("apache.conf"));
                 command
             }
         }

@@ -1,0 +1,59 @@
+-- Asks Keyward about a request, with LuaSocket (Debian's package lua-socket). A thread of Apache waits for the answer.
+--
+-- For /etc/apache2/keyward.lua, which apache.conf names. Replace 127.0.0.1:8080 (Keyward). For the members of one project
+-- only: http://127.0.0.1:8080/api/v1/auth?project=ID
+
+local http = require "socket.http"
+
+local URL = "http://127.0.0.1:8080/api/v1/auth"
+
+-- In seconds. Without an answer by then, the request is answered 503.
+http.TIMEOUT = 2
+
+local IDENTITY = {
+    "x-consumer-id",
+    "x-consumer-username",
+    "x-credential-identifier",
+    "x-organization-id",
+    "x-organization-slug",
+}
+
+-- What the client sent, also in the spelling that some services (CGI, WSGI) take for the same header.
+local function remove_identity(r)
+    for name in pairs(r:headers_in_table()) do
+        local spelled = name:lower():gsub("_", "-")
+        for _, header in ipairs(IDENTITY) do
+            if spelled == header then
+                r.headers_in[name] = nil
+            end
+        end
+    end
+end
+
+function ask_keyward(r)
+    remove_identity(r)
+    local ok, status, headers = http.request {
+        url = URL,
+        redirect = false,
+        headers = {
+            ["authorization"] = r.headers_in["Authorization"],
+            ["x-forwarded-for"] = r.useragent_ip,
+        },
+    }
+    if not ok then
+        r.err_headers_out["Retry-After"] = "5"
+        return 503
+    end
+    if status == 200 then
+        for _, header in ipairs(IDENTITY) do
+            r.headers_in[header] = headers[header]
+        end
+        return apache2.OK
+    end
+    r.err_headers_out["WWW-Authenticate"] = headers["www-authenticate"]
+    r.err_headers_out["Retry-After"] = headers["retry-after"]
+    if status == 401 or status == 403 or status == 429 then
+        return status
+    end
+    return 503
+end
