@@ -7,6 +7,7 @@ pub(crate) mod audit_log;
 mod browser_name;
 pub(crate) mod change_role;
 pub(crate) mod edit_api_key;
+mod expiry;
 mod field;
 mod filters;
 pub(crate) mod general;

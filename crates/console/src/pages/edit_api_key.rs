@@ -1,9 +1,9 @@
-//! The form that edits a key's name and description. It carries the key's version, so that it does not overwrite a
+//! The form that edits a key's name, description and planned end. It carries the key's version, so that it does not overwrite a
 //! later change.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyPrecondition, KeyVersion};
+use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyEdit, KeyPrecondition, KeyVersion};
 use keyward_domain::audit::Actor;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::EditKeyError;
@@ -13,6 +13,7 @@ use poem::{Response, handler};
 use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Sent};
+use crate::pages::expiry::ExpiryForm;
 use crate::pages::filters;
 use crate::pages::key_text::KeyTextForm;
 use crate::pages::settings::{Section, Settings};
@@ -34,6 +35,7 @@ struct EditApiKeyPage {
     /// The key's current text, if it was changed after the form was opened.
     changed: Option<KeyTextForm>,
     words: KeyTextForm,
+    expiry: ExpiryForm,
     /// How long to wait, if the rate limit for changing keys is exceeded.
     rate_limited: Option<Wait>,
     has_errors: bool,
@@ -55,18 +57,22 @@ pub(crate) async fn submit(
     let (keys, holder) = (&member.console.keys, member.holder());
     let version = KeyVersion::parse(form.required("version")?)
         .map_err(|InvalidKeyVersion| Refusal::BadForm("A hidden field of the form is invalid."))?;
+    let page = EditApiKeyPage::new(&member, keys.read(&holder, id).await?, member.now);
     let mut page = EditApiKeyPage {
         version,
         words: KeyTextForm::filled_in(&form)?,
-        ..EditApiKeyPage::new(&member, keys.read(&holder, id).await?, member.now)
+        expiry: page.expiry.filled_in(&form)?,
+        ..page
     };
     if page.revoked.is_some() {
         return Ok(html(StatusCode::CONFLICT, &page)?);
     }
     page.has_errors = true;
-    let Some(edit) = page.words.edit() else {
+    let (edit, expiry) = (page.words.edit(), page.expiry.change(member.now));
+    let Some((edit, expiry)) = edit.zip(expiry) else {
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
+    let edit = KeyEdit { expiry, ..edit };
     let precondition = KeyPrecondition::OneOf(vec![version]);
     match keys.edit(&holder, id, edit.clone(), precondition, source).await {
         Ok(_) => {}
@@ -101,6 +107,7 @@ impl EditApiKeyPage {
             version: key.version(),
             changed: None,
             words: KeyTextForm::of(&key),
+            expiry: ExpiryForm::of(key.expires_at(now)),
             rate_limited: None,
             has_errors: false,
             key,
@@ -113,6 +120,7 @@ impl EditApiKeyPage {
         Self {
             changed: Some(self.words),
             words: typed.words,
+            expiry: typed.expiry.with_current(self.expiry.current),
             ..self
         }
     }

@@ -1,6 +1,7 @@
 //! The form that creates a key, and the only page that ever shows its token: the answer.
 
 use askama::Template;
+use keyward_domain::api_key::ExpiryChange;
 use keyward_domain::keys::{AddKeyError, IdempotencyKey, IssuedKey, KeyDraft};
 use keyward_domain::ports::KeyLimit;
 use poem::http::StatusCode;
@@ -9,6 +10,8 @@ use poem::{Response, handler};
 use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Sent};
+use crate::pages::expiry::ExpiryForm;
+use crate::pages::filters;
 use crate::pages::key_right;
 use crate::pages::key_text::KeyTextForm;
 use crate::pages::settings::{Section, Settings};
@@ -24,6 +27,7 @@ struct NewApiKeyPage {
     settings: Settings,
     idempotency_key: IdempotencyKey,
     words: KeyTextForm,
+    expiry: ExpiryForm,
     /// The chosen right; initially the organization's default for new keys.
     can_manage_keys: bool,
     /// The holder has as many valid keys as they may.
@@ -52,16 +56,19 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
 pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Response, Refusal> {
     let mut page = NewApiKeyPage {
         words: KeyTextForm::filled_in(&form)?,
+        expiry: ExpiryForm::of(None).filled_in(&form)?,
         has_errors: true,
         ..NewApiKeyPage::new(&member, form.idempotency_key()?)
     };
     let can_manage_keys = key_right::choice(&form)?;
     page.can_manage_keys = can_manage_keys.unwrap_or(page.can_manage_keys);
-    let Some(draft) = page.words.draft() else {
+    let (draft, expiry) = (page.words.draft(), page.expiry.change(member.now));
+    let Some((draft, expiry)) = draft.zip(expiry) else {
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let draft = KeyDraft {
         can_manage_keys,
+        expiry: expiry.and_then(ExpiryChange::expiry),
         ..draft
     };
     let keys = &member.console.keys;
@@ -96,6 +103,7 @@ impl NewApiKeyPage {
             settings: Settings::new(member, Section::ApiKeys),
             idempotency_key,
             words: KeyTextForm::default(),
+            expiry: ExpiryForm::of(None),
             can_manage_keys: member.member.organization.new_keys_manage_keys,
             limit_reached: None,
             rate_limited: None,

@@ -2,7 +2,7 @@
 //! time. It previews what stops working, and asks for a note to the holders.
 
 use askama::Template;
-use chrono::{DateTime, Datelike, NaiveDateTime, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{
     CutoffTooRecent, KeySelection, RevocationPreview, RevokeKeysError,
 };
@@ -21,7 +21,7 @@ use crate::pages::field::Field;
 use crate::pages::filters;
 use crate::pages::list::List;
 use crate::pages::membership_end_preview::if_counted;
-use crate::pages::moment::YEARS;
+use crate::pages::moment::{in_utc, to_the_second};
 use crate::pages::organization_key_tab::OrganizationKeyTab;
 use crate::pages::organization_keys::Asked;
 use crate::pages::settings::{Section, Settings};
@@ -179,7 +179,7 @@ impl Selected {
         if let Some(before) = fields.optional("before") {
             let unreadable =
                 Refusal::BadForm("Enter a date and time such as 2026-01-31T13:45, in the years 1 to 9999.");
-            return Ok(Self::IssuedBefore(moment(before).ok_or(unreadable)?));
+            return Ok(Self::IssuedBefore(in_utc(before).ok_or(unreadable)?));
         }
         let mut ids = Vec::new();
         for id in fields.named_with(KEY) {
@@ -212,7 +212,7 @@ impl Selected {
                 .collect(),
             Self::OfHolder(holder) => vec![("holder".to_owned(), holder.to_string())],
             Self::IssuedBefore(moment) => {
-                vec![("before".to_owned(), moment.format(TO_THE_SECOND).to_string())]
+                vec![("before".to_owned(), to_the_second(*moment))]
             }
         }
     }
@@ -224,17 +224,6 @@ impl Selected {
             Self::IssuedBefore(moment) => Kind::IssuedBefore(*moment),
         }
     }
-}
-
-/// As `<input type="datetime-local">` writes it (HTML §2.3.5.4); here it is in UTC, as the page says.
-const TO_THE_SECOND: &str = "%Y-%m-%dT%H:%M:%S";
-const TO_THE_MINUTE: &str = "%Y-%m-%dT%H:%M";
-
-fn moment(text: &str) -> Option<DateTime<Utc>> {
-    let moment = NaiveDateTime::parse_from_str(text, TO_THE_SECOND)
-        .or_else(|_| NaiveDateTime::parse_from_str(text, TO_THE_MINUTE));
-    let moment = moment.ok().filter(|moment| YEARS.contains(&moment.year()));
-    moment.map(|moment| moment.and_utc())
 }
 
 async fn page(owner: &Owner, selected: &Selected) -> Result<RevokeKeysPage, Refusal> {

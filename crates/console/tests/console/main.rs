@@ -14,6 +14,7 @@ mod browser;
 mod change_rate;
 mod create_key;
 mod edit_key;
+mod expiry;
 mod field_rules;
 mod flash;
 mod headers;

@@ -70,9 +70,9 @@ pub enum ExpiryChange {
 impl ExpiryChange {
     /// The planned end after it.
     #[must_use]
-    pub const fn at(self) -> Option<DateTime<Utc>> {
+    pub const fn expiry(self) -> Option<Expiry> {
         match self {
-            Self::Set(expiry) => Some(expiry.at()),
+            Self::Set(expiry) => Some(expiry),
             Self::Remove => None,
         }
     }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{ApiKey, ExpiryChange, ExtendsItself, Revocation, RevocationReason};
+use super::{ApiKey, Expiry, ExpiryChange, ExtendsItself, Revocation, RevocationReason};
 use crate::audit::Actor;
 use crate::validity::End;
 
@@ -37,7 +37,7 @@ impl ApiKey {
 
     /// Changes the planned end of a valid key; returns whether it was another one.
     pub(super) fn replan(&mut self, change: ExpiryChange, by: Actor) -> Result<bool, ExtendsItself> {
-        let (before, after) = (self.end().map(End::at), change.at());
+        let (before, after) = (self.end().map(End::at), change.expiry().map(Expiry::at));
         if before == after {
             return Ok(false);
         }

@@ -1,0 +1,145 @@
+//! When a key expires: in forms, where it is chosen, and on pages that show keys.
+
+use std::fmt;
+
+use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use keyward_domain::api_key::{ApiKey, Expiry, ExpiryChange, InvalidExpiry, Revocation, RevocationReason};
+
+use crate::forms::Fields;
+use crate::pages::field::Field;
+use crate::pages::moment::{in_utc, to_the_second};
+use crate::refusal::Refusal;
+
+/// The choices of a number of days.
+pub(super) const DAYS: [u16; 4] = [7, 30, 60, 90];
+
+/// The fields of a form.
+pub(super) struct ExpiryForm {
+    pub(super) choice: Choice,
+    /// The time, in UTC, for [`Choice::At`].
+    pub(super) at: Field,
+    /// The key's planned end now.
+    pub(super) current: Option<DateTime<Utc>>,
+}
+
+/// When the key is to expire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// As planned now.
+    Keep,
+    /// Never: it is valid until it is revoked.
+    Never,
+    /// So many days from now.
+    After(u16),
+    /// At the time in the other field.
+    At,
+}
+
+impl ExpiryForm {
+    /// The form of a key with this planned end, or without one.
+    pub(super) fn of(current: Option<DateTime<Utc>>) -> Self {
+        Self {
+            choice: current.map_or(Choice::Never, |_| Choice::Keep),
+            at: current.map_or_else(Field::default, |at| Field::with_value(&to_the_second(at))),
+            current,
+        }
+    }
+
+    /// What was chosen; nothing is another choice where the fields are absent.
+    pub(super) fn filled_in(self, form: &Fields) -> Result<Self, Refusal> {
+        let Some(chosen) = form.optional("expiration") else {
+            return Ok(self);
+        };
+        let days = || DAYS.into_iter().find(|days| chosen == days.to_string());
+        let choice = match chosen {
+            "keep" => Choice::Keep,
+            "never" => Choice::Never,
+            "at" => Choice::At,
+            _ => Choice::After(days().ok_or(Refusal::BadForm("A choice in the form is invalid."))?),
+        };
+        Ok(Self {
+            choice,
+            at: form.optional("expires_at").map_or(self.at, Field::with_value),
+            ..self
+        })
+    }
+
+    /// The same choice for a key whose planned end is now this.
+    pub(super) fn with_current(self, current: Option<DateTime<Utc>>) -> Self {
+        let choice = match self.choice {
+            Choice::Keep if current.is_none() => Choice::Never,
+            choice => choice,
+        };
+        Self {
+            choice,
+            current,
+            ..self
+        }
+    }
+
+    /// Parses the form as a change, if there is one; on failure, the field has the error.
+    pub(super) fn change(&mut self, now: DateTime<Utc>) -> Option<Option<ExpiryChange>> {
+        let expiry = match self.choice {
+            Choice::Keep => return Some(None),
+            Choice::Never => return Some(self.current.map(|_| ExpiryChange::Remove)),
+            // To the minute: a form that is sent twice asks for the same.
+            Choice::After(days) => {
+                let minute = now.duration_trunc(TimeDelta::minutes(1)).unwrap_or(now);
+                Expiry::new(minute + TimeDelta::days(days.into()), now).map_err(Unacceptable::from)
+            }
+            Choice::At => in_utc(&self.at.value)
+                .ok_or(Unacceptable::NoTime)
+                .and_then(|at| Expiry::new(at, now).map_err(Unacceptable::from)),
+        };
+        let expiry = self.at.check("Expiration", expiry)?;
+        Some(Some(ExpiryChange::Set(expiry)))
+    }
+}
+
+/// Why a key cannot expire then, for people.
+enum Unacceptable {
+    NoTime,
+    Past,
+    TooFar,
+}
+
+impl From<InvalidExpiry> for Unacceptable {
+    fn from(error: InvalidExpiry) -> Self {
+        match error {
+            InvalidExpiry::Malformed => Self::NoTime,
+            InvalidExpiry::Past => Self::Past,
+            InvalidExpiry::TooFar => Self::TooFar,
+        }
+    }
+}
+
+impl fmt::Display for Unacceptable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoTime => f.write_str("must be a date and a time"),
+            Self::Past => f.write_str("must be in the future"),
+            Self::TooFar => write!(f, "must be at most {} days ahead", Expiry::MAX_DAYS),
+        }
+    }
+}
+
+/// The planned end of a valid key, if it has one.
+pub(super) fn of(key: &ApiKey, now: &DateTime<Utc>) -> Option<DateTime<Utc>> {
+    key.expires_at(*now)
+}
+
+/// Whether a valid key expires within a week.
+pub(super) fn is_soon(key: &ApiKey, now: &DateTime<Utc>) -> bool {
+    key.expires_soon(*now)
+}
+
+/// What has become of a key that is valid no more.
+pub(super) const fn ended(revocation: &Revocation) -> &'static str {
+    match revocation.reason {
+        RevocationReason::Expired => "Expired",
+        RevocationReason::Holder
+        | RevocationReason::Owner
+        | RevocationReason::Leak
+        | RevocationReason::Administrator => "Revoked",
+    }
+}
