@@ -71,8 +71,10 @@ impl Concern {
             | Action::ExpireMembership
             | Action::AddProjectMember
             | Action::RemoveProjectMember => membership(),
-            Action::ArchiveProject | Action::RestoreProject => event.organization_id.map(Self::Organization),
-            // Nothing that a key may do or reach, or that a verification answers.
+            Action::ArchiveProject | Action::RestoreProject | Action::RenameProject => {
+                event.organization_id.map(Self::Organization)
+            }
+            // Nothing that a key may do or reach, or that is answered of it from memory.
             Action::CreateSetupLink
             | Action::CreateOrganization
             | Action::EnableKeyManagement
@@ -83,7 +85,6 @@ impl Concern {
             | Action::RevokeInvitation
             | Action::AcceptInvitation
             | Action::CreateProject
-            | Action::RenameProject
             | Action::ResetPassword
             | Action::ChangePassword
             | Action::SignIn

@@ -12,7 +12,7 @@ use keyward_domain::administration::{
 use keyward_domain::id::AuditEventId;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::planned_ends::PlannedEnds;
-use keyward_domain::ports::{AuditFilter, Credentials, KeyLimits};
+use keyward_domain::ports::{AuditFilter, Credentials, KeyLimits, ReachableProjects};
 use keyward_domain::propagation::Propagation;
 use keyward_domain::public_url::PublicUrl;
 use keyward_domain::recent_uses::RecentUses;
@@ -29,7 +29,9 @@ use keyward_domain::sources::Sources;
 use keyward_front_door::RequestIds;
 use keyward_http_api::{BaseUrl, HttpApi};
 use keyward_persistence::postgres::ConnectError;
-use keyward_verification_cache::{BootClock, CachedCredentials, MachineClock, VerificationCache};
+use keyward_verification_cache::{
+    BootClock, CachedCredentials, CachedReachableProjects, MachineClock, VerificationCache,
+};
 use tokio::sync::Notify;
 
 use crate::clock::SystemClock;
@@ -74,6 +76,8 @@ pub(crate) struct Composition {
     refusals: Arc<RefusalQueue>,
     seen_sessions: Arc<SeenSessions>,
     credentials: Arc<dyn Credentials>,
+    /// What keys reach.
+    reachable_projects: Arc<dyn ReachableProjects>,
     boot_clock: Arc<dyn BootClock>,
     /// Notified when a change of access is committed here.
     wake: Arc<Notify>,
@@ -100,6 +104,7 @@ impl Composition {
             refusals: Arc::default(),
             seen_sessions: Arc::new(SeenSessions::new(SEEN_SESSIONS)),
             credentials: store.clone(),
+            reachable_projects: store.clone(),
             boot_clock,
             wake,
             sources,
@@ -126,6 +131,11 @@ impl Composition {
             name,
         );
         self.credentials = Arc::new(CachedCredentials::new(
+            self.store.clone(),
+            Arc::clone(&cache),
+            Arc::clone(&self.boot_clock),
+        ));
+        self.reachable_projects = Arc::new(CachedReachableProjects::new(
             self.store.clone(),
             cache,
             Arc::clone(&self.boot_clock),
@@ -164,7 +174,7 @@ impl Composition {
         HttpApi {
             authenticate: self.authenticate(),
             keys: self.keys(limits),
-            projects: self.store.clone(),
+            projects: Arc::clone(&self.reachable_projects),
             base_url,
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use keyward_domain::access::Credential;
 use keyward_domain::access_changes::Concern;
+use keyward_domain::id::MembershipId;
 use keyward_domain::token::TokenDigest;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
@@ -15,6 +16,7 @@ use crate::entry::{Entry, Organizations, subjects_of};
 use crate::marks::{Generation, Marks};
 #[cfg(test)]
 use crate::mutant::Mutant;
+use crate::reaches::{self, Reach, Reached, Reaches, reaches};
 
 /// How many slots keys, consumers and organizations share: half a MiB. After 100 changes, one of 650 others is read again in
 /// vain.
@@ -28,6 +30,7 @@ const SLOTS: usize = 65_536;
 pub struct VerificationCache {
     entries: Cache<[u8; 32], Arc<Entry>>,
     organizations: Arc<Organizations>,
+    reaches: Arc<Reaches>,
     marks: Marks,
     greatest_age: Duration,
     /// In nanoseconds since the machine's start; 0 without a lease.
@@ -64,6 +67,7 @@ impl VerificationCache {
         Self {
             entries: with_few_ghosts(capacity),
             organizations: Arc::new(Organizations::new()),
+            reaches: Arc::new(reaches()),
             marks: Marks::new(SLOTS),
             greatest_age: Self::GREATEST_AGE,
             lease_ends: AtomicU64::new(0),
@@ -111,9 +115,34 @@ impl VerificationCache {
     pub fn fill(&self, fill: Fill, digest: &TokenDigest, credential: &Credential) {
         let known = self.known_by(fill);
         if !credential.has_ended() && self.is_current(credential, known) {
-            let usable_until = fill.begun.after(self.age_of(digest));
+            let [byte, ..] = *digest.as_bytes();
+            let usable_until = self.usable_until(fill, byte);
             let entry = Entry::of(credential, known, usable_until, &self.organizations);
             self.entries.insert(*digest.as_bytes(), Arc::new(entry));
+        }
+    }
+
+    /// What a consumer reaches, if it is remembered and the lease covers this moment.
+    pub(crate) fn find_reached(&self, consumer: MembershipId, now: BootTime) -> Option<Reached> {
+        if !self.has_lease(now) {
+            return None;
+        }
+        let reach = self.reaches.get(&consumer)?;
+        let is_current = now < reach.usable_until && self.marks.are_older_than(reach.known, reach.subjects());
+        is_current.then(|| reach.projects())
+    }
+
+    /// Remembers what a consumer reaches as [`fill`](Self::fill) does a credential.
+    pub(crate) fn fill_reached(&self, fill: Fill, consumer: MembershipId, reached: &Reached) {
+        if self
+            .marks
+            .are_older_than(fill.known, reaches::subjects_of(consumer, reached))
+        {
+            // The last digits of an identifier are random.
+            let [.., byte] = *consumer.as_uuid().as_bytes();
+            let usable_until = self.usable_until(fill, byte);
+            let reach = Reach::of(consumer, reached.clone(), fill.known, usable_until);
+            self.reaches.insert(consumer, Arc::new(reach));
         }
     }
 
@@ -149,6 +178,7 @@ impl VerificationCache {
         self.marks.advance_all();
         self.entries.clear();
         self.organizations.clear();
+        self.reaches.clear();
     }
 
     pub(crate) fn renew_lease(&self, until: BootTime) {
@@ -171,10 +201,10 @@ impl VerificationCache {
         now < entry.usable_until
     }
 
-    /// How old the entry of this digest, whose bytes are random, may become.
-    fn age_of(&self, digest: &TokenDigest) -> Duration {
-        let [byte, ..] = *digest.as_bytes();
-        self.greatest_age - self.greatest_age / 5 / 256 * u32::from(byte)
+    /// Until when what a query found may be answered, by a random byte of what it was asked for.
+    fn usable_until(&self, fill: Fill, byte: u8) -> BootTime {
+        let less = self.greatest_age / 5 / 256 * u32::from(byte);
+        fill.begun.after(self.greatest_age.saturating_sub(less))
     }
 
     fn known_by(&self, fill: Fill) -> Generation {
@@ -214,7 +244,7 @@ fn with_few_ghosts(capacity: usize) -> Cache<[u8; 32], Arc<Entry>> {
 mod copying {
     use super::{
         Arc, AtomicU64, BootTime, Cache, Credential, DefaultHashBuilder, DefaultLifecycle, Duration, Entry,
-        Fill, Known, Marks, Mutant, OptionsBuilder, Ordering, Organizations, UnitWeighter, VerificationCache,
+        Fill, Known, Marks, Mutant, OptionsBuilder, Ordering, UnitWeighter, VerificationCache,
     };
 
     impl Known {
@@ -227,22 +257,12 @@ mod copying {
     impl VerificationCache {
         /// A small one, which is quickly copied.
         pub(crate) fn small(greatest_age: Duration, mutant: Option<Mutant>) -> Self {
-            let organizations = Arc::new(Organizations::new());
-            Self::small_with(greatest_age, mutant, organizations)
-        }
-
-        fn small_with(
-            greatest_age: Duration,
-            mutant: Option<Mutant>,
-            organizations: Arc<Organizations>,
-        ) -> Self {
             Self {
                 entries: few_entries(),
-                organizations,
                 marks: Marks::new(8),
                 greatest_age,
-                lease_ends: AtomicU64::new(0),
                 mutant,
+                ..Self::new(8)
             }
         }
 
@@ -253,9 +273,15 @@ mod copying {
         /// Another cache that holds the same.
         pub(crate) fn fork(&self) -> Self {
             let snapshot = self.marks.snapshot();
-            let fork = Self::small_with(self.greatest_age, self.mutant, Arc::clone(&self.organizations));
-            fork.lease_ends
-                .store(self.lease_ends.load(Ordering::SeqCst), Ordering::SeqCst);
+            let fork = Self {
+                entries: few_entries(),
+                organizations: Arc::clone(&self.organizations),
+                reaches: Arc::clone(&self.reaches),
+                marks: Marks::new(snapshot.len() - 2),
+                greatest_age: self.greatest_age,
+                lease_ends: AtomicU64::new(self.lease_ends.load(Ordering::SeqCst)),
+                mutant: self.mutant,
+            };
             fork.marks.restore(&snapshot);
             for (digest, entry) in self.entries.iter() {
                 fork.entries.insert(digest, entry);

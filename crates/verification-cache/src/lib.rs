@@ -7,7 +7,7 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | what is kept, and until when | [`VerificationCache`], [`CachedCredentials`] |
+//! | what is kept, and until when | [`VerificationCache`], [`CachedCredentials`], [`CachedReachableProjects`] |
 //! | what a replica does with what it reads | [`Replica`] |
 //! | how long a revocation waits | [`Wait`] |
 //! | the clock of leases | [`BootTime`] |
@@ -18,12 +18,14 @@
 mod boot_time;
 mod cache;
 mod cached_credentials;
+mod cached_reachable_projects;
 mod entry;
 #[cfg(test)]
 mod exploration;
 mod marks;
 #[cfg(test)]
 mod mutant;
+mod reaches;
 mod replica;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -32,6 +34,7 @@ mod wait;
 pub use boot_time::{BootClock, BootTime, MachineClock};
 pub use cache::{Fill, VerificationCache};
 pub use cached_credentials::CachedCredentials;
+pub use cached_reachable_projects::CachedReachableProjects;
 pub use replica::{Acknowledgement, Emptied, Next, Replica};
 pub use wait::{Verdict, Wait};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyward_domain::id::{MembershipId, OrganizationId};
+use keyward_domain::id::MembershipId;
 use keyward_domain::project::Project;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -24,7 +24,7 @@ pub(crate) struct Reach {
 
 /// Which projects a consumer reaches until something changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reached {
+pub(crate) enum Reached {
     /// All of them, at least one, newest first. They are of one organization.
     All(Arc<[Project]>),
     /// The store has to be asked: they are too many, or the consumer's membership has a planned end, or there are none.
@@ -58,12 +58,10 @@ impl Reach {
 /// Whose changes concern what a consumer reaches.
 pub(crate) fn subjects_of(consumer: MembershipId, reached: &Reached) -> impl Iterator<Item = Uuid> + use<> {
     let organization = match reached {
-        Reached::All(projects) => projects.first().map(|project| project.organization_id),
+        Reached::All(projects) => projects.first().map(|project| project.organization_id.as_uuid()),
         Reached::AskStore => None,
     };
-    [Some(consumer.as_uuid()), organization.map(OrganizationId::as_uuid)]
-        .into_iter()
-        .flatten()
+    [Some(consumer.as_uuid()), organization].into_iter().flatten()
 }
 
 /// A project counts as much as another.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyward_domain::testing::conformance::{KeyStores, Spawn};
 use keyward_domain::testing::{Builder, MemoryStore};
-use keyward_verification_cache::testing::PolledCredentials;
+use keyward_verification_cache::testing::PolledStore;
 
 const ON_TOKIO: Spawn = |task| {
     let running = tokio::spawn(task);
@@ -15,7 +15,7 @@ const ON_TOKIO: Spawn = |task| {
 
 async fn fresh_cached_store() -> KeyStores {
     let store = Arc::new(MemoryStore::new());
-    let polled = PolledCredentials::new(Arc::clone(&store), Builder::new(7).ids.next());
+    let polled = PolledStore::new(Arc::clone(&store), Builder::new(7).ids.next());
     KeyStores {
         credentials: Arc::new(polled),
         ..KeyStores::of(Arc::clone(&store), store, ON_TOKIO)

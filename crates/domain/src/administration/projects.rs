@@ -112,7 +112,9 @@ impl Projects {
         let event = self.event(authority, source, Action::RenameProject, id);
         self.projects
             .rename(authority.organization_id(), id, name, event)
-            .await
+            .await?;
+        self.to_all_servers.wait().await;
+        Ok(())
     }
 
     /// Archives a project: no key reaches it from then on.

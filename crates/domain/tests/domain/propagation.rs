@@ -254,5 +254,10 @@ async fn changes_of_projects_that_keys_reach_wait_after_their_commit() {
         .remove_member(&owner, id, bob, source())
         .await
         .expect("removed");
-    assert_eq!(scene.waits(), [1, 2, 3, 4]);
+    let name = ProjectName::parse("Letters").expect("a name");
+    projects
+        .rename(&owner, id, name, source())
+        .await
+        .expect("renamed");
+    assert_eq!(scene.waits(), [1, 2, 3, 4, 5]);
 }

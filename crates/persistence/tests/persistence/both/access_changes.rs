@@ -49,6 +49,7 @@ async fn change_of_access_raises_the_counter(database: Database) {
         Change::LeaveOrganization,
         Change::ArchiveProject,
         Change::RestoreProject,
+        Change::RenameProject,
         Change::AddProjectMember,
         Change::RemoveProjectMember,
         Change::RevokeKey,
@@ -78,7 +79,7 @@ async fn change_of_access_raises_the_counter(database: Database) {
                 vec![Concern::Consumer(bob)]
             }
             Change::RemoveOwner | Change::MakeMember => vec![Concern::Consumer(carol)],
-            Change::ArchiveProject | Change::RestoreProject => {
+            Change::ArchiveProject | Change::RestoreProject | Change::RenameProject => {
                 vec![Concern::Organization(scene.ada.organization.id)]
             }
             _ => continue,
@@ -99,7 +100,6 @@ async fn other_change_leaves_the_counter(database: Database) {
         Change::Invite,
         Change::RevokeInvitation,
         Change::CreateProject,
-        Change::RenameProject,
         Change::CreateKey,
         Change::EditKey,
         Change::SignIn,

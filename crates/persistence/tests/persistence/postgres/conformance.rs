@@ -12,7 +12,7 @@ use keyward_domain::testing::conformance::{Arrange, KeyStores, Stores};
 use keyward_domain::user::User;
 use keyward_domain::validity::End;
 use keyward_test_database::TestDatabase;
-use keyward_verification_cache::testing::PolledCredentials;
+use keyward_verification_cache::testing::PolledStore;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
@@ -31,16 +31,18 @@ async fn fresh_store() -> Stores {
         _database: database,
     });
     // Behind the cache, as the server is.
-    let cached = PolledCredentials::new(Arc::clone(&store), ReplicaId::from_uuid(Uuid::from_u128(1)));
+    let id = ReplicaId::from_uuid(Uuid::from_u128(1));
+    let cached = Arc::new(PolledStore::new(Arc::clone(&store), id));
     let stores = Stores::of(store, arrange, |task| {
         let running = tokio::spawn(task);
         Box::pin(async { running.await.expect("the task does not panic") })
     });
     Stores {
         keys: KeyStores {
-            credentials: Arc::new(cached),
+            credentials: Arc::clone(&cached) as _,
             ..stores.keys
         },
+        reachable_projects: cached,
         ..stores
     }
 }

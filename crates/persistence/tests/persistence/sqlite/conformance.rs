@@ -11,7 +11,7 @@ use keyward_domain::organization::Organization;
 use keyward_domain::testing::conformance::{Arrange, KeyStores, Stores};
 use keyward_domain::user::User;
 use keyward_domain::validity::End;
-use keyward_verification_cache::testing::PolledCredentials;
+use keyward_verification_cache::testing::PolledStore;
 use uuid::Uuid;
 
 use crate::sqlite::fixture::{DataDirectory, blob, migrated_store};
@@ -25,16 +25,18 @@ async fn fresh_store() -> Stores {
     let directory = DataDirectory::new();
     let store = Arc::new(migrated_store(directory.patient()).await);
     // Behind the cache, as the server is.
-    let cached = PolledCredentials::new(Arc::clone(&store), ReplicaId::from_uuid(Uuid::from_u128(1)));
+    let id = ReplicaId::from_uuid(Uuid::from_u128(1));
+    let cached = Arc::new(PolledStore::new(Arc::clone(&store), id));
     let stores = Stores::of(store, Arc::new(BySql(directory)), |task| {
         let running = tokio::spawn(task);
         Box::pin(async { running.await.expect("the task does not panic") })
     });
     Stores {
         keys: KeyStores {
-            credentials: Arc::new(cached),
+            credentials: Arc::clone(&cached) as _,
             ..stores.keys
         },
+        reachable_projects: cached,
         ..stores
     }
 }
