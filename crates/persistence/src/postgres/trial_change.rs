@@ -11,7 +11,8 @@ use crate::claim::Claim;
 use crate::trial_change::TrialFailure;
 
 /// Rewrites one row unchanged. The other statements match no row, but PostgreSQL still checks the privileges on their
-/// tables: those for keys and audit events, which every change needs.
+/// tables: those for keys, audit events and changes of access, which every revocation needs, and for the replicas that wait
+/// for each other.
 ///
 /// On a full disk, that row may still fit into free space of its table. So the statement also writes 1 MiB to the disk
 /// of the tables: more than `work_mem` goes to a temporary file, which is not in the write-ahead log and is removed at
@@ -19,6 +20,12 @@ use crate::trial_change::TrialFailure;
 const TRIAL: &str = "UPDATE installation SET only_row = only_row; \
      UPDATE api_keys SET revoked_at = revoked_at WHERE false; \
      INSERT INTO audit_events SELECT * FROM audit_events WHERE false; \
+     UPDATE access_counter SET number = number WHERE false; \
+     INSERT INTO access_changes SELECT * FROM access_changes WHERE false; \
+     DELETE FROM access_changes WHERE false; \
+     INSERT INTO replicas SELECT * FROM replicas WHERE false; \
+     UPDATE replicas SET acknowledged = acknowledged WHERE false; \
+     DELETE FROM replicas WHERE false; \
      SET LOCAL temp_tablespaces = ''; \
      SET LOCAL work_mem = '64kB'; \
      WITH room AS MATERIALIZED ( \

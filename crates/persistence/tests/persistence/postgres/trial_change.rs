@@ -82,6 +82,12 @@ async fn role_without_write_privileges_fails_the_trial_change() {
         "UPDATE ON api_keys",
         "INSERT ON audit_events",
         "UPDATE ON installation",
+        "UPDATE ON access_counter",
+        "INSERT ON access_changes",
+        "DELETE ON access_changes",
+        "INSERT ON replicas",
+        "UPDATE ON replicas",
+        "DELETE ON replicas",
     ] {
         fixture.execute(&format!("REVOKE {right} FROM {role}")).await;
         let refused = of_role.try_change().await;
