@@ -18,7 +18,13 @@ pub fn server_program(name: &str) -> Result<Command, Error> {
     let unavailable = |reason| Error::NoPostgres {
         tried: vec![(Backend::Cluster, reason)],
     };
-    let mut command = Command::new(folder().map_err(unavailable)?.join(name));
+    let beside_initdb = folder().map_err(unavailable)?.join(name);
+    // The folder may hold links to a few of them; the others are on the PATH.
+    let mut command = Command::new(if beside_initdb.is_file() {
+        beside_initdb
+    } else {
+        name.into()
+    });
     command.env("LC_ALL", "C");
     if let Some(Account { user, group }) = account_to_run_as().map_err(unavailable)? {
         command.uid(user).gid(group);
