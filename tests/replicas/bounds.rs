@@ -30,6 +30,8 @@ const HEALTHY_P99: Duration = Duration::from_millis(250);
 pub(crate) struct Watched {
     pub(crate) requests: Vec<Request>,
     pub(crate) fault_begin: Moment,
+    /// It began before this.
+    pub(crate) fault_came: Moment,
     /// From here on, what was away may be back.
     pub(crate) return_begin: Moment,
     /// Now it is.
@@ -115,7 +117,7 @@ impl Watched {
         let without = self.requests.iter().filter(|request| {
             request.server == server
                 && request.act == Act::Verify
-                && request.begin >= self.fault_begin + LEASE
+                && request.begin >= self.fault_came + LEASE
                 && request.end < self.return_begin
         });
         let remembered = without.clone().filter(|request| request.outcome == Outcome::Ok);

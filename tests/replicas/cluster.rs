@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use keyward_test_database::{Server, ServerUrl};
+use keyward_test_database::{Server, ServerUrl, server_program};
 use tokio_postgres::{Client, NoTls};
 
 /// Enough for three servers.
@@ -34,6 +34,11 @@ impl Folder {
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }
+
+    /// Where a server keeps its data and its password.
+    pub(crate) fn cluster(&self) -> PathBuf {
+        self.0.join("cluster")
+    }
 }
 
 impl Drop for Folder {
@@ -44,10 +49,12 @@ impl Drop for Folder {
 
 impl Cluster {
     pub(crate) fn make() -> Self {
-        let mut cluster = Self {
-            server: None,
-            folder: Folder::new(),
-        };
+        Self::of(Folder::new())
+    }
+
+    /// A server with the data in this folder, or new ones.
+    pub(crate) fn of(folder: Folder) -> Self {
+        let mut cluster = Self { server: None, folder };
         cluster.start(&[]);
         cluster
     }
@@ -55,14 +62,36 @@ impl Cluster {
     /// Starts it at another port, with these settings (`name=value`) beside the usual ones.
     pub(crate) fn start(&mut self, settings: &[&str]) {
         let settings = [&SETTINGS, settings].concat();
-        let server =
-            Server::start_kept(&self.folder.0.join("cluster"), &settings).expect("PostgreSQL starts");
+        let server = Server::start_kept(&self.folder.cluster(), &settings).expect("PostgreSQL starts");
         self.server = Some(server);
     }
 
     /// Ends it, as `systemctl stop` does.
     pub(crate) fn stop(&mut self) {
         self.server = None;
+    }
+
+    /// Ends it at once, as `kill -9` does; standbys do not get what they lack.
+    pub(crate) fn crash(&mut self) {
+        self.control(&["stop", "--mode=immediate"]);
+        self.stop();
+    }
+
+    /// Makes a standby the primary.
+    pub(crate) fn promote(&self) {
+        self.control(&["promote"]);
+    }
+
+    fn control(&self, arguments: &[&str]) {
+        let mut control = server_program("pg_ctl").expect("PostgreSQL's programs");
+        control.args(arguments).arg("--silent");
+        control.arg("--pgdata").arg(self.folder.cluster().join("data"));
+        let done = control.current_dir("/").status().expect("pg_ctl starts");
+        assert!(done.success(), "pg_ctl {arguments:?}: {done}");
+    }
+
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     pub(crate) fn url(&self) -> &ServerUrl {

@@ -26,9 +26,12 @@ mod installation;
 #[path = "../end_to_end/keyward.rs"]
 mod keyward;
 mod options;
+mod pooler;
+mod pressure;
 mod proxy;
 mod replica;
 mod scenario;
+mod standby;
 #[expect(dead_code, reason = "the end-to-end tests use the rest")]
 #[path = "../end_to_end/storage.rs"]
 mod storage;
@@ -64,7 +67,7 @@ async fn main() -> ExitCode {
         }
         let (figures, wrong) = (watched.figures(), watched.wrong(scenario));
         let (name, at) = (scenario.name(), begin.elapsed().as_secs_f64());
-        println!("{at:>5.1} s  {name:<18} {figures}");
+        println!("{at:>5.1} s  {name:<20} {figures}");
         wrong
             .iter()
             .take(TOLD)

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -26,9 +27,14 @@ pub(crate) struct Conduct {
     to: SocketAddr,
     /// Nothing is passed on, neither data nor the end of a connection; it is kept for later.
     is_cut: bool,
-    /// How long every answer is on its way.
+    /// How long an answer is on its way.
     delay: Duration,
+    /// Except to whoever listens for changes.
+    spares_listeners: bool,
 }
+
+/// How a client asks to be told of changes.
+const LISTEN: &[u8] = b"LISTEN ";
 
 impl Proxy {
     pub(crate) async fn begin(to: SocketAddr) -> Self {
@@ -38,6 +44,7 @@ impl Proxy {
             to,
             is_cut: false,
             delay: Duration::ZERO,
+            spares_listeners: false,
         });
         let accepting = tokio::spawn(async move {
             let connections = Connections::default();
@@ -72,7 +79,18 @@ impl Proxy {
 
     /// Delays every answer.
     pub(crate) fn delay(&self, delay: Duration) {
-        self.conduct.send_modify(|conduct| conduct.delay = delay);
+        self.conduct.send_modify(|conduct| {
+            conduct.delay = delay;
+            conduct.spares_listeners = false;
+        });
+    }
+
+    /// Delays every answer but those on connections that listen for changes.
+    pub(crate) fn delay_lookups(&self, delay: Duration) {
+        self.conduct.send_modify(|conduct| {
+            conduct.delay = delay;
+            conduct.spares_listeners = true;
+        });
     }
 }
 
@@ -113,12 +131,21 @@ async fn pass_on(client: TcpStream, mut told: watch::Receiver<Conduct>) -> io::R
     database.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();
     let (from_database, to_database) = database.into_split();
-    let delay = told.clone();
+    let (conduct, listens) = (told.clone(), AtomicBool::new(false));
+    let heard = |asked: &[u8]| {
+        if asked.windows(LISTEN.len()).any(|part| part == LISTEN) {
+            listens.store(true, Ordering::SeqCst);
+        }
+        Duration::ZERO
+    };
+    let delay = |_: &[u8]| {
+        let conduct = conduct.borrow();
+        let is_spared = conduct.spares_listeners && listens.load(Ordering::SeqCst);
+        if is_spared { Duration::ZERO } else { conduct.delay }
+    };
     let (up, down) = tokio::join!(
-        one_way(from_client, to_database, told, || Duration::ZERO),
-        one_way(from_database, to_client, delay.clone(), move || delay
-            .borrow()
-            .delay),
+        one_way(from_client, to_database, told, heard),
+        one_way(from_database, to_client, conduct.clone(), delay),
     );
     up.and(down)
 }
@@ -128,7 +155,7 @@ async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut told: watch::Receiver<Conduct>,
-    delay: impl Fn() -> Duration,
+    delay: impl Fn(&[u8]) -> Duration,
 ) -> io::Result<()> {
     let (sent, mut arriving) = mpsc::unbounded_channel();
     let read = async move {
@@ -138,7 +165,10 @@ async fn one_way(
             let length = from.read(&mut buffer).await.unwrap_or_default();
             if length == 0
                 || sent
-                    .send((Instant::now() + delay(), buffer[..length].to_vec()))
+                    .send((
+                        Instant::now() + delay(&buffer[..length]),
+                        buffer[..length].to_vec(),
+                    ))
                     .is_err()
             {
                 return;

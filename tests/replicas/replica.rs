@@ -15,25 +15,32 @@ use crate::keyward::{TIMEOUT, binary};
 
 const LOOK: Duration = Duration::from_millis(20);
 
+/// By how much a server's clock is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    Right,
+    HourFast,
+    HourSlow,
+}
+
 /// A server, and how to start it.
 pub(crate) struct Replica {
     address: SocketAddr,
     database_url: String,
-    arguments: Vec<String>,
+    clock: Clock,
     log: PathBuf,
     process: Child,
 }
 
 impl Replica {
     /// Starts a server and waits until it is ready.
-    pub(crate) async fn start(database_url: String, arguments: &[&str], log: PathBuf) -> Self {
+    pub(crate) async fn start(database_url: String, clock: Clock, log: PathBuf) -> Self {
         let address = (Ipv4Addr::LOCALHOST, free_port()).into();
-        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let process = spawn(address, &database_url, &arguments, &log);
+        let process = spawn(address, &database_url, clock, &log);
         let mut replica = Self {
             address,
             database_url,
-            arguments,
+            clock,
             log,
             process,
         };
@@ -61,7 +68,7 @@ impl Replica {
 
     /// Starts it again at the same address.
     pub(crate) async fn restart(&mut self) {
-        self.process = spawn(self.address, &self.database_url, &self.arguments, &self.log);
+        self.process = spawn(self.address, &self.database_url, self.clock, &self.log);
         self.until_ready().await;
     }
 
@@ -88,7 +95,29 @@ impl Replica {
     }
 }
 
-fn spawn(address: SocketAddr, database_url: &str, arguments: &[String], log: &PathBuf) -> Child {
+impl Clock {
+    /// For the library of `faketime`. (The program itself stands between the server and whoever stops it.)
+    fn variables(self) -> Vec<(&'static str, String)> {
+        let offset = match self {
+            Self::Right => return Vec::new(),
+            Self::HourFast => "+1h",
+            Self::HourSlow => "-1h",
+        };
+        let folders = fs::read_dir("/usr/lib").expect("libraries").flatten();
+        let library = folders
+            .map(|folder| folder.path().join("faketime/libfaketime.so.1"))
+            .find(|library| library.is_file())
+            .expect("faketime is installed");
+        vec![
+            ("LD_PRELOAD", library.display().to_string()),
+            ("FAKETIME", offset.to_owned()),
+            // Nobody sets the clocks that count from the start of the machine.
+            ("DONT_FAKE_MONOTONIC", "1".to_owned()),
+        ]
+    }
+}
+
+fn spawn(address: SocketAddr, database_url: &str, clock: Clock, log: &PathBuf) -> Child {
     let log = File::options()
         .create(true)
         .append(true)
@@ -96,7 +125,7 @@ fn spawn(address: SocketAddr, database_url: &str, arguments: &[String], log: &Pa
         .expect("a log");
     Command::new(binary())
         .args(["serve", "--listen", &address.to_string(), "--log-level", "warn"])
-        .args(arguments)
+        .envs(clock.variables())
         .env_remove("KEYWARD_BIN")
         .env("KEYWARD_DATABASE_URL", database_url)
         .stdin(Stdio::null())

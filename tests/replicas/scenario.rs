@@ -6,14 +6,23 @@ use tokio::time::sleep;
 
 use crate::bounds::{HEALTHY_REVOCATIONS, RECOVERY, Watched};
 use crate::installation::Installation;
+use crate::pressure::Pressure;
+use crate::replica::Clock;
+use crate::standby::Standby;
 use crate::traffic::Traffic;
-use crate::world::World;
+use crate::world::{SERVERS, World};
 
 /// How long everything is well before the fault, and after the recovery.
 const AROUND: Duration = Duration::from_millis(1_500);
 
 /// A round trip that leaves a pool of connections time for the verifications of a server.
 const SLOW: Duration = Duration::from_millis(50);
+
+/// How late a lookup is whose key is revoked meanwhile: less than would fill all connections.
+const LATE: Duration = Duration::from_millis(100);
+
+/// For how long a standby gets nothing before it is promoted.
+const BEHIND: Duration = Duration::from_millis(800);
 
 const EVERYBODY: &[usize] = &[0, 1, 2];
 const NOBODY: &[usize] = &[];
@@ -37,10 +46,22 @@ pub(crate) enum Scenario {
     DatabaseCutOff,
     /// Every answer of the database comes late.
     DatabaseSlow,
+    /// Others have all connections that the database allows.
+    DatabaseExhausted,
+    /// The connections on which servers are told of changes end again and again.
+    NotificationsKilled,
+    /// The database falls back to a standby with synchronous replication, which has lagged behind.
+    Failover,
+    /// One clock is an hour fast, another an hour slow.
+    ClocksApart,
+    /// On one server, what lookups found comes late, and what changed meanwhile does not.
+    LookupsSlow,
+    /// Between servers and database is a pooler in session mode.
+    Pooled,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Healthy,
         Self::OneCutOff,
         Self::OneStopped,
@@ -48,6 +69,12 @@ impl Scenario {
         Self::DatabaseStopped,
         Self::DatabaseCutOff,
         Self::DatabaseSlow,
+        Self::DatabaseExhausted,
+        Self::NotificationsKilled,
+        Self::ClocksApart,
+        Self::LookupsSlow,
+        Self::Pooled,
+        Self::Failover,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -59,33 +86,67 @@ impl Scenario {
             Self::DatabaseStopped => "database-stopped",
             Self::DatabaseCutOff => "database-cut-off",
             Self::DatabaseSlow => "database-slow",
+            Self::DatabaseExhausted => "database-exhausted",
+            Self::NotificationsKilled => "notifications-killed",
+            Self::Failover => "failover",
+            Self::ClocksApart => "clocks-apart",
+            Self::LookupsSlow => "lookups-slow",
+            Self::Pooled => "pooled",
         }
     }
 
     /// Plays it, while clients watch.
     pub(crate) async fn play(self, installation: &mut Installation) -> Watched {
-        let mut world = World::begin(installation, self.name(), &[]).await;
+        let mut world = World::begin(installation, self.name(), self.clocks(), self == Self::Pooled).await;
         let clients = world.clients.clone();
-        let traffic = Traffic::begin(&clients, self.revoke_every());
+        let traffic = Traffic::begin(&clients, self.revoke_every(), self.verified_ahead());
         sleep(AROUND).await;
         let fault_begin = clients.now();
-        self.begin_fault(&mut world).await;
+        let ending = self.begin_fault(&mut world).await;
+        let fault_came = clients.now();
         sleep(self.lasts()).await;
         let return_begin = clients.now();
         // What is brought back may take a while to come.
-        self.end_fault(&mut world).await;
+        self.end_fault(&mut world, ending).await;
         let fault_end = clients.now();
-        if self != Self::Healthy {
+        if !self.breaks_nothing() {
             sleep(RECOVERY + AROUND).await;
         }
         let (revoked, disagreed) = traffic.finish().await;
+        world.check_clocks(self.clocks()).await;
         Watched {
             requests: clients.take_requests(),
             fault_begin,
+            fault_came,
             return_begin,
             fault_end,
             revoked,
             disagreed,
+        }
+    }
+
+    /// Of each server, by how much its clock is wrong.
+    const fn clocks(self) -> [Clock; SERVERS] {
+        match self {
+            Self::ClocksApart => [Clock::Right, Clock::HourFast, Clock::HourSlow],
+            _ => [Clock::Right; SERVERS],
+        }
+    }
+
+    /// Whether there is nothing to recover from: servers and database are well, or well at once.
+    const fn breaks_nothing(self) -> bool {
+        matches!(
+            self,
+            Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::LookupsSlow | Self::Pooled
+        )
+    }
+
+    /// How many of the keys that are revoked next are verified already: one, for lookups that are under way when their key is
+    /// revoked.
+    const fn verified_ahead(self) -> usize {
+        match self {
+            Self::LookupsSlow => 1,
+            _ => 12,
         }
     }
 
@@ -99,26 +160,46 @@ impl Scenario {
     /// How long it lasts: longer than a lease.
     fn lasts(self) -> Duration {
         match self {
-            Self::Healthy => self.revoke_every() * HEALTHY_REVOCATIONS - AROUND,
+            // A busy machine misses some of the times at which to revoke.
+            Self::Healthy => self.revoke_every() * (HEALTHY_REVOCATIONS + 20) - AROUND,
+            Self::NotificationsKilled | Self::ClocksApart | Self::LookupsSlow | Self::Pooled => {
+                Duration::from_millis(4_000)
+            }
+            Self::Failover => Duration::from_millis(1_000),
             _ => Duration::from_millis(7_500),
         }
     }
 
-    async fn begin_fault(self, world: &mut World<'_>) {
+    /// Returns what goes on until it is dropped.
+    async fn begin_fault(self, world: &mut World<'_>) -> Option<Pressure> {
         match self {
-            Self::Healthy => {}
+            Self::Healthy | Self::ClocksApart | Self::Pooled => {}
             Self::OneCutOff => world.proxies[ONE].cut(),
             Self::OneStopped => world.replicas[ONE].stop(),
             Self::OneKilled => world.replicas[ONE].kill().await,
             Self::DatabaseStopped => world.installation.cluster.stop(),
             Self::DatabaseCutOff => world.proxies.iter().for_each(|proxy| proxy.cut()),
             Self::DatabaseSlow => world.proxies.iter().for_each(|proxy| proxy.delay(SLOW)),
+            Self::DatabaseExhausted => return Some(Pressure::exhaust(&world.installation.cluster).await),
+            Self::NotificationsKilled => {
+                return Some(Pressure::kill_listeners(&world.installation.cluster).await);
+            }
+            Self::LookupsSlow => world.proxies[ONE].delay_lookups(LATE),
+            Self::Failover => {
+                let standby = Standby::of(&world.installation.cluster, &world.database).await;
+                sleep(AROUND).await;
+                standby.fall_behind();
+                sleep(BEHIND).await;
+                world.installation.cluster.crash();
+                return Some(Pressure::Standby(Box::new(standby)));
+            }
         }
+        None
     }
 
-    async fn end_fault(self, world: &mut World<'_>) {
+    async fn end_fault(self, world: &mut World<'_>, ending: Option<Pressure>) {
         match self {
-            Self::Healthy => {}
+            Self::Healthy | Self::ClocksApart | Self::Pooled => {}
             Self::OneCutOff => world.proxies[ONE].mend(),
             Self::OneStopped => world.replicas[ONE].go_on(),
             Self::OneKilled => world.replicas[ONE].restart().await,
@@ -129,7 +210,22 @@ impl Scenario {
                 world.proxies.iter().for_each(|proxy| proxy.lead_to(address));
             }
             Self::DatabaseCutOff => world.proxies.iter().for_each(|proxy| proxy.mend()),
-            Self::DatabaseSlow => world.proxies.iter().for_each(|proxy| proxy.delay(Duration::ZERO)),
+            Self::DatabaseSlow | Self::LookupsSlow => {
+                world.proxies.iter().for_each(|proxy| proxy.delay(Duration::ZERO));
+            }
+            Self::DatabaseExhausted | Self::NotificationsKilled => {}
+            Self::Failover => {
+                let Some(Pressure::Standby(standby)) = ending else {
+                    panic!("a failover needs a standby");
+                };
+                world.installation.cluster = standby.promote().await;
+                let address = world.installation.cluster.address();
+                world.proxies.iter().for_each(|proxy| proxy.lead_to(address));
+                return;
+            }
+        }
+        if let Some(ending) = ending {
+            ending.end().await;
         }
     }
 
@@ -144,27 +240,37 @@ impl Scenario {
     /// The servers that are there and have no database.
     pub(crate) const fn without_database(self) -> &'static [usize] {
         match self {
-            Self::Healthy | Self::OneStopped | Self::OneKilled | Self::DatabaseSlow => NOBODY,
             Self::OneCutOff => &[ONE],
-            Self::DatabaseStopped | Self::DatabaseCutOff => EVERYBODY,
+            Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseExhausted => EVERYBODY,
+            _ => NOBODY,
         }
     }
 
     /// On which servers verifications may fail.
     pub(crate) const fn may_not_verify(self) -> &'static [usize] {
         match self {
-            Self::Healthy => NOBODY,
-            Self::OneCutOff | Self::OneStopped | Self::OneKilled => &[ONE],
-            Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseSlow => EVERYBODY,
+            Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::Pooled => NOBODY,
+            Self::OneCutOff | Self::OneStopped | Self::OneKilled | Self::LookupsSlow => &[ONE],
+            Self::DatabaseStopped
+            | Self::DatabaseCutOff
+            | Self::DatabaseSlow
+            | Self::DatabaseExhausted
+            | Self::Failover => EVERYBODY,
         }
     }
 
     /// On which servers revocations may fail. A transaction that is cut off keeps its locks for a while.
     pub(crate) const fn may_not_revoke(self) -> &'static [usize] {
         match self {
-            Self::Healthy => NOBODY,
+            Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::Pooled => NOBODY,
             Self::OneStopped | Self::OneKilled => &[ONE],
-            Self::OneCutOff | Self::DatabaseStopped | Self::DatabaseCutOff | Self::DatabaseSlow => EVERYBODY,
+            Self::OneCutOff
+            | Self::DatabaseStopped
+            | Self::DatabaseCutOff
+            | Self::DatabaseSlow
+            | Self::DatabaseExhausted
+            | Self::LookupsSlow
+            | Self::Failover => EVERYBODY,
         }
     }
 }

@@ -19,7 +19,7 @@ const VERIFY_EVERY: Duration = Duration::from_millis(5);
 /// How many verifications may wait for one server at once.
 const WAITING: usize = 300;
 
-/// How many of the keys that are revoked before and after a moment are verified at that moment.
+/// How many of the keys that were revoked last are verified.
 const NEIGHBOURS: usize = 12;
 
 /// Everything that is under way.
@@ -31,8 +31,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Begins to verify on every server, and to revoke a key every so often.
-    pub(crate) fn begin(clients: &Arc<Clients>, revoke_every: Duration) -> Self {
+    /// Begins to verify on every server, and to revoke a key every so often; so many of the next are verified before.
+    pub(crate) fn begin(clients: &Arc<Clients>, revoke_every: Duration, ahead: usize) -> Self {
         let revoked = Arc::new(AtomicUsize::new(0));
         let (end, ended) = watch::channel(false);
         let mut going: Vec<_> = (0..clients.servers())
@@ -40,6 +40,7 @@ impl Traffic {
                 tokio::spawn(verify(
                     Arc::clone(clients),
                     server,
+                    ahead,
                     Arc::clone(&revoked),
                     ended.clone(),
                 ))
@@ -108,6 +109,7 @@ async fn verify_everywhere(clients: &Arc<Clients>, keys: Range<usize>) -> Vec<Ve
 async fn verify(
     clients: Arc<Clients>,
     server: usize,
+    ahead: usize,
     revoked: Arc<AtomicUsize>,
     ended: watch::Receiver<bool>,
 ) {
@@ -125,7 +127,7 @@ async fn verify(
             stable.start + number / 2 % stable.len()
         } else {
             let first = revoked.load(Ordering::SeqCst).saturating_sub(NEIGHBOURS);
-            to_revoke.start + (first + number / 2 % (2 * NEIGHBOURS)).min(to_revoke.len() - 1)
+            to_revoke.start + (first + number / 2 % (NEIGHBOURS + ahead)).min(to_revoke.len() - 1)
         };
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
             continue;

@@ -190,8 +190,23 @@ const QUICK_TO_BUILD: &[&str] = &[
     "profile.release.codegen-units=16",
 ];
 
+const FAKETIME: Tool = debian(
+    "faketime, for servers whose clocks are wrong",
+    &["faketime"],
+    &["faketime"],
+);
+
+const PGBOUNCER: Tool = Tool {
+    folders: &["/usr/sbin"],
+    ..debian(
+        "pgbouncer, for servers behind a pooler",
+        &["pgbouncer"],
+        &["pgbouncer"],
+    )
+};
+
 /// What faults need.
-pub(crate) const FOR_FAULTS: &[Tool] = &[POSTGRESQL];
+pub(crate) const FOR_FAULTS: &[Tool] = &[POSTGRESQL, FAKETIME, PGBOUNCER];
 
 /// What the tests need.
 pub(crate) const FOR_TESTS: &[Tool] = &[
