@@ -20,7 +20,10 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let cargo = |arguments: &[&str]| cargo(workspace, arguments);
 
     steps.take("tools", || {
-        tools::ensure(workspace, &[tools::FOR_TESTS, tools::FOR_CI].concat())
+        tools::ensure(
+            workspace,
+            &[tools::FOR_TESTS, tools::FOR_FAULTS, tools::FOR_CI].concat(),
+        )
     })?;
     // Every crate for every platform, as the dependency policy looks at them without the network.
     steps.take("download", || run(&mut cargo(&["fetch", "--locked"])))?;
@@ -51,10 +54,11 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     // They measure times. When one is late, what the tests say is worth knowing all the same. Their PostgreSQL is this
     // machine's own, whatever the backend: a container's proxy for ports would be measured with it.
     let attacks = steps.take("attacks", || faults::attacks(workspace, "cluster", &[]));
+    let replicas = steps.take("replicas", || faults::replicas(workspace, &[]));
     steps.take("image", || image::where_possible(workspace))?;
     steps.tell();
     steps.take("tests", || tests.tests(&["--profile", "ci"]))?;
-    attacks
+    attacks.and(replicas)
 }
 
 /// Names each step and measures it.
