@@ -70,6 +70,7 @@ pub(crate) async fn submit(
     page.has_errors = true;
     let (edit, expiry) = (page.words.edit(), page.expiry.change(member.now));
     let Some((edit, expiry)) = edit.zip(expiry) else {
+        page.expiry.focus_error_after(&mut page.words);
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let edit = KeyEdit { expiry, ..edit };

@@ -7,6 +7,7 @@ use keyward_domain::api_key::{ApiKey, Expiry, ExpiryChange, InvalidExpiry, Revoc
 
 use crate::forms::Fields;
 use crate::pages::field::Field;
+use crate::pages::key_text::KeyTextForm;
 use crate::pages::moment::{in_utc, to_the_second};
 use crate::refusal::Refusal;
 
@@ -74,6 +75,17 @@ impl ExpiryForm {
             choice,
             current,
             ..self
+        }
+    }
+
+    /// Takes the cursor from the other fields of the form if only the expiry is wrong.
+    pub(super) fn focus_error_after(&mut self, words: &mut KeyTextForm) {
+        let others = [&mut words.name, &mut words.description];
+        if self.at.error.is_some() && others.iter().all(|field| field.error.is_none()) {
+            for field in others {
+                field.focused = false;
+            }
+            self.at.focused = true;
         }
     }
 

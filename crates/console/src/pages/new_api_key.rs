@@ -64,6 +64,7 @@ pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Res
     page.can_manage_keys = can_manage_keys.unwrap_or(page.can_manage_keys);
     let (draft, expiry) = (page.words.draft(), page.expiry.change(member.now));
     let Some((draft, expiry)) = draft.zip(expiry) else {
+        page.expiry.focus_error_after(&mut page.words);
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let draft = KeyDraft {

@@ -118,6 +118,10 @@ async fn unacceptable_expiry_creates_no_key_and_is_explained() {
         );
         assert!(page.shows("<option value=\"at\" selected>") && page.shows(&format!("value=\"{at}\" min")));
     }
+    let fields = [("expiration", "at"), ("expires_at", "2026-01-01T00:00")];
+    let page = create(&browser, "Deploy", &fields).await;
+    let focused = "aria-describedby=\"expires_at-error expires_at-hint\" autofocus";
+    assert!(page.shows(focused) && page.body.matches(" autofocus").count() == 1);
     for choice in ["8", "07", "keep it", "", "-7"] {
         let page = create(&browser, "Deploy", &[("expiration", choice)]).await;
         assert_eq!(page.status, 400, "{choice}");
@@ -195,8 +199,8 @@ async fn lists_and_key_page_show_when_keys_expire() {
     let clock = &running.installation.builder.clock;
     for (before, words) in [
         (TimeDelta::days(7) + TimeDelta::milliseconds(1), "Valid"),
-        (TimeDelta::days(7), "Expires soon"),
-        (TimeDelta::milliseconds(1), "Expires soon"),
+        (TimeDelta::days(7), "Expiring"),
+        (TimeDelta::milliseconds(1), "Expiring"),
     ] {
         clock.advance(at - before - running.installation.now());
         for path in [LIST, ALL, &page] {
@@ -204,7 +208,7 @@ async fn lists_and_key_page_show_when_keys_expire() {
             let text = browser.get(path).await.text();
             assert!(text.contains(words), "{path}: {text}");
             assert!(text.contains("Expires 31 Jan 2026, 00:00 UTC"), "{path}: {text}");
-            assert_eq!(text.contains("Expires soon"), words == "Expires soon", "{path}");
+            assert_eq!(text.contains("Expiring"), words == "Expiring", "{path}");
         }
     }
     clock.advance(TimeDelta::milliseconds(1));
