@@ -259,12 +259,13 @@ impl Scenario {
         }
     }
 
-    /// On which servers revocations may fail. A transaction that is cut off keeps its locks for a while.
+    /// On which servers revocations may fail. A transaction that is cut off or stands still keeps its locks for a while.
     pub(crate) const fn may_not_revoke(self) -> &'static [usize] {
         match self {
             Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::Pooled => NOBODY,
-            Self::OneStopped | Self::OneKilled => &[ONE],
+            Self::OneKilled => &[ONE],
             Self::OneCutOff
+            | Self::OneStopped
             | Self::DatabaseStopped
             | Self::DatabaseCutOff
             | Self::DatabaseSlow
