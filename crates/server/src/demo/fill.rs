@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use keyward_domain::api_key::{KeyDescription, KeyName};
+use keyward_domain::keys::KeyDraft;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sources::Sources;
 use keyward_domain::token::Token;
@@ -40,13 +42,12 @@ pub(super) async fn fill(sources: &Sources, store: Arc<dyn Store>) -> Result<Acc
     runner.run().await?;
     first_past.clock.move_to(now);
     let username = first.owner.username.clone();
-    let key = runner.issue(
-        &username,
-        TERMINAL,
-        "For the curl line that the demo printed.",
-        true,
-    );
-    let token = key.await?.token;
+    let draft = KeyDraft {
+        description: KeyDescription::parse("For the curl line that the demo printed.")?,
+        can_manage_keys: Some(true),
+        ..KeyDraft::named(KeyName::parse(TERMINAL)?)
+    };
+    let token = runner.issue(&username, draft).await?.token;
 
     let second = Scenario::second_organization()?;
     let second_past = past(&second);

@@ -60,6 +60,9 @@ pub(super) enum ScenarioStep {
         description: String,
         #[serde(default = "yes")]
         can_manage_keys: bool,
+        /// So many days later.
+        #[serde(default)]
+        expires_after: Option<u16>,
     },
     /// Keys that may not manage keys, called `name` and a [number](numbered).
     CreatesKeys {
@@ -72,6 +75,14 @@ pub(super) enum ScenarioStep {
         name: String,
         description: String,
     },
+    /// The key expires so many days from now.
+    ChangesExpiry {
+        by: String,
+        name: String,
+        expires_after: u16,
+    },
+    /// Whatever has expired by now is recorded.
+    ExpiredKeysAreRecorded,
     RevokesKey {
         by: String,
         name: String,

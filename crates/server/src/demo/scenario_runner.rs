@@ -7,11 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::{Authority, InvitationDraft, Projects};
+use keyward_domain::api_key::{ExpiryChange, KeyDescription, KeyEdit, KeyName};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, InvitationId, MembershipId, ProjectId};
 use keyward_domain::invitation::{InvitationToken, Invitee};
-use keyward_domain::keys::IssuedKey;
+use keyward_domain::keys::{IssuedKey, KeyDraft};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{AuditFilter, DescendantKeys, Memberships};
@@ -123,8 +124,15 @@ impl<'a> ScenarioRunner<'a> {
                 name,
                 description,
                 can_manage_keys,
+                expires_after,
             } => {
-                let issued = self.issue(by, name, description, *can_manage_keys).await?;
+                let draft = KeyDraft {
+                    description: KeyDescription::parse(description)?,
+                    can_manage_keys: Some(*can_manage_keys),
+                    expiry: expires_after.map(|days| self.expiry(days)).transpose()?,
+                    ..KeyDraft::named(KeyName::parse(name)?)
+                };
+                let issued = self.issue(by, draft).await?;
                 self.keys.insert(name.clone(), issued);
             }
             Step::CreatesKeys { by, name, count } => self.create_keys(by, name, *count).await?,
@@ -132,7 +140,25 @@ impl<'a> ScenarioRunner<'a> {
                 by,
                 name,
                 description,
-            } => self.edit_key(by, name, description).await?,
+            } => {
+                let edit = KeyEdit {
+                    description: Some(KeyDescription::parse(description)?),
+                    ..KeyEdit::default()
+                };
+                self.edit_key(by, name, edit).await?;
+            }
+            Step::ChangesExpiry {
+                by,
+                name,
+                expires_after,
+            } => {
+                let edit = KeyEdit {
+                    expiry: Some(ExpiryChange::Set(self.expiry(*expires_after)?)),
+                    ..KeyEdit::default()
+                };
+                self.edit_key(by, name, edit).await?;
+            }
+            Step::ExpiredKeysAreRecorded => self.record_expired_keys().await?,
             Step::RevokesKey {
                 by,
                 name,

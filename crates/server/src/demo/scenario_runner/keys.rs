@@ -2,16 +2,19 @@
 
 use std::num::NonZeroU32;
 
+use chrono::TimeDelta;
 use keyward_domain::access::AuthenticateError;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{
-    KeyDescription, KeyEdit, KeyName, KeyPrecondition, LastUse, RevocationNote, RevocationReason,
+    Expiry, KeyEdit, KeyName, KeyPrecondition, LastUse, RevocationNote, RevocationReason,
 };
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{IssuedKey, KeyDraft, PersonalKeys};
+use keyward_domain::planned_ends::PlannedEnds;
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{DescendantKeys, KeyLimits, KeyUse, LastUses};
 
 use super::{ScenarioRunner, missing};
@@ -19,18 +22,7 @@ use crate::demo::past::StepError;
 use crate::demo::scenario::{Ago, numbered};
 
 impl ScenarioRunner<'_> {
-    pub(in crate::demo) async fn issue(
-        &self,
-        by: &str,
-        name: &str,
-        description: &str,
-        can_manage_keys: bool,
-    ) -> Result<IssuedKey, StepError> {
-        let draft = KeyDraft {
-            description: KeyDescription::parse(description)?,
-            can_manage_keys: Some(can_manage_keys),
-            ..KeyDraft::named(KeyName::parse(name)?)
-        };
+    pub(in crate::demo) async fn issue(&self, by: &str, draft: KeyDraft) -> Result<IssuedKey, StepError> {
         let holder = self.holder(by).await?;
         Ok(self
             .personal_keys()
@@ -40,17 +32,29 @@ impl ScenarioRunner<'_> {
 
     pub(super) async fn create_keys(&mut self, by: &str, name: &str, count: u32) -> Result<(), StepError> {
         for name in (1..=count).map(|number| numbered(name, number)) {
-            let issued = self.issue(by, &name, "", false).await?;
+            let draft = KeyDraft {
+                can_manage_keys: Some(false),
+                ..KeyDraft::named(KeyName::parse(&name)?)
+            };
+            let issued = self.issue(by, draft).await?;
             self.keys.insert(name, issued);
         }
         Ok(())
     }
 
-    pub(super) async fn edit_key(&self, by: &str, name: &str, description: &str) -> Result<(), StepError> {
-        let edit = KeyEdit {
-            description: Some(KeyDescription::parse(description)?),
-            ..KeyEdit::default()
-        };
+    pub(super) fn expiry(&self, after_days: u16) -> Result<Expiry, StepError> {
+        let now = self.past.sources.now();
+        Ok(Expiry::new(now + TimeDelta::days(after_days.into()), now)?)
+    }
+
+    /// As [`PlannedEnds`](keyward_domain::planned_ends::PlannedEnds) does, which doubts a clock of the past.
+    pub(super) async fn record_expired_keys(&self) -> Result<(), StepError> {
+        let act = self.past.sources.act(Actor::System, RequestSource::default());
+        PlannedEndStore::record_ends_of_keys(&*self.past.store, PlannedEnds::BATCH_SIZE, act).await?;
+        Ok(())
+    }
+
+    pub(super) async fn edit_key(&self, by: &str, name: &str, edit: KeyEdit) -> Result<(), StepError> {
         let (holder, id, any) = (
             self.holder(by).await?,
             self.key_id(name)?,
