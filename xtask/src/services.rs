@@ -16,7 +16,8 @@ const FORBID: &[u8] = b"#!/bin/sh\nexit 101\n";
 
 /// While this value lives, no package starts a service.
 pub(crate) struct NoServices {
-    /// What is removed with this value; none where the machine has a policy of its own, which stays.
+    /// What is removed with this value, also if a killed run left it behind; none where the machine has a policy of its
+    /// own, which stays.
     policy: Option<PathBuf>,
 }
 
@@ -32,7 +33,12 @@ impl NoServices {
                 file.write_all(FORBID).map_err(about)?;
                 Ok(held)
             }
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(Self { policy: None }),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                let left_behind = fs::read(policy).map_err(about)? == FORBID;
+                Ok(Self {
+                    policy: left_behind.then(|| policy.to_owned()),
+                })
+            }
             Err(error) => Err(about(error)),
         }
     }
@@ -53,14 +59,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn policy_forbids_starts_and_spares_an_existing_one() {
-        let policy = std::env::temp_dir().join(format!("keyward-policy-{}", std::process::id()));
+    fn policy_forbids_starts_while_held() {
+        let policy = policy("held");
         let held = NoServices::hold(&policy).unwrap();
         let asked = Command::new("sh").arg(&policy).status().unwrap();
         assert_eq!(asked.code(), Some(101));
-        drop(NoServices::hold(&policy).unwrap());
-        assert!(policy.exists());
         drop(held);
         assert!(!policy.exists());
+    }
+
+    #[test]
+    fn policy_of_the_machine_stays() {
+        let policy = policy("own");
+        fs::write(&policy, "#!/bin/sh\nexit 0\n").unwrap();
+        drop(NoServices::hold(&policy).unwrap());
+        assert!(policy.exists());
+        fs::remove_file(&policy).unwrap();
+    }
+
+    #[test]
+    fn policy_left_by_a_killed_run_is_removed() {
+        let policy = policy("left");
+        fs::write(&policy, FORBID).unwrap();
+        drop(NoServices::hold(&policy).unwrap());
+        assert!(!policy.exists());
+    }
+
+    fn policy(name: &str) -> PathBuf {
+        std::env::temp_dir().join(format!("keyward-policy-{name}-{}", std::process::id()))
     }
 }
