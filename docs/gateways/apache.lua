@@ -30,8 +30,17 @@ local function remove_identity(r)
     end
 end
 
+-- Apache would remove every header that the client names in Connection, also one that Keyward has set.
+local function keep_named_headers(r)
+    local connection = r.headers_in["Connection"]
+    if connection then
+        r.headers_in["Connection"] = connection:lower():find("close", 1, true) and "close" or nil
+    end
+end
+
 function ask_keyward(r)
     remove_identity(r)
+    keep_named_headers(r)
     local ok, status, headers = http.request {
         url = URL,
         redirect = false,

@@ -102,7 +102,7 @@ async fn keeps_guarantees(program: Program) {
     gateway.end().await;
 }
 
-/// Also to a client that claims to be somebody else, in every spelling.
+/// Also to a client that claims to be somebody else, in every spelling, or names the headers for one hop only.
 async fn tells_the_identity(gateway: &Gateway, api: &Api) {
     let token = api.token().expect("a token");
     let user = api.get("/user").await;
@@ -114,14 +114,19 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
         ("X-Organization-Slug", text(&user["organization"], "slug")),
     ];
     let mut forged = Vec::new();
+    let mut rows = vec![Vec::new()];
     for (name, _) in expected {
-        for name in [name.to_owned(), name.to_lowercase(), name.replace('-', "_")] {
-            forged.extend(["--header".to_owned(), format!("{name}: forged")]);
+        for name in spellings(name) {
+            for name in [name.to_lowercase(), name] {
+                forged.extend(["--header".to_owned(), format!("{name}: forged")]);
+            }
         }
+        rows.push(vec!["--header".to_owned(), format!("Connection: close, {name}")]);
     }
-    let forged: Vec<&str> = forged.iter().map(String::as_str).collect();
-    for arguments in [&[][..], &forged] {
-        let answer = gateway.ask_with_key("/orders/7?page=2", token, arguments).await;
+    rows.push(forged);
+    for row in rows {
+        let arguments: Vec<&str> = row.iter().map(String::as_str).collect();
+        let answer = gateway.ask_with_key("/orders/7?page=2", token, &arguments).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         assert!(
             answer.body.starts_with("GET /orders/7?page=2 HTTP/1.1\r\n"),
@@ -130,9 +135,27 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
         for (name, value) in expected {
             assert_eq!(values(&answer.body, name), [value], "{name}: {answer:?}");
         }
+        for connection in values(&answer.body, "Connection") {
+            assert!(!connection.to_lowercase().contains("x-"), "{answer:?}");
+        }
         assert!(!answer.body.contains("forged"), "{answer:?}");
         assert!(!answer.body.contains(token), "{answer:?}");
     }
+}
+
+/// A name with `-` or `_` in each place of a dash.
+fn spellings(name: &str) -> Vec<String> {
+    let mut parts = name.split('-');
+    let first = vec![parts.next().unwrap_or_default().to_owned()];
+    parts.fold(first, |starts, part| {
+        let with = |dash: &str| -> Vec<String> {
+            starts
+                .iter()
+                .map(|start| format!("{start}{dash}{part}"))
+                .collect()
+        };
+        [with("-"), with("_")].concat()
+    })
 }
 
 /// Larger ones than Keyward would take.
