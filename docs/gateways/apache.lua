@@ -4,6 +4,7 @@
 -- only: http://127.0.0.1:8080/api/v1/auth?project=ID
 
 local http = require "socket.http"
+local ltn12 = require "ltn12"
 
 local URL = "http://127.0.0.1:8080/api/v1/auth"
 
@@ -38,26 +39,37 @@ local function keep_named_headers(r)
     end
 end
 
+-- Whom the request comes from, if Keyward's answer says all of it.
+local function set_identity(r, headers)
+    for _, header in ipairs(IDENTITY) do
+        if not headers[header] then
+            return 503
+        end
+        r.headers_in[header] = headers[header]
+    end
+    return apache2.OK
+end
+
 function ask_keyward(r)
     remove_identity(r)
     keep_named_headers(r)
     local ok, status, headers = http.request {
         url = URL,
         redirect = false,
+        -- Without a sink, LuaSocket fails on what is no HTTP.
+        sink = ltn12.sink.null(),
         headers = {
             ["authorization"] = r.headers_in["Authorization"],
             ["x-forwarded-for"] = r.useragent_ip,
         },
     }
-    if not ok then
+    -- LuaSocket takes what is no HTTP for an answer without headers.
+    if not ok or not headers then
         r.err_headers_out["Retry-After"] = "5"
         return 503
     end
     if status == 200 then
-        for _, header in ipairs(IDENTITY) do
-            r.headers_in[header] = headers[header]
-        end
-        return apache2.OK
+        return set_identity(r, headers)
     end
     r.err_headers_out["WWW-Authenticate"] = headers["www-authenticate"]
     r.err_headers_out["Retry-After"] = headers["retry-after"]

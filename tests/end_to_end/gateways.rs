@@ -78,22 +78,36 @@ async fn keeps_guarantees(program: Program) {
         assert_eq!(answer.values("retry-after"), expected, "{program:?}");
         gateway.end().await;
     }
-    // What only a mistake in the configuration, or a defect, brings about.
-    for answer in [
-        "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
-        "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
-        "no HTTP\r\n\r\n",
+    // What only a mistake in the configuration, or a defect, brings about. Caddy passes on what Keyward says.
+    for (answer, from_caddy) in [
+        ("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", 400),
+        (
+            "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
+            500,
+        ),
+        ("no HTTP\r\n\r\n", 502),
     ] {
         let keyward = Service::saying(answer).await;
         let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
         let answer = gateway.ask_with_key("/orders", token, &[]).await;
-        assert!(answer.status >= 400, "{program:?}: {answer:?}");
+        assert_eq!(
+            answer.status,
+            program.failure(from_caddy),
+            "{program:?}: {answer:?}"
+        );
         gateway.end().await;
     }
+    let keyward = Service::silent().await;
+    let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
+    let answer = gateway
+        .ask_with_key("/orders", token, &["--max-time", "10"])
+        .await;
+    assert_eq!(answer.status, program.failure(504), "{program:?}: {answer:?}");
+    gateway.end().await;
     // Nobody listens there.
     let gateway = Gateway::start(program, &free_address().to_string(), service.address).await;
     let answer = gateway.ask_with_key("/orders", token, &[]).await;
-    assert!([502, 503].contains(&answer.status), "{program:?}: {answer:?}");
+    assert_eq!(answer.status, program.failure(502), "{program:?}: {answer:?}");
     assert_eq!(
         service.requests(),
         before,

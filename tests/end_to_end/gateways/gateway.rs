@@ -129,6 +129,14 @@ impl Drop for Gateway {
 }
 
 impl Program {
+    /// The status where Keyward cannot be asked: 503, but for Caddy, which has one for each failure.
+    pub(super) fn failure(self, from_caddy: u16) -> u16 {
+        match self {
+            Self::Caddy => from_caddy,
+            Self::Nginx | Self::Haproxy | Self::Apache => 503,
+        }
+    }
+
     fn configured(self, folder: &Path, address: SocketAddr, keyward: &str, service: SocketAddr) -> Command {
         let here = folder.display();
         let write = |file: &str, text: &str| {

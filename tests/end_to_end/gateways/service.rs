@@ -30,7 +30,16 @@ impl Service {
         Self::answering(move |_| answer.to_owned()).await
     }
 
+    /// Accepts connections, reads, and never answers.
+    pub(super) async fn silent() -> Self {
+        Self::start(None::<fn(&str) -> String>).await
+    }
+
     async fn answering(answer: impl Fn(&str) -> String + Clone + Send + 'static) -> Self {
+        Self::start(Some(answer)).await
+    }
+
+    async fn start(answer: Option<impl Fn(&str) -> String + Clone + Send + 'static>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
         let requests = Arc::new(AtomicU32::new(0));
@@ -41,7 +50,12 @@ impl Service {
                 tokio::spawn(async move {
                     if let Some(request) = read(&mut stream).await {
                         count.fetch_add(1, Ordering::SeqCst);
-                        let _ = stream.write_all(answer(&request).as_bytes()).await;
+                        match answer {
+                            Some(answer) => {
+                                let _ = stream.write_all(answer(&request).as_bytes()).await;
+                            }
+                            None => std::future::pending().await,
+                        }
                     }
                 });
             }
