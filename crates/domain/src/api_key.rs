@@ -131,15 +131,13 @@ impl ApiKey {
         self.retained_parent_id.or_else(|| self.parent())
     }
 
-    /// Since when the key gives no access: its revocation or, if it was not revoked, the earlier of its own end and the
-    /// end of its membership.
+    /// From when the retention of the key counts: its own end, once that is recorded as come, or else the end of its
+    /// membership. A planned end that is not recorded does not count, because the audit log does not have it yet.
     #[must_use]
     pub fn dead_since(&self, membership: Option<End>) -> Option<DateTime<Utc>> {
-        let membership = membership.map(End::at);
         match self.end() {
             Some(End::Come(at)) => Some(at),
-            Some(End::Planned(at)) => Some(membership.map_or(at, |ended_at| ended_at.min(at))),
-            None => membership,
+            Some(End::Planned(_)) | None => membership.map(End::at),
         }
     }
 

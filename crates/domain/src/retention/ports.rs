@@ -25,7 +25,7 @@ pub trait RetentionStore: Send + Sync {
         is_confirmed: bool,
     ) -> Result<Option<ClockDoubt>, StorageError>;
 
-    /// Removes keys that were revoked before this moment, and keys that were never revoked of memberships that ended
+    /// Removes keys whose recorded end was before this moment, and keys without a recorded end of memberships that ended
     /// before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
     ///
     /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their

@@ -23,7 +23,7 @@ super::cases::cases! { $
         dead_key_removal_completes_after_caller_cancellation
     }
     planned_end_cases {
-        key_is_kept_for_its_retention_after_the_planned_end
+        expired_key_is_kept_until_its_end_is_recorded
         keys_are_kept_for_retention_after_their_memberships_planned_end
     }
     retained_key_tree_cases {

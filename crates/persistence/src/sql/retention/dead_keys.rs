@@ -92,6 +92,8 @@ async fn earliest_dead(
     let dead_before = StoredMoment::from(dead_before);
     let revoked: Vec<DeadRow> = api_keys::table
         .filter(api_keys::revoked_at.lt(dead_before))
+        // A planned end that came is told to the audit log first.
+        .filter(api_keys::end_came_at.is_not_null())
         .order((api_keys::revoked_at, api_keys::id.desc()))
         .limit(i64::from(at_most))
         .select(DeadRow::as_select())

@@ -5,8 +5,9 @@ use chrono::TimeDelta;
 
 use super::super::Stores;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
+use crate::audit::Actor;
 
-pub async fn key_is_kept_for_its_retention_after_the_planned_end(stores: Stores) {
+pub async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "planned").await;
     let end = scene.now() + TimeDelta::days(1);
@@ -15,6 +16,15 @@ pub async fn key_is_kept_for_its_retention_after_the_planned_end(stores: Stores)
     assert_eq!(scene.remove_dead_keys(ALL).await, 0);
     assert_eq!(scene.remove_keys_dead_before(end, ALL).await, 0);
     assert_eq!(scene.stored(&key).await, planned);
+    // Purged, it would never be told to the audit log.
+    let long_after = scene.later(TimeDelta::days(100));
+    assert_eq!(scene.remove_keys_dead_before(long_after, ALL).await, 0);
+    assert_eq!(scene.stored(&key).await, planned);
+
+    let act = scene.act_as(Actor::System, None);
+    let recorded = scene.stores.planned_ends.record_ends_of_keys(ALL, act).await;
+    assert_eq!(recorded.expect("the store answers"), 1);
+    assert_eq!(scene.remove_keys_dead_before(end, ALL).await, 0);
     assert_eq!(scene.remove_keys_dead_before(end + MILLISECOND, ALL).await, 1);
     assert!(!scene.is_stored(&key).await);
 }
