@@ -122,7 +122,7 @@ fn revoked_keys_are_refused_after_a_restored_backup() {
 }
 
 #[test]
-fn key_that_a_former_primary_accepts_is_refused_at_its_greatest_age() {
+fn key_accepted_by_a_former_primary_ages_out() {
     assert_safe(MISLED);
 }
 

@@ -127,7 +127,7 @@ async fn cached_key_is_refused_from_its_planned_end_on() {
 }
 
 #[tokio::test]
-async fn cached_keys_are_read_again_at_their_greatest_age_but_not_together() {
+async fn cached_keys_are_read_again_at_spread_ages() {
     let greatest = VerificationCache::GREATEST_AGE.as_secs();
     let mut scene = Scene::of(credential());
     scene.find_all().await;

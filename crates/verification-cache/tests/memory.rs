@@ -62,7 +62,7 @@ fn resident_mib() -> u64 {
 }
 
 #[tokio::test]
-async fn quarter_of_a_million_keys_take_a_sixteenth_of_a_gib() {
+async fn quarter_million_keys_take_at_most_64_mib() {
     let (held, grown) = look_up(250_000, Finding(Some(credential())), 250_000).await;
     assert!(held > 230_000, "{held}");
     assert!(grown <= 64, "{grown} MiB");

@@ -178,7 +178,7 @@ async fn store_is_always_asked_for_whoever_reaches_many_projects() {
 }
 
 #[tokio::test]
-async fn project_is_not_reached_after_the_planned_end_of_the_membership() {
+async fn project_is_not_reached_after_the_memberships_planned_end() {
     let end = NOW + chrono::TimeDelta::seconds(1);
     let scene = Scene::of(3, Some(end));
     scene.ask().await;

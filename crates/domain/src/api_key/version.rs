@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn key_version_is_half_the_digest_of_name_description_and_end() {
+    fn key_version_is_half_the_digest_of_words_and_end() {
         // printf '\0\0\0\0\0\0\0\6Deploy\0\0\0\0\0\0\0\7nightly\0\0\0\0\0\0\0\0' | sha256sum
         let version = key("Deploy", "nightly").version().to_string();
         assert_eq!(version, "413e33054f135a89d01bb64d6fffc48d");

@@ -155,7 +155,7 @@ async fn nobody_found_to_end_access_of_is_waited_for() {
 }
 
 #[tokio::test]
-async fn change_of_planned_end_waits_after_its_commit_and_when_repeated() {
+async fn planned_end_change_waits_after_its_commit_and_when_repeated() {
     let scene = Scene::new().await;
     let keys = scene.installation.keys().with_propagation(scene.by());
     let now = scene.installation.now();
