@@ -33,13 +33,13 @@ impl ChangeNumber {
 /// Whose keys a change is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Concern {
-    /// This key.
+    /// A single key.
     ApiKey(ApiKeyId),
     /// All keys of this consumer.
     Consumer(MembershipId),
     /// All keys of this organization.
     Organization(OrganizationId),
-    /// All keys.
+    /// Every key of the installation.
     Everyone,
 }
 
