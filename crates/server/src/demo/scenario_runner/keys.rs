@@ -47,7 +47,7 @@ impl ScenarioRunner<'_> {
         Ok(Expiry::new(now + TimeDelta::days(after_days.into()), now)?)
     }
 
-    /// As [`PlannedEnds`](keyward_domain::planned_ends::PlannedEnds) does, which doubts a clock of the past.
+    /// As [`PlannedEnds`] does, which doubts a clock of the past.
     pub(super) async fn record_expired_keys(&self) -> Result<(), StepError> {
         let act = self.past.sources.act(Actor::System, RequestSource::default());
         PlannedEndStore::record_ends_of_keys(&*self.past.store, PlannedEnds::BATCH_SIZE, act).await?;
