@@ -85,7 +85,7 @@ fn write(path: &Path, lines: &[Value], copies: usize) {
         for number in 1..=copies {
             key["id"] = json!(format!("01980000-0000-7000-8000-{number:012x}"));
             key["digest"] = json!(digest(&well_formed(number)));
-            key["creation_nonce"] = Value::Null;
+            key["idempotency_key"] = Value::Null;
             writeln!(out, "{}", json!({ "api_keys": key })).expect("the export is written");
         }
     }
