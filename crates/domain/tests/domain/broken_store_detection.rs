@@ -44,12 +44,6 @@ async fn surplus_event_is_detected() {
 }
 
 #[tokio::test]
-async fn key_limit_checked_outside_the_transaction_is_detected() {
-    let by = ["concurrent_key_creations_stop_at_the_limit"];
-    assert_caught(Fault::CountsKeysBeforeTheTransaction, &by).await;
-}
-
-#[tokio::test]
 async fn wrong_order_of_checks_is_detected() {
     let by = [
         "repeated_form_is_reported_before_the_limit",
@@ -65,18 +59,6 @@ async fn edits_bypassing_the_rate_limit_are_detected() {
         "creating_and_editing_keys_share_one_consumers_rate_limit",
     ];
     assert_caught(Fault::CountsNoEdits, &by).await;
-}
-
-#[tokio::test]
-async fn rate_limit_checked_outside_the_transaction_is_detected() {
-    let by = ["concurrent_changes_admit_exactly_the_burst"];
-    assert_caught(Fault::ReadsTheRateBeforeTheTransaction, &by).await;
-}
-
-#[tokio::test]
-async fn lost_update_between_edits_is_detected() {
-    let by = ["concurrent_edits_preserve_each_others_fields"];
-    assert_caught(Fault::WritesBackTheWholeKey, &by).await;
 }
 
 #[tokio::test]
@@ -120,62 +102,6 @@ async fn restricted_key_that_manages_keys_is_detected() {
         "restricted_key_revokes_only_itself",
     ];
     assert_caught(Fault::LetsEveryKeyManageKeys, &by).await;
-}
-
-#[tokio::test]
-async fn key_acting_after_concurrent_revocation_is_detected() {
-    for (fault, by) in [
-        (
-            Fault::ChecksWhoAddsBeforeTheTransaction,
-            "revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed",
-        ),
-        (
-            Fault::ChecksWhoEditsBeforeTheTransaction,
-            "revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed",
-        ),
-        (
-            Fault::ChecksWhoRevokesBeforeTheTransaction,
-            "revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed",
-        ),
-    ] {
-        assert_caught(fault, &[by]).await;
-    }
-}
-
-#[tokio::test]
-async fn member_acting_after_concurrent_end_is_detected() {
-    for (fault, by) in [
-        (
-            Fault::ChecksMembersWhoAddBeforeTheTransaction,
-            "no_key_is_accepted_after_membership_end_is_confirmed",
-        ),
-        (
-            Fault::ChecksMembersWhoEditBeforeTheTransaction,
-            "no_key_is_edited_after_membership_end_is_confirmed",
-        ),
-        (
-            Fault::ChecksWhoRevokesBeforeTheTransaction,
-            "no_key_revokes_another_after_membership_end_is_confirmed",
-        ),
-    ] {
-        assert_caught(fault, &[by]).await;
-    }
-}
-
-#[tokio::test]
-async fn owner_acting_after_concurrent_end_is_detected() {
-    for (fault, by) in [
-        (
-            Fault::ChecksOwnersWhoRevokeBeforeTheTransaction,
-            "removed_owner_revokes_no_key_after_removal_is_confirmed",
-        ),
-        (
-            Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction,
-            "removed_owner_adds_no_project_after_removal_is_confirmed",
-        ),
-    ] {
-        assert_caught(fault, &[by]).await;
-    }
 }
 
 #[tokio::test]
@@ -224,18 +150,6 @@ async fn ignored_version_precondition_is_detected() {
         "repeated_revocation_succeeds_with_any_version",
     ];
     assert_caught(Fault::TakesEveryVersion, &by).await;
-}
-
-#[tokio::test]
-async fn version_compared_before_the_transaction_is_detected() {
-    let by = [
-        "concurrent_edits_of_one_version_apply_once",
-        "concurrent_edit_and_revocation_of_one_version_apply_once",
-        // A key that is revoked already needs none.
-        "repeated_revocation_succeeds_with_any_version",
-        "actor_and_key_state_are_reported_before_the_version",
-    ];
-    assert_caught(Fault::ComparesVersionsBeforeTheTransaction, &by).await;
 }
 
 #[tokio::test]
@@ -294,12 +208,6 @@ async fn project_lookup_ignoring_membership_is_detected() {
 }
 
 #[tokio::test]
-async fn non_atomic_throttle_is_detected() {
-    let by = ["concurrent_attempts_are_limited_like_sequential_ones"];
-    assert_caught(Fault::ReadsTheThrottleBeforeTheTransaction, &by).await;
-}
-
-#[tokio::test]
 async fn throttle_counting_before_refusal_is_detected() {
     let by = ["attempt_is_counted_in_all_buckets_or_none"];
     assert_caught(Fault::TakesFromTheBucketsBeforeAFullOne, &by).await;
@@ -347,6 +255,7 @@ async fn filtered_list_truncated_at_100_is_detected() {
 }
 
 /// Without an end of its own, a case would ask for the same page for ever.
+
 #[tokio::test]
 async fn pages_without_continuation_are_detected() {
     for (list, by) in [

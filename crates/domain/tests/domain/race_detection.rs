@@ -1,0 +1,95 @@
+//! The conformance suite finds stores whose checks and changes are not one transaction.
+
+use crate::broken_store::{Fault, assert_caught};
+
+#[tokio::test]
+async fn key_limit_checked_outside_the_transaction_is_detected() {
+    let by = ["concurrent_key_creations_stop_at_the_limit"];
+    assert_caught(Fault::CountsKeysBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn rate_limit_checked_outside_the_transaction_is_detected() {
+    let by = ["concurrent_changes_admit_exactly_the_burst"];
+    assert_caught(Fault::ReadsTheRateBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn lost_update_between_edits_is_detected() {
+    let by = ["concurrent_edits_preserve_each_others_fields"];
+    assert_caught(Fault::WritesBackTheWholeKey, &by).await;
+}
+
+#[tokio::test]
+async fn key_acting_after_concurrent_revocation_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::ChecksWhoAddsBeforeTheTransaction,
+            "revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed",
+        ),
+        (
+            Fault::ChecksWhoEditsBeforeTheTransaction,
+            "revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed",
+        ),
+        (
+            Fault::ChecksWhoRevokesBeforeTheTransaction,
+            "revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn member_acting_after_concurrent_end_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::ChecksMembersWhoAddBeforeTheTransaction,
+            "no_key_is_accepted_after_membership_end_is_confirmed",
+        ),
+        (
+            Fault::ChecksMembersWhoEditBeforeTheTransaction,
+            "no_key_is_edited_after_membership_end_is_confirmed",
+        ),
+        (
+            Fault::ChecksWhoRevokesBeforeTheTransaction,
+            "no_key_revokes_another_after_membership_end_is_confirmed",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn owner_acting_after_concurrent_end_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::ChecksOwnersWhoRevokeBeforeTheTransaction,
+            "removed_owner_revokes_no_key_after_removal_is_confirmed",
+        ),
+        (
+            Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction,
+            "removed_owner_adds_no_project_after_removal_is_confirmed",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}
+
+#[tokio::test]
+async fn version_compared_before_the_transaction_is_detected() {
+    let by = [
+        "concurrent_edits_of_one_version_apply_once",
+        "concurrent_edit_and_revocation_of_one_version_apply_once",
+        // A key that is revoked already needs none.
+        "repeated_revocation_succeeds_with_any_version",
+        "actor_and_key_state_are_reported_before_the_version",
+    ];
+    assert_caught(Fault::ComparesVersionsBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
+async fn non_atomic_throttle_is_detected() {
+    let by = ["concurrent_attempts_are_limited_like_sequential_ones"];
+    assert_caught(Fault::ReadsTheThrottleBeforeTheTransaction, &by).await;
+}
