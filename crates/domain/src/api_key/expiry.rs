@@ -16,10 +16,7 @@ pub enum InvalidExpiry {
     #[error("must be in the future")]
     Past,
     /// It is too far ahead to be meant.
-    #[error(
-        "must be at most {} days ahead: leave it out for a key that is valid until it is revoked",
-        Expiry::MAX_DAYS
-    )]
+    #[error("must be at most {} days ahead", Expiry::MAX_DAYS)]
     TooFar,
 }
 
@@ -51,7 +48,7 @@ impl Expiry {
         Self::new(at.to_utc(), now)
     }
 
-    /// The time.
+    /// From when on the key is accepted no more.
     #[must_use]
     pub const fn at(self) -> DateTime<Utc> {
         self.0
