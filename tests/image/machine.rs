@@ -81,7 +81,7 @@ pub(crate) fn is_healthy(name: &str) -> bool {
     check.is_ok_and(|status| status.success())
 }
 
-/// Prints them.
+/// Prints and returns the last lines of the service's log.
 pub(crate) fn last_lines(name: &str) -> String {
     let lines = run(
         name,
