@@ -6,7 +6,7 @@ use keyward_domain::access::Authenticate;
 use keyward_domain::ports::MockCredentials;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::token::Token;
-use keyward_http_api::{BaseUrl, HttpApi};
+use keyward_http_api::HttpApi;
 use reqwest::header::HeaderValue;
 use reqwest::{Method, RequestBuilder};
 use serde_json::json;
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, USER};
 use crate::documented::operations;
-use crate::scene::Scene;
+use crate::scene::{Scene, http_api};
 
 /// Everything about a request is wrong but its path and method.
 fn with_nothing_right(api: &Api, method: Method, path: &str) -> RequestBuilder {
@@ -192,9 +192,7 @@ async fn malformed_token_is_rejected_without_storage_access() {
             Arc::new(credentials),
             Arc::new(installation.builder.sources.clone()),
         ),
-        keys: installation.keys(),
-        projects: Arc::new(installation.store.clone()),
-        base_url: BaseUrl::default(),
+        ..http_api(&installation)
     })
     .await;
     let token = Token::generate(&*installation.builder.random);

@@ -1,15 +1,13 @@
 //! What a request cannot be, and how it is refused.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use keyward_http_api::{BaseUrl, HttpApi};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::api::{API_KEYS, Api, USER};
 use crate::documented::operations;
-use crate::scene::Scene;
+use crate::scene::{Scene, http_api};
 
 #[tokio::test]
 async fn body_other_than_one_json_text_is_malformed() {
@@ -308,13 +306,10 @@ async fn request_body_over_64_kib_is_rejected() {
 #[tokio::test]
 async fn every_operation_rejects_a_declared_oversized_body() {
     let scene = Scene::new().await;
-    let api = HttpApi {
-        authenticate: scene.installation.authenticate(),
-        keys: scene.installation.keys(),
-        projects: Arc::new(scene.installation.store.clone()),
-        base_url: BaseUrl::default(),
-    };
-    let api = Api::start_with(api, |config| config.limits.body_bytes = 64 * 1024).await;
+    let api = Api::start_with(http_api(&scene.installation), |config| {
+        config.limits.body_bytes = 64 * 1024
+    })
+    .await;
     for operation in operations() {
         let request = api
             .request(operation.method.clone(), &operation.path(), &scene.ada.token)
@@ -343,13 +338,10 @@ async fn chunked_body_has_the_same_limit() {
 #[tokio::test]
 async fn late_request_body_times_out() {
     let scene = Scene::new().await;
-    let api = HttpApi {
-        authenticate: scene.installation.authenticate(),
-        keys: scene.installation.keys(),
-        projects: Arc::new(scene.installation.store.clone()),
-        base_url: BaseUrl::default(),
-    };
-    let api = Api::start_with(api, |config| config.deadlines.body = Duration::from_millis(50)).await;
+    let api = Api::start_with(http_api(&scene.installation), |config| {
+        config.deadlines.body = Duration::from_millis(50)
+    })
+    .await;
     let request = format!(
         "POST {API_KEYS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
          Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{\"name\":",

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use async_trait::async_trait;
 use keyward_domain::audit::Action;
 use keyward_domain::propagation::Propagation;
-use keyward_http_api::{BaseUrl, HttpApi};
+use keyward_http_api::HttpApi;
 use serde_json::Value;
 
 use crate::api::{API_KEYS, Api, USER};
-use crate::scene::Scene;
+use crate::scene::{Scene, http_api};
 
 /// Counts how often other servers were waited for.
 #[derive(Default)]
@@ -70,9 +70,7 @@ async fn repeated_deletion_with_the_refused_key_waits_for_all_servers() {
         authenticate: installation
             .authenticate()
             .with_propagation(Arc::clone(&counted) as _),
-        keys: installation.keys(),
-        projects: Arc::new(installation.store.clone()),
-        base_url: BaseUrl::default(),
+        ..http_api(installation)
     })
     .await;
     let (token, current) = (&scene.ada.token, format!("{API_KEYS}/current"));

@@ -1,24 +1,20 @@
 //! What clients meet at the edges: links, codings, queries and line ends.
 
-use std::sync::Arc;
-
 use keyward_http_api::{BaseUrl, HttpApi};
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, PROJECTS, USER};
-use crate::scene::Scene;
+use crate::scene::{Scene, http_api};
 
 const PUBLIC_URL: &str = "https://keys.example.org";
 
 /// The same installation under a URL that is known.
 async fn behind_a_public_url(scene: &Scene) -> Api {
     Api::start(HttpApi {
-        authenticate: scene.installation.authenticate(),
-        keys: scene.installation.keys(),
-        projects: Arc::new(scene.installation.store.clone()),
         base_url: BaseUrl::new(PUBLIC_URL),
+        ..http_api(&scene.installation)
     })
     .await
 }

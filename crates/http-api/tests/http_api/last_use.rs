@@ -5,11 +5,11 @@ use std::sync::Arc;
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::LastUses;
 use keyward_domain::recent_uses::RecentUses;
-use keyward_http_api::{BaseUrl, HttpApi};
+use keyward_http_api::HttpApi;
 use serde_json::Value;
 
 use crate::api::{API_KEYS, Api, USER};
-use crate::scene::Scene;
+use crate::scene::{Scene, http_api};
 
 struct Noting {
     scene: Scene,
@@ -23,9 +23,7 @@ async fn noting() -> Noting {
     let authenticate = scene.installation.authenticate();
     let api = Api::start(HttpApi {
         authenticate: authenticate.with_recent_uses(Arc::clone(&uses)),
-        keys: scene.installation.keys(),
-        projects: Arc::new(scene.installation.store.clone()),
-        base_url: BaseUrl::default(),
+        ..http_api(&scene.installation)
     })
     .await;
     Noting { scene, api, uses }

@@ -50,13 +50,7 @@ impl Scene {
         let organization = installation.organization("Analytical Engines");
         let ada = person(&installation, &organization, "ada").await;
         let grace = person(&installation, &organization, "grace").await;
-        let api = Api::start(HttpApi {
-            authenticate: installation.authenticate(),
-            keys: installation.keys(),
-            projects: Arc::new(installation.store.clone()),
-            base_url: BaseUrl::default(),
-        })
-        .await;
+        let api = Api::start(http_api(&installation)).await;
         Self {
             api,
             installation,
@@ -117,6 +111,16 @@ impl Scene {
 
     pub(crate) fn last_event(&self) -> AuditEvent {
         self.installation.store.events().pop().unwrap()
+    }
+}
+
+/// The API over an installation: tests that need another part replace that one only.
+pub(crate) fn http_api(installation: &TestInstallation) -> HttpApi {
+    HttpApi {
+        authenticate: installation.authenticate(),
+        keys: installation.keys(),
+        projects: Arc::new(installation.store.clone()),
+        base_url: BaseUrl::default(),
     }
 }
 

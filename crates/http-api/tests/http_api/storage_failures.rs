@@ -9,14 +9,14 @@ use keyward_domain::ports::{
     RevokeKeyError, StorageError,
 };
 use keyward_domain::testing::TestInstallation;
-use keyward_http_api::{BaseUrl, HttpApi};
+use keyward_http_api::HttpApi;
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api};
 use crate::documented::operations;
-use crate::scene::Scene;
+use crate::scene::{Scene, http_api};
 
 const SECRET: &str = "host=10.0.0.5 password=hunter2";
 
@@ -38,13 +38,11 @@ async fn api_over_all(keys: MockApiKeys, projects: MockReachableProjects) -> (Ap
         builder.sources.clone(),
         KeyLimits::default(),
     );
-    let authenticate = installation.authenticate();
     let projects = Arc::new(projects) as Arc<dyn ReachableProjects>;
     let api = Api::start(HttpApi {
-        authenticate,
         keys,
         projects,
-        base_url: BaseUrl::default(),
+        ..http_api(&installation)
     })
     .await;
     (api, issued.token.expose().to_owned())
