@@ -50,7 +50,7 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut scene = Scene::set(Installation::make(options.keys).await).await;
+    let scene = Scene::set(Installation::make(options.keys).await).await;
     let mut report = Report::begin(&options);
     for pair in PAIRS.iter().filter(|pair| options.wants(pair.name)) {
         eprintln!("measuring {}", pair.name);
@@ -58,7 +58,7 @@ async fn main() -> ExitCode {
     }
     for single in SINGLES.iter().filter(|single| options.wants(single.name)) {
         eprintln!("measuring {}", single.name);
-        report.add_single(single, &singles::measure(single, &mut scene, &options).await);
+        report.add_single(single, &singles::measure(single, &scene, &options).await);
     }
     println!("{report}");
     if let Some(path) = &options.json {

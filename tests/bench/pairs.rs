@@ -12,16 +12,15 @@ use crate::installation::Installation;
 use crate::load::{pgbench, wrk};
 use crate::options::Options;
 use crate::process::Server;
-use crate::rows::{Contender, Database, Pair, Request};
+use crate::rows::{Database, Other, Pair, Request};
 use crate::storage::Storage;
 use crate::token::{malformed, well_formed};
 
 /// How long each is asked before anything counts.
 const WARM_UP: Duration = Duration::from_secs(2);
 
-/// Both databases with their servers, and what is sent to them.
+/// Both databases, and what is sent to the servers over them.
 pub(crate) struct Scene {
-    servers: HashMap<Database, Server>,
     storages: HashMap<Database, Storage>,
     tokens: HashMap<Request, TokenFile>,
 }
@@ -32,7 +31,6 @@ struct TokenFile(PathBuf);
 impl Scene {
     pub(crate) async fn set(installation: Installation) -> Self {
         let mut scene = Self {
-            servers: HashMap::new(),
             storages: HashMap::new(),
             tokens: HashMap::from([
                 (
@@ -54,23 +52,17 @@ impl Scene {
             (Database::Sqlite, Storage::embedded()),
         ] {
             installation.import_into(&storage).await;
-            scene.servers.insert(database, Server::keyward(&storage).await);
             scene.storages.insert(database, storage);
         }
         scene
     }
 
-    /// Where a database's server keeps everything, once that server has ended.
-    pub(crate) async fn storage_without_server(&mut self, database: Database) -> &Storage {
-        if let Some(server) = self.servers.remove(&database) {
-            server.end().await;
-        }
+    pub(crate) fn storage(&self, database: Database) -> &Storage {
         &self.storages[&database]
     }
 
-    /// Starts a bare handler that answers as Keyward does.
-    async fn bare(&self, request: Request) -> Server {
-        let server = &self.servers[&Database::Sqlite];
+    /// Starts a bare handler that answers as this server does.
+    async fn bare(&self, server: &Server, request: Request) -> Server {
         let mut asked = Client::new().get(format!("http://{}{}", server.address, request.path()));
         if let Some(tokens) = self.tokens.get(&request) {
             asked = asked.bearer_auth(tokens.first());
@@ -85,51 +77,9 @@ impl Scene {
         Server::bare(status, content_type, &body).await
     }
 
-    async fn sample(&self, contender: &Running<'_>, time: Duration) -> Sample {
-        match contender {
-            Running::Server(server, request) => {
-                let tokens = self.tokens.get(request).map(|tokens| tokens.0.as_path());
-                wrk(server, request.path(), tokens, request.is_refused(), time).await
-            }
-            Running::Pgbench => {
-                let database = self.storages[&Database::Postgres].as_postgres();
-                pgbench(database.url(), time).await
-            }
-        }
-    }
-
-    async fn running(&self, contender: Contender) -> Running<'_> {
-        match contender {
-            Contender::Keyward(database, request) => {
-                Running::Server(Handle::Shared(&self.servers[&database]), request)
-            }
-            Contender::Bare(request) => {
-                Running::Server(Handle::Own(Box::new(self.bare(request).await)), request)
-            }
-            Contender::Pgbench => Running::Pgbench,
-        }
-    }
-}
-
-enum Running<'a> {
-    Server(Handle<'a>, Request),
-    Pgbench,
-}
-
-/// A server of the scene, or one for this pair.
-enum Handle<'a> {
-    Shared(&'a Server),
-    Own(Box<Server>),
-}
-
-impl std::ops::Deref for Handle<'_> {
-    type Target = Server;
-
-    fn deref(&self) -> &Server {
-        match self {
-            Self::Shared(server) => server,
-            Self::Own(server) => server,
-        }
+    async fn ask(&self, server: &Server, request: Request, time: Duration) -> Sample {
+        let tokens = self.tokens.get(&request).map(|tokens| tokens.0.as_path());
+        wrk(server, request.path(), tokens, request.is_refused(), time).await
     }
 }
 
@@ -173,14 +123,27 @@ impl Drop for TokenFile {
 
 /// Measures a pair.
 pub(crate) async fn measure(pair: &Pair, scene: &Scene, options: &Options) -> (Samples, Samples) {
-    let (what, against) = (scene.running(pair.what).await, scene.running(pair.against).await);
+    let storage = scene.storage(pair.database);
+    let server = Server::keyward(storage, pair.cache).await;
+    let bare = match pair.against {
+        Other::BareHandler => Some(scene.bare(&server, pair.request).await),
+        Other::Pgbench => None,
+    };
+    let other = async |time| match &bare {
+        Some(bare) => scene.ask(bare, pair.request, time).await,
+        None => pgbench(storage.as_postgres().url(), time).await,
+    };
+    scene.ask(&server, pair.request, WARM_UP).await;
+    other(WARM_UP).await;
     let mut samples = (Samples::default(), Samples::default());
-    for contender in [&what, &against] {
-        scene.sample(contender, WARM_UP).await;
-    }
     for _ in 0..options.rounds {
-        samples.0.add(scene.sample(&what, options.time).await);
-        samples.1.add(scene.sample(&against, options.time).await);
+        samples
+            .0
+            .add(scene.ask(&server, pair.request, options.time).await);
+        samples.1.add(other(options.time).await);
+    }
+    for started in [Some(server), bare].into_iter().flatten() {
+        started.end().await;
     }
     samples
 }

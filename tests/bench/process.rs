@@ -11,6 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::keyward::{TIMEOUT, binary, keyward};
+use crate::rows::Cache;
 use crate::storage::Storage;
 
 /// How often to ask whether a server has started.
@@ -26,10 +27,11 @@ pub(crate) struct Server {
 
 impl Server {
     /// Serves this storage.
-    pub(crate) async fn keyward(storage: &Storage) -> Self {
+    pub(crate) async fn keyward(storage: &Storage, cache: Cache) -> Self {
         let address = free_address();
         let mut command = keyward(storage);
         command.args(["serve", "--listen", &address, "--log-format", "json"]);
+        command.args(["--verification-cache", cache.as_str()]);
         Self::start(command, address, "/readyz", &[]).await
     }
 

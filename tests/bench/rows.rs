@@ -1,20 +1,37 @@
 //! What is measured, against what, and what is to be reached: one entry each.
 
-/// Two that are measured in turn.
+/// A server, and another program that is measured in turn with it.
 pub(crate) struct Pair {
     pub(crate) name: &'static str,
-    pub(crate) what: Contender,
-    pub(crate) against: Contender,
+    pub(crate) database: Database,
+    pub(crate) cache: Cache,
+    /// What the server is asked again and again.
+    pub(crate) request: Request,
+    pub(crate) against: Other,
     pub(crate) goal: Goal,
 }
 
-/// The program whose answers are measured, and the request that it answers.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Contender {
-    /// Keyward over a database, asked the same again and again.
-    Keyward(Database, Request),
+/// Whether verifications are answered from memory, or each by the database.
+#[derive(Clone, Copy)]
+pub(crate) enum Cache {
+    On,
+    Off,
+}
+
+impl Cache {
+    /// The value of `--verification-cache`.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Off => "off",
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub(crate) enum Other {
     /// A poem handler behind poem's own server, which answers with the same status, type and body as Keyward.
-    Bare(Request),
+    BareHandler,
     /// pgbench, which runs the lookup of a key, prepared, on as many connections as Keyward has.
     Pgbench,
 }
@@ -68,8 +85,10 @@ pub(crate) enum Figure {
 pub(crate) const PAIRS: &[Pair] = &[
     Pair {
         name: "health",
-        what: Contender::Keyward(Database::Sqlite, Request::Health),
-        against: Contender::Bare(Request::Health),
+        database: Database::Sqlite,
+        cache: Cache::On,
+        request: Request::Health,
+        against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.15),
@@ -78,8 +97,46 @@ pub(crate) const PAIRS: &[Pair] = &[
     },
     Pair {
         name: "user-postgres",
-        what: Contender::Keyward(Database::Postgres, Request::User),
-        against: Contender::Pgbench,
+        database: Database::Postgres,
+        cache: Cache::On,
+        request: Request::User,
+        against: Other::BareHandler,
+        goal: Goal {
+            least_rate: Some(0.9),
+            most_cpu: Some(1.4),
+            most_micros: None,
+        },
+    },
+    Pair {
+        name: "user-sqlite",
+        database: Database::Sqlite,
+        cache: Cache::On,
+        request: Request::User,
+        against: Other::BareHandler,
+        goal: Goal {
+            least_rate: Some(0.9),
+            most_cpu: Some(1.4),
+            most_micros: None,
+        },
+    },
+    Pair {
+        name: "forward-auth",
+        database: Database::Sqlite,
+        cache: Cache::On,
+        request: Request::ForwardAuth,
+        against: Other::BareHandler,
+        goal: Goal {
+            least_rate: Some(0.95),
+            most_cpu: Some(1.25),
+            most_micros: None,
+        },
+    },
+    Pair {
+        name: "lookup-postgres",
+        database: Database::Postgres,
+        cache: Cache::Off,
+        request: Request::User,
+        against: Other::Pgbench,
         goal: Goal {
             least_rate: Some(0.5),
             most_cpu: None,
@@ -87,9 +144,11 @@ pub(crate) const PAIRS: &[Pair] = &[
         },
     },
     Pair {
-        name: "user-sqlite",
-        what: Contender::Keyward(Database::Sqlite, Request::User),
-        against: Contender::Bare(Request::User),
+        name: "lookup-sqlite",
+        database: Database::Sqlite,
+        cache: Cache::Off,
+        request: Request::User,
+        against: Other::BareHandler,
         goal: Goal {
             // 40,000 requests per second where the bare handler answers 109,000.
             least_rate: Some(0.37),
@@ -98,19 +157,11 @@ pub(crate) const PAIRS: &[Pair] = &[
         },
     },
     Pair {
-        name: "forward-auth",
-        what: Contender::Keyward(Database::Sqlite, Request::ForwardAuth),
-        against: Contender::Bare(Request::ForwardAuth),
-        goal: Goal {
-            least_rate: Some(0.95),
-            most_cpu: None,
-            most_micros: None,
-        },
-    },
-    Pair {
         name: "malformed",
-        what: Contender::Keyward(Database::Sqlite, Request::Malformed),
-        against: Contender::Bare(Request::Malformed),
+        database: Database::Sqlite,
+        cache: Cache::On,
+        request: Request::Malformed,
+        against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: None,

@@ -9,20 +9,20 @@ use crate::keyward::binary;
 use crate::options::Options;
 use crate::pairs::Scene;
 use crate::process::{Server, version_time};
-use crate::rows::{Figure, Single};
+use crate::rows::{Cache, Figure, Single};
 
 /// How long a server that is ready is left alone before its memory is looked at.
 const REST: Duration = Duration::from_secs(2);
 
 /// All values that were measured.
-pub(crate) async fn measure(single: &Single, scene: &mut Scene, options: &Options) -> Vec<f64> {
+pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -> Vec<f64> {
     match single.what {
         Figure::StartToReady(database) => {
-            let storage = scene.storage_without_server(database).await;
+            let storage = scene.storage(database);
             let mut values = Vec::new();
             for _ in 0..options.rounds {
                 let version = version_time().await;
-                let server = Server::keyward(storage).await;
+                let server = Server::keyward(storage, Cache::On).await;
                 let more = server.started_in.as_secs_f64() - version.as_secs_f64();
                 values.push(more * 1e3);
                 server.end().await;
@@ -34,8 +34,8 @@ pub(crate) async fn measure(single: &Single, scene: &mut Scene, options: &Option
             vec![bytes as f64 / 1_048_576.0]
         }
         Figure::IdleMemory(database) => {
-            let storage = scene.storage_without_server(database).await;
-            let server = Server::keyward(storage).await;
+            let storage = scene.storage(database);
+            let server = Server::keyward(storage, Cache::On).await;
             sleep(REST).await;
             let values = vec![server.resident_mib()];
             server.end().await;
