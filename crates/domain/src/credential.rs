@@ -39,8 +39,10 @@ impl Credential {
 
     /// The caller, if the credential is accepted at this time.
     pub(crate) fn into_caller(self, now: DateTime<Utc>) -> Option<Caller> {
+        let ends = [self.key_end, self.membership_end];
         self.is_accepted(now).then_some(Caller {
             accepted_at: now,
+            accepted_until: ends.into_iter().flatten().map(End::at).min(),
             api_key: self.api_key,
             consumer: self.consumer,
             organization: self.organization,
@@ -56,12 +58,13 @@ impl Credential {
 ///
 /// fn forged(credential: Credential, accepted_at: DateTime<Utc>) -> Caller {
 ///     let Credential { api_key, consumer, organization, .. } = credential;
-///     Caller { accepted_at, api_key, consumer, organization }
+///     Caller { accepted_at, accepted_until: None, api_key, consumer, organization }
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     accepted_at: DateTime<Utc>,
+    accepted_until: Option<DateTime<Utc>>,
     api_key: CallingKey,
     consumer: Consumer,
     organization: CallerOrganization,
@@ -94,6 +97,13 @@ impl Caller {
     #[must_use]
     pub const fn accepted_at(&self) -> DateTime<Utc> {
         self.accepted_at
+    }
+
+    /// The planned end of the key or of its membership, whichever comes first. Without one, the key is accepted until it is
+    /// revoked or its user leaves, which either may come earlier.
+    #[must_use]
+    pub const fn accepted_until(&self) -> Option<DateTime<Utc>> {
+        self.accepted_until
     }
 
     /// The key that the request came with.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | who owns keys | [`organization`], [`user`], [`membership`], [`holder`] |
 //! | what a key is, and when it works | [`api_key`], [`token`], [`access`] |
+//! | what other services may ask about tokens | [`introspection`], [`verifier`] |
 //! | what one can do with keys | [`keys`] |
 //! | when a key was last used | [`recent_uses`] |
 //! | which changes every server must know | [`access_changes`] |
@@ -71,6 +72,7 @@ pub mod failure_sentence;
 pub mod holder;
 pub mod id;
 mod idempotency_key;
+pub mod introspection;
 pub mod invitation;
 pub mod keys;
 pub mod membership;
@@ -98,4 +100,5 @@ pub mod text;
 pub mod token;
 pub mod user;
 pub mod validity;
+pub mod verifier;
 mod words;

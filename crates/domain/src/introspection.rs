@@ -1,0 +1,60 @@
+//! Introspection (RFC 7662): a service asks whom a token stands for that a client sent it.
+
+use std::sync::Arc;
+
+use crate::access::{Authenticate, AuthenticateError, Caller};
+use crate::id::ProjectId;
+use crate::page::{Page, PageRequest, PageSize};
+use crate::ports::{ReachableProjects, StorageError};
+use crate::project::Project;
+
+/// The use case that says whether a token is accepted now, and whom it stands for.
+#[derive(Clone)]
+pub struct Introspect {
+    authenticate: Authenticate,
+    projects: Arc<dyn ReachableProjects>,
+}
+
+/// What is said of an accepted token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActiveToken {
+    /// Whom the token stands for.
+    pub caller: Caller,
+    /// The projects that its key reaches: [`Introspect::MOST_PROJECTS`] of them, the newest, if there are more.
+    pub projects: Page<Project, ProjectId>,
+}
+
+impl Introspect {
+    /// As many projects are listed of an accepted token; the verification cache holds as many.
+    pub const MOST_PROJECTS: PageSize = PageSize::DEFAULT;
+
+    /// Creates the use case.
+    #[must_use]
+    pub const fn new(authenticate: Authenticate, projects: Arc<dyn ReachableProjects>) -> Self {
+        Self {
+            authenticate,
+            projects,
+        }
+    }
+
+    /// Whom the token stands for; nothing if it is not accepted, for whatever reason.
+    ///
+    /// It counts as a use of the key, from an unknown address: the address that asks is the service's, and what the service
+    /// says of its client is not verified.
+    ///
+    /// # Errors
+    /// The store failed, so it is unknown whether the token is valid.
+    pub async fn token(&self, token: &str) -> Result<Option<ActiveToken>, StorageError> {
+        let caller = match self.authenticate.caller(token, None).await {
+            Ok(caller) => caller,
+            Err(AuthenticateError::InvalidToken) => return Ok(None),
+            Err(AuthenticateError::Storage(error)) => return Err(error),
+        };
+        let first = PageRequest::first(Self::MOST_PROJECTS);
+        let projects = self
+            .projects
+            .list(caller.consumer().id, first, caller.accepted_at())
+            .await?;
+        Ok(Some(ActiveToken { caller, projects }))
+    }
+}
