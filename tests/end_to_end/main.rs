@@ -29,5 +29,7 @@ mod projects;
 mod refusals;
 mod release;
 mod replicas;
+mod resource_servers;
 mod restricted_keys;
 mod storage;
+mod verifiers;

@@ -20,7 +20,7 @@ const INSTALLED: &str = "installed";
 pub(crate) fn ensure(workspace: &Workspace) -> Outcome<PathBuf> {
     let pins = workspace.root().join("tests");
     let folder = workspace.target().join("test-packages");
-    for place in ["clients/typescript", "judges/npm"] {
+    for place in ["clients/typescript", "judges/npm", "resource_servers/node"] {
         ensure_one(
             &pins.join(place),
             &["package-lock.json", "package.json", ".npmrc"],
@@ -28,7 +28,7 @@ pub(crate) fn ensure(workspace: &Workspace) -> Outcome<PathBuf> {
             install_from_npm,
         )?;
     }
-    for place in ["clients/python", "judges/python"] {
+    for place in ["clients/python", "judges/python", "resource_servers/python"] {
         ensure_one(
             &pins.join(place),
             &["requirements.txt"],

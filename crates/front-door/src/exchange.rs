@@ -288,9 +288,9 @@ impl<E: Endpoint> Exchanges<E> {
 }
 
 /// The span of a request, which gives every log line within it the request's id; `key_id` is set by whoever finds out by
-/// which key the request is authenticated. It is there at every level of the log.
+/// which key the request is authenticated, and `verifier` by which verifier. It is there at every level of the log.
 pub(crate) fn request_span(id: &RequestId) -> Span {
-    error_span!("request", request_id = %id, key_id = Empty, trace_id = Empty)
+    error_span!("request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
 }
 
 /// `Accept` and `Authorization`, if they are there. A copy of all headers would cost every request more than its answer.

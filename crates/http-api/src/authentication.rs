@@ -19,7 +19,7 @@ use crate::request_id::client_address;
 pub(crate) struct Authenticated(pub(crate) Caller);
 
 /// The scheme's name in the OpenAPI document.
-const SCHEME: &str = "bearer";
+pub(crate) const SCHEME: &str = "bearer";
 
 impl<'a> ApiExtractor<'a> for Authenticated {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];

@@ -19,12 +19,12 @@ const API_VERSION: &str = "1.0.0";
 const DESCRIPTION: &str = "\
 Keyward issues, verifies and revokes personal API keys for the members of an organization.
 
-Every request is authenticated with an API key as a bearer token. Create the first key in the console, under \
+Requests are authenticated with an API key as a bearer token; only introspection has credentials of its own. Create the first key in the console, under \
 Organization Settings, API Keys; more keys can be created here. The service that serves this document has its console at `/` \
 and a reference at `/docs`, where you can try every operation.
 
 Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the URL of a page with its \
-meaning and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields and unknown query \
+meaning and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields of JSON bodies and unknown query \
 parameters are refused. `null` for an optional field of a request means that it is not set. New operations, optional \
 response fields, codes and reasons may be added within version 1: ignore fields and values that you do not know.
 

@@ -7,7 +7,7 @@
 //! | to read about | look at |
 //! |---|---|
 //! | what operations there are, and what they answer | `resources` |
-//! | who sends a request | `authentication` |
+//! | who sends a request | `authentication`, `verifier_authentication` |
 //! | what gateways send, and which operation it becomes | `forward_auth` |
 //! | how bodies and query parameters are read | `request` |
 //! | errors: their codes, answers and pages | `problem` |
@@ -32,6 +32,7 @@ mod resources;
 mod routes;
 mod served_document;
 mod service;
+mod verifier_authentication;
 
 pub use base_url::BaseUrl;
 pub use document::document;

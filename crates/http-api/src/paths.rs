@@ -14,6 +14,9 @@ pub const PROJECTS: &str = "/api/v1/user/projects";
 /// What gateways ask before they pass a request on; each path below it is the same.
 pub(crate) const FORWARD_AUTH: &str = "/api/v1/auth";
 
+/// What services ask about the tokens that clients send them.
+pub(crate) const INTROSPECTION: &str = "/api/v1/introspect";
+
 /// The OpenAPI document.
 pub(crate) const DOCUMENT: &str = "/openapi.json";
 /// The page on which people read it; its assets are below.

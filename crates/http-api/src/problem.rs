@@ -92,6 +92,22 @@ impl Problem {
         }
     }
 
+    /// The response to a body of another type than the operation takes.
+    pub(crate) fn unexpected_media_type(expected: &str) -> Self {
+        let detail =
+            format!("The body of this request must have the header `Content-Type: {expected}`, once.");
+        Self::with_detail(Code::UnsupportedMediaType, detail)
+    }
+
+    /// The response to introspection where there are no verifiers.
+    pub(crate) fn no_verifiers() -> Self {
+        Self::with_detail(
+            Code::NotFound,
+            "This installation has no verifiers, so tokens cannot be introspected: its operator names them with the option \
+             `--verifiers`.",
+        )
+    }
+
     pub(crate) fn invalid_fields(errors: Vec<FieldError>) -> Self {
         Self {
             errors,

@@ -1,12 +1,15 @@
 //! Strict parsing of requests, with errors that say what to do.
 
 mod fields;
+mod form_body;
 mod if_match;
 mod json_body;
+mod payload;
 mod query;
 mod strict_json;
 
 pub(crate) use fields::Fields;
+pub(crate) use form_body::{Form, FormBody, ReadForm, form_decoded};
 pub(crate) use if_match::IfMatch;
 pub(crate) use json_body::{JsonBody, ReadFields};
 pub(crate) use query::{QueryNames, QueryParameter, QueryValue};

@@ -5,6 +5,8 @@ mod api_keys;
 mod auth;
 mod cursor;
 pub(crate) mod examples;
+mod introspection;
+mod introspection_representations;
 mod list_filter;
 mod project;
 mod project_cursor;
@@ -18,6 +20,7 @@ mod user;
 pub(crate) use api_key::ApiKeyResource;
 pub(crate) use api_keys::ApiKeysResource;
 pub(crate) use auth::AuthResource;
+pub(crate) use introspection::IntrospectionResource;
 pub(crate) use project::ProjectResource;
 pub(crate) use projects::ProjectsResource;
 pub(crate) use user::UserResource;
@@ -30,6 +33,7 @@ pub(crate) type Api = (
     ProjectResource,
     UserResource,
     AuthResource,
+    IntrospectionResource,
 );
 
 pub(crate) const API: Api = (
@@ -39,4 +43,5 @@ pub(crate) const API: Api = (
     ProjectResource,
     UserResource,
     AuthResource,
+    IntrospectionResource,
 );

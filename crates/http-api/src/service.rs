@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use keyward_domain::access::Authenticate;
+use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::ReachableProjects;
+use keyward_domain::verifier::CurrentVerifiers;
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 
@@ -18,6 +20,7 @@ use crate::reference::ReferencePage;
 use crate::resources::API;
 use crate::routes::Routes;
 use crate::served_document::ServedDocument;
+use crate::verifier_authentication::ConfiguredVerifiers;
 
 /// The API over its use cases.
 #[derive(Clone)]
@@ -28,6 +31,8 @@ pub struct HttpApi {
     pub keys: PersonalKeys,
     /// The projects that callers reach.
     pub projects: Arc<dyn ReachableProjects>,
+    /// Who may introspect tokens; nobody without it.
+    pub verifiers: Option<Arc<CurrentVerifiers>>,
     /// The public URL, if configured.
     pub base_url: BaseUrl,
 }
@@ -37,7 +42,13 @@ impl HttpApi {
     ///
     /// It responds to every request, with a problem (RFC 9457) on error.
     pub fn endpoint(self) -> impl Endpoint<Output = Response> + 'static {
+        let verifiers: ConfiguredVerifiers = self.verifiers;
         let operations = document::service()
+            .data(Introspect::new(
+                self.authenticate.clone(),
+                Arc::clone(&self.projects),
+            ))
+            .data(verifiers)
             .data(self.authenticate)
             .data(self.keys)
             .data(self.projects)

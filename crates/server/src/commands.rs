@@ -17,6 +17,7 @@ pub(crate) mod openapi;
 pub(crate) mod replicas;
 pub(crate) mod serve;
 pub(crate) mod token_check;
+pub(crate) mod verifier_create;
 
 mod failure;
 mod new_password;

@@ -26,6 +26,7 @@ use keyward_domain::sign_in::seen_sessions::SeenSessions;
 use keyward_domain::sign_in::signing_in::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_domain::sources::Sources;
+use keyward_domain::verifier::CurrentVerifiers;
 use keyward_front_door::RequestIds;
 use keyward_http_api::{BaseUrl, HttpApi};
 use keyward_persistence::postgres::ConnectError;
@@ -170,11 +171,17 @@ impl Composition {
     }
 
     /// The HTTP API, reached by clients at `base_url`.
-    pub(crate) fn http_api(&self, limits: KeyLimits, base_url: BaseUrl) -> HttpApi {
+    pub(crate) fn http_api(
+        &self,
+        limits: KeyLimits,
+        verifiers: Option<Arc<CurrentVerifiers>>,
+        base_url: BaseUrl,
+    ) -> HttpApi {
         HttpApi {
             authenticate: self.authenticate(),
             keys: self.keys(limits),
             projects: Arc::clone(&self.reachable_projects),
+            verifiers,
             base_url,
         }
     }

@@ -5,12 +5,12 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | what can be asked, and how | [`options`], [`database_url`], [`public_url`] |
+//! | what can be asked, and how | [`options`], [`database_url`], [`public_url`], [`verifier_file`] |
 //! | what each command does | [`commands`], one module per command |
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`replica_job`], [`replica_wait`] |
+//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`verifier_job`], [`replica_job`], [`replica_wait`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
@@ -51,6 +51,8 @@ mod standard_input;
 mod storage;
 mod store;
 mod trial_changes;
+mod verifier_file;
+mod verifier_job;
 mod wanted_format;
 
 use std::process::ExitCode;
@@ -59,12 +61,12 @@ use std::time::Duration;
 use commands::{
     Failure, admin_audit_log, admin_bootstrap, admin_create_organization, admin_create_user,
     admin_remove_member, admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, healthcheck,
-    import, migrate, openapi, replicas, serve, token_check,
+    import, migrate, openapi, replicas, serve, token_check, verifier_create,
 };
 use demo::Demo;
 use keyward_domain::failure_sentence::sentence;
 use logging::LogFilter;
-use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand};
+use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand, VerifierCommand};
 use tracing::warn;
 
 /// How long threads that still hash a password may take to end. Nothing waits for what they find.
@@ -86,6 +88,7 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
     let _last_lines = logging::LastLines;
     match command {
         Command::Token(TokenCommand::Check) => return token_check::run(),
+        Command::Verifier(VerifierCommand::Create(options)) => verifier_create::run(&options)?,
         Command::Openapi => openapi::run()?,
         Command::Healthcheck(options) => healthcheck::run(&options)?,
         Command::Serve(options) => {

@@ -10,6 +10,7 @@ mod environment;
 mod retention;
 mod serve;
 mod storage;
+mod verifier;
 
 use std::ffi::OsString;
 
@@ -25,6 +26,7 @@ pub(crate) use audit_log::AuditLogOptions;
 pub(crate) use retention::CleanUpOptions;
 pub(crate) use serve::{HealthcheckOptions, LimitOptions, ProxyOptions, ServeOptions, Switch};
 pub(crate) use storage::{DatabaseOptions, LoggingOptions, StorageOptions};
+pub(crate) use verifier::{CreateVerifierOptions, VerifierCommand};
 
 /// The version, with the commit it was built from where that is known (see `build.rs`).
 const VERSION: &str = env!("KEYWARD_VERSION");
@@ -92,6 +94,9 @@ pub(crate) enum Command {
     /// Work with tokens offline
     #[command(subcommand)]
     Token(TokenCommand),
+    /// Make credentials for services that introspect tokens
+    #[command(subcommand)]
+    Verifier(VerifierCommand),
     /// Administer the installation
     ///
     /// No key can be created here: the first key of a user is created in the console.

@@ -113,6 +113,7 @@ mod expected {
         [Unauthorized, Done, Done, Done, Unauthorized, Unauthorized, Unauthorized];
     pub(super) const MEMBERS_KEY: Expected =
         [Unauthorized, Done, NotFound, NotFound, Unauthorized, Unauthorized, Unauthorized];
+    pub(super) const NO_KEY: Expected = [Unauthorized; 7];
     // The console.
     pub(super) const EVERYBODY: Expected = [Done, Done, Done, Done, Done, Done, NotFound];
     pub(super) const SIGNED_IN: Expected = [SignIn, Done, Done, Done, Done, SignIn, NotFound];
@@ -135,16 +136,18 @@ mod expected {
 }
 use expected::{
     ALL_BUT_WHO_LEFT_SINCE, ANY_KEY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY,
-    NEEDS_PASSWORD, NO_FIELDS, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER,
+    NEEDS_PASSWORD, NO_FIELDS, NO_KEY, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER,
     WHO_IS_SIGNED_IN_AND_NO_MEMBER,
 };
 
 const CONFIRMED: Fields = &[("confirm", "yes")];
 
-/// The API: keys read and change keys of their own consumer, and nothing else.
+/// The API: keys read and change keys of their own consumer, and nothing else; they introspect no tokens.
 pub(super) const API: &[Row] = &[
     get("/api/v1/user", Nothing, ANY_KEY),
     get("/api/v1/auth", Nothing, ANY_KEY),
+    // For verifiers, which are none of the visitors.
+    post("/api/v1/introspect", Nothing, &[("token", "kwp_")], NO_KEY),
     get("/api/v1/user/projects", Nothing, ANY_KEY),
     get("/api/v1/user/projects/{id}", Project, MEMBERS_KEY),
     get("/api/v1/user/api-keys", Nothing, ANY_KEY),

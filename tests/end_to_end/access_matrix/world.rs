@@ -12,6 +12,7 @@ use crate::api::{Api, text};
 use crate::console::{PlainConsole, hidden_value};
 use crate::keyward::{Keyward, OWNER_PASSWORD};
 use crate::storage::Storage;
+use crate::verifiers::Verifier;
 
 const PASSWORD: &str = "seven slow boats sail";
 pub(super) const SETTINGS: &str = "/organizations/engines/settings";
@@ -86,7 +87,9 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn with_two_organizations() -> Self {
-        let keyward = Keyward::start_on(Storage::embedded()).await;
+        // Without any verifier, introspection would not be there for anybody.
+        let verifier = Verifier::create("service").await;
+        let keyward = Keyward::serve(Storage::embedded(), &[&verifier.option()]).await;
         let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
         keyward.command(bootstrap, OWNER_PASSWORD).await;
         for (organization, options) in [

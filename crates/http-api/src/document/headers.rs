@@ -32,7 +32,7 @@ pub(super) fn add_headers(document: &mut Value) {
             "schema": {"type": "integer", "format": "int32", "minimum": 0},
         },
         WWW_AUTHENTICATE: {
-            "description": "The expected scheme, and why the credentials were refused (RFC 6750).",
+            "description": "The expected scheme, and why the credentials were refused (RFC 6750, RFC 7617).",
             "required": true,
             "schema": {"type": "string"},
         },

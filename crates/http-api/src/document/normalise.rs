@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use crate::json;
+
 const SCHEMAS: &str = "#/components/schemas/";
 
 /// Applies all rewrites. Other defects of poem-openapi do not occur: bodies use Keyward's own payload types with a
@@ -41,20 +43,17 @@ fn set_openapi_version(document: &mut Value) {
     document["openapi"] = json!("3.0.3");
 }
 
-/// Request bodies refuse unknown members. Responses may gain members, and some generated clients accept these only if
-/// the schema says so.
+/// Request bodies in JSON refuse unknown members; forms ignore them. Responses may gain members, and some generated clients
+/// accept these only if the schema says so.
 fn set_additional_properties(document: &mut Value) {
     let mut bodies = BTreeSet::new();
     everywhere(document, &mut |object| {
         let content = object.get("requestBody").and_then(|body| body.get("content"));
-        for media_type in content
-            .and_then(Value::as_object)
-            .into_iter()
-            .flat_map(Map::values)
-        {
-            if let Some(reference) = media_type.pointer("/schema/$ref").and_then(Value::as_str) {
-                bodies.insert(reference.trim_start_matches(SCHEMAS).to_owned());
-            }
+        let reference = content
+            .and_then(|content| content.get(json::MEDIA_TYPE))
+            .and_then(|media_type| media_type.pointer("/schema/$ref"));
+        if let Some(reference) = reference.and_then(Value::as_str) {
+            bodies.insert(reference.trim_start_matches(SCHEMAS).to_owned());
         }
     });
     let schemas = document.pointer_mut("/components/schemas");

@@ -10,6 +10,10 @@ use super::headers;
 use super::operations::operations_mut;
 use crate::base_url::BaseUrl;
 use crate::problem::{Code, FieldError, MEDIA_TYPE, Problem};
+use crate::{authentication, verifier_authentication};
+
+/// A request body in JSON.
+const JSON_BODY: &str = "/requestBody/content/application~1json";
 
 /// The request id of the examples.
 const EXAMPLE_REQUEST_ID: &str = "019b76da-a9f4-7e55-b0c1-2d3e4f506172";
@@ -46,14 +50,16 @@ fn refer_to(responses: &mut Map<String, Value>, status: &str, name: &str) {
 /// The operation's codes, in the order of their statuses.
 fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
     let id = operation.get("operationId").and_then(Value::as_str);
-    let has = |name: &str| operation.get(name).is_some();
+    let schemes = operation.get("security").and_then(Value::as_array);
+    let is_for = |scheme: &str| schemes.is_some_and(|all| all.iter().any(|one| one.get(scheme).is_some()));
     let parameters = operation.get("parameters").and_then(Value::as_array);
     let takes = |name: &str| parameters.is_some_and(|all| all.iter().any(|one| one["name"] == name));
     let mut codes: Vec<Code> = Code::ALL
         .iter()
         .copied()
         .filter(|code| match code {
-            Code::CredentialsMissing | Code::InvalidToken => has("security"),
+            Code::CredentialsMissing | Code::InvalidToken => is_for(authentication::SCHEME),
+            Code::InvalidClient => is_for(verifier_authentication::SCHEME),
             // Except for the query and the storage, these also come from the front door, for any request.
             Code::MalformedRequest
             | Code::MalformedQuery
@@ -61,8 +67,10 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             | Code::Internal
             | Code::Unavailable
             | Code::OutcomeUnknown => true,
-            Code::RequestTimeout | Code::UnsupportedMediaType | Code::InvalidFields => has("requestBody"),
-            Code::NotFound => path.contains('{'),
+            Code::RequestTimeout | Code::UnsupportedMediaType => operation.get("requestBody").is_some(),
+            Code::InvalidFields => operation.pointer(JSON_BODY).is_some(),
+            // Without verifiers, there is nothing that they could ask.
+            Code::NotFound => path.contains('{') || is_for(verifier_authentication::SCHEME),
             Code::KeyMayNotManageKeys | Code::KeyLimitReached | Code::KeyTreeTooDeep => {
                 id == Some("createApiKey")
             }
@@ -83,13 +91,14 @@ fn status(code: Code) -> String {
 }
 
 /// The name of a shared response, such as `BadRequest` or `CreateApiKeyConflict`. Some generators create a type from
-/// it, so it must not change when codes are added. Conflicts, and refusals other than the first one's, are named per
-/// operation, all others by status.
+/// it, so it must not change when codes are added. Conflicts, refusals other than the first one's, and those of verifiers are
+/// named per operation, all others by status.
 fn name_of(codes: &[Code], operation_id: &str) -> String {
     let status = codes[0].definition().status;
     let reason: String = status.canonical_reason().unwrap_or_default().split(' ').collect();
     let mut letters = operation_id.chars();
     let is_of_one_operation = status == StatusCode::CONFLICT
+        || codes.contains(&Code::InvalidClient)
         || codes.contains(&Code::Forbidden)
         || codes.contains(&Code::KeyMayNotExtendItself);
     match letters.next().filter(|_| is_of_one_operation) {

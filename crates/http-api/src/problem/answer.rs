@@ -131,6 +131,7 @@ impl Problem {
         let challenge = match self.code {
             Code::CredentialsMissing => Some("Bearer"),
             Code::InvalidToken => Some("Bearer error=\"invalid_token\""),
+            Code::InvalidClient => Some("Basic realm=\"introspection\", charset=\"UTF-8\""),
             _ => None,
         };
         if let Some(challenge) = challenge {

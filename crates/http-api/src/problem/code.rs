@@ -49,7 +49,8 @@ codes! {
     MalformedRequest = "malformed_request", BAD_REQUEST {
         title: "Malformed request",
         meaning: "The request cannot be read.",
-        advice: "Send one JSON object in UTF-8, without repeated members, and nothing after it. \
+        advice: "Send one JSON object in UTF-8, without repeated members, and nothing after it; for introspection, \
+                 a form with one `token`. \
                  Every request needs exactly one Host header.",
     }
     MalformedQuery = "malformed_query", BAD_REQUEST {
@@ -72,6 +73,14 @@ codes! {
                   organization.",
         advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
                  create a new key in the console. Sending the same request again will not help.",
+    }
+    InvalidClient = "invalid_client", UNAUTHORIZED {
+        title: "Verifier not accepted",
+        meaning: "The request has no name and secret of a verifier in the header `Authorization: Basic`, or they are \
+                  wrong.",
+        advice: "Send the name and the secret that the operator of this installation gave you; with curl: `--user \
+                 \"$VERIFIER:$VERIFIER_SECRET\"`. The operator makes them with `keyward verifier create`. API keys \
+                 are not accepted here.",
     }
     KeyMayNotManageKeys = "key_may_not_manage_keys", FORBIDDEN {
         title: "Key may not manage keys",
@@ -143,8 +152,11 @@ codes! {
     }
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE {
         title: "Unsupported media type",
-        meaning: "The body of a request must be JSON, with the header `Content-Type: application/json`.",
-        advice: "Send that header, once; with curl: `-H \"Content-Type: application/json\"`.",
+        meaning: "The body of the request does not have the media type that this operation takes: JSON, or a form for \
+                  introspection.",
+        advice: "Send the header `Content-Type: application/json`, once; with curl: `-H \"Content-Type: \
+                 application/json\"`. For introspection it is `application/x-www-form-urlencoded`, which curl sends \
+                 by itself.",
     }
     InvalidFields = "invalid_fields", UNPROCESSABLE_ENTITY {
         title: "Invalid fields",

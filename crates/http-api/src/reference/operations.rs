@@ -6,8 +6,10 @@ use serde_json::Value;
 use super::members::{elements, members, text};
 use super::schemas::{Field, example, fields, referred, resolved, schema};
 use crate::prose::{html, paragraphs};
+use crate::verifier_authentication::SCHEME;
 
 const JSON_CONTENT: &str = "/content/application~1json";
+const FORM_CONTENT: &str = "/content/application~1x-www-form-urlencoded";
 const PROBLEM_CONTENT: &str = "/content/application~1problem+json";
 
 /// The operations of one tag.
@@ -32,12 +34,23 @@ pub(super) struct Operation {
     pub(super) problems: Vec<PossibleProblem>,
     /// A command line that does it.
     pub(super) curl: String,
+    /// Whether the page can do it, which it can with an API key only.
+    pub(super) can_be_tried: bool,
 }
 
 /// A request body.
 pub(super) struct Body {
     pub(super) fields: Vec<Field>,
+    /// Its example in JSON.
     pub(super) example: String,
+    is_form: bool,
+}
+
+/// Whom an operation is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Audience {
+    KeyHolders,
+    Verifiers,
 }
 
 /// A success response.
@@ -86,8 +99,15 @@ fn operation(document: &Value, path: &str, method: &str, definition: &Value) -> 
         Body {
             fields: fields(shape),
             example: example(shape),
+            is_form: body.pointer(FORM_CONTENT).is_some(),
         }
     });
+    let is_for_verifiers = elements(definition, "security").any(|one| one.get(SCHEME).is_some());
+    let audience = if is_for_verifiers {
+        Audience::Verifiers
+    } else {
+        Audience::KeyHolders
+    };
     Operation {
         id: text(definition, "operationId").to_owned(),
         summary: text(definition, "summary").to_owned(),
@@ -97,7 +117,8 @@ fn operation(document: &Value, path: &str, method: &str, definition: &Value) -> 
             .collect(),
         successes: successes(document, definition),
         problems: problems(document, definition),
-        curl: curl(&method, path, body.as_ref()),
+        curl: curl(&method, path, audience, body.as_ref()),
+        can_be_tried: audience == Audience::KeyHolders,
         path: path.to_owned(),
         method,
         body,
@@ -118,7 +139,9 @@ fn parameter(document: &Value, parameter: &Value) -> Field {
 
 /// The schema name of a request or response body.
 fn body_schema(holder: &Value) -> &str {
-    let content = holder.pointer(JSON_CONTENT);
+    let content = [JSON_CONTENT, FORM_CONTENT]
+        .iter()
+        .find_map(|content| holder.pointer(content));
     content
         .and_then(|content| content.get("schema"))
         .map_or("", referred)
@@ -162,16 +185,25 @@ fn with_reason(status: &str) -> String {
 
 /// A curl command for a POSIX shell. Path parameters become shell variables, so that no existing key is affected by
 /// accident.
-fn curl(method: &str, path: &str, body: Option<&Body>) -> String {
+fn curl(method: &str, path: &str, audience: Audience, body: Option<&Body>) -> String {
     let mut line = "curl".to_owned();
     if method != "GET" {
         line += &format!(" --request {method}");
     }
-    line += &format!(
-        " \"$KEYWARD_URL{}\" \\\n  --header \"Authorization: Bearer $KEYWARD_API_KEY\"",
-        path.replace('{', "$").replace('}', "")
-    );
-    if let Some(body) = body {
+    line += &format!(" \"$KEYWARD_URL{}\"", path.replace('{', "$").replace('}', ""));
+    line += match audience {
+        Audience::KeyHolders => " \\\n  --header \"Authorization: Bearer $KEYWARD_API_KEY\"",
+        Audience::Verifiers => " \\\n  --user \"$VERIFIER:$VERIFIER_SECRET\"",
+    };
+    if let Some(body) = body.filter(|body| body.is_form) {
+        for field in body.fields.iter().filter(|field| field.required) {
+            line += &format!(
+                " \\\n  --data-urlencode \"{}=${}\"",
+                field.name,
+                field.name.to_uppercase()
+            );
+        }
+    } else if let Some(body) = body {
         line += &format!(
             " \\\n  --header 'Content-Type: application/json' \\\n  --data '{}'",
             body.example.replace('\'', r"'\''")

@@ -1,22 +1,15 @@
 //! A request's body: one JSON object.
 
-use std::io;
-
 use keyward_domain::keys::PersonalKeys;
-use poem::error::ReadBodyError;
-use poem::http::header;
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
 use poem_openapi::types::Type;
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use serde_json::Value;
 
-use super::{Fields, strict_json};
+use super::{Fields, payload, strict_json};
 use crate::json;
 use crate::problem::{Code, FieldError, Problem};
-
-/// The maximum size of a body, also of a chunked one.
-const MAX_BYTES: usize = 64 * 1024;
 
 /// A request body type, and how to parse it.
 pub(crate) trait ReadFields: Type {
@@ -57,17 +50,7 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
         body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        if !is_json(request) {
-            return Err(Problem::from(Code::UnsupportedMediaType).into());
-        }
-        if is_coded(request) {
-            return Err(Problem::unsupported_content_coding().into());
-        }
-        let bytes = body
-            .take()?
-            .into_bytes_limit(MAX_BYTES)
-            .await
-            .map_err(unreadable)?;
+        let bytes = payload::read(request, body, json::MEDIA_TYPE).await?;
         let value = strict_json::parse(&bytes).map_err(|error| {
             let detail = format!("The body is not acceptable JSON: {error}.");
             Problem::with_detail(Code::MalformedRequest, detail)
@@ -81,38 +64,6 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
         let mut fields = Fields::new(members, keys.now());
         let read = T::read(&mut fields);
         Ok(Self(fields.finish(read)?))
-    }
-}
-
-/// Whether the media type is `application/json`, with any parameters.
-fn is_json(request: &Request) -> bool {
-    let mut headers = request.headers().get_all(header::CONTENT_TYPE).iter();
-    let (Some(value), None) = (headers.next(), headers.next()) else {
-        return false;
-    };
-    let media_type = value.to_str().ok().and_then(|value| value.split(';').next());
-    media_type.is_some_and(|media_type| media_type.trim().eq_ignore_ascii_case(json::MEDIA_TYPE))
-}
-
-/// Whether the body has a content coding, which is refused, since bodies are never decoded.
-fn is_coded(request: &Request) -> bool {
-    let codings = request.headers().get_all(header::CONTENT_ENCODING).iter();
-    codings
-        .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
-        .map(<[u8]>::trim_ascii)
-        .any(|coding| !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity"))
-}
-
-fn unreadable(error: ReadBodyError) -> Problem {
-    match error {
-        ReadBodyError::PayloadTooLarge => Code::BodyTooLarge.into(),
-        ReadBodyError::Io(error) => match error.kind() {
-            io::ErrorKind::TimedOut => Code::RequestTimeout.into(),
-            io::ErrorKind::FileTooLarge => Code::BodyTooLarge.into(),
-            _ => Problem::with_detail(Code::MalformedRequest, "The body did not arrive as a whole."),
-        },
-        ReadBodyError::Utf8(_) => Code::MalformedRequest.into(),
-        ReadBodyError::BodyHasBeenTaken => Problem::internal(error),
     }
 }
 

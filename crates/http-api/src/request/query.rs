@@ -114,7 +114,7 @@ fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
 }
 
 /// Whether two hexadecimal digits follow each `%` (RFC 3986 §2.1). The decoder would leave others unchanged.
-fn is_percent_encoded(query: &str) -> bool {
+pub(super) fn is_percent_encoded(query: &str) -> bool {
     let mut escapes = query.split('%').skip(1);
     escapes.all(|rest| {
         let digits = rest.as_bytes().get(..2);

@@ -10,6 +10,7 @@ use crate::request::QueryValue as _;
 
 pub(crate) const API_KEY_ID: &str = "019b76da-a800-7c3e-8f21-5d1c3a9e4b70";
 pub(crate) const PARENT_ID: &str = "019b76d2-11c0-7d4a-9b02-6e8f1c2d3a45";
+pub(crate) const USER_ID: &str = "019b76ce-f000-7a10-9d3e-4f5a6b7c8d9e";
 pub(crate) const CONSUMER_ID: &str = "019b76cf-0a00-7b11-a3c4-d5e6f7081929";
 pub(crate) const PROJECT_ID: &str = "019b76da-b3b8-7d05-9a6e-7f8091a2b3c4";
 

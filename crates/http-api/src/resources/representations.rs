@@ -1,7 +1,7 @@
 //! What answers show of keys and users.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::access::Caller;
+use keyward_domain::access::{Caller, CallerOrganization};
 use keyward_domain::api_key::{ApiKey, KeyState};
 use keyward_domain::holder::Consumer;
 use keyward_domain::keys::IssuedKey;
@@ -213,17 +213,23 @@ pub(crate) struct CallingApiKey {
     created_at: DateTime<Utc>,
 }
 
+impl OrganizationSummary {
+    pub(crate) fn of(organization: &CallerOrganization) -> Self {
+        Self {
+            id: organization.id.to_string(),
+            slug: organization.slug.to_string(),
+            name: organization.name.to_string(),
+        }
+    }
+}
+
 impl From<&Caller> for UserItem {
     fn from(caller: &Caller) -> Self {
         Self {
             user_id: caller.consumer().user_id.to_string(),
             username: caller.consumer().username.to_string(),
             consumer_id: caller.consumer().id.to_string(),
-            organization: OrganizationSummary {
-                id: caller.organization().id.to_string(),
-                slug: caller.organization().slug.to_string(),
-                name: caller.organization().name.to_string(),
-            },
+            organization: OrganizationSummary::of(caller.organization()),
             api_key: CallingApiKey {
                 id: caller.api_key().id.to_string(),
                 can_manage_keys: caller.api_key().can_manage_keys,
@@ -285,19 +291,25 @@ impl Example for CreatedApiKey {
 impl Example for UserItem {
     fn example() -> Self {
         Self {
-            user_id: "019b76ce-f000-7a10-9d3e-4f5a6b7c8d9e".to_owned(),
+            user_id: examples::USER_ID.to_owned(),
             username: "ada".to_owned(),
             consumer_id: examples::CONSUMER_ID.to_owned(),
-            organization: OrganizationSummary {
-                id: "019b76ce-e000-7f0e-8c2d-3e4f5a6b7c8d".to_owned(),
-                slug: "analytical-engines".to_owned(),
-                name: "Analytical Engines".to_owned(),
-            },
+            organization: OrganizationSummary::example(),
             api_key: CallingApiKey {
                 id: examples::PARENT_ID.to_owned(),
                 can_manage_keys: true,
                 created_at: examples::moment(),
             },
+        }
+    }
+}
+
+impl Example for OrganizationSummary {
+    fn example() -> Self {
+        Self {
+            id: "019b76ce-e000-7f0e-8c2d-3e4f5a6b7c8d".to_owned(),
+            slug: "analytical-engines".to_owned(),
+            name: "Analytical Engines".to_owned(),
         }
     }
 }

@@ -13,7 +13,8 @@ use tokio::net::{TcpListener, TcpStream};
 use uuid::Uuid;
 
 use crate::answer::Answer;
-use crate::documented;
+use crate::documented::{self, Audience, Operation};
+use crate::scene::{VERIFIER, VERIFIER_SECRET};
 
 pub(crate) const API_KEYS: &str = "/api/v1/user/api-keys";
 pub(crate) const PROJECTS: &str = "/api/v1/user/projects";
@@ -59,6 +60,18 @@ impl Api {
     pub(crate) fn request(&self, method: Method, path: &str, token: &str) -> RequestBuilder {
         self.anonymous(method, path)
             .header("authorization", format!("Bearer {token}"))
+    }
+
+    /// A request of an operation at this path that is about a token: sent with it, or by a verifier who asks about it.
+    pub(crate) fn operation(&self, operation: &Operation, path: &str, token: &str) -> RequestBuilder {
+        let method = operation.method.clone();
+        match operation.audience() {
+            Audience::KeyHolders => self.request(method, path, token),
+            Audience::Verifiers => self
+                .anonymous(method, path)
+                .basic_auth(VERIFIER, Some(VERIFIER_SECRET))
+                .form(&[("token", token)]),
+        }
     }
 
     /// Sends a request, and compares whatever comes back with the document.

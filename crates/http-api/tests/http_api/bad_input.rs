@@ -307,12 +307,12 @@ async fn request_body_over_64_kib_is_rejected() {
 async fn every_operation_rejects_a_declared_oversized_body() {
     let scene = Scene::new().await;
     let api = Api::start_with(http_api(&scene.installation), |config| {
-        config.limits.body_bytes = 64 * 1024
+        config.limits.body_bytes = 64 * 1024;
     })
     .await;
     for operation in operations() {
         let request = api
-            .request(operation.method.clone(), &operation.path(), &scene.ada.token)
+            .operation(&operation, &operation.path(), &scene.ada.token)
             .body(vec![b' '; 64 * 1024 + 1]);
         api.send(request).await.refusal(413, "body_too_large");
     }
@@ -339,7 +339,7 @@ async fn chunked_body_has_the_same_limit() {
 async fn late_request_body_times_out() {
     let scene = Scene::new().await;
     let api = Api::start_with(http_api(&scene.installation), |config| {
-        config.deadlines.body = Duration::from_millis(50)
+        config.deadlines.body = Duration::from_millis(50);
     })
     .await;
     let request = format!(
@@ -401,9 +401,7 @@ async fn every_operation_rejects_unknown_and_repeated_query_parameters() {
     for operation in operations() {
         for query in ["unknown=1", "unknown", "=1", "Limit=1", "limit=1&limit=1"] {
             let path = format!("{}?{query}", operation.path());
-            let mut request = scene
-                .api
-                .request(operation.method.clone(), &path, &scene.ada.token);
+            let mut request = scene.api.operation(&operation, &path, &scene.ada.token);
             if let Some(body) = operation.example_body() {
                 request = request.json(body);
             }

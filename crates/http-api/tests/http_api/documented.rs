@@ -33,13 +33,36 @@ impl Operation {
         self.template.replace("{id}", id)
     }
 
-    /// The example of its request body, if it has one.
+    /// Whose credentials it takes.
+    pub(crate) fn audience(&self) -> Audience {
+        let schemes = self.definition["security"].as_array().unwrap();
+        let [scheme] = &schemes[..] else {
+            panic!("{} takes other than one kind of credentials", self.id())
+        };
+        let names: Vec<&str> = scheme.as_object().unwrap().keys().map(String::as_str).collect();
+        match names[..] {
+            ["bearer"] => Audience::KeyHolders,
+            ["verifier"] => Audience::Verifiers,
+            _ => panic!("{}: {names:?}", self.id()),
+        }
+    }
+
+    /// The example of its request body in JSON, if it has one.
     pub(crate) fn example_body(&self) -> Option<&'static Value> {
         let schema = self
             .definition
             .pointer("/requestBody/content/application~1json/schema")?;
         Some(resolved(schema).get("example").expect("an example of the body"))
     }
+}
+
+/// Whom an operation is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Whoever sends an API key.
+    KeyHolders,
+    /// A service that asks about its clients' keys.
+    Verifiers,
 }
 
 pub(crate) fn operations() -> Vec<Operation> {

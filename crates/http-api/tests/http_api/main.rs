@@ -21,6 +21,7 @@ mod forward_auth;
 mod get_api_key;
 mod get_project;
 mod get_user;
+mod introspection;
 mod last_use;
 mod list_api_keys;
 mod list_projects;

@@ -11,10 +11,17 @@ use keyward_domain::organization::Organization;
 use keyward_domain::ports::KeyLimits;
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
+use keyward_domain::verifier::{CurrentVerifiers, VerifierName, VerifierSecretDigest, Verifiers};
 use keyward_http_api::{BaseUrl, HttpApi};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
 
 use crate::api::{API_KEYS, Api};
+
+/// The name of the one verifier.
+pub(crate) const VERIFIER: &str = "orders-service";
+/// Its secret, which no client encodes as it is.
+pub(crate) const VERIFIER_SECRET: &str = "50% off + more: ü";
 
 pub(crate) struct Scene {
     pub(crate) api: Api,
@@ -120,8 +127,19 @@ pub(crate) fn http_api(installation: &TestInstallation) -> HttpApi {
         authenticate: installation.authenticate(),
         keys: installation.keys(),
         projects: Arc::new(installation.store.clone()),
+        verifiers: Some(Arc::new(CurrentVerifiers::new(verifiers()))),
         base_url: BaseUrl::default(),
     }
+}
+
+fn verifiers() -> Verifiers {
+    let digest = hex::encode(Sha256::digest(VERIFIER_SECRET));
+    let mut verifiers = Verifiers::default();
+    verifiers.add(
+        VerifierName::parse(VERIFIER).unwrap(),
+        VerifierSecretDigest::from_hex(&digest).unwrap(),
+    );
+    verifiers
 }
 
 async fn person(installation: &TestInstallation, organization: &Organization, username: &str) -> Person {

@@ -78,13 +78,13 @@ async fn answers_when_failing(error: fn() -> StorageError) -> Vec<(reqwest::Meth
         .into_iter()
         .filter(|operation| !["getUser", "authenticateRequest"].contains(&operation.id()))
     {
-        let mut request = api.request(operation.method.clone(), &operation.path(), &token);
+        let mut request = api.operation(&operation, &operation.path(), &token);
         if let Some(body) = operation.example_body() {
             request = request.json(body);
         }
         answers.push((operation.method, api.send(request).await));
     }
-    assert_eq!(answers.len(), 7);
+    assert_eq!(answers.len(), 8);
     answers
 }
 
@@ -143,7 +143,7 @@ async fn authentication_during_storage_outage_is_neither_accepted_nor_rejected()
     for operation in operations() {
         let request = scene
             .api
-            .request(operation.method.clone(), &operation.path(), &scene.ada.token);
+            .operation(&operation, &operation.path(), &scene.ada.token);
         scene.api.send(request).await.refusal(503, "unavailable");
     }
     scene.installation.store.come_back();

@@ -21,6 +21,7 @@ use crate::program;
 use crate::public_url::PublicUrlError;
 use crate::standard_input::StandardInputError;
 use crate::storage::OpenError;
+use crate::verifier_file::VerifierFileError;
 
 /// One sentence for whoever typed the command; see [`keyward_domain::failure_sentence`]. Nothing was changed unless it says so.
 #[derive(Debug, thiserror::Error)]
@@ -31,6 +32,8 @@ pub(crate) enum Failure {
     Demo(#[from] DemoError),
     #[error(transparent)]
     PublicUrl(#[from] PublicUrlError),
+    #[error(transparent)]
+    Verifiers(#[from] VerifierFileError),
     #[error(transparent)]
     StandardInput(#[from] StandardInputError),
     #[error(transparent)]

@@ -42,6 +42,7 @@ use crate::shutdown::ShutdownSignals;
 use crate::storage;
 use crate::store::SchemaProbe;
 use crate::trial_changes::TrialChanges;
+use crate::verifier_job::VerifierJob;
 
 /// Serves until it is asked to end and the requests in flight are finished.
 pub(crate) async fn run(options: ServeOptions, demo: Option<&Demo>) -> Result<(), Failure> {
@@ -77,6 +78,7 @@ struct Server {
     replica_job: Option<ReplicaJob>,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
+    verifier_job: Option<VerifierJob>,
     _data_directory_lock: Option<DataDirectoryLock>,
 }
 
@@ -93,6 +95,7 @@ impl Server {
             Some(_) => None,
             None => Some(options.retention.periods()?),
         };
+        let verifier_job = options.verifiers.verifiers.map(VerifierJob::new).transpose()?;
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
         let address = options.server.listen;
@@ -151,7 +154,13 @@ impl Server {
                 }
             }),
             base_url.clone(),
-            composition.http_api(key_limits, base_url).endpoint(),
+            composition
+                .http_api(
+                    key_limits,
+                    verifier_job.as_ref().map(VerifierJob::verifiers),
+                    base_url,
+                )
+                .endpoint(),
             composition
                 .console(
                     public_url.clone(),
@@ -184,6 +193,7 @@ impl Server {
             replica_job,
             schema_probe,
             trial_changes,
+            verifier_job,
             _data_directory_lock: data_directory_lock,
         })
     }
@@ -202,12 +212,18 @@ impl Server {
         let seen_sessions = background_writer::start(self.seen_session_writer);
         let retention = self.retention_job.map(RetentionJob::start);
         let planned_ends = self.planned_end_job.start();
+        let verifiers = self.verifier_job.map(VerifierJob::start);
         let replica = self.replica_job.map(ReplicaJob::start);
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         let end_of_retention = async {
             if let Some(retention) = retention {
                 retention.finish().await;
+            }
+        };
+        let end_of_verifiers = async {
+            if let Some(verifiers) = verifiers {
+                verifiers.finish().await;
             }
         };
         let end_of_replica = async {
@@ -222,6 +238,7 @@ impl Server {
             refusals.finish(),
             seen_sessions.finish(),
             planned_ends.finish(),
+            end_of_verifiers,
             end_of_retention
         );
         info!(cut_off = drained.cut_off, "stopped");

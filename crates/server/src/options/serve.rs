@@ -9,6 +9,7 @@ use keyward_front_door::{ForwardedHeader, parse_network};
 
 use super::retention::RetentionOptions;
 use super::storage::{DatabaseOptions, LoggingOptions};
+use super::verifier::VerifierOptions;
 
 /// Where a server listens that was not told.
 const LISTEN: &str = "127.0.0.1:8080";
@@ -30,6 +31,8 @@ pub(crate) struct ServeOptions {
     pub(crate) retention: RetentionOptions,
     #[command(flatten)]
     pub(crate) proxies: ProxyOptions,
+    #[command(flatten)]
+    pub(crate) verifiers: VerifierOptions,
     #[command(flatten)]
     pub(crate) logging: LoggingOptions,
 }

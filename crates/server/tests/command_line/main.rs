@@ -44,4 +44,5 @@ mod setup_links;
 mod small_disk;
 mod transfer;
 mod two_roles;
+mod verifiers;
 mod versions;

@@ -1,0 +1,187 @@
+//! A request's body: one form (`application/x-www-form-urlencoded`), as OAuth's endpoints take it.
+//!
+//! As OAuth demands (RFC 6749 §3.1 and §3.2), no parameter may be repeated, one without a value counts as absent, and unknown
+//! ones are ignored.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+
+use percent_encoding::percent_decode_str;
+use poem::{Request, RequestBody};
+use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
+use poem_openapi::types::Type;
+use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+use zeroize::Zeroizing;
+
+use super::payload;
+use super::query::is_percent_encoded;
+use crate::problem::{Code, Problem};
+
+/// The media type of forms.
+const MEDIA_TYPE: &str = "application/x-www-form-urlencoded";
+
+/// A form's type, and how to read it: after the query, lest a parameter that stands there by mistake is only said to be missing.
+pub(crate) trait ReadForm: Type {
+    /// What it is read into.
+    type Read: Send;
+
+    /// Reads the parameters that matter.
+    ///
+    /// # Errors
+    /// One is missing.
+    fn read(form: &Form) -> Result<Self::Read, Problem>;
+}
+
+/// The parameters of a form that have a value.
+pub(crate) struct Form(BTreeMap<String, Zeroizing<String>>);
+
+impl Form {
+    /// A parameter that must be there.
+    ///
+    /// # Errors
+    /// It is absent or empty.
+    pub(crate) fn required(&self, name: &str) -> Result<&str, Problem> {
+        let value = self.0.get(name).map(|value| value.as_str());
+        value.ok_or_else(|| malformed(format!("The form has no parameter `{name}`, or no value for it.")))
+    }
+
+    fn parse(body: &[u8]) -> Result<Self, Problem> {
+        let text = std::str::from_utf8(body).map_err(|_| malformed("The form is not UTF-8.".to_owned()))?;
+        let mut parameters = BTreeMap::new();
+        // Not `pair.is_empty()`, which is poem-openapi's of a reference, and always false.
+        for pair in text.split('&').filter(|pair| !str::is_empty(pair)) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let (Some(name), Some(value)) = (form_decoded(name), form_decoded(value)) else {
+                return Err(malformed(
+                    "The form is not percent-encoded UTF-8: write `%25` for a percent sign.".to_owned(),
+                ));
+            };
+            let value = Zeroizing::new(value.into_owned());
+            if parameters.insert(name.into_owned(), value).is_some() {
+                return Err(malformed(
+                    "A parameter of the form is given more than once.".to_owned(),
+                ));
+            }
+        }
+        parameters.retain(|_, value| !value.is_empty());
+        Ok(Self(parameters))
+    }
+}
+
+/// A text as forms encode it, decoded: nothing if that is not possible.
+pub(crate) fn form_decoded(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains(['%', '+']) {
+        return Some(Cow::Borrowed(text));
+    }
+    if !is_percent_encoded(text) {
+        return None;
+    }
+    let spaced = Zeroizing::new(text.replace('+', " "));
+    let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
+    Some(Cow::Owned(decoded.into_owned()))
+}
+
+fn malformed(detail: String) -> Problem {
+    Problem::with_detail(Code::MalformedRequest, detail)
+}
+
+/// Extracts a form.
+pub(crate) struct FormBody<T: ReadForm> {
+    form: Form,
+    read_as: PhantomData<T>,
+}
+
+impl<T: ReadForm> FormBody<T> {
+    /// Reads the parameters that matter.
+    ///
+    /// # Errors
+    /// One is missing.
+    pub(crate) fn read(&self) -> Result<T::Read, Problem> {
+        T::read(&self.form)
+    }
+}
+
+impl<'a, T: ReadForm> ApiExtractor<'a> for FormBody<T> {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
+    const PARAM_IS_REQUIRED: bool = true;
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        T::register(registry);
+    }
+
+    fn request_meta() -> Option<MetaRequest> {
+        Some(MetaRequest {
+            description: None,
+            content: vec![MetaMediaType {
+                content_type: MEDIA_TYPE,
+                schema: T::schema_ref(),
+            }],
+            required: true,
+        })
+    }
+
+    async fn from_request(
+        request: &'a Request,
+        body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Self> {
+        let bytes = Zeroizing::new(payload::read(request, body, MEDIA_TYPE).await?);
+        Ok(Self {
+            form: Form::parse(&bytes)?,
+            read_as: PhantomData,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Form, form_decoded};
+
+    #[test]
+    fn form_decoding_is_strict() {
+        for (text, decoded) in [
+            ("", Some("")),
+            ("kwp_1", Some("kwp_1")),
+            ("a+b%20c", Some("a b c")),
+            ("%C3%A4", Some("ä")),
+            ("%e4", None),
+            ("%", None),
+            ("%4", None),
+            ("%zz", None),
+        ] {
+            assert_eq!(form_decoded(text).as_deref(), decoded, "{text}");
+        }
+    }
+
+    #[test]
+    fn form_yields_each_parameter_with_a_value_once() {
+        let required = |body: &str, name: &str| {
+            let form = Form::parse(body.as_bytes()).ok()?;
+            form.required(name).map(str::to_owned).ok()
+        };
+        for body in [
+            "token=x",
+            "&token=x&&",
+            "other=1&token=%78",
+            "%74oken=x&token_type_hint",
+        ] {
+            assert_eq!(required(body, "token").as_deref(), Some("x"), "{body}");
+        }
+        for body in [
+            "",
+            "token",
+            "token=",
+            "Token=x",
+            "token=x&token=x",
+            "token=x&token=",
+            "token=%",
+            "a=1&a=2&token=x",
+        ] {
+            assert_eq!(required(body, "token"), None, "{body}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! `/api/v1/introspect`
+
+use keyward_domain::introspection::Introspect;
+use poem::web::Data;
+use poem_openapi::{ApiResponse, OpenApi};
+use tracing::{Span, field};
+
+use super::introspection_representations::{Introspection, IntrospectionRequest};
+use super::tag::Tag;
+use crate::json::Json;
+use crate::paths::INTROSPECTION;
+use crate::problem::Problem;
+use crate::request::{FormBody, QueryNames};
+use crate::verifier_authentication::AuthenticatedVerifier;
+
+pub(crate) struct IntrospectionResource;
+
+#[derive(ApiResponse)]
+pub(crate) enum Introspected {
+    /// Whether the token is accepted now, and if so, whom it stands for.
+    #[oai(status = 200)]
+    Told(Json<Introspection>),
+}
+
+#[OpenApi(prefix_path = INTROSPECTION, tag = "Tag::Verification")]
+impl IntrospectionResource {
+    /// Introspect a token
+    ///
+    /// For services that get API keys from their clients (OAuth 2.0 Token Introspection, RFC 7662). A token that is malformed,
+    /// unknown, revoked or expired, or whose user has left, is `{"active": false}`. Otherwise the response says whom the
+    /// token stands for, and the request counts as a use of the key, without an address.
+    ///
+    /// The caller is a verifier, with HTTP Basic credentials from the operator of the installation; an API key is not
+    /// accepted. Without any verifier, the response is 404. Do not keep the response: the key may be revoked in the next
+    /// second.
+    #[oai(path = "/", method = "post", operation_id = "introspectToken")]
+    async fn post(
+        &self,
+        _verifier: AuthenticatedVerifier,
+        query: QueryNames,
+        Data(introspect): Data<&Introspect>,
+        form: FormBody<IntrospectionRequest>,
+    ) -> Result<Introspected, Problem> {
+        query.only(&[])?;
+        let active = introspect.token(&form.read()?).await?;
+        if let Some(token) = &active {
+            Span::current().record("key_id", field::display(token.caller.api_key().id));
+        }
+        Ok(Introspected::Told(Json(Introspection::of(active.as_ref()))))
+    }
+}

@@ -1,0 +1,109 @@
+//! Authentication of verifiers: HTTP Basic (RFC 7617).
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use keyward_domain::verifier::{CurrentVerifiers, VerifierName};
+use poem::http::header;
+use poem::{Request, RequestBody};
+use poem_openapi::registry::{MetaSecurityScheme, Registry};
+use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+use tracing::{Span, field};
+use zeroize::Zeroizing;
+
+use crate::problem::{Code, Problem};
+use crate::request::form_decoded;
+
+/// The scheme's name in the OpenAPI document.
+pub(crate) const SCHEME: &str = "verifier";
+
+/// The verifiers that an installation has; none if it was not told of any.
+pub(crate) type ConfiguredVerifiers = Option<Arc<CurrentVerifiers>>;
+
+/// Extracts the verifier that sends a request. It is the first parameter of its operations, like
+/// [`Authenticated`](crate::authentication::Authenticated) of others.
+pub(crate) struct AuthenticatedVerifier;
+
+impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
+    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::SecurityScheme];
+
+    type ParamType = ();
+    type ParamRawType = ();
+
+    fn register(registry: &mut Registry) {
+        registry.create_security_scheme(
+            SCHEME,
+            MetaSecurityScheme {
+                ty: "http",
+                description: Some(
+                    "The name and the secret of a verifier, as HTTP Basic credentials. The operator of the installation \
+                     gives them to services that check the API keys of their clients.",
+                ),
+                name: None,
+                key_in: None,
+                scheme: Some("basic"),
+                bearer_format: None,
+                flows: None,
+                openid_connect_url: None,
+            },
+        );
+    }
+
+    fn security_schemes() -> Vec<&'static str> {
+        vec![SCHEME]
+    }
+
+    async fn from_request(
+        request: &'a Request,
+        _body: &mut RequestBody,
+        _options: ExtractParamOptions<()>,
+    ) -> poem::Result<Self> {
+        let configured = request
+            .data::<ConfiguredVerifiers>()
+            .ok_or_else(|| Problem::internal("the endpoint was built without verifiers"))?;
+        let verifiers = configured.as_ref().ok_or_else(Problem::no_verifiers)?;
+        let credentials = basic_credentials(request).ok_or(Code::InvalidClient);
+        let found = credentials.map(|sent| sent.find_in(verifiers));
+        match found.map_err(Problem::from)? {
+            Some(verifier) => {
+                Span::current().record("verifier", field::display(verifier));
+                Ok(Self)
+            }
+            None => Err(Problem::from(Code::InvalidClient).into()),
+        }
+    }
+}
+
+/// `name:secret`, as sent.
+struct BasicCredentials(Zeroizing<String>);
+
+impl BasicCredentials {
+    /// OAuth clients encode name and secret like a form (RFC 6749 §2.3.1), others do not: for generated secrets it is the
+    /// same, others are tried in both ways.
+    fn find_in(&self, verifiers: &CurrentVerifiers) -> Option<VerifierName> {
+        let (name, secret) = self.0.split_once(':')?;
+        let verifiers = verifiers.now();
+        verifiers.find(name, secret.as_bytes()).or_else(|| {
+            let (plain_name, plain_secret) = (form_decoded(name)?, form_decoded(secret)?);
+            let is_other = plain_name != name || plain_secret != secret;
+            let found = || verifiers.find(&plain_name, plain_secret.as_bytes());
+            is_other.then(found).flatten()
+        })
+    }
+}
+
+/// What the one `Authorization` header has, if it is well-formed.
+fn basic_credentials(request: &Request) -> Option<BasicCredentials> {
+    let mut headers = request.headers().get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (headers.next(), headers.next()) else {
+        return None;
+    };
+    let (scheme, rest) = value.to_str().ok()?.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return None;
+    }
+    let decoded = Zeroizing::new(STANDARD.decode(rest.trim_matches(' ')).ok()?);
+    let text = std::str::from_utf8(&decoded).ok()?.to_owned();
+    Some(BasicCredentials(Zeroizing::new(text)))
+}

@@ -1,0 +1,23 @@
+//! `keyward verifier create`: credentials for a service that introspects tokens.
+
+use keyward_domain::verifier::VerifierSecret;
+use zeroize::Zeroizing;
+
+use super::Failure;
+use crate::options::CreateVerifierOptions;
+use crate::output;
+use crate::random::OsRandom;
+use crate::verifier_file;
+
+/// Prints the line for the file on standard output, so that it can be appended there, and the secret on standard error.
+pub(crate) fn run(options: &CreateVerifierOptions) -> Result<(), Failure> {
+    let secret = VerifierSecret::generate(&OsRandom);
+    output::answer(&verifier_file::line(&options.name, secret.digest()))?;
+    let shown = Zeroizing::new(format!(
+        "Secret of {}, shown only once: {}",
+        options.name,
+        secret.expose()
+    ));
+    output::tell(&shown);
+    Ok(())
+}
