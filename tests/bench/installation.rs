@@ -26,10 +26,10 @@ impl Installation {
         let keyward = Keyward::start_on(Storage::embedded()).await;
         let owner = "admin bootstrap --organization Engines --username ada --password-stdin";
         keyward.command(owner, OWNER_PASSWORD).await;
-        let _ = PlainConsole::sign_in_owner(&keyward)
-            .await
-            .api_with_first_key()
-            .await;
+        let owner = PlainConsole::sign_in_owner(&keyward).await;
+        let _ = owner.api_with_first_key().await;
+        // What a consumer without projects reaches is not kept in memory.
+        owner.join_new_project("Engine").await;
         let exported = keyward.command("export", "").await;
         let lines: Vec<Value> = exported
             .lines()

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use tokio::process::Command;
 
 use crate::figures::Sample;
 use crate::installation::digest;
 use crate::process::Server;
 use crate::token::well_formed;
+use crate::verifiers::Verifier;
 
 /// As many clients as wait for an answer at the same time.
 const CONNECTIONS: &str = "32";
@@ -24,11 +27,13 @@ const LOOKUP: &str = "SELECT api_keys.id, api_keys.created_at, api_keys.can_mana
      INNER JOIN organizations ON memberships.organization_id = organizations.id) \
      ON api_keys.consumer_id = memberships.id WHERE api_keys.digest = ";
 
-/// Asks a server for this long; all answers are of the same status.
+/// Asks a server for this long; all answers are of the same status. A verifier asks about the tokens, and does not send them as
+/// its own.
 pub(crate) async fn wrk(
     server: &Server,
     path: &str,
     tokens: Option<&Path>,
+    verifier: Option<&Verifier>,
     expects_error: bool,
     time: Duration,
 ) -> Sample {
@@ -40,7 +45,8 @@ pub(crate) async fn wrk(
         .arg(script)
         .arg(format!("http://{}", server.address))
         .args(["--", path])
-        .args(tokens);
+        .args(tokens)
+        .args(verifier.map(|verifier| STANDARD.encode(format!("{}:{}", verifier.name, verifier.secret))));
     let cpu_before = server.cpu();
     let printed = output(wrk).await;
     let cpu = server.cpu() - cpu_before;

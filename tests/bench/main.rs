@@ -32,6 +32,8 @@ mod singles;
 #[path = "../end_to_end/storage.rs"]
 mod storage;
 mod token;
+#[path = "../end_to_end/verifiers.rs"]
+mod verifiers;
 
 use std::process::ExitCode;
 

@@ -15,6 +15,7 @@ use crate::process::Server;
 use crate::rows::{Database, Other, Pair, Request};
 use crate::storage::Storage;
 use crate::token::{malformed, well_formed};
+use crate::verifiers::Verifier;
 
 /// How long each is asked before anything counts.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -23,6 +24,7 @@ const WARM_UP: Duration = Duration::from_secs(2);
 pub(crate) struct Scene {
     storages: HashMap<Database, Storage>,
     tokens: HashMap<Request, TokenFile>,
+    verifier: Verifier,
 }
 
 /// A token a line, removed with this value.
@@ -32,6 +34,7 @@ impl Scene {
     pub(crate) async fn set(installation: Installation) -> Self {
         let mut scene = Self {
             storages: HashMap::new(),
+            verifier: Verifier::create("service").await,
             tokens: HashMap::from([
                 (
                     Request::User,
@@ -40,6 +43,10 @@ impl Scene {
                 (
                     Request::ForwardAuth,
                     TokenFile::write("valid-at-gateway", installation.keys, well_formed),
+                ),
+                (
+                    Request::Introspection,
+                    TokenFile::write("valid-at-service", installation.keys, well_formed),
                 ),
                 (
                     Request::Malformed,
@@ -63,10 +70,16 @@ impl Scene {
 
     /// Starts a bare handler that answers as this server does.
     async fn bare(&self, server: &Server, request: Request) -> Server {
-        let mut asked = Client::new().get(format!("http://{}{}", server.address, request.path()));
-        if let Some(tokens) = self.tokens.get(&request) {
-            asked = asked.bearer_auth(tokens.first());
-        }
+        let url = format!("http://{}{}", server.address, request.path());
+        let token = self.tokens.get(&request).map(TokenFile::first);
+        let asked = match (self.verifier_of(request), token) {
+            (Some(verifier), token) => Client::new()
+                .post(url)
+                .basic_auth(verifier.name, Some(&verifier.secret))
+                .form(&[("token", token)]),
+            (None, Some(token)) => Client::new().get(url).bearer_auth(token),
+            (None, None) => Client::new().get(url),
+        };
         let answer = asked.send().await.expect("an answer");
         assert_eq!(answer.status().is_client_error(), request.is_refused());
         let (status, content_type) = (answer.status(), answer.headers().get(CONTENT_TYPE).cloned());
@@ -79,7 +92,20 @@ impl Scene {
 
     async fn ask(&self, server: &Server, request: Request, time: Duration) -> Sample {
         let tokens = self.tokens.get(&request).map(|tokens| tokens.0.as_path());
-        wrk(server, request.path(), tokens, request.is_refused(), time).await
+        let verifier = self.verifier_of(request);
+        wrk(
+            server,
+            request.path(),
+            tokens,
+            verifier,
+            request.is_refused(),
+            time,
+        )
+        .await
+    }
+
+    fn verifier_of(&self, request: Request) -> Option<&Verifier> {
+        (request == Request::Introspection).then_some(&self.verifier)
     }
 }
 
@@ -89,12 +115,13 @@ impl Request {
             Self::Health => "/healthz",
             Self::User | Self::Malformed => "/api/v1/user",
             Self::ForwardAuth => "/api/v1/auth",
+            Self::Introspection => "/api/v1/introspect",
         }
     }
 
     const fn is_refused(self) -> bool {
         match self {
-            Self::Health | Self::User | Self::ForwardAuth => false,
+            Self::Health | Self::User | Self::ForwardAuth | Self::Introspection => false,
             Self::Malformed => true,
         }
     }
@@ -124,7 +151,7 @@ impl Drop for TokenFile {
 /// Measures a pair.
 pub(crate) async fn measure(pair: &Pair, scene: &Scene, options: &Options) -> (Samples, Samples) {
     let storage = scene.storage(pair.database);
-    let server = Server::keyward(storage, pair.cache).await;
+    let server = Server::keyward(storage, pair.cache, &[&scene.verifier.option()]).await;
     let bare = match pair.against {
         Other::BareHandler => Some(scene.bare(&server, pair.request).await),
         Other::Pgbench => None,

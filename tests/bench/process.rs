@@ -27,11 +27,13 @@ pub(crate) struct Server {
 
 impl Server {
     /// Serves this storage.
-    pub(crate) async fn keyward(storage: &Storage, cache: Cache) -> Self {
+    pub(crate) async fn keyward(storage: &Storage, cache: Cache, options: &[&str]) -> Self {
         let address = free_address();
         let mut command = keyward(storage);
         command.args(["serve", "--listen", &address, "--log-format", "json"]);
-        command.args(["--verification-cache", cache.as_str()]);
+        command
+            .args(["--verification-cache", cache.as_str()])
+            .args(options);
         Self::start(command, address, "/readyz", &[]).await
     }
 

@@ -50,6 +50,8 @@ pub(crate) enum Request {
     User,
     /// `GET /api/v1/auth`, with all stored keys in turn.
     ForwardAuth,
+    /// `POST /api/v1/introspect`, about all stored keys in turn.
+    Introspection,
     /// `GET /api/v1/user`, with tokens of a wrong shape and of a wrong checksum in turn.
     Malformed,
 }
@@ -128,6 +130,18 @@ pub(crate) const PAIRS: &[Pair] = &[
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.25),
+            most_micros: None,
+        },
+    },
+    Pair {
+        name: "introspection",
+        database: Database::Sqlite,
+        cache: Cache::On,
+        request: Request::Introspection,
+        against: Other::BareHandler,
+        goal: Goal {
+            least_rate: Some(0.8),
+            most_cpu: None,
             most_micros: None,
         },
     },

@@ -22,7 +22,7 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
             let mut values = Vec::new();
             for _ in 0..options.rounds {
                 let version = version_time().await;
-                let server = Server::keyward(storage, Cache::On).await;
+                let server = Server::keyward(storage, Cache::On, &[]).await;
                 let more = server.started_in.as_secs_f64() - version.as_secs_f64();
                 values.push(more * 1e3);
                 server.end().await;
@@ -35,7 +35,7 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
         }
         Figure::IdleMemory(database) => {
             let storage = scene.storage(database);
-            let server = Server::keyward(storage, Cache::On).await;
+            let server = Server::keyward(storage, Cache::On, &[]).await;
             sleep(REST).await;
             let values = vec![server.resident_mib()];
             server.end().await;

@@ -81,6 +81,17 @@ impl PlainConsole {
         self.submit(form_page, &fields).await
     }
 
+    /// Creates a project in the organization `engines`, and adds its owner, whose console it is.
+    pub(crate) async fn join_new_project(&self, name: &str) {
+        let form = "/organizations/engines/settings/projects/new";
+        let project = self.create_project(form, name).await;
+        let page = self.get(&project).await;
+        let member = hidden_value(&page, "member").expect("a button that adds the owner");
+        let project = project.split('?').next().expect("an address");
+        self.submit(&format!("{project}/add-members"), &[("member", &member)])
+            .await;
+    }
+
     /// Sends a form, and returns the address that the answer leads to.
     pub(crate) async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> String {
         let answer = self.post(path, fields).await;

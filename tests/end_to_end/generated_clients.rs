@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
 use crate::api::Api;
-use crate::console::{PlainConsole, hidden_value};
+use crate::console::PlainConsole;
 use crate::keyward::Keyward;
 use crate::others::{document, packages, run};
 
@@ -105,20 +105,9 @@ async fn with_projects() -> (Keyward, Api) {
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let api = owner.api_with_first_key().await;
     for name in ["差分機関", "Engine"] {
-        join_new_project(&owner, name).await;
+        owner.join_new_project(name).await;
     }
     (keyward, api)
-}
-
-/// Creates a project, of which its owner becomes a member.
-async fn join_new_project(owner: &PlainConsole, name: &str) {
-    let form = "/organizations/engines/settings/projects/new";
-    let project = owner.create_project(form, name).await;
-    let member = hidden_value(&owner.get(&project).await, "member").expect("a button that adds the owner");
-    let project = project.split('?').next().expect("an address");
-    owner
-        .submit(&format!("{project}/add-members"), &[("member", &member)])
-        .await;
 }
 
 /// The folder with the program in a language.

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::api::text;
-use crate::console::{PlainConsole, hidden_value};
+use crate::console::PlainConsole;
 use crate::keyward::Keyward;
 use crate::others::packages;
 use crate::verifiers::Verifier;
@@ -41,13 +41,7 @@ async fn validates_tokens(program: impl Fn() -> Command) {
     let keyward = Keyward::start_set_up_with(&[&verifier.option()]).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let api = owner.api_with_first_key().await;
-    let form = "/organizations/engines/settings/projects/new";
-    let project = owner.create_project(form, "Engine").await;
-    let member = hidden_value(&owner.get(&project).await, "member").expect("a button that adds the owner");
-    let project = project.split('?').next().expect("an address");
-    owner
-        .submit(&format!("{project}/add-members"), &[("member", &member)])
-        .await;
+    owner.join_new_project("Engine").await;
     let user = api.get("/user").await;
     let mut server = ResourceServer::start(program(), &keyward, verifier.name, &verifier.secret);
 
