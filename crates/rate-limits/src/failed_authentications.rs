@@ -1,0 +1,198 @@
+//! Addresses that send tokens which are not accepted.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use quick_cache::sync::Cache;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::clock::Elapsed;
+use crate::counters::bounded;
+use crate::limiter::Limiter;
+use crate::network::ClientNetwork;
+use crate::quota::Quota;
+use crate::standing::Exceeded;
+
+/// How many networks are counted: some 12 MiB if as many guess.
+const COUNTED: usize = 100_000;
+/// How many networks have a lane of their own: some 2 MiB if as many guess beyond the limit.
+const LANES: usize = 10_000;
+/// How many look-ups one lane makes at once.
+const WIDTH: usize = 2;
+
+/// Limits how often an address may send a token that is not accepted. An accepted one is not counted, and never refused
+/// because of its neighbours: a whole company may share an address (NAT), and one of its programs may have a dead key.
+///
+/// Whether a token is accepted is known only when it was looked up. So an address beyond its limit is still served, but what
+/// is not in memory it looks up in a *lane* of its own, two at a time in order of arrival. That costs a valid key that
+/// nobody has used here for minutes the wait for its neighbours' guesses, each a single indexed query, and spares everybody
+/// else's keys theirs: a guesser occupies two connections to the database, however many requests it sends at once. Refusing
+/// before the look-up would lock out such keys; a queue that drops somebody would, too.
+pub struct FailedAuthentications {
+    limiter: Limiter<ClientNetwork>,
+    lanes: Cache<ClientNetwork, Arc<Lane>>,
+    /// How long a network stays in its lane after it was refused last.
+    stay: Duration,
+    clock: Elapsed,
+}
+
+struct Lane {
+    /// In nanoseconds of the clock.
+    until: AtomicU64,
+    turns: Arc<Semaphore>,
+}
+
+/// The right to look up one token, held until that is done.
+#[must_use]
+pub struct LookupTurn(
+    #[expect(dead_code, reason = "it is given back when dropped")] Option<OwnedSemaphorePermit>,
+);
+
+impl FailedAuthentications {
+    /// Allows each network this many failures.
+    #[must_use]
+    pub fn new(quota: Quota, clock: Elapsed) -> Self {
+        Self {
+            limiter: Limiter::new("failed-authentication", quota, COUNTED, Arc::clone(&clock)),
+            lanes: bounded(LANES),
+            stay: Duration::from_secs(u64::from(quota.window_seconds())),
+            clock,
+        }
+    }
+
+    /// Waits until a token from this address may be looked up: not at all, unless the address is beyond its limit.
+    pub async fn turn(&self, from: IpAddr) -> LookupTurn {
+        let Some(lane) = self.lanes.get(&ClientNetwork::from(from)) else {
+            return LookupTurn(None);
+        };
+        if lane.until.load(Ordering::Relaxed) <= self.nanoseconds(Duration::ZERO) {
+            return LookupTurn(None);
+        }
+        // It is never closed.
+        LookupTurn(Arc::clone(&lane.turns).acquire_owned().await.ok())
+    }
+
+    /// Counts a token that was not accepted.
+    ///
+    /// # Errors
+    /// The address is beyond its limit.
+    pub fn count(&self, from: IpAddr) -> Result<(), Exceeded> {
+        let network = ClientNetwork::from(from);
+        let counted = self.limiter.count(&network);
+        if counted.is_err() {
+            self.keep_in_lane(network);
+        }
+        counted.map(drop)
+    }
+
+    fn keep_in_lane(&self, network: ClientNetwork) {
+        let until = self.nanoseconds(self.stay);
+        if let Some(lane) = self.lanes.get(&network) {
+            lane.until.fetch_max(until, Ordering::Relaxed);
+            return;
+        }
+        // Two at once make two lanes of which one is used from then on.
+        let lane = Lane {
+            until: AtomicU64::new(until),
+            turns: Arc::new(Semaphore::new(WIDTH)),
+        };
+        self.lanes.insert(network, Arc::new(lane));
+    }
+
+    fn nanoseconds(&self, later: Duration) -> u64 {
+        u64::try_from(((self.clock)() + later).as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    use super::*;
+
+    /// Allows 3 failures a minute; with the seconds that the test moves on.
+    fn three_a_minute() -> (FailedAuthentications, Arc<AtomicU64>) {
+        let seconds = Arc::new(AtomicU64::new(0));
+        let clock = Arc::clone(&seconds);
+        let elapsed = move || Duration::from_secs(clock.load(Ordering::SeqCst));
+        let quota = Quota::new(3, 60).unwrap();
+        (FailedAuthentications::new(quota, Arc::new(elapsed)), seconds)
+    }
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn guess_beyond_limit(failures: &FailedAuthentications, from: IpAddr) {
+        let refused = std::iter::repeat_with(|| failures.count(from)).take(10);
+        assert_eq!(refused.filter(Result::is_err).count(), 7);
+    }
+
+    /// The turn, if it comes at once.
+    fn turn(failures: &FailedAuthentications, from: IpAddr) -> Option<LookupTurn> {
+        let turn = pin!(failures.turn(from));
+        match turn.poll(&mut Context::from_waker(Waker::noop())) {
+            std::task::Poll::Ready(turn) => Some(turn),
+            std::task::Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn guessing_address_looks_up_two_tokens_at_once() {
+        let (failures, _) = three_a_minute();
+        let (guesser, other) = (address("192.0.2.1"), address("192.0.2.2"));
+        guess_beyond_limit(&failures, guesser);
+        let first = turn(&failures, guesser).expect("at once");
+        let _second = turn(&failures, guesser).expect("at once");
+        assert!(turn(&failures, guesser).is_none());
+        assert!(turn(&failures, other).is_some());
+        drop(first);
+        assert!(turn(&failures, guesser).is_some());
+    }
+
+    #[test]
+    fn address_within_its_limit_waits_for_no_turn() {
+        let (failures, _) = three_a_minute();
+        let from = address("192.0.2.1");
+        for _ in 0..3 {
+            failures.count(from).unwrap();
+        }
+        let turns: Vec<_> = (0..100).filter_map(|_| turn(&failures, from)).collect();
+        assert_eq!(turns.len(), 100);
+    }
+
+    #[test]
+    fn lane_ends_a_window_after_the_last_refusal() {
+        let (failures, seconds) = three_a_minute();
+        let from = address("192.0.2.1");
+        guess_beyond_limit(&failures, from);
+        let turns = || {
+            let turns: Vec<_> = (0..5).filter_map(|_| turn(&failures, from)).collect();
+            turns.len()
+        };
+        seconds.store(50, Ordering::SeqCst);
+        guess_twice_and_be_refused_once(&failures, from);
+        seconds.store(109, Ordering::SeqCst);
+        assert_eq!(turns(), 2);
+        seconds.store(110, Ordering::SeqCst);
+        assert_eq!(turns(), 5);
+    }
+
+    /// Two of three came back in 50 seconds.
+    fn guess_twice_and_be_refused_once(failures: &FailedAuthentications, from: IpAddr) {
+        let answers = [(); 3].map(|()| failures.count(from).is_ok());
+        assert_eq!(answers, [true, true, false]);
+    }
+
+    #[test]
+    fn network_of_an_ipv6_address_is_limited_as_one() {
+        let (failures, _) = three_a_minute();
+        guess_beyond_limit(&failures, address("2001:db8::1"));
+        assert!(failures.count(address("2001:db8::2:3:4:5")).is_err());
+        assert!(failures.count(address("2001:db8:0:1::1")).is_ok());
+    }
+}

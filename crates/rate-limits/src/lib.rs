@@ -1,0 +1,31 @@
+//! Rate limits of requests, in the memory of one server process.
+//!
+//! A limit allows a [quota](Quota) of requests to whomever it counts: an API key, an organization, or the
+//! [network](ClientNetwork) of an address. The algorithm is that of the crate `governor` (GCRA), so a quota comes back evenly,
+//! and a counter is one number. Here is what `governor` leaves to its users: how many counters there may be, who is counted
+//! together, and what clients are told.
+//!
+//! | to read about | look at |
+//! |---|---|
+//! | how often something is allowed | [`Quota`] |
+//! | one limit and its bounded memory | [`Limiter`] |
+//! | addresses that send tokens which are not accepted | [`FailedAuthentications`] |
+//! | what clients are told | [`Standing`] |
+//!
+//! Limits in the database, of sign-ins and of changes, are those of `keyward-domain`: each server counts in them. These are
+//! for what happens too often to be written down.
+
+mod clock;
+mod counters;
+mod failed_authentications;
+mod limiter;
+mod network;
+mod quota;
+mod standing;
+
+pub use clock::Elapsed;
+pub use failed_authentications::{FailedAuthentications, LookupTurn};
+pub use limiter::Limiter;
+pub use network::ClientNetwork;
+pub use quota::{InvalidQuota, Quota};
+pub use standing::{Exceeded, Standing, rate_limit, rate_limit_policy};

@@ -1,0 +1,71 @@
+//! What clients are told of a limit: the fields `RateLimit` and `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers,
+//! as of September 2025 (version 10), and the seconds of `Retry-After`.
+
+use std::time::Duration;
+
+use crate::quota::Quota;
+
+/// How one that is counted stands to a limit, after a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    pub(crate) policy: Policy,
+    /// How many requests are left at this moment.
+    pub(crate) remaining: u32,
+    /// After how many seconds there is one more.
+    pub(crate) reset: u64,
+}
+
+/// A limit as clients know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Policy {
+    pub(crate) name: &'static str,
+    pub(crate) quota: Quota,
+}
+
+/// No request is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the limit {} is exceeded: try again in {} seconds", .0.policy.name, .0.reset)]
+pub struct Exceeded(pub(crate) Standing);
+
+impl Exceeded {
+    /// After how many seconds a request is allowed, for `Retry-After`.
+    #[must_use]
+    pub const fn retry_after(self) -> u64 {
+        self.0.reset
+    }
+
+    /// The exceeded limit.
+    #[must_use]
+    pub const fn standing(self) -> Standing {
+        self.0
+    }
+}
+
+/// The field `RateLimit`, such as `"key";r=599;t=1`.
+#[must_use]
+pub fn rate_limit(standings: &[Standing]) -> String {
+    list(standings, |standing| {
+        let name = standing.policy.name;
+        format!("\"{name}\";r={};t={}", standing.remaining, standing.reset)
+    })
+}
+
+/// The field `RateLimit-Policy`, such as `"key";q=600;w=60`.
+#[must_use]
+pub fn rate_limit_policy(standings: &[Standing]) -> String {
+    list(standings, |standing| {
+        let Policy { name, quota } = standing.policy;
+        format!("\"{name}\";q={};w={}", quota.requests(), quota.window_seconds())
+    })
+}
+
+/// A list of structured fields (RFC 9651, section 3.1).
+fn list(standings: &[Standing], item: impl Fn(&Standing) -> String) -> String {
+    let items: Vec<String> = standings.iter().map(item).collect();
+    items.join(", ")
+}
+
+/// Whole seconds, rounded up: whoever waits so long is not too early.
+pub(crate) fn seconds(time: Duration) -> u64 {
+    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+}
