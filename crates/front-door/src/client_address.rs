@@ -18,6 +18,10 @@ pub struct TrustedProxies {
     pub header: ForwardedHeader,
 }
 
+/// Who is connected, as data of a request whose client's address is another one, because it came through a trusted proxy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeerAddress(pub IpAddr);
+
 /// The header in which a proxy appends the address it was called from.
 ///
 /// One of them, never both: a proxy that writes one passes the other on as the client sent it.

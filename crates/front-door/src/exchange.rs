@@ -27,6 +27,7 @@ use tracing::{Instrument, Span, error, error_span, field::Empty, warn};
 use crate::{
     activity::Activity,
     admission::admit,
+    client_address::PeerAddress,
     config::FrontDoorConfig,
     proxy_warnings::ProxyWarnings,
     refusal::{Refusal, Refused},
@@ -180,6 +181,9 @@ impl<E: Endpoint> Exchanges<E> {
             scheme,
         ));
         let progress = Arc::new(BodyProgress::new());
+        if client.ip() != origin.peer.ip() {
+            request.set_data(PeerAddress(origin.peer.ip()));
+        }
         if has_body {
             let read_deadline = origin.activity.read_deadline(head.body_deadline);
             // Not while draining: a request whose headers are here is in flight, and finishes.

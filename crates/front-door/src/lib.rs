@@ -18,7 +18,7 @@
 //!   `key_id` for the adapter that authenticates by keys.
 //! - In the path, unreserved characters are not percent-encoded.
 //! - `request.remote_addr()` is the client's address: the socket's peer, or what a trusted proxy vouches for.
-//!   The port is 0 where the proxy did not tell it.
+//!   The port is 0 where the proxy did not tell it. If they differ, the request's data holds the peer as [`PeerAddress`].
 //! - There is exactly one plausible `Host`, or in HTTP/1.0 none; TRACE and CONNECT never arrive: what `Allow`
 //!   has to say then is asked by OPTIONS, of whose answer nothing else is used.
 //! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
@@ -88,7 +88,7 @@ mod serving_state;
 mod unsent;
 mod watched_socket;
 
-pub use client_address::{ForwardedHeader, TrustedProxies};
+pub use client_address::{ForwardedHeader, PeerAddress, TrustedProxies};
 pub use config::{ConfigError, Deadlines, FrontDoorConfig, Limits, RequestIds};
 pub use door::{Drained, FrontDoor};
 pub use ip_network::{InvalidNetwork, parse_network};

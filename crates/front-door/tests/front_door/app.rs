@@ -12,7 +12,7 @@ use std::{
 };
 
 use futures_util::stream;
-use keyward_front_door::{REQUEST_ID, Readiness};
+use keyward_front_door::{PeerAddress, REQUEST_ID, Readiness};
 use poem::{
     Body, Endpoint, IntoResponse, Request, Response,
     error::ReadBodyError,
@@ -151,6 +151,12 @@ impl Endpoint for App {
             }
             "/address" => {
                 return Ok(request.remote_addr().as_socket_addr().unwrap().to_string().into());
+            }
+            "/peer" => {
+                let peer = request.data::<PeerAddress>();
+                return Ok(peer
+                    .map_or_else(|| "the client".to_owned(), |peer| peer.0.to_string())
+                    .into());
             }
             "/readyz" if !self.readiness.is_ready() => {
                 return Ok(StatusCode::SERVICE_UNAVAILABLE.into_response());

@@ -5,12 +5,14 @@ use keyward_front_door::{ForwardedHeader, TrustedProxies};
 use crate::running::Running;
 
 async fn address_seen_with(proxies: TrustedProxies, headers: &str) -> String {
+    answer_with(proxies, "/address", headers).await
+}
+
+async fn answer_with(proxies: TrustedProxies, path: &str, headers: &str) -> String {
     let door = Running::with(|config| config.trusted_proxies = proxies).await;
     let mut client = door.client().await;
     client
-        .send(format!(
-            "GET /address HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
-        ))
+        .send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"))
         .await;
     client.answer().await.body
 }
@@ -51,4 +53,14 @@ async fn invalid_hop_from_a_proxy_leaves_the_last_trusted_address() {
         address_seen_with(local_and_private(ForwardedHeader::XForwardedFor), headers).await,
         "10.0.0.7:0"
     );
+}
+
+#[tokio::test]
+async fn peer_is_known_where_it_is_not_the_client() {
+    let proxies = || local_and_private(ForwardedHeader::XForwardedFor);
+    let headers = "X-Forwarded-For: 192.0.2.1\r\n";
+    assert_eq!(answer_with(proxies(), "/peer", headers).await, "127.0.0.1");
+    assert_eq!(answer_with(proxies(), "/peer", "").await, "the client");
+    let untrusted = answer_with(TrustedProxies::default(), "/peer", headers).await;
+    assert_eq!(untrusted, "the client");
 }
