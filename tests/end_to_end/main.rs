@@ -26,6 +26,7 @@ mod others;
 mod outage;
 mod printing;
 mod projects;
+mod rate_limits;
 mod refusals;
 mod release;
 mod replicas;

@@ -125,6 +125,8 @@ fn spawn(address: SocketAddr, database_url: &str, clock: Clock, log: &PathBuf) -
         .expect("a log");
     Command::new(binary())
         .args(["serve", "--listen", &address.to_string(), "--log-level", "warn"])
+        // Whether revoked keys are refused is asked again and again.
+        .args(["--limit-failed-authentication", "off"])
         .envs(clock.variables())
         .env_remove("KEYWARD_BIN")
         .env("KEYWARD_DATABASE_URL", database_url)

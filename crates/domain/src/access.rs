@@ -1,5 +1,6 @@
 //! Authentication of tokens: which are accepted, and the consumer that each acts as.
 
+use std::future::ready;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -34,6 +35,29 @@ pub enum AuthenticateError {
     Storage(#[from] StorageError),
 }
 
+/// Why a token was not accepted, for adapters that act on the difference. Clients must not be told of it.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The token is malformed, or no key has it.
+    #[error("the token is malformed or unknown")]
+    Unknown,
+    /// Its key was revoked or has expired, or its user has left.
+    #[error("the key or its membership has ended")]
+    Ended,
+    /// The store failed, so it is unknown whether the token is valid.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<Refused> for AuthenticateError {
+    fn from(refused: Refused) -> Self {
+        match refused {
+            Refused::Unknown | Refused::Ended => Self::InvalidToken,
+            Refused::Storage(error) => Self::Storage(error),
+        }
+    }
+}
+
 impl Authenticate {
     /// Creates the use case over a store and a clock.
     #[must_use]
@@ -47,7 +71,7 @@ impl Authenticate {
         }
     }
 
-    /// Waits for other servers before it refuses a [revoker](Authenticate::revoker).
+    /// Waits for other servers [before a revocation is refused](Authenticate::refused_everywhere).
     #[must_use]
     pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
         Self {
@@ -80,40 +104,54 @@ impl Authenticate {
     /// # Errors
     /// [`AuthenticateError::InvalidToken`] unless the key is valid and its membership is live.
     pub async fn caller(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, AuthenticateError> {
-        let digest = Token::parse(token)
-            .map_err(|_| AuthenticateError::InvalidToken)?
-            .digest();
-        let credential = self.credentials.find(&digest).await?;
+        Ok(self.caller_in_turn(token, from, ready(())).await?)
+    }
+
+    /// Authenticates like [`Authenticate::caller`], for an adapter that limits how often tokens are looked up: if a token is
+    /// not remembered, `turn` is awaited before the store is asked, and what it yields is held until the store has answered.
+    ///
+    /// # Errors
+    /// [`Refused`] unless the key is valid and its membership is live.
+    pub async fn caller_in_turn<T>(
+        &self,
+        token: &str,
+        from: Option<IpAddr>,
+        turn: impl Future<Output = T>,
+    ) -> Result<Caller, Refused> {
+        let digest = Token::parse(token).map_err(|_| Refused::Unknown)?.digest();
+        let credential = match self.credentials.remembered(&digest) {
+            Some(credential) => credential,
+            None => {
+                let _turn = turn.await;
+                let found = self.credentials.find(&digest).await?;
+                found.ok_or(Refused::Unknown)?
+            }
+        };
         // Read after the query, so that an end that came during the query counts.
         let now = self.clock.now();
-        if let Some(refused) = credential.as_ref().filter(|found| !found.is_accepted(now))
-            && let Some(uses) = &self.refused_uses
+        if let Some(uses) = self
+            .refused_uses
+            .as_ref()
+            .filter(|_| !credential.is_accepted(now))
         {
-            uses.note(RefusedUse::of(refused, now, from));
+            uses.note(RefusedUse::of(&credential, now, from));
         }
-        let caller = credential
-            .and_then(|found| found.into_caller(now))
-            .ok_or(AuthenticateError::InvalidToken)?;
+        let caller = credential.into_caller(now).ok_or(Refused::Ended)?;
         if let Some(uses) = &self.uses {
             uses.note(caller.api_key().id, LastUse { at: now, from });
         }
         Ok(caller)
     }
 
-    /// Authenticates like [`Authenticate::caller`] the token of a request that revokes keys. If it is refused, no server
-    /// accepts it: a key that revokes itself, and repeats that because the answer was lost, gets a refusal in its place.
+    /// Waits until no server accepts what was refused here, before a request to revoke keys is told of the refusal: a key that
+    /// revokes itself, and repeats that because the answer was lost, gets a refusal in its place.
     ///
-    /// Every well-formed token is waited for alike, so that the time tells nobody which ones there were.
-    ///
-    /// # Errors
-    /// As for [`Authenticate::caller`].
-    pub async fn revoker(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, AuthenticateError> {
-        let caller = self.caller(token, from).await;
-        if let Err(AuthenticateError::InvalidToken) = caller
-            && Token::parse(token).is_ok()
-        {
-            self.to_all_servers.wait().await;
+    /// Nobody is waited for because of a token that no key has, so that strangers cannot make the servers read the database.
+    /// From the time, whoever has a dead key's token can tell that it was one; tokens cannot be found by trying.
+    pub async fn refused_everywhere(&self, refused: &Refused) {
+        match refused {
+            Refused::Ended => self.to_all_servers.wait().await,
+            Refused::Unknown | Refused::Storage(_) => {}
         }
-        caller
     }
 }

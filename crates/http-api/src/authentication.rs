@@ -1,6 +1,6 @@
 //! Bearer authentication (RFC 6750).
 
-use keyward_domain::access::{Authenticate, AuthenticateError, Caller};
+use keyward_domain::access::{Authenticate, Caller, Refused};
 use poem::http::{Method, header};
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaSecurityScheme, Registry};
@@ -8,6 +8,7 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use tracing::{Span, field};
 
 use crate::problem::{Code, Problem};
+use crate::rate_limits::Attempt;
 use crate::request_id::client_address;
 
 /// Extracts the caller. It is the first parameter of every operation, so that authentication precedes all other
@@ -56,39 +57,59 @@ impl<'a> ApiExtractor<'a> for Authenticated {
         _body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        let token = bearer_token(request)?;
-        let authenticate = request
-            .data::<Authenticate>()
-            .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
-        let from = client_address(request);
-        let accepted = match *request.method() {
-            Method::DELETE => authenticate.revoker(token, from).await,
-            _ => authenticate.caller(token, from).await,
-        };
-        match accepted {
-            Ok(caller) => {
-                Span::current().record("key_id", field::display(caller.api_key().id));
-                Ok(Self(caller))
-            }
-            Err(AuthenticateError::InvalidToken) => Err(Problem::from(Code::InvalidToken).into()),
-            Err(AuthenticateError::Storage(error)) => Err(Problem::from(error).into()),
-        }
+        let caller = caller(request).await?;
+        Span::current().record("key_id", field::display(caller.api_key().id));
+        Ok(Self(caller))
     }
 }
 
+async fn caller(request: &Request) -> Result<Caller, Problem> {
+    let authenticate = request
+        .data::<Authenticate>()
+        .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
+    let attempt = Attempt::of(request);
+    let refused = match bearer_token(request) {
+        Ok(token) => {
+            let from = client_address(request);
+            match authenticate.caller_in_turn(token, from, attempt.turn()).await {
+                Ok(caller) => return Ok(caller),
+                Err(Refused::Storage(error)) => return Err(error.into()),
+                Err(refused) => refused,
+            }
+        }
+        Err(NoToken::Missing) => return Err(Code::CredentialsMissing.into()),
+        Err(NoToken::Malformed) => Refused::Unknown,
+    };
+    // Before the wait, so that whoever repeats a dead token does not keep the servers waiting for each other.
+    attempt.failed()?;
+    if *request.method() == Method::DELETE {
+        authenticate.refused_everywhere(&refused).await;
+    }
+    Err(Code::InvalidToken.into())
+}
+
+/// A request has no token that could be authenticated.
+#[derive(Debug, PartialEq, Eq)]
+enum NoToken {
+    /// It has no credentials, or none of a scheme that this API knows.
+    Missing,
+    /// It has several, or such that are no text.
+    Malformed,
+}
+
 /// The text in the token's position. It is passed to the domain only.
-fn bearer_token(request: &Request) -> Result<&str, Problem> {
+fn bearer_token(request: &Request) -> Result<&str, NoToken> {
     let mut headers = request.headers().get_all(header::AUTHORIZATION).iter();
-    let value = headers.next().ok_or(Code::CredentialsMissing)?.as_bytes();
+    let value = headers.next().ok_or(NoToken::Missing)?.as_bytes();
     if headers.next().is_some() {
-        return Err(Code::InvalidToken.into());
+        return Err(NoToken::Malformed);
     }
     let is_white_space = |byte: &u8| matches!(byte, b' ' | b'\t');
     let (scheme, rest) = value.split_at(value.iter().position(is_white_space).unwrap_or(value.len()));
     if !scheme.eq_ignore_ascii_case(b"bearer") {
-        return Err(Code::CredentialsMissing.into());
+        return Err(NoToken::Missing);
     }
-    let token = std::str::from_utf8(rest).map_err(|_| Code::InvalidToken)?;
+    let token = std::str::from_utf8(rest).map_err(|_| NoToken::Malformed)?;
     Ok(token.trim_start_matches(' '))
 }
 
@@ -96,25 +117,16 @@ fn bearer_token(request: &Request) -> Result<&str, Problem> {
 mod tests {
     use poem::Request;
     use poem::http::HeaderValue;
-    use serde_json::Value;
 
-    use super::bearer_token;
-    use crate::base_url::BaseUrl;
-    use crate::problem::Code;
+    use super::{NoToken, bearer_token};
 
-    fn token_of(headers: &[&[u8]]) -> Result<String, Value> {
+    fn token_of(headers: &[&[u8]]) -> Result<String, NoToken> {
         let mut request = Request::builder();
         for value in headers {
             request = request.header("authorization", HeaderValue::from_bytes(value).unwrap());
         }
         let request = request.finish();
-        bearer_token(&request)
-            .map(str::to_owned)
-            .map_err(|problem| problem.to_json("", &BaseUrl::default())["code"].clone())
-    }
-
-    fn code(code: Code) -> Value {
-        code.definition().word.into()
+        bearer_token(&request).map(str::to_owned)
     }
 
     #[test]
@@ -127,18 +139,14 @@ mod tests {
     #[test]
     fn other_scheme_yields_no_credentials() {
         for header in ["", "Basic dXNlcjpwYXNz", "Bearerabc", "kwp_abc"] {
-            assert_eq!(
-                token_of(&[header.as_bytes()]),
-                Err(code(Code::CredentialsMissing)),
-                "{header}"
-            );
+            assert_eq!(token_of(&[header.as_bytes()]), Err(NoToken::Missing), "{header}");
         }
-        assert_eq!(token_of(&[]), Err(code(Code::CredentialsMissing)));
+        assert_eq!(token_of(&[]), Err(NoToken::Missing));
     }
 
     #[test]
     fn repeated_or_non_text_authorization_header_is_malformed() {
-        let malformed = Err(code(Code::InvalidToken));
+        let malformed = Err(NoToken::Malformed);
         assert_eq!(token_of(&[b"Bearer abc", b"Bearer abc"]), malformed);
         assert_eq!(token_of(&[b"Basic abc", b"Bearer abc"]), malformed);
         assert_eq!(token_of(&[b"Bearer \xff"]), malformed);

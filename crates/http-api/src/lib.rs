@@ -8,6 +8,7 @@
 //! |---|---|
 //! | what operations there are, and what they answer | `resources` |
 //! | who sends a request | `authentication`, `verifier_authentication` |
+//! | how often requests are allowed | `rate_limits` |
 //! | what gateways send, and which operation it becomes | `forward_auth` |
 //! | how bodies and query parameters are read | `request` |
 //! | errors: their codes, answers and pages | `problem` |
@@ -25,6 +26,8 @@ mod json;
 pub mod paths;
 mod problem;
 mod prose;
+mod rate_limit_fields;
+mod rate_limits;
 mod reference;
 mod request;
 mod request_id;
@@ -37,4 +40,5 @@ mod verifier_authentication;
 pub use base_url::BaseUrl;
 pub use document::document;
 pub use problem::{problem_response, unavailable_response};
+pub use rate_limits::{PeerAddress, RateLimits};
 pub use service::HttpApi;

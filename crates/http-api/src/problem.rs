@@ -6,6 +6,7 @@ mod page;
 
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::Throttled;
+use keyward_rate_limits::Exceeded;
 use poem::error::ResponseError;
 use poem::http::StatusCode;
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, Registry};
@@ -32,6 +33,8 @@ pub(crate) struct Problem {
     errors: Vec<FieldError>,
     /// The value of `Retry-After` in seconds, if specific to this request.
     retry_after: Option<i64>,
+    /// The limit of requests that was exceeded, for `RateLimit` and `RateLimit-Policy`.
+    exceeded: Option<Box<Exceeded>>,
     /// The value of `Accept-Encoding` (RFC 9110 §12.5.3), if the request's content coding was refused.
     accept_encoding: Option<&'static str>,
     /// The cause, for the log only.
@@ -76,6 +79,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             retry_after: None,
+            exceeded: None,
             accept_encoding: None,
             source: None,
         }
@@ -119,7 +123,23 @@ impl Problem {
     pub(crate) fn throttled(throttled: Throttled) -> Self {
         Self {
             retry_after: Some(throttled.whole_seconds()),
-            ..Self::from(Code::RateLimited)
+            ..Self::with_detail(
+                Code::RateLimited,
+                "Keys were created and edited too often. Nothing was changed.",
+            )
+        }
+    }
+
+    /// The address sent too many credentials that are not accepted, of which these are one more.
+    pub(crate) fn too_many_failures(exceeded: Exceeded) -> Self {
+        Self {
+            retry_after: i64::try_from(exceeded.retry_after()).ok(),
+            exceeded: Some(Box::new(exceeded)),
+            ..Self::with_detail(
+                Code::RateLimited,
+                "The credentials are not accepted, and this address has sent too many such ones. Keys that are \
+                 accepted are not limited by that.",
+            )
         }
     }
 

@@ -16,6 +16,7 @@ use crate::document;
 use crate::forward_auth;
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
+use crate::rate_limits::RateLimits;
 use crate::reference::ReferencePage;
 use crate::resources::API;
 use crate::routes::Routes;
@@ -35,6 +36,8 @@ pub struct HttpApi {
     pub verifiers: Option<Arc<CurrentVerifiers>>,
     /// The public URL, if configured.
     pub base_url: BaseUrl,
+    /// The limits of requests.
+    pub rate_limits: RateLimits,
 }
 
 impl HttpApi {
@@ -53,6 +56,7 @@ impl HttpApi {
             .data(self.keys)
             .data(self.projects)
             .data(self.base_url.clone())
+            .data(self.rate_limits)
             .map_to_response()
             .after(|answer| async { answer.map(never_cached) });
         let reference_page = ReferencePage::new();

@@ -13,6 +13,7 @@ use tracing::{Span, field};
 use zeroize::Zeroizing;
 
 use crate::problem::{Code, Problem};
+use crate::rate_limits::Attempt;
 use crate::request::form_decoded;
 
 /// The scheme's name in the OpenAPI document.
@@ -63,14 +64,16 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
             .data::<ConfiguredVerifiers>()
             .ok_or_else(|| Problem::internal("the endpoint was built without verifiers"))?;
         let verifiers = configured.as_ref().ok_or_else(Problem::no_verifiers)?;
-        let credentials = basic_credentials(request).ok_or(Code::InvalidClient);
-        let found = credentials.map(|sent| sent.find_in(verifiers));
-        match found.map_err(Problem::from)? {
+        let credentials = basic_credentials(request).ok_or(Problem::from(Code::InvalidClient))?;
+        match credentials.find_in(verifiers) {
             Some(verifier) => {
                 Span::current().record("verifier", field::display(verifier));
                 Ok(Self)
             }
-            None => Err(Problem::from(Code::InvalidClient).into()),
+            None => {
+                Attempt::of(request).failed()?;
+                Err(Problem::from(Code::InvalidClient).into())
+            }
         }
     }
 }

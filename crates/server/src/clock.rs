@@ -1,9 +1,11 @@
 //! The real time.
 
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
 use chrono::{DateTime, Utc};
 use keyward_domain::clock::{Clock, whole_milliseconds};
+use keyward_rate_limits::Elapsed;
 
 /// The operating system's clock.
 pub(crate) struct SystemClock;
@@ -16,6 +18,12 @@ impl Clock for SystemClock {
     fn now(&self) -> DateTime<Utc> {
         whole_milliseconds(SystemTime::now().into())
     }
+}
+
+/// The time since this call, by a clock that nobody sets.
+pub(crate) fn since_now() -> Elapsed {
+    let start = Instant::now();
+    Arc::new(move || start.elapsed())
 }
 
 #[cfg(test)]

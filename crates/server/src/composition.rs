@@ -28,7 +28,7 @@ use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_domain::sources::Sources;
 use keyward_domain::verifier::CurrentVerifiers;
 use keyward_front_door::RequestIds;
-use keyward_http_api::{BaseUrl, HttpApi};
+use keyward_http_api::{BaseUrl, HttpApi, RateLimits};
 use keyward_persistence::postgres::ConnectError;
 use keyward_verification_cache::{
     BootClock, CachedCredentials, CachedReachableProjects, MachineClock, VerificationCache,
@@ -176,6 +176,7 @@ impl Composition {
         limits: KeyLimits,
         verifiers: Option<Arc<CurrentVerifiers>>,
         base_url: BaseUrl,
+        rate_limits: RateLimits,
     ) -> HttpApi {
         HttpApi {
             authenticate: self.authenticate(),
@@ -183,6 +184,7 @@ impl Composition {
             projects: Arc::clone(&self.reachable_projects),
             verifiers,
             base_url,
+            rate_limits,
         }
     }
 

@@ -7,6 +7,7 @@
 mod admin;
 mod audit_log;
 mod environment;
+mod rate_limits;
 mod retention;
 mod serve;
 mod storage;

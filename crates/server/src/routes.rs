@@ -68,7 +68,7 @@ impl Routes {
                 }),
             },
             Interface::Health(_) => Ok(method_not_allowed(request_id(&request), &self.base_url)),
-            Interface::HttpApi => self.noting_outage(self.http_api.call(request).await),
+            Interface::HttpApi => self.noting_outage(self.http_api.call(with_peer(request)).await),
             // A program with a wrong path gets a problem in JSON instead of the sign-in page.
             Interface::Console if wants_json(request.headers()) => Ok(problem_response(
                 StatusCode::NOT_FOUND,
@@ -88,6 +88,14 @@ impl Routes {
         }
         answered
     }
+}
+
+/// Passes on who is connected.
+fn with_peer(mut request: Request) -> Request {
+    if let Some(&keyward_front_door::PeerAddress(peer)) = request.data() {
+        request.set_data(keyward_http_api::PeerAddress(peer));
+    }
+    request
 }
 
 /// Says a refusal of the front door in the words of the interface that was asked, or of whoever asked.

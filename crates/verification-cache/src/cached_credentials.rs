@@ -33,15 +33,18 @@ impl CachedCredentials {
 #[async_trait]
 impl Credentials for CachedCredentials {
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
-        let now = self.clock.now();
-        if let Some(credential) = self.cache.find(digest, now) {
+        if let Some(credential) = self.remembered(digest) {
             return Ok(Some(credential));
         }
-        let fill = self.cache.begin_fill(now);
+        let fill = self.cache.begin_fill(self.clock.now());
         let found = self.store.find(digest).await?;
         if let (Some(fill), Some(credential)) = (fill, &found) {
             self.cache.fill(fill, digest, credential);
         }
         Ok(found)
+    }
+
+    fn remembered(&self, digest: &TokenDigest) -> Option<Credential> {
+        self.cache.find(digest, self.clock.now())
     }
 }

@@ -15,4 +15,9 @@ pub trait Credentials: Send + Sync {
     /// MUST see every revocation and every ended membership that was answered before the call. If it cannot know, because
     /// neither the database answers nor a lease says that its memory is right, it MUST fail.
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError>;
+
+    /// The same, if it is in this process's memory and its memory is known to be right.
+    fn remembered(&self, _digest: &TokenDigest) -> Option<Credential> {
+        None
+    }
 }

@@ -16,6 +16,7 @@ use keyward_domain::token::Token;
 #[tokio::test]
 async fn malformed_token_is_rejected_without_storage_access() {
     let mut credentials = MockCredentials::new();
+    credentials.expect_remembered().never();
     credentials.expect_find().never();
     let authenticate = Authenticate::new(Arc::new(credentials), Arc::new(FixedClock::default()));
     let valid = Token::generate(&SeededRandom::new(1));
@@ -37,6 +38,7 @@ async fn malformed_token_is_rejected_without_storage_access() {
 #[tokio::test]
 async fn unknown_token_is_rejected_after_one_lookup() {
     let mut credentials = MockCredentials::new();
+    credentials.expect_remembered().once().returning(|_| None);
     credentials.expect_find().once().returning(|_| Ok(None));
     let token = Token::generate(&SeededRandom::new(1));
 

@@ -1,10 +1,11 @@
 //! What ends access is answered only after the other servers were waited for.
 
+use std::future::ready;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use keyward_domain::access::AuthenticateError;
+use keyward_domain::access::Refused;
 use keyward_domain::access_changes::ChangeNumber;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{EndMembershipError, KeySelection};
@@ -15,7 +16,8 @@ use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{AccessChanges, DescendantKeys};
 use keyward_domain::project::ProjectName;
 use keyward_domain::propagation::Propagation;
-use keyward_domain::testing::{MemoryStore, TestInstallation};
+use keyward_domain::testing::{MemoryStore, SeededRandom, TestInstallation};
+use keyward_domain::token::Token;
 
 /// Notes how many changes were committed at each wait.
 struct NotedWaits {
@@ -105,7 +107,7 @@ async fn key_that_revokes_itself_again_waits_too() {
     let scene = Scene::new().await;
     let authenticate = scene.installation.authenticate().with_propagation(scene.by());
     let token = scene.his.token.expose();
-    let caller = authenticate.revoker(token, None).await.expect("accepted");
+    let caller = authenticate.caller(token, None).await.expect("accepted");
     assert_eq!(scene.waits(), []);
     let keys = scene.installation.keys().with_propagation(scene.by());
     let revoke = async || {
@@ -123,14 +125,26 @@ async fn key_that_revokes_itself_again_waits_too() {
     let again = revoke().await;
     assert!(matches!(again, Err(RevokeKeyError::HolderGone)), "{again:?}");
     assert_eq!(scene.waits(), [1, 1], "it was let in before");
-    let again = authenticate.revoker(token, None).await;
-    assert!(matches!(again, Err(AuthenticateError::InvalidToken)), "{again:?}");
+    let refused = authenticate.caller_in_turn(token, None, ready(())).await;
+    let refused = refused.expect_err("revoked");
+    assert!(matches!(refused, Refused::Ended), "{refused:?}");
+    assert_eq!(scene.waits(), [1, 1]);
+    authenticate.refused_everywhere(&refused).await;
     assert_eq!(scene.waits(), [1, 1, 1]);
+}
 
-    let verified = authenticate.caller(token, None).await;
-    let garbage = authenticate.revoker("kwp_garbage", None).await;
-    assert!(verified.is_err() && garbage.is_err());
-    assert_eq!(scene.waits(), [1, 1, 1]);
+#[tokio::test]
+async fn made_up_tokens_make_nobody_wait() {
+    let scene = Scene::new().await;
+    let authenticate = scene.installation.authenticate().with_propagation(scene.by());
+    let made_up = Token::generate(&SeededRandom::new(7));
+    for token in [made_up.expose(), "kwp_garbage", ""] {
+        let refused = authenticate.caller_in_turn(token, None, ready(())).await;
+        let refused = refused.expect_err("unknown");
+        assert!(matches!(refused, Refused::Unknown), "{refused:?}");
+        authenticate.refused_everywhere(&refused).await;
+    }
+    assert_eq!(scene.waits(), []);
 }
 
 #[tokio::test]

@@ -5,6 +5,8 @@ use serde_json::{Map, Value, json};
 use super::operations::operations_mut;
 
 const REQUEST_ID: &str = "RequestId";
+const RATE_LIMIT: &str = "RateLimit";
+const RATE_LIMIT_POLICY: &str = "RateLimitPolicy";
 const RETRY_AFTER: &str = "RetryAfter";
 const WWW_AUTHENTICATE: &str = "WwwAuthenticate";
 
@@ -26,6 +28,18 @@ pub(super) fn add_headers(document: &mut Value) {
             "required": true,
             "schema": {"type": "string"},
         },
+        RATE_LIMIT: {
+            "description": "For each limit that counted the request, how many more are allowed (`r`) and after how many seconds \
+                            one more is (`t`): a list of structured fields (RFC 9651) as \
+                            draft-ietf-httpapi-ratelimit-headers defines it. Absent where no limit of requests is configured.",
+            "schema": {"type": "string"},
+            "example": "\"key\";r=599;t=1",
+        },
+        RATE_LIMIT_POLICY: {
+            "description": "Each of these limits: how many requests (`q`) it allows in how many seconds (`w`).",
+            "schema": {"type": "string"},
+            "example": "\"key\";q=600;w=60",
+        },
         RETRY_AFTER: {
             "description": "Seconds to wait before trying again.",
             "required": true,
@@ -44,7 +58,12 @@ pub(super) fn of_problems(status: &str) -> Map<String, Value> {
     let mut headers = Map::new();
     match status {
         "401" => _ = headers.insert("WWW-Authenticate".to_owned(), reference(WWW_AUTHENTICATE)),
-        "429" | "503" => _ = headers.insert("Retry-After".to_owned(), reference(RETRY_AFTER)),
+        "429" => {
+            headers.insert("RateLimit".to_owned(), reference(RATE_LIMIT));
+            headers.insert("RateLimit-Policy".to_owned(), reference(RATE_LIMIT_POLICY));
+            headers.insert("Retry-After".to_owned(), reference(RETRY_AFTER));
+        }
+        "503" => _ = headers.insert("Retry-After".to_owned(), reference(RETRY_AFTER)),
         _ => {}
     }
     headers.insert("X-Request-Id".to_owned(), reference(REQUEST_ID));

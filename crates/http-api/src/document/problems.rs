@@ -60,6 +60,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
         .filter(|code| match code {
             Code::CredentialsMissing | Code::InvalidToken => is_for(authentication::SCHEME),
             Code::InvalidClient => is_for(verifier_authentication::SCHEME),
+            Code::RateLimited => schemes.is_some(),
             // Except for the query and the storage, these also come from the front door, for any request.
             Code::MalformedRequest
             | Code::MalformedQuery
@@ -77,7 +78,6 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             Code::Forbidden => id == Some("authenticateRequest"),
             Code::KeyRevoked | Code::KeyMayNotExtendItself => id == Some("updateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
-            Code::RateLimited => matches!(id, Some("createApiKey" | "updateApiKey")),
             // A method that is not in the document has no operation; and no operation takes a form's idempotency key.
             Code::MethodNotAllowed | Code::AlreadyCreated => false,
         })

@@ -12,6 +12,7 @@ use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
+use crate::rate_limit_fields;
 use crate::request_id::request_id;
 use crate::routes::Routes;
 
@@ -127,6 +128,9 @@ impl Problem {
         }
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, seconds.into());
+        }
+        if let Some(exceeded) = self.exceeded {
+            rate_limit_fields::insert(&[exceeded.standing()], headers);
         }
         let challenge = match self.code {
             Code::CredentialsMissing => Some("Bearer"),

@@ -165,11 +165,13 @@ codes! {
                  Pointer (RFC 6901) into the body.",
     }
     RateLimited = "rate_limited", TOO_MANY_REQUESTS {
-        title: "Too many changes",
-        meaning: "Keys were created and edited too often. Nothing was changed.",
+        title: "Too many requests",
+        meaning: "Keys were created and edited too often, or the address has sent too many keys that are not accepted. Nothing \
+                  was changed.",
         advice: "Send the request again after the seconds that the header `Retry-After` says. What one person \
                  and all their keys in an organization create and edit counts together, in the API and the \
-                 console. Reading and revoking keys is not limited.",
+                 console; revoking keys is not limited. Keys that are accepted are never refused because of \
+                 others that are not.",
     }
     Internal = "internal", INTERNAL_SERVER_ERROR {
         title: "Internal error",

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use keyward_front_door::{FrontDoor, FrontDoorConfig, Refused};
 use keyward_http_api::{HttpApi, problem_response};
+use poem::Endpoint;
 use reqwest::{Client, Method, RequestBuilder};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -31,21 +32,31 @@ impl Api {
     }
 
     pub(crate) async fn start_with(api: HttpApi, change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
+        let base_url = api.base_url.clone();
+        Self::start_endpoint(api.endpoint(), |config| {
+            config.error_pages = Arc::new(move |refused: &Refused<'_>| {
+                problem_response(refused.refusal.status(), refused.request_id, &base_url)
+            });
+            change(config);
+        })
+        .await
+    }
+
+    pub(crate) async fn start_endpoint(
+        endpoint: impl Endpoint + 'static,
+        change: impl FnOnce(&mut FrontDoorConfig),
+    ) -> Self {
         let latest = AtomicU64::new(0);
         let mut config = FrontDoorConfig::new(Arc::new(move || {
             Uuid::from_u64_pair(0, latest.fetch_add(1, Ordering::SeqCst) + 1)
         }));
         // So that the API's own limit is the one that is tested.
         config.limits.body_bytes = 1024 * 1024;
-        let base_url = api.base_url.clone();
-        config.error_pages = Arc::new(move |refused: &Refused<'_>| {
-            problem_response(refused.refusal.status(), refused.request_id, &base_url)
-        });
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let front_door = FrontDoor::new(config).unwrap();
-        tokio::spawn(front_door.serve(listener, api.endpoint(), std::future::pending()));
+        tokio::spawn(front_door.serve(listener, endpoint, std::future::pending()));
         Self {
             address,
             client: Client::new(),

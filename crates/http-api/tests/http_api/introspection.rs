@@ -22,7 +22,7 @@ use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, USER};
 use crate::scene::{Scene, VERIFIER, VERIFIER_SECRET, http_api, names};
 
-const INTROSPECT: &str = "/api/v1/introspect";
+pub(crate) const INTROSPECT: &str = "/api/v1/introspect";
 const FORM: &str = "application/x-www-form-urlencoded";
 const CHALLENGE: &str = "Basic realm=\"introspection\", charset=\"UTF-8\"";
 

@@ -28,6 +28,7 @@ mod list_projects;
 mod pages;
 mod planned_ends;
 mod preconditions;
+mod rate_limits;
 mod reference;
 mod restricted_keys;
 mod scene;

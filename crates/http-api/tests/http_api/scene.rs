@@ -12,7 +12,7 @@ use keyward_domain::ports::KeyLimits;
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::verifier::{CurrentVerifiers, VerifierName, VerifierSecretDigest, Verifiers};
-use keyward_http_api::{BaseUrl, HttpApi};
+use keyward_http_api::{BaseUrl, HttpApi, RateLimits};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -129,6 +129,7 @@ pub(crate) fn http_api(installation: &TestInstallation) -> HttpApi {
         projects: Arc::new(installation.store.clone()),
         verifiers: Some(Arc::new(CurrentVerifiers::new(verifiers()))),
         base_url: BaseUrl::default(),
+        rate_limits: RateLimits::default(),
     }
 }
 

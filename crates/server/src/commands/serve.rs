@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 
 use super::Failure;
 use crate::background_writer;
+use crate::clock::since_now;
 use crate::composition::{Composition, request_ids, sources_of_this_machine};
 use crate::data_directory::DataDirectoryLock;
 use crate::demo::Demo;
@@ -159,6 +160,7 @@ impl Server {
                     key_limits,
                     verifier_job.as_ref().map(VerifierJob::verifiers),
                     base_url,
+                    options.rate_limits.limits(&since_now()),
                 )
                 .endpoint(),
             composition

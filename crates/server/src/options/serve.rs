@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 use keyward_front_door::{ForwardedHeader, parse_network};
 
+use super::rate_limits::RateLimitOptions;
 use super::retention::RetentionOptions;
 use super::storage::{DatabaseOptions, LoggingOptions};
 use super::verifier::VerifierOptions;
@@ -27,6 +28,8 @@ pub(crate) struct ServeOptions {
     pub(crate) cache: CacheOptions,
     #[command(flatten)]
     pub(crate) limits: LimitOptions,
+    #[command(flatten)]
+    pub(crate) rate_limits: RateLimitOptions,
     #[command(flatten)]
     pub(crate) retention: RetentionOptions,
     #[command(flatten)]

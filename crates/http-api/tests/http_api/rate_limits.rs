@@ -1,0 +1,243 @@
+//! How often requests are allowed.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use chrono::TimeDelta;
+use keyward_domain::clock::Clock as _;
+use keyward_domain::propagation::Propagation;
+use keyward_domain::testing::TestInstallation;
+use keyward_domain::token::Token;
+use keyward_http_api::{HttpApi, PeerAddress, RateLimits};
+use keyward_rate_limits::{Elapsed, FailedAuthentications, Quota};
+use poem::{EndpointExt as _, Request};
+use reqwest::Method;
+
+use crate::answer::Answer;
+use crate::api::{API_KEYS, Api, PROJECTS, USER};
+use crate::introspection::INTROSPECT;
+use crate::scene::{Scene, VERIFIER, VERIFIER_SECRET, http_api};
+
+const AUTH: &str = "/api/v1/auth";
+
+/// The time that the installation's clock shows.
+fn elapsed(installation: &TestInstallation) -> Elapsed {
+    let clock = Arc::clone(&installation.builder.clock);
+    Arc::new(move || Duration::from_millis(clock.now().timestamp_millis().unsigned_abs()))
+}
+
+fn limits(installation: &TestInstallation, failures: &str) -> RateLimits {
+    let quota: Quota = failures.parse().unwrap();
+    RateLimits {
+        failed_authentications: Some(Arc::new(FailedAuthentications::new(quota, elapsed(installation)))),
+    }
+}
+
+/// Clients are where the header says, as behind a trusted proxy, through which also the server is told of them.
+async fn behind_proxy(api: HttpApi) -> Api {
+    let endpoint = api.endpoint().before(|mut request: Request| async {
+        let loopback = IpAddr::from([127, 0, 0, 1]);
+        request.set_data(PeerAddress(loopback));
+        Ok(request)
+    });
+    Api::start_endpoint(endpoint, |config| {
+        config.trusted_proxies.networks = vec!["127.0.0.0/8".parse().unwrap()];
+    })
+    .await
+}
+
+async fn api(scene: &Scene, failures: &str) -> Api {
+    behind_proxy(HttpApi {
+        rate_limits: limits(&scene.installation, failures),
+        ..http_api(&scene.installation)
+    })
+    .await
+}
+
+async fn ask(api: &Api, path: &str, token: &str, from: &str) -> Answer {
+    let request = api.request(Method::GET, path, token);
+    api.send(request.header("x-forwarded-for", from)).await
+}
+
+fn made_up_token(scene: &Scene) -> String {
+    Token::generate(&*scene.installation.builder.random)
+        .expose()
+        .to_owned()
+}
+
+const GUESSER: &str = "192.0.2.1";
+
+#[tokio::test]
+async fn guessing_address_is_slowed_but_its_valid_keys_are_not() {
+    let scene = Scene::new().await;
+    let api = api(&scene, "3/1m").await;
+    let guess = async || ask(&api, USER, &made_up_token(&scene), GUESSER).await;
+    for _ in 0..3 {
+        guess().await.refusal(401, "invalid_token");
+    }
+    scene
+        .installation
+        .builder
+        .clock
+        .advance(TimeDelta::milliseconds(8_500));
+    let refused = guess().await;
+    let problem = refused.refusal(429, "rate_limited");
+    assert!(
+        problem["detail"].as_str().unwrap().contains("not accepted"),
+        "{problem}"
+    );
+    assert_eq!(refused.header("retry-after"), Some("12"));
+    assert_eq!(
+        refused.header("ratelimit"),
+        Some(r#""failed-authentication";r=0;t=12"#)
+    );
+    assert_eq!(
+        refused.header("ratelimit-policy"),
+        Some(r#""failed-authentication";q=3;w=60"#)
+    );
+    assert_eq!(refused.header("www-authenticate"), None);
+
+    for _ in 0..10 {
+        let accepted = ask(&api, USER, &scene.ada.token, GUESSER).await;
+        accepted.ok(200);
+        assert_eq!(accepted.header("ratelimit"), None);
+        assert_eq!(accepted.header("ratelimit-policy"), None);
+    }
+    scene.installation.builder.clock.advance(TimeDelta::seconds(12));
+    guess().await.refusal(401, "invalid_token");
+    guess().await.refusal(429, "rate_limited");
+}
+
+#[tokio::test]
+async fn all_unaccepted_tokens_count_alike() {
+    let scene = Scene::new().await;
+    let dead = scene.create(&scene.ada.token, "dead").await;
+    let path = format!("{API_KEYS}/{}", dead["id"].as_str().unwrap());
+    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    for token in [
+        "",
+        "kwp_",
+        &made_up_token(&scene),
+        dead["key"].as_str().unwrap(),
+        &scene.ada.token[..41],
+    ] {
+        let api = api(&scene, "1/1h").await;
+        ask(&api, USER, token, GUESSER)
+            .await
+            .refusal(401, "invalid_token");
+        for again in [token, "x", &made_up_token(&scene)] {
+            ask(&api, USER, again, GUESSER).await.refusal(429, "rate_limited");
+        }
+        let twice = api.request(Method::GET, USER, &scene.ada.token);
+        let twice = twice.header("authorization", "Bearer x");
+        let twice = twice.header("x-forwarded-for", GUESSER);
+        api.send(twice).await.refusal(429, "rate_limited");
+        let anonymous = api.anonymous(Method::GET, USER);
+        let anonymous = anonymous.header("x-forwarded-for", GUESSER);
+        api.send(anonymous).await.refusal(401, "credentials_missing");
+    }
+}
+
+#[tokio::test]
+async fn failures_count_by_the_clients_network() {
+    let scene = Scene::new().await;
+    let api = api(&scene, "1/1h").await;
+    let guess = async |from: &str| ask(&api, PROJECTS, "kwp_x", from).await.status;
+    for (one, same, other) in [
+        ("192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
+        ("2001:db8::1", "2001:db8::2:3:4:5", "2001:db8:0:1::1"),
+    ] {
+        assert_eq!(guess(one).await, 401);
+        assert_eq!(guess(same).await, 429);
+        assert_eq!(guess(other).await, 401);
+    }
+}
+
+#[tokio::test]
+async fn gateway_counts_as_one_and_is_always_told_401() {
+    let scene = Scene::new().await;
+    let api = api(&scene, "2/1h").await;
+    for person in 1..=20 {
+        let from = format!("198.51.100.{person}");
+        let refused = ask(&api, AUTH, &made_up_token(&scene), &from).await;
+        refused.refusal(401, "invalid_token");
+        assert_eq!(refused.header("ratelimit"), None);
+        ask(&api, AUTH, &scene.ada.token, &from).await.ok(200);
+    }
+    let of_the_gateway = ask(&api, USER, "kwp_x", "127.0.0.1").await;
+    of_the_gateway.refusal(429, "rate_limited");
+    for person in 1..=20 {
+        let from = format!("198.51.100.{person}");
+        ask(&api, USER, "kwp_x", &from)
+            .await
+            .refusal(401, "invalid_token");
+    }
+}
+
+#[tokio::test]
+async fn guessed_verifier_secret_counts_too() {
+    let scene = Scene::new().await;
+    let api = api(&scene, "2/1h").await;
+    let guess = async |from: &str, secret: &str| {
+        let request = api
+            .anonymous(Method::POST, INTROSPECT)
+            .basic_auth(VERIFIER, Some(secret));
+        let request = request.header("x-forwarded-for", from);
+        api.send(request.form(&[("token", &scene.ada.token)])).await
+    };
+    for _ in 0..2 {
+        guess(GUESSER, "wrong").await.refusal(401, "invalid_client");
+    }
+    guess(GUESSER, "wrong").await.refusal(429, "rate_limited");
+    guess(GUESSER, VERIFIER_SECRET).await.ok(200);
+    guess("192.0.2.2", "wrong").await.refusal(401, "invalid_client");
+}
+
+/// Counts how often other servers were waited for.
+#[derive(Default)]
+struct CountedWaits(AtomicU32);
+
+#[async_trait]
+impl Propagation for CountedWaits {
+    async fn wait(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn strangers_deletions_do_not_make_servers_wait() {
+    let scene = Scene::new().await;
+    let counted = Arc::new(CountedWaits::default());
+    let installation = &scene.installation;
+    let api = behind_proxy(HttpApi {
+        authenticate: installation
+            .authenticate()
+            .with_propagation(Arc::clone(&counted) as _),
+        rate_limits: limits(installation, "5/1h"),
+        ..http_api(installation)
+    })
+    .await;
+    let current = format!("{API_KEYS}/current");
+    let delete = async |token: &str, from: &str| {
+        let request = api.request(Method::DELETE, &current, token);
+        api.send(request.header("x-forwarded-for", from)).await
+    };
+    for _ in 0..5 {
+        let refused = delete(&made_up_token(&scene), GUESSER).await;
+        refused.refusal(401, "invalid_token");
+    }
+    assert_eq!(counted.0.load(Ordering::SeqCst), 0);
+
+    let (dead, holder) = (&scene.ada.token, "192.0.2.2");
+    delete(dead, holder).await.ok(204);
+    for _ in 0..5 {
+        delete(dead, holder).await.refusal(401, "invalid_token");
+    }
+    for _ in 0..5 {
+        delete(dead, holder).await.refusal(429, "rate_limited");
+    }
+    assert_eq!(counted.0.load(Ordering::SeqCst), 5);
+}

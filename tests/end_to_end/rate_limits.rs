@@ -1,0 +1,59 @@
+//! How often the running server allows requests.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use reqwest::{Client, Response};
+
+use crate::console::PlainConsole;
+use crate::keyward::Keyward;
+
+const ME: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
+const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
+
+/// Asks who a token acts as, from an address of this machine.
+async fn ask(base_url: &str, token: &str, from: Ipv4Addr) -> Response {
+    let client = Client::builder().local_address(IpAddr::from(from)).build();
+    let client = client.expect("a client");
+    let request = client.get(format!("{base_url}/api/v1/user")).bearer_auth(token);
+    request.send().await.expect("an answer")
+}
+
+fn header<'a>(answer: &'a Response, name: &str) -> Option<&'a str> {
+    let value = answer.headers().get(name)?;
+    value.to_str().ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn guessing_address_is_slowed_by_default_but_valid_keys_are_not() {
+    let keyward = Keyward::start_set_up().await;
+    let api = PlainConsole::sign_in_owner(&keyward).await;
+    let api = api.api_with_first_key().await;
+    let token = api.token().expect("a token");
+    // Sixty a minute: on any machine that answers more than one guess a second, some are refused.
+    let mut statuses = Vec::new();
+    for number in 0..600 {
+        let refused = ask(keyward.base_url(), &format!("kwp_{number}"), ME).await;
+        statuses.push(refused.status().as_u16());
+        if refused.status() != 429 {
+            continue;
+        }
+        assert_eq!(header(&refused, "retry-after"), Some("1"));
+        assert_eq!(
+            header(&refused, "ratelimit"),
+            Some(r#""failed-authentication";r=0;t=1"#)
+        );
+        assert_eq!(
+            header(&refused, "ratelimit-policy"),
+            Some(r#""failed-authentication";q=60;w=60"#)
+        );
+        break;
+    }
+    assert!(statuses.len() > 60 && statuses[..60].iter().all(|status| *status == 401));
+    assert_eq!(statuses.last(), Some(&429));
+    for _ in 0..20 {
+        let accepted = ask(keyward.base_url(), token, ME).await;
+        assert_eq!(accepted.status(), 200);
+        assert_eq!(header(&accepted, "ratelimit"), None);
+    }
+    assert_eq!(ask(keyward.base_url(), "kwp_x", ELSEWHERE).await.status(), 401);
+}
