@@ -103,7 +103,8 @@ impl Attack {
             Self::Edits => &[200, 429],
             Self::UnknownIds => &[404],
             Self::WrongPasswords => &[422],
-            Self::UnknownTokens => &[401],
+            // Until the address is beyond its limit, then once a second.
+            Self::UnknownTokens => &[401, 429],
             Self::Everything => &[200, 204, 401, 404],
         }
     }

@@ -1,18 +1,24 @@
 //! Somebody without any credentials makes tokens up whose shape and checksum hold, so that only the database can refuse
-//! them.
+//! them, and asks to revoke keys with half of them: the server must not wait for others, nor make them read the database,
+//! because of a token that no key has.
 
 use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
-use super::ask_for_ever;
+use super::{CONNECTIONS, ask_for_ever};
 use crate::target::Target;
 
 pub(super) fn begin(runtime: &Handle, target: &Arc<Target>) {
     // One that did not hold would be refused without the database.
     assert_eq!(made_up_token(0), format!("kwp_{}2wjyrI", "0".repeat(32)));
     ask_for_ever(runtime, target, |target, number| {
-        target.api(&made_up_token(number), "GET", "", "")
+        // Each connection's numbers are as far apart as there are connections.
+        let (method, path) = match number / CONNECTIONS % 2 {
+            0 => ("GET", ""),
+            _ => ("DELETE", "/api-keys/current"),
+        };
+        target.api(&made_up_token(number), method, path, "")
     });
 }
 
