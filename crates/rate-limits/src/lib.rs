@@ -10,6 +10,7 @@
 //! | how often something is allowed | [`Quota`] |
 //! | one limit and its bounded memory | [`Limiter`] |
 //! | addresses that send tokens which are not accepted | [`FailedAuthentications`] |
+//! | requests whose sender is known | [`RequestLimits`] |
 //! | what clients are told | [`Standing`] |
 //!
 //! Limits in the database, of sign-ins and of changes, are those of `keyward-domain`: each server counts in them. These are
@@ -21,6 +22,7 @@ mod failed_authentications;
 mod limiter;
 mod network;
 mod quota;
+mod requests;
 mod standing;
 
 pub use clock::Elapsed;
@@ -28,4 +30,5 @@ pub use failed_authentications::{FailedAuthentications, LookupTurn};
 pub use limiter::Limiter;
 pub use network::ClientNetwork;
 pub use quota::{InvalidQuota, Quota};
+pub use requests::{Counted, CountedKey, RequestLimits, RequestQuotas, Verifier};
 pub use standing::{Exceeded, Standing, rate_limit, rate_limit_policy};

@@ -34,7 +34,13 @@ impl Exceeded {
         self.0.reset
     }
 
-    /// The exceeded limit.
+    /// The name of the exceeded limit.
+    #[must_use]
+    pub const fn limit(self) -> &'static str {
+        self.0.policy.name
+    }
+
+    /// How the one that is counted stands to it.
     #[must_use]
     pub const fn standing(self) -> Standing {
         self.0

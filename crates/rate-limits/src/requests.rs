@@ -1,0 +1,240 @@
+//! Limits of requests whose sender is known.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use crate::clock::Elapsed;
+use crate::limiter::Limiter;
+use crate::network::ClientNetwork;
+use crate::quota::Quota;
+use crate::standing::{Exceeded, Standing};
+
+/// How many keys are counted: some 24 MiB if as many are in use.
+const KEYS: usize = 200_000;
+/// How many networks of addresses likewise: some 12 MiB.
+const NETWORKS: usize = 100_000;
+/// How many organizations, and how many verifiers.
+const FEW: usize = 20_000;
+
+/// How often requests are allowed, for each of those that they count for; without a quota, they are not counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestQuotas {
+    /// The requests of one API key.
+    pub per_key: Option<Quota>,
+    /// The requests from one network that are authenticated with an API key.
+    pub per_address: Option<Quota>,
+    /// The requests of all keys of one organization.
+    pub per_organization: Option<Quota>,
+    /// The questions of one gateway or verifier about the requests of others.
+    pub per_verifier: Option<Quota>,
+}
+
+/// Counts requests whose sender is known.
+pub struct RequestLimits {
+    key: Option<Limiter<u128>>,
+    address: Option<Limiter<ClientNetwork>>,
+    organization: Option<Limiter<u128>>,
+    verifier: Option<Limiter<Verifier>>,
+}
+
+/// An API key, and the organization that it is of, by their identifiers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedKey {
+    /// The key's.
+    pub key: u128,
+    /// The organization's.
+    pub organization: u128,
+}
+
+/// Who asks about the requests of others.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Verifier {
+    /// A gateway, by the address that is connected. Whom it asks for has no part in that.
+    Gateway(ClientNetwork),
+    /// A verifier with credentials, by its name.
+    Named(String),
+}
+
+/// How a request was counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// How its sender stands to each limit that counted it, the exceeded one last.
+    pub standings: Vec<Standing>,
+    /// The limit that is exceeded, if one is; those after it have not counted the request.
+    pub exceeded: Option<Exceeded>,
+}
+
+impl RequestLimits {
+    /// The limits, if there is any.
+    #[must_use]
+    pub fn new(quotas: RequestQuotas, clock: &Elapsed) -> Option<Self> {
+        if quotas == RequestQuotas::default() {
+            return None;
+        }
+        Some(Self {
+            key: quotas.per_key.map(|quota| limiter("key", quota, KEYS, clock)),
+            address: quotas
+                .per_address
+                .map(|quota| limiter("address", quota, NETWORKS, clock)),
+            organization: quotas
+                .per_organization
+                .map(|quota| limiter("organization", quota, FEW, clock)),
+            verifier: quotas
+                .per_verifier
+                .map(|quota| limiter("verifier", quota, FEW, clock)),
+        })
+    }
+
+    /// Counts a request that a client sent with its key.
+    #[must_use]
+    pub fn count_request(&self, key: CountedKey, from: Option<IpAddr>) -> Counted {
+        let network = from.map(ClientNetwork::from);
+        // Those of few first, so that a key that is beyond its own limit uses up nobody else's.
+        Counting::default()
+            .by(self.key.as_ref(), Some(&key.key))
+            .by(self.address.as_ref(), network.as_ref())
+            .by(self.organization.as_ref(), Some(&key.organization))
+            .0
+    }
+
+    /// Counts a question of a gateway about a request with this key.
+    #[must_use]
+    pub fn count_forwarded(&self, key: CountedKey, gateway: Option<IpAddr>) -> Counted {
+        let gateway = gateway.map(|address| Verifier::Gateway(address.into()));
+        Counting::default()
+            .by(self.key.as_ref(), Some(&key.key))
+            .by(self.organization.as_ref(), Some(&key.organization))
+            .by(self.verifier.as_ref(), gateway.as_ref())
+            .0
+    }
+
+    /// Counts a question of a verifier with credentials.
+    #[must_use]
+    pub fn count_verifier(&self, name: &str) -> Counted {
+        let verifier = Verifier::Named(name.to_owned());
+        Counting::default().by(self.verifier.as_ref(), Some(&verifier)).0
+    }
+}
+
+fn limiter<K: std::hash::Hash + Eq + Clone>(
+    name: &'static str,
+    quota: Quota,
+    capacity: usize,
+    clock: &Elapsed,
+) -> Limiter<K> {
+    Limiter::new(name, quota, capacity, Arc::clone(clock))
+}
+
+struct Counting(Counted);
+
+impl Default for Counting {
+    fn default() -> Self {
+        Self(Counted {
+            standings: Vec::with_capacity(3),
+            exceeded: None,
+        })
+    }
+}
+
+impl Counting {
+    fn by<K: std::hash::Hash + Eq + Clone>(mut self, limiter: Option<&Limiter<K>>, key: Option<&K>) -> Self {
+        if let (Some(limiter), Some(key), None) = (limiter, key, self.0.exceeded) {
+            match limiter.count(key) {
+                Ok(standing) => self.0.standings.push(standing),
+                Err(exceeded) => {
+                    self.0.standings.push(exceeded.standing());
+                    self.0.exceeded = Some(exceeded);
+                }
+            }
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::standing::{rate_limit, rate_limit_policy};
+
+    const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
+
+    fn limits(quotas: RequestQuotas) -> RequestLimits {
+        let clock: Elapsed = Arc::new(|| Duration::from_secs(1));
+        RequestLimits::new(quotas, &clock).expect("limits")
+    }
+
+    fn key(key: u128) -> CountedKey {
+        CountedKey { key, organization: 7 }
+    }
+
+    fn quota(requests: u32) -> Option<Quota> {
+        Some(Quota::new(requests, 60).unwrap())
+    }
+
+    #[test]
+    fn no_quota_makes_no_limits() {
+        let clock: Elapsed = Arc::new(|| Duration::from_secs(1));
+        assert!(RequestLimits::new(RequestQuotas::default(), &clock).is_none());
+    }
+
+    #[test]
+    fn every_configured_limit_counts_and_is_told() {
+        let limits = limits(RequestQuotas {
+            per_key: quota(3),
+            per_address: quota(4),
+            per_organization: quota(5),
+            per_verifier: quota(6),
+        });
+        let counted = limits.count_request(key(1), Some(ADDRESS));
+        assert_eq!(counted.exceeded, None);
+        assert_eq!(
+            rate_limit(&counted.standings),
+            r#""key";r=2;t=20, "address";r=3;t=15, "organization";r=4;t=12"#
+        );
+        assert_eq!(
+            rate_limit_policy(&counted.standings),
+            r#""key";q=3;w=60, "address";q=4;w=60, "organization";q=5;w=60"#
+        );
+        let forwarded = limits.count_forwarded(key(2), Some(ADDRESS));
+        assert_eq!(
+            rate_limit(&forwarded.standings),
+            r#""key";r=2;t=20, "organization";r=3;t=12, "verifier";r=5;t=10"#
+        );
+        let by_verifier = limits.count_verifier("orders");
+        assert_eq!(rate_limit(&by_verifier.standings), r#""verifier";r=5;t=10"#);
+    }
+
+    #[test]
+    fn key_beyond_its_limit_uses_up_nobody_elses() {
+        let limits = limits(RequestQuotas {
+            per_key: quota(1),
+            per_organization: quota(3),
+            ..RequestQuotas::default()
+        });
+        let exceeded = || limits.count_request(key(1), Some(ADDRESS)).exceeded.is_some();
+        assert_eq!([(); 5].map(|()| exceeded()), [false, true, true, true, true]);
+        let other = limits.count_request(key(2), Some(ADDRESS));
+        assert_eq!(
+            rate_limit(&other.standings),
+            r#""key";r=0;t=60, "organization";r=1;t=20"#
+        );
+    }
+
+    #[test]
+    fn exceeded_limit_is_told_last() {
+        let limits = limits(RequestQuotas {
+            per_key: quota(2),
+            per_organization: quota(1),
+            ..RequestQuotas::default()
+        });
+        assert_eq!(limits.count_request(key(1), None).exceeded, None);
+        let refused = limits.count_request(key(2), None);
+        assert_eq!(
+            rate_limit(&refused.standings),
+            r#""key";r=1;t=30, "organization";r=0;t=60"#
+        );
+        assert_eq!(refused.exceeded.map(Exceeded::retry_after), Some(60));
+    }
+}
