@@ -1,7 +1,7 @@
 //! Services behind real gateways that ask Keyward, configured by the very files of `docs/gateways`.
 
 mod answer;
-mod gateway;
+pub(crate) mod gateway;
 mod service;
 
 use answer::values;

@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use reqwest::{Client, Response};
 
 use crate::console::PlainConsole;
+use crate::gateways::gateway::Gateway;
 use crate::keyward::Keyward;
 
 const ME: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
@@ -56,4 +57,48 @@ async fn guessing_address_is_slowed_by_default_but_valid_keys_are_not() {
         assert_eq!(header(&accepted, "ratelimit"), None);
     }
     assert_eq!(ask(keyward.base_url(), "kwp_x", ELSEWHERE).await.status(), 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn configured_limit_is_told_and_kept() {
+    let options = ["--limit-per-key", "3/1h", "--limit-per-organization", "1000/1m"];
+    let keyward = Keyward::start_set_up_with(&options).await;
+    let api = PlainConsole::sign_in_owner(&keyward).await;
+    let api = api.api_with_first_key().await;
+    let token = api.token().expect("a token");
+    let mut statuses = Vec::new();
+    for _ in 0..5 {
+        let answer = ask(keyward.base_url(), token, ME).await;
+        let told = header(&answer, "ratelimit").expect("a limit").to_owned();
+        assert!(told.starts_with(r#""key";r="#), "{told}");
+        assert!(header(&answer, "ratelimit-policy").is_some_and(|policy| policy.contains("q=3;w=3600")));
+        statuses.push(answer.status().as_u16());
+    }
+    assert_eq!(statuses, [200, 200, 200, 429, 429]);
+}
+
+/// nginx as `docs/behind-a-proxy.md` configures it, which tells clients apart by the address that they come from.
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_behind_a_trusted_proxy_are_told_apart() {
+    let options = [
+        "--trusted-proxy",
+        "127.0.0.1",
+        "--limit-failed-authentication",
+        "3/1h",
+    ];
+    let keyward = Keyward::start_set_up_with(&options).await;
+    let api = PlainConsole::sign_in_owner(&keyward).await;
+    let api = api.api_with_first_key().await;
+    let token = api.token().expect("a token");
+    let nginx = Gateway::nginx_before(keyward.authority()).await;
+    let proxy = format!("http://{}", nginx.address());
+    let status = async |token: &str, from| ask(&proxy, token, from).await.status().as_u16();
+    let (guesser, other) = (ELSEWHERE, Ipv4Addr::new(127, 0, 0, 3));
+    for expected in [401, 401, 401, 429, 429] {
+        assert_eq!(status("kwp_x", guesser).await, expected);
+    }
+    assert_eq!(status("kwp_x", other).await, 401);
+    assert_eq!(status(token, guesser).await, 200);
+    assert_eq!(status(token, other).await, 200);
+    nginx.end().await;
 }

@@ -1,14 +1,15 @@
 //! Bearer authentication (RFC 6750).
 
-use keyward_domain::access::{Authenticate, Caller, Refused};
+use keyward_domain::access::{Caller, Refused};
 use poem::http::{Method, header};
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaSecurityScheme, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use tracing::{Span, field};
 
+use crate::gate::Gate;
 use crate::problem::{Code, Problem};
-use crate::rate_limits::Attempt;
+use crate::rate_limits::{Attempt, count_caller};
 use crate::request_id::client_address;
 
 /// Extracts the caller. It is the first parameter of every operation, so that authentication precedes all other
@@ -57,17 +58,17 @@ impl<'a> ApiExtractor<'a> for Authenticated {
         _body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        let caller = caller(request).await?;
+        let gate = Gate::of(request)?;
+        let caller = caller(request, gate).await?;
+        count_caller(request, &gate.rate_limits, &caller)?;
         Span::current().record("key_id", field::display(caller.api_key().id));
         Ok(Self(caller))
     }
 }
 
-async fn caller(request: &Request) -> Result<Caller, Problem> {
-    let authenticate = request
-        .data::<Authenticate>()
-        .ok_or_else(|| Problem::internal("the endpoint was built without Authenticate"))?;
-    let attempt = Attempt::of(request);
+async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
+    let authenticate = &gate.authenticate;
+    let attempt = Attempt::of(request, &gate.rate_limits);
     let refused = match bearer_token(request) {
         Ok(token) => {
             let from = client_address(request);

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | what operations there are, and what they answer | `resources` |
 //! | who sends a request | `authentication`, `verifier_authentication` |
+//! | what every request passes | `gate` |
 //! | how often requests are allowed | `rate_limits` |
 //! | what gateways send, and which operation it becomes | `forward_auth` |
 //! | how bodies and query parameters are read | `request` |
@@ -22,6 +23,7 @@ mod base_url;
 mod document;
 mod entity_tag;
 mod forward_auth;
+mod gate;
 mod json;
 pub mod paths;
 mod problem;

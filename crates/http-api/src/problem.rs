@@ -132,14 +132,25 @@ impl Problem {
 
     /// The address sent too many credentials that are not accepted, of which these are one more.
     pub(crate) fn too_many_failures(exceeded: Exceeded) -> Self {
+        Self::exceeded(
+            exceeded,
+            "The credentials are not accepted, and this address has sent too many such ones. Keys that are accepted are not \
+             limited by that.",
+        )
+    }
+
+    /// A configured limit of requests is exceeded.
+    pub(crate) fn too_many_requests(exceeded: Exceeded) -> Self {
+        let limit = exceeded.limit();
+        let detail = format!("There were too many requests for one {limit}. Nothing was changed.");
+        Self::exceeded(exceeded, detail)
+    }
+
+    fn exceeded(exceeded: Exceeded, detail: impl Into<String>) -> Self {
         Self {
             retry_after: i64::try_from(exceeded.retry_after()).ok(),
             exceeded: Some(Box::new(exceeded)),
-            ..Self::with_detail(
-                Code::RateLimited,
-                "The credentials are not accepted, and this address has sent too many such ones. Keys that are \
-                 accepted are not limited by that.",
-            )
+            ..Self::with_detail(Code::RateLimited, detail)
         }
     }
 

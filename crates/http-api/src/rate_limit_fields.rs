@@ -1,7 +1,10 @@
 //! The fields `RateLimit` and `RateLimit-Policy`.
 
+use std::sync::{Arc, OnceLock};
+
 use keyward_rate_limits::{Standing, rate_limit, rate_limit_policy};
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
+use poem::{Endpoint, Request, Response};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
@@ -17,5 +20,40 @@ pub(crate) fn insert(standings: &[Standing], headers: &mut HeaderMap) {
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(name, value);
         }
+    }
+}
+
+/// What is to be told with the answer to a request, as data of the request.
+#[derive(Clone, Default)]
+pub(crate) struct Told(Arc<OnceLock<Vec<Standing>>>);
+
+impl Told {
+    /// A request is counted once.
+    pub(crate) fn set(&self, standings: Vec<Standing>) {
+        let _ = self.0.set(standings);
+    }
+}
+
+/// Adds to every answer, be it an error or not, how its client stands to the limits that counted the request.
+pub(crate) struct RateLimitFields<E> {
+    pub(crate) inner: E,
+    /// Whether there are such limits. If not, this costs nothing.
+    pub(crate) are_configured: bool,
+}
+
+impl<E: Endpoint<Output = Response>> Endpoint for RateLimitFields<E> {
+    type Output = Response;
+
+    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+        if !self.are_configured {
+            return self.inner.call(request).await;
+        }
+        let told = Told::default();
+        request.set_data(told.clone());
+        let mut answer = self.inner.call(request).await?;
+        if let Some(standings) = told.0.get().filter(|standings| !standings.is_empty()) {
+            insert(standings, answer.headers_mut());
+        }
+        Ok(answer)
     }
 }

@@ -3,11 +3,15 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use keyward_rate_limits::{FailedAuthentications, LookupTurn};
+use keyward_domain::access::Caller;
+use keyward_domain::verifier::VerifierName;
+use keyward_rate_limits::{Counted, CountedKey, FailedAuthentications, LookupTurn, RequestLimits};
 use poem::Request;
+use poem::http::Method;
 
 use crate::paths::FORWARD_AUTH;
 use crate::problem::Problem;
+use crate::rate_limit_fields::Told;
 use crate::request_id::client_address;
 
 /// The limits of requests. By default there are none.
@@ -15,6 +19,8 @@ use crate::request_id::client_address;
 pub struct RateLimits {
     /// How often an address may send a token that is not accepted.
     pub failed_authentications: Option<Arc<FailedAuthentications>>,
+    /// How often whoever is authenticated may send requests.
+    pub requests: Option<Arc<RequestLimits>>,
 }
 
 /// Who is connected, be it a proxy or not. Whoever serves the API sets it as data of each request; without it, the client's
@@ -24,27 +30,22 @@ pub struct PeerAddress(pub IpAddr);
 
 /// An attempt to authenticate, counted if it fails.
 pub(crate) struct Attempt<'a> {
-    limit: Option<(&'a FailedAuthentications, IpAddr)>,
-    is_of_gateway: bool,
+    limit: Option<&'a FailedAuthentications>,
+    request: &'a Request,
 }
 
 impl<'a> Attempt<'a> {
-    pub(crate) fn of(request: &'a Request) -> Self {
-        let is_of_gateway = request.uri().path() == FORWARD_AUTH;
-        let limits = request.data::<RateLimits>();
-        let failures = limits.and_then(|limits| limits.failed_authentications.as_deref());
+    pub(crate) fn of(request: &'a Request, limits: &'a RateLimits) -> Self {
         Self {
-            limit: failures.and_then(|failures| Some((failures, counted_address(request, is_of_gateway)?))),
-            is_of_gateway,
+            limit: limits.failed_authentications.as_deref(),
+            request,
         }
     }
 
     /// Waits until the token may be looked up.
     pub(crate) async fn turn(&self) -> Option<LookupTurn> {
-        match self.limit {
-            Some((failures, address)) => Some(failures.turn(address).await),
-            None => None,
-        }
+        let failures = self.limit?;
+        Some(failures.turn(counted_address(self.request)?).await)
     }
 
     /// Counts the attempt as failed.
@@ -52,15 +53,76 @@ impl<'a> Attempt<'a> {
     /// A gateway is told that the token is not accepted also beyond the limit: it asks for many people, and what one of them
     /// is told must not depend on what others send. Its limit only bounds how many tokens it has looked up at once.
     pub(crate) fn failed(&self) -> Result<(), Problem> {
-        match self.limit.map(|(failures, address)| failures.count(address)) {
-            Some(Err(exceeded)) if !self.is_of_gateway => Err(Problem::too_many_failures(exceeded)),
-            Some(_) | None => Ok(()),
+        let (Some(failures), Some(address)) = (self.limit, counted_address(self.request)) else {
+            return Ok(());
+        };
+        match failures.count(address) {
+            Err(exceeded) if !is_of_gateway(self.request) => Err(Problem::too_many_failures(exceeded)),
+            Err(_) | Ok(()) => Ok(()),
         }
     }
 }
 
+/// Counts an accepted request.
+///
+/// # Errors
+/// A limit is exceeded. Requests to revoke keys count, but are never refused: a thief could otherwise use up the limits of a key
+/// or of its organization, and so keep it from being revoked.
+pub(crate) fn count_caller(request: &Request, limits: &RateLimits, caller: &Caller) -> Result<(), Problem> {
+    let Some(limits) = &limits.requests else {
+        return Ok(());
+    };
+    let key = CountedKey {
+        key: caller.api_key().id.as_uuid().as_u128(),
+        organization: caller.organization().id.as_uuid().as_u128(),
+    };
+    let address = counted_address(request);
+    let counted = if is_of_gateway(request) {
+        limits.count_forwarded(key, address)
+    } else {
+        limits.count_request(key, address)
+    };
+    tell(request, counted).or_else(|refused| match *request.method() {
+        Method::DELETE => Ok(()),
+        _ => Err(refused),
+    })
+}
+
+/// Counts a request of a verifier, for the verifier: the keys that it asks about are not its own.
+///
+/// # Errors
+/// Its limit is exceeded.
+pub(crate) fn count_verifier(
+    request: &Request,
+    limits: &RateLimits,
+    verifier: &VerifierName,
+) -> Result<(), Problem> {
+    match &limits.requests {
+        Some(limits) => tell(request, limits.count_verifier(verifier.as_str())),
+        None => Ok(()),
+    }
+}
+
+fn tell(request: &Request, counted: Counted) -> Result<(), Problem> {
+    let Counted { standings, exceeded } = counted;
+    if let Some(told) = request.data::<Told>() {
+        told.set(standings);
+    }
+    match exceeded {
+        Some(exceeded) => Err(Problem::too_many_requests(exceeded)),
+        None => Ok(()),
+    }
+}
+
+fn is_of_gateway(request: &Request) -> bool {
+    request.uri().path() == FORWARD_AUTH
+}
+
 /// Of a gateway that asks about other people's requests, its own address counts, never theirs.
-fn counted_address(request: &Request, is_of_gateway: bool) -> Option<IpAddr> {
-    let peer = request.data::<PeerAddress>().filter(|_| is_of_gateway);
-    peer.map(|peer| peer.0).or_else(|| client_address(request))
+fn counted_address(request: &Request) -> Option<IpAddr> {
+    let peer = is_of_gateway(request).then(|| request.data::<PeerAddress>());
+    match peer.flatten() {
+        Some(&PeerAddress(peer)) => Some(peer),
+        None => client_address(request),
+    }
 }

@@ -14,8 +14,10 @@ use crate::assets;
 use crate::base_url::BaseUrl;
 use crate::document;
 use crate::forward_auth;
+use crate::gate::Gate;
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
+use crate::rate_limit_fields::RateLimitFields;
 use crate::rate_limits::RateLimits;
 use crate::reference::ReferencePage;
 use crate::resources::API;
@@ -46,17 +48,20 @@ impl HttpApi {
     /// It responds to every request, with a problem (RFC 9457) on error.
     pub fn endpoint(self) -> impl Endpoint<Output = Response> + 'static {
         let verifiers: ConfiguredVerifiers = self.verifiers;
+        let are_configured = self.rate_limits.requests.is_some();
         let operations = document::service()
             .data(Introspect::new(
                 self.authenticate.clone(),
                 Arc::clone(&self.projects),
             ))
             .data(verifiers)
-            .data(self.authenticate)
+            .data(Arc::new(Gate {
+                authenticate: self.authenticate,
+                rate_limits: self.rate_limits,
+            }))
             .data(self.keys)
             .data(self.projects)
             .data(self.base_url.clone())
-            .data(self.rate_limits)
             .map_to_response()
             .after(|answer| async { answer.map(never_cached) });
         let reference_page = ReferencePage::new();
@@ -72,11 +77,15 @@ impl HttpApi {
             paths::asset("{asset}"),
             paths::problem("{code}"),
         ];
-        ProblemAnswers::new(
+        let answers = ProblemAnswers::new(
             OperationsAndPages { operations, pages },
             Routes::of(&API, others),
             self.base_url,
-        )
+        );
+        RateLimitFields {
+            inner: answers,
+            are_configured,
+        }
     }
 }
 

@@ -12,8 +12,9 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use tracing::{Span, field};
 use zeroize::Zeroizing;
 
+use crate::gate::Gate;
 use crate::problem::{Code, Problem};
-use crate::rate_limits::Attempt;
+use crate::rate_limits::{Attempt, count_verifier};
 use crate::request::form_decoded;
 
 /// The scheme's name in the OpenAPI document.
@@ -64,14 +65,16 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
             .data::<ConfiguredVerifiers>()
             .ok_or_else(|| Problem::internal("the endpoint was built without verifiers"))?;
         let verifiers = configured.as_ref().ok_or_else(Problem::no_verifiers)?;
+        let limits = &Gate::of(request)?.rate_limits;
         let credentials = basic_credentials(request).ok_or(Problem::from(Code::InvalidClient))?;
         match credentials.find_in(verifiers) {
             Some(verifier) => {
+                count_verifier(request, limits, &verifier)?;
                 Span::current().record("verifier", field::display(verifier));
                 Ok(Self)
             }
             None => {
-                Attempt::of(request).failed()?;
+                Attempt::of(request, limits).failed()?;
                 Err(Problem::from(Code::InvalidClient).into())
             }
         }

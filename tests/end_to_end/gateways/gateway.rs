@@ -28,7 +28,7 @@ pub(super) enum Program {
 }
 
 /// A running gateway with a folder of its own.
-pub(super) struct Gateway {
+pub(crate) struct Gateway {
     process: Child,
     folder: PathBuf,
     address: SocketAddr,
@@ -43,6 +43,15 @@ impl Configuration {
             .join("../docs/gateways")
             .join(file);
         Self(std::fs::read_to_string(path).expect("a configuration"))
+    }
+
+    /// The one for nginx in `docs/behind-a-proxy.md`.
+    fn of_nginx_before_keyward() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/behind-a-proxy.md");
+        let page = std::fs::read_to_string(path).expect("a page");
+        let (_, rest) = page.split_once("```nginx\n").expect("a configuration");
+        let (configuration, _) = rest.split_once("```").expect("its end");
+        Self(configuration.to_owned())
     }
 
     #[track_caller]
@@ -62,24 +71,36 @@ impl Configuration {
 impl Gateway {
     /// Starts a program between clients and a service, with Keyward at an address.
     pub(super) async fn start(program: Program, keyward: &str, service: SocketAddr) -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("gateway-{}-{number}", std::process::id());
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        std::fs::create_dir_all(&folder).expect("a folder");
+        let folder = new_folder();
         write_certificate(&folder);
         let address = free_address();
-        let mut command = program.configured(&folder, address, keyward, service);
+        let command = program.configured(&folder, address, keyward, service);
+        Self::run(command, folder, address).await
+    }
+
+    /// Starts nginx before Keyward, without TLS.
+    pub(crate) async fn nginx_before(keyward: &str) -> Self {
+        let folder = new_folder();
+        let address = free_address();
+        let site = Configuration::of_nginx_before_keyward()
+            .replace("127.0.0.1:8080", keyward)
+            .replace("listen 443 ssl", &format!("listen {address}"))
+            .replace("/var/log/nginx/keyward.log", &format!("{}/log", folder.display()));
+        let command = nginx(&folder, &site);
+        Self::run(command, folder, address).await
+    }
+
+    async fn run(mut command: Command, folder: PathBuf, address: SocketAddr) -> Self {
         let process = command
             .current_dir(&folder)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .kill_on_drop(true)
             .spawn()
-            .unwrap_or_else(|error| panic!("{program:?} does not start: {error}"));
+            .unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
         let begun = Instant::now();
         while TcpStream::connect(address).await.is_err() {
-            assert!(begun.elapsed() < TIMEOUT, "{program:?} does not listen");
+            assert!(begun.elapsed() < TIMEOUT, "{command:?} does not listen");
             sleep(Duration::from_millis(20)).await;
         }
         Self {
@@ -87,6 +108,11 @@ impl Gateway {
             folder,
             address,
         }
+    }
+
+    /// Where it listens.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// Asks over TLS, with more of curl's arguments.
@@ -117,7 +143,7 @@ impl Gateway {
         self.ask(path, &arguments).await
     }
 
-    pub(super) async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         self.process.kill().await.expect("the gateway is killed");
     }
 }
@@ -148,25 +174,7 @@ impl Program {
             Self::Nginx => {
                 let site =
                     with_addresses("nginx.conf").replace("listen 443 ssl", &format!("listen {address} ssl"));
-                // As Debian's nginx.conf includes it.
-                let around = format!(
-                    "daemon off; master_process off; error_log stderr crit; pid {here}/pid;
-                     events {{ worker_connections 256; }}
-                     http {{
-                         access_log off;
-                         client_body_temp_path {here}/body; proxy_temp_path {here}/proxy;
-                         fastcgi_temp_path {here}/fastcgi; uwsgi_temp_path {here}/uwsgi; scgi_temp_path {here}/scgi;
-                         {}
-                     }}",
-                    site.0
-                );
-                write("nginx.conf", &around);
-                let mut command = Command::new(program("nginx"));
-                command
-                    .args(["-e", "stderr", "-c"])
-                    .arg(folder.join("nginx.conf"));
-                command.arg("-p").arg(folder);
-                command
+                nginx(folder, &site)
             }
             Self::Caddy => {
                 let site = with_addresses("Caddyfile").replace(
@@ -237,6 +245,40 @@ impl Program {
             }
         }
     }
+}
+
+/// nginx with a site, included as Debian's nginx.conf does.
+fn nginx(folder: &Path, site: &Configuration) -> Command {
+    let here = folder.display();
+    let around = format!(
+        "daemon off; master_process off; error_log stderr crit; pid {here}/pid;
+         events {{ worker_connections 256; }}
+         http {{
+             access_log off;
+             client_body_temp_path {here}/body; proxy_temp_path {here}/proxy;
+             fastcgi_temp_path {here}/fastcgi; uwsgi_temp_path {here}/uwsgi; scgi_temp_path {here}/scgi;
+             {}
+         }}",
+        site.0
+    );
+    let file = folder.join("nginx.conf");
+    std::fs::write(&file, around).expect("a configuration");
+    let mut command = Command::new(program("nginx"));
+    command
+        .args(["-e", "stderr", "-c"])
+        .arg(file)
+        .arg("-p")
+        .arg(folder);
+    command
+}
+
+fn new_folder() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let number = COUNT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("gateway-{}-{number}", std::process::id());
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
 }
 
 /// A program on the PATH, or where Debian puts servers.

@@ -10,7 +10,8 @@ const RATE_LIMIT_POLICY: &str = "RateLimitPolicy";
 const RETRY_AFTER: &str = "RetryAfter";
 const WWW_AUTHENTICATE: &str = "WwwAuthenticate";
 
-/// Declares the shared headers, and adds the request id to every response that Keyward itself sends.
+/// Declares the shared headers, and adds to every response the request id, and the fields of the limits that may have counted
+/// its request.
 pub(super) fn add_headers(document: &mut Value) {
     for (_, operation) in operations_mut(document) {
         if let Some(Value::Object(responses)) = operation.get_mut("responses") {
@@ -18,6 +19,8 @@ pub(super) fn add_headers(document: &mut Value) {
                 .values_mut()
                 .filter(|response| response.get("$ref").is_none())
             {
+                response["headers"]["RateLimit"] = reference(RATE_LIMIT);
+                response["headers"]["RateLimit-Policy"] = reference(RATE_LIMIT_POLICY);
                 response["headers"]["X-Request-Id"] = reference(REQUEST_ID);
             }
         }
@@ -56,17 +59,18 @@ pub(super) fn add_headers(document: &mut Value) {
 /// The headers of a problem with a status.
 pub(super) fn of_problems(status: &str) -> Map<String, Value> {
     let mut headers = Map::new();
-    match status {
-        "401" => _ = headers.insert("WWW-Authenticate".to_owned(), reference(WWW_AUTHENTICATE)),
-        "429" => {
-            headers.insert("RateLimit".to_owned(), reference(RATE_LIMIT));
-            headers.insert("RateLimit-Policy".to_owned(), reference(RATE_LIMIT_POLICY));
-            headers.insert("Retry-After".to_owned(), reference(RETRY_AFTER));
-        }
-        "503" => _ = headers.insert("Retry-After".to_owned(), reference(RETRY_AFTER)),
-        _ => {}
+    let mut declare = |name: &str, header| _ = headers.insert(name.to_owned(), reference(header));
+    if status == "401" {
+        // Whoever is not authenticated is counted by no limit of requests.
+        declare("WWW-Authenticate", WWW_AUTHENTICATE);
+    } else {
+        declare("RateLimit", RATE_LIMIT);
+        declare("RateLimit-Policy", RATE_LIMIT_POLICY);
     }
-    headers.insert("X-Request-Id".to_owned(), reference(REQUEST_ID));
+    if matches!(status, "429" | "503") {
+        declare("Retry-After", RETRY_AFTER);
+    }
+    declare("X-Request-Id", REQUEST_ID);
     headers
 }
 

@@ -166,8 +166,8 @@ codes! {
     }
     RateLimited = "rate_limited", TOO_MANY_REQUESTS {
         title: "Too many requests",
-        meaning: "Keys were created and edited too often, or the address has sent too many keys that are not accepted. Nothing \
-                  was changed.",
+        meaning: "Keys were created and edited too often, the address has sent too many keys that are not accepted, or a limit of \
+                  requests is exceeded that the operator configured. Nothing was changed.",
         advice: "Send the request again after the seconds that the header `Retry-After` says. What one person \
                  and all their keys in an organization create and edit counts together, in the API and the \
                  console; revoking keys is not limited. Keys that are accepted are never refused because of \

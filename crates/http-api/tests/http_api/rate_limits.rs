@@ -12,9 +12,10 @@ use keyward_domain::propagation::Propagation;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::token::Token;
 use keyward_http_api::{HttpApi, PeerAddress, RateLimits};
-use keyward_rate_limits::{Elapsed, FailedAuthentications, Quota};
+use keyward_rate_limits::{Elapsed, FailedAuthentications, Quota, RequestLimits, RequestQuotas};
 use poem::{EndpointExt as _, Request};
 use reqwest::Method;
+use serde_json::json;
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, PROJECTS, USER};
@@ -31,8 +32,10 @@ fn elapsed(installation: &TestInstallation) -> Elapsed {
 
 fn limits(installation: &TestInstallation, failures: &str) -> RateLimits {
     let quota: Quota = failures.parse().unwrap();
+    let failures = FailedAuthentications::new(quota, elapsed(installation));
     RateLimits {
-        failed_authentications: Some(Arc::new(FailedAuthentications::new(quota, elapsed(installation)))),
+        failed_authentications: Some(Arc::new(failures)),
+        ..RateLimits::default()
     }
 }
 
@@ -240,4 +243,153 @@ async fn strangers_deletions_do_not_make_servers_wait() {
         delete(dead, holder).await.refusal(429, "rate_limited");
     }
     assert_eq!(counted.0.load(Ordering::SeqCst), 5);
+}
+
+async fn api_with(scene: &Scene, quotas: RequestQuotas) -> Api {
+    let limits = RequestLimits::new(quotas, &elapsed(&scene.installation)).unwrap();
+    behind_proxy(HttpApi {
+        rate_limits: RateLimits {
+            requests: Some(Arc::new(limits)),
+            ..RateLimits::default()
+        },
+        ..http_api(&scene.installation)
+    })
+    .await
+}
+
+fn quota(text: &str) -> Option<Quota> {
+    Some(text.parse().unwrap())
+}
+
+fn told(answer: &Answer) -> (Option<&str>, Option<&str>) {
+    (answer.header("ratelimit"), answer.header("ratelimit-policy"))
+}
+
+#[tokio::test]
+async fn configured_limits_are_told_with_every_authenticated_answer() {
+    let scene = Scene::new().await;
+    let quotas = RequestQuotas {
+        per_key: quota("5/1m"),
+        per_organization: quota("100/10s"),
+        ..RequestQuotas::default()
+    };
+    let api = api_with(&scene, quotas).await;
+    let policy = Some(r#""key";q=5;w=60, "organization";q=100;w=10"#);
+    let ada = &scene.ada.token;
+    let found = ask(&api, USER, ada, GUESSER).await;
+    found.ok(200);
+    let left = Some(r#""key";r=4;t=12, "organization";r=99;t=1"#);
+    assert_eq!(told(&found), (left, policy));
+    let unknown = ask(&api, &format!("{API_KEYS}/{}", scene.grace.key_id), ada, GUESSER).await;
+    unknown.refusal(404, "not_found");
+    let left = Some(r#""key";r=3;t=12, "organization";r=98;t=1"#);
+    assert_eq!(told(&unknown), (left, policy));
+    let malformed = ask(&api, &format!("{API_KEYS}?limit=0"), ada, GUESSER).await;
+    malformed.refusal(400, "malformed_query");
+    ask(&api, USER, ada, GUESSER).await.ok(200);
+    ask(&api, USER, ada, GUESSER).await.ok(200);
+
+    let refused = ask(&api, USER, ada, GUESSER).await;
+    let problem = refused.refusal(429, "rate_limited");
+    let detail = "There were too many requests for one key. Nothing was changed.";
+    assert_eq!(problem["detail"], detail);
+    assert_eq!(
+        told(&refused),
+        (Some(r#""key";r=0;t=12"#), Some(r#""key";q=5;w=60"#))
+    );
+    assert_eq!(refused.header("retry-after"), Some("12"));
+    let of_another = ask(&api, USER, &scene.grace.token, GUESSER).await;
+    of_another.ok(200);
+    let left = Some(r#""key";r=4;t=12, "organization";r=94;t=1"#);
+    assert_eq!(told(&of_another), (left, policy));
+
+    let unknown = ask(&api, USER, "kwp_x", GUESSER).await;
+    unknown.refusal(401, "invalid_token");
+    assert_eq!(told(&unknown), (None, None));
+
+    scene.installation.builder.clock.advance(TimeDelta::seconds(12));
+    ask(&api, USER, ada, GUESSER).await.ok(200);
+}
+
+#[tokio::test]
+async fn revoking_ignores_configured_limits() {
+    let scene = Scene::new().await;
+    let quotas = RequestQuotas {
+        per_key: quota("1/1h"),
+        ..RequestQuotas::default()
+    };
+    let api = api_with(&scene, quotas).await;
+    let other = scene.create(&scene.ada.token, "other").await;
+    let path = format!("{API_KEYS}/{}", other["id"].as_str().unwrap());
+    api.get(USER, &scene.ada.token).await.ok(200);
+    api.get(&path, &scene.ada.token)
+        .await
+        .refusal(429, "rate_limited");
+    let revoked = api.delete(&path, &scene.ada.token).await;
+    revoked.ok(204);
+    let left = (Some(r#""key";r=0;t=3600"#), Some(r#""key";q=1;w=3600"#));
+    assert_eq!(told(&revoked), left);
+    let created = api
+        .post(API_KEYS, &scene.ada.token, &json!({"name": "more"}))
+        .await;
+    created.refusal(429, "rate_limited");
+}
+
+#[tokio::test]
+async fn forwarded_requests_count_for_key_and_gateway_not_address() {
+    let scene = Scene::new().await;
+    let quotas = RequestQuotas {
+        per_key: quota("3/1h"),
+        per_address: quota("1/1h"),
+        per_verifier: quota("4/1h"),
+        ..RequestQuotas::default()
+    };
+    let api = api_with(&scene, quotas).await;
+    for _ in 0..3 {
+        ask(&api, AUTH, &scene.ada.token, GUESSER).await.ok(200);
+    }
+    let of_the_key = ask(&api, AUTH, &scene.ada.token, GUESSER).await;
+    of_the_key.refusal(429, "rate_limited");
+    assert_eq!(of_the_key.header("ratelimit"), Some(r#""key";r=0;t=1200"#));
+
+    let last = ask(&api, AUTH, &scene.grace.token, GUESSER).await;
+    last.ok(200);
+    let left = Some(r#""key";r=2;t=1200, "verifier";r=0;t=900"#);
+    assert_eq!(last.header("ratelimit"), left);
+    let of_the_gateway = ask(&api, AUTH, &scene.grace.token, "192.0.2.9").await;
+    of_the_gateway.refusal(429, "rate_limited");
+    assert_eq!(
+        of_the_gateway.header("ratelimit-policy"),
+        Some(r#""key";q=3;w=3600, "verifier";q=4;w=3600"#)
+    );
+
+    ask(&api, USER, &scene.grace.token, GUESSER).await.ok(200);
+}
+
+#[tokio::test]
+async fn addresses_and_verifiers_have_limits_of_their_own() {
+    let scene = Scene::new().await;
+    let quotas = RequestQuotas {
+        per_address: quota("1/1h"),
+        per_verifier: quota("2/1h"),
+        ..RequestQuotas::default()
+    };
+    let api = api_with(&scene, quotas).await;
+    ask(&api, USER, &scene.ada.token, "192.0.2.1").await.ok(200);
+    let same = ask(&api, USER, &scene.grace.token, "192.0.2.1").await;
+    same.refusal(429, "rate_limited");
+    ask(&api, USER, &scene.ada.token, "192.0.2.2").await.ok(200);
+
+    let introspect = async || {
+        let request = api
+            .anonymous(Method::POST, INTROSPECT)
+            .basic_auth(VERIFIER, Some(VERIFIER_SECRET));
+        let request = request.header("x-forwarded-for", "192.0.2.1");
+        api.send(request.form(&[("token", &scene.ada.token)])).await
+    };
+    let first = introspect().await;
+    first.ok(200);
+    assert_eq!(first.header("ratelimit"), Some(r#""verifier";r=1;t=1800"#));
+    introspect().await.ok(200);
+    introspect().await.refusal(429, "rate_limited");
 }

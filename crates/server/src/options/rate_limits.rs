@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use keyward_http_api::RateLimits;
-use keyward_rate_limits::{Elapsed, FailedAuthentications, InvalidQuota, Quota};
+use keyward_rate_limits::{
+    Elapsed, FailedAuthentications, InvalidQuota, Quota, RequestLimits, RequestQuotas,
+};
 
 /// How often requests are allowed.
 #[derive(Debug, Args)]
@@ -21,6 +23,38 @@ pub(crate) struct RateLimitOptions {
         default_value = "60/1m"
     )]
     pub(crate) limit_failed_authentication: QuotaOrOff,
+    /// How many requests one API key may send; also those that gateways ask about
+    #[arg(
+        long,
+        env = "KEYWARD_LIMIT_PER_KEY",
+        value_name = "REQUESTS/WINDOW",
+        default_value = "off"
+    )]
+    pub(crate) limit_per_key: QuotaOrOff,
+    /// How many requests with accepted API keys may come from an address (IPv6: a /64 network)
+    #[arg(
+        long,
+        env = "KEYWARD_LIMIT_PER_ADDRESS",
+        value_name = "REQUESTS/WINDOW",
+        default_value = "off"
+    )]
+    pub(crate) limit_per_address: QuotaOrOff,
+    /// How many requests the API keys of one organization may send together; also those that gateways ask about
+    #[arg(
+        long,
+        env = "KEYWARD_LIMIT_PER_ORGANIZATION",
+        value_name = "REQUESTS/WINDOW",
+        default_value = "off"
+    )]
+    pub(crate) limit_per_organization: QuotaOrOff,
+    /// How often one gateway (by its own address) or one verifier (by its name) may ask about requests of others
+    #[arg(
+        long,
+        env = "KEYWARD_LIMIT_PER_VERIFIER",
+        value_name = "REQUESTS/WINDOW",
+        default_value = "off"
+    )]
+    pub(crate) limit_per_verifier: QuotaOrOff,
 }
 
 impl RateLimitOptions {
@@ -28,6 +62,16 @@ impl RateLimitOptions {
         let of_failures = |quota| Arc::new(FailedAuthentications::new(quota, Arc::clone(clock)));
         RateLimits {
             failed_authentications: self.limit_failed_authentication.0.map(of_failures),
+            requests: RequestLimits::new(self.quotas(), clock).map(Arc::new),
+        }
+    }
+
+    fn quotas(&self) -> RequestQuotas {
+        RequestQuotas {
+            per_key: self.limit_per_key.0,
+            per_address: self.limit_per_address.0,
+            per_organization: self.limit_per_organization.0,
+            per_verifier: self.limit_per_verifier.0,
         }
     }
 }

@@ -135,3 +135,32 @@ fn log_format_can_be_text() {
     // No terminal reads this, so there are no colours.
     assert!(warning("text").contains(" WARN keyward: no option has these variables"));
 }
+
+#[test]
+fn invalid_rate_limits_are_refused_with_what_is_wrong() {
+    for (value, wrong) in [
+        ("600", "expected REQUESTS/WINDOW with a window in seconds"),
+        ("600/1d", "expected REQUESTS/WINDOW with a window in seconds"),
+        ("-1/1m", "expected REQUESTS/WINDOW with a window in seconds"),
+        ("0/1m", "expected 1 to 1000000 requests, or off"),
+        ("1000001/1m", "expected 1 to 1000000 requests, or off"),
+        ("600/0s", "expected a window of 1 second to 24 hours, or off"),
+        ("600/25h", "expected a window of 1 second to 24 hours, or off"),
+    ] {
+        for option in [
+            "limit-failed-authentication",
+            "limit-per-key",
+            "limit-per-address",
+            "limit-per-organization",
+            "limit-per-verifier",
+        ] {
+            let flag = format!("--{option}={value}");
+            let answer = Keyward::new(&["serve", &flag]).run();
+            assert_eq!(answer.code, Some(2), "{flag}: {answer:?}");
+            assert!(answer.errors.contains(wrong), "{flag}: {answer:?}");
+            let variable = format!("KEYWARD_{}", option.replace('-', "_").to_uppercase());
+            let by_variable = Keyward::new(&["serve"]).variable(&variable, value).run();
+            assert_eq!(by_variable.errors, answer.errors, "{variable}");
+        }
+    }
+}
