@@ -44,22 +44,31 @@ impl<'a> Attempt<'a> {
 
     /// Waits until the token may be looked up.
     pub(crate) async fn turn(&self) -> Option<LookupTurn> {
-        let failures = self.limit?;
-        Some(failures.turn(counted_address(self.request)?).await)
+        let (failures, address) = self.counted()?;
+        Some(failures.turn(address).await)
     }
 
     /// Counts the attempt as failed.
-    ///
-    /// A gateway is told that the token is not accepted also beyond the limit: it asks for many people, and what one of them
-    /// is told must not depend on what others send. Its limit only bounds how many tokens it has looked up at once.
     pub(crate) fn failed(&self) -> Result<(), Problem> {
-        let (Some(failures), Some(address)) = (self.limit, counted_address(self.request)) else {
-            return Ok(());
-        };
-        match failures.count(address) {
-            Err(exceeded) if !is_of_gateway(self.request) => Err(Problem::too_many_failures(exceeded)),
-            Err(_) | Ok(()) => Ok(()),
+        match self.counted() {
+            Some((failures, address)) => failures.count(address).map_err(Problem::too_many_failures),
+            None => Ok(()),
         }
+    }
+
+    /// Where the attempt counts, if it does.
+    ///
+    /// A gateway asks for many people. What one of them is told, and how soon, must not depend on what others send; so its
+    /// attempts count neither for it nor for the addresses that it forwards. Whoever asks the same without being a trusted
+    /// proxy may be a stranger, and counts like everybody.
+    fn counted(&self) -> Option<(&'a FailedAuthentications, IpAddr)> {
+        let failures = self.limit?;
+        let is_of_trusted_gateway =
+            is_of_gateway(self.request) && self.request.data::<PeerAddress>().is_some();
+        if is_of_trusted_gateway {
+            return None;
+        }
+        Some((failures, client_address(self.request)?))
     }
 }
 
