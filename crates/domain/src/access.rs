@@ -107,8 +107,9 @@ impl Authenticate {
         Ok(self.caller_in_turn(token, from, ready(())).await?)
     }
 
-    /// Authenticates like [`Authenticate::caller`], for an adapter that limits how often tokens are looked up: if a token is
-    /// not remembered, `turn` is awaited before the store is asked, and what it yields is held until the store has answered.
+    /// Authenticates like [`Authenticate::caller`], for an adapter that limits how often tokens are looked up: before the
+    /// store is asked about a token that may be a guess, `turn` is awaited, and what it yields is held until the store has
+    /// answered.
     ///
     /// # Errors
     /// [`Refused`] unless the key is valid and its membership is live.
@@ -122,7 +123,10 @@ impl Authenticate {
         let credential = match self.credentials.remembered(&digest) {
             Some(credential) => credential,
             None => {
-                let _turn = turn.await;
+                let _turn = match self.credentials.is_familiar(&digest) {
+                    true => None,
+                    false => Some(turn.await),
+                };
                 let found = self.credentials.find(&digest).await?;
                 found.ok_or(Refused::Unknown)?
             }

@@ -26,10 +26,11 @@ const WIDTH: usize = 2;
 /// because of its neighbours: a whole company may share an address (NAT), and one of its programs may have a dead key.
 ///
 /// Whether a token is accepted is known only when it was looked up. So an address beyond its limit is still served, but what
-/// is not in memory it looks up in a *lane* of its own, two at a time in order of arrival. That costs a valid key that
-/// nobody has used here for minutes the wait for its neighbours' guesses, each a single indexed query, and spares everybody
-/// else's keys theirs: a guesser occupies two connections to the database, however many requests it sends at once. Refusing
-/// before the look-up would lock out such keys; a queue that drops somebody would, too.
+/// may be a guess, because no key with that token was found here before, it looks up in a *lane* of its own: two at a time, in
+/// order of arrival. That costs a valid key the wait for its neighbours' guesses when it is used here for the first time,
+/// each a single indexed query, and spares everybody else's keys theirs: a guesser occupies two connections to the database,
+/// however many requests it sends at once. Refusing before the look-up would lock out such keys; a queue that drops somebody
+/// would, too.
 pub struct FailedAuthentications {
     limiter: Limiter<ClientNetwork>,
     lanes: Cache<ClientNetwork, Arc<Lane>>,

@@ -122,6 +122,18 @@ impl VerificationCache {
         }
     }
 
+    /// Whether anything is held of a token, usable or not.
+    pub(crate) fn holds(&self, digest: &TokenDigest) -> bool {
+        self.entries.contains_key(digest.as_bytes())
+    }
+
+    /// Holds nothing of a token any more.
+    pub(crate) fn forget(&self, digest: &TokenDigest) {
+        if self.holds(digest) {
+            self.entries.remove(digest.as_bytes());
+        }
+    }
+
     /// What a consumer reaches, if it is remembered and the lease covers this moment.
     pub(crate) fn find_reached(&self, consumer: MembershipId, now: BootTime) -> Option<Reached> {
         if !self.has_lease(now) {

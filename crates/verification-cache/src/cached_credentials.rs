@@ -41,10 +41,18 @@ impl Credentials for CachedCredentials {
         if let (Some(fill), Some(credential)) = (fill, &found) {
             self.cache.fill(fill, digest, credential);
         }
+        if found.as_ref().is_none_or(Credential::has_ended) {
+            self.cache.forget(digest);
+        }
         Ok(found)
     }
 
     fn remembered(&self, digest: &TokenDigest) -> Option<Credential> {
         self.cache.find(digest, self.clock.now())
+    }
+
+    /// What a lease or its age keeps from being answered is held all the same, until it turns out to have ended.
+    fn is_familiar(&self, digest: &TokenDigest) -> bool {
+        self.cache.holds(digest)
     }
 }

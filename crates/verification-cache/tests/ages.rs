@@ -4,8 +4,8 @@
 
 mod stored;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -22,15 +22,21 @@ use crate::stored::credential;
 
 /// A store that counts how often it is asked.
 struct Counted {
-    found: Credential,
+    found: Mutex<Credential>,
     asked: AtomicU64,
+}
+
+impl Counted {
+    fn found(&self) -> Credential {
+        self.found.lock().expect("no panic").clone()
+    }
 }
 
 #[async_trait]
 impl Credentials for Counted {
     async fn find(&self, _: &TokenDigest) -> Result<Option<Credential>, StorageError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        Ok(Some(self.found.clone()))
+        Ok(Some(self.found()))
     }
 }
 
@@ -53,7 +59,7 @@ struct Scene {
 impl Scene {
     fn of(found: Credential) -> Self {
         let store = Arc::new(Counted {
-            found,
+            found: Mutex::new(found),
             asked: AtomicU64::new(0),
         });
         let clock = Arc::new(HeldClock(AtomicU64::new(1_000)));
@@ -86,7 +92,7 @@ impl Scene {
     async fn find_all(&self) {
         for byte in 0..=u8::MAX {
             let found = self.credentials.find(&TokenDigest::from_bytes([byte; 32])).await;
-            assert_eq!(found.expect("an answer"), Some(self.store.found.clone()));
+            assert_eq!(found.expect("an answer"), Some(self.store.found()));
         }
     }
 }
@@ -142,4 +148,33 @@ async fn cached_keys_are_read_again_at_spread_ages() {
     scene.at(greatest);
     scene.find_all().await;
     assert_eq!(scene.asked(), 512, "each was read once more");
+}
+
+#[tokio::test]
+async fn aged_key_is_no_guess_until_it_has_ended() {
+    let mut scene = Scene::of(credential());
+    let token = Token::generate(&SeededRandom::new(1));
+    let time_of_day = Arc::new(FixedClock::at("2026-03-01T00:00:00Z"));
+    let authenticate = Authenticate::new(Arc::clone(&scene.credentials) as _, time_of_day as _);
+    let turns = AtomicU64::new(0);
+    let store = Arc::clone(&scene.store);
+    let ask = async || {
+        let turn = async { turns.fetch_add(1, Ordering::SeqCst) };
+        let caller = authenticate.caller_in_turn(token.expose(), None, turn).await;
+        (
+            caller.is_ok(),
+            store.asked.load(Ordering::SeqCst),
+            turns.load(Ordering::SeqCst),
+        )
+    };
+    assert_eq!(ask().await, (true, 1, 1), "it may be a guess");
+    assert_eq!(ask().await, (true, 1, 1), "it is remembered");
+    scene.at(VerificationCache::GREATEST_AGE.as_secs());
+    assert_eq!(ask().await, (true, 2, 1), "it was accepted before");
+
+    let ended = End::Come(moment("2026-02-01T00:00:00Z"));
+    store.found.lock().expect("no panic").key_end = Some(ended);
+    scene.at(2 * VerificationCache::GREATEST_AGE.as_secs());
+    assert_eq!(ask().await, (false, 3, 1));
+    assert_eq!(ask().await, (false, 4, 2), "from now on it may be a guess");
 }

@@ -20,4 +20,10 @@ pub trait Credentials: Send + Sync {
     fn remembered(&self, _digest: &TokenDigest) -> Option<Credential> {
         None
     }
+
+    /// Whether a key with this token was found here before, although nothing is known of its present state: then it is no
+    /// guess.
+    fn is_familiar(&self, _digest: &TokenDigest) -> bool {
+        false
+    }
 }

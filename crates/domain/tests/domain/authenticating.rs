@@ -39,6 +39,7 @@ async fn malformed_token_is_rejected_without_storage_access() {
 async fn unknown_token_is_rejected_after_one_lookup() {
     let mut credentials = MockCredentials::new();
     credentials.expect_remembered().once().returning(|_| None);
+    credentials.expect_is_familiar().once().returning(|_| false);
     credentials.expect_find().once().returning(|_| Ok(None));
     let token = Token::generate(&SeededRandom::new(1));
 
