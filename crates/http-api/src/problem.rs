@@ -20,6 +20,7 @@ pub(crate) use page::problem_page;
 
 use crate::base_url::BaseUrl;
 use crate::paths;
+use crate::rate_limit_fields::ExceededLimit;
 
 /// The media type of problems.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
@@ -33,8 +34,9 @@ pub(crate) struct Problem {
     errors: Vec<FieldError>,
     /// The value of `Retry-After` in seconds, if specific to this request.
     retry_after: Option<i64>,
-    /// The limit of requests that was exceeded, for `RateLimit` and `RateLimit-Policy`.
-    exceeded: Option<Box<Exceeded>>,
+    /// The limit that was exceeded, for `RateLimit` and `RateLimit-Policy`; not if it is one of those that are told with every
+    /// response.
+    exceeded: Option<Box<ExceededLimit>>,
     /// The value of `Accept-Encoding` (RFC 9110 §12.5.3), if the request's content coding was refused.
     accept_encoding: Option<&'static str>,
     /// The cause, for the log only.
@@ -121,10 +123,11 @@ impl Problem {
 
     /// The consumer exceeded its rate limit for creating and editing keys.
     pub(crate) fn throttled(throttled: Throttled) -> Self {
+        let seconds = throttled.whole_seconds();
         Self {
-            retry_after: Some(throttled.whole_seconds()),
-            ..Self::with_detail(
-                Code::RateLimited,
+            exceeded: Some(Box::new(ExceededLimit::OfChanges { seconds })),
+            ..Self::rate_limited(
+                seconds,
                 "Keys were created and edited too often. Nothing was changed.",
             )
         }
@@ -132,24 +135,26 @@ impl Problem {
 
     /// The address sent too many credentials that are not accepted, of which these are one more.
     pub(crate) fn too_many_failures(exceeded: Exceeded) -> Self {
-        Self::exceeded(
-            exceeded,
-            "The credentials are not accepted, and this address has sent too many such ones. Keys that are accepted are not \
-             limited by that.",
-        )
+        Self {
+            exceeded: Some(Box::new(ExceededLimit::OfRequests(exceeded.standing()))),
+            ..Self::rate_limited(
+                exceeded.retry_after().into(),
+                "The credentials are not accepted, and this address has sent too many such ones. Keys that are accepted are not \
+                 limited by that.",
+            )
+        }
     }
 
     /// A configured limit of requests is exceeded.
     pub(crate) fn too_many_requests(exceeded: Exceeded) -> Self {
         let limit = exceeded.limit();
         let detail = format!("There were too many requests for one {limit}. Nothing was changed.");
-        Self::exceeded(exceeded, detail)
+        Self::rate_limited(exceeded.retry_after().into(), detail)
     }
 
-    fn exceeded(exceeded: Exceeded, detail: impl Into<String>) -> Self {
+    fn rate_limited(seconds: i64, detail: impl Into<String>) -> Self {
         Self {
-            retry_after: i64::try_from(exceeded.retry_after()).ok(),
-            exceeded: Some(Box::new(exceeded)),
+            retry_after: Some(seconds),
             ..Self::with_detail(Code::RateLimited, detail)
         }
     }

@@ -9,17 +9,37 @@ use poem::{Endpoint, Request, Response};
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// Tells a client how it stands to the limits that counted its request.
-pub(crate) fn insert(standings: &[Standing], headers: &mut HeaderMap) {
-    let fields = [
-        (RATE_LIMIT, rate_limit(standings)),
-        (RATE_LIMIT_POLICY, rate_limit_policy(standings)),
-    ];
-    for (name, value) in fields {
-        // Names of limits have no other characters.
-        if let Ok(value) = HeaderValue::try_from(value) {
-            headers.insert(name, value);
+/// A limit that is told only when it is exceeded.
+#[derive(Debug)]
+pub(crate) enum ExceededLimit {
+    /// One that a server counts in its memory.
+    OfRequests(Standing),
+    /// That of creating and editing keys, of which only the wait is known here.
+    OfChanges { seconds: i64 },
+}
+
+impl ExceededLimit {
+    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+        match self {
+            Self::OfRequests(standing) => tell(&[*standing], headers),
+            Self::OfChanges { seconds } => {
+                append(RATE_LIMIT, format!("\"changes\";r=0;t={seconds}"), headers);
+            }
         }
+    }
+}
+
+/// Tells a client how it stands to the limits that counted its request.
+fn tell(standings: &[Standing], headers: &mut HeaderMap) {
+    append(RATE_LIMIT, rate_limit(standings), headers);
+    append(RATE_LIMIT_POLICY, rate_limit_policy(standings), headers);
+}
+
+/// A list may be split over several fields.
+fn append(name: HeaderName, value: String, headers: &mut HeaderMap) {
+    // Names of limits have no other characters.
+    if let Ok(value) = HeaderValue::try_from(value) {
+        headers.append(name, value);
     }
 }
 
@@ -52,7 +72,7 @@ impl<E: Endpoint<Output = Response>> Endpoint for RateLimitFields<E> {
         request.set_data(told.clone());
         let mut answer = self.inner.call(request).await?;
         if let Some(standings) = told.0.get().filter(|standings| !standings.is_empty()) {
-            insert(standings, answer.headers_mut());
+            tell(standings, answer.headers_mut());
         }
         Ok(answer)
     }

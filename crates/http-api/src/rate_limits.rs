@@ -23,8 +23,8 @@ pub struct RateLimits {
     pub requests: Option<Arc<RequestLimits>>,
 }
 
-/// Who is connected, be it a proxy or not. Whoever serves the API sets it as data of each request; without it, the client's
-/// address counts.
+/// Who is connected, where that is a trusted proxy which forwarded the client's address. Whoever serves the API sets it as
+/// data of such requests, and of no others.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
 

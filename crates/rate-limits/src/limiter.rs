@@ -121,7 +121,7 @@ mod tests {
         let refused = limiter.count(&1).unwrap_err();
         assert_eq!(rate_limit(&[refused.standing()]), r#""key";r=0;t=21"#);
         assert_eq!(refused.retry_after(), 21);
-        clock.advance(1_000 * refused.retry_after());
+        clock.advance(1_000 * u64::from(refused.retry_after()));
         limiter.count(&1).unwrap();
         assert_eq!(
             rate_limit_policy(&[first, refused.standing()]),

@@ -12,7 +12,7 @@ pub struct Standing {
     /// How many requests are left at this moment.
     pub(crate) remaining: u32,
     /// After how many seconds there is one more.
-    pub(crate) reset: u64,
+    pub(crate) reset: u32,
 }
 
 /// A limit as clients know it.
@@ -30,7 +30,7 @@ pub struct Exceeded(pub(crate) Standing);
 impl Exceeded {
     /// After how many seconds a request is allowed, for `Retry-After`.
     #[must_use]
-    pub const fn retry_after(self) -> u64 {
+    pub const fn retry_after(self) -> u32 {
         self.0.reset
     }
 
@@ -72,6 +72,8 @@ fn list(standings: &[Standing], item: impl Fn(&Standing) -> String) -> String {
 }
 
 /// Whole seconds, rounded up: whoever waits so long is not too early.
-pub(crate) fn seconds(time: Duration) -> u64 {
-    time.as_secs() + u64::from(time.subsec_nanos() > 0)
+pub(crate) fn seconds(time: Duration) -> u32 {
+    let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
+    // No window is longer than a day.
+    u32::try_from(seconds).unwrap_or(u32::MAX)
 }

@@ -12,7 +12,6 @@ use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
-use crate::rate_limit_fields;
 use crate::request_id::request_id;
 use crate::routes::Routes;
 
@@ -130,7 +129,7 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if let Some(exceeded) = self.exceeded {
-            rate_limit_fields::insert(&[exceeded.standing()], headers);
+            exceeded.tell(headers);
         }
         let challenge = match self.code {
             Code::CredentialsMissing => Some("Bearer"),

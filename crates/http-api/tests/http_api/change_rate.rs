@@ -34,6 +34,7 @@ async fn rate_limited_change_states_the_seconds_to_wait() {
         let created = scene.api.post(API_KEYS, token, &json!({"name": "more"})).await;
         let problem = created.refusal(429, "rate_limited");
         assert_eq!(created.header("retry-after"), Some("2"));
+        assert_eq!(created.header("ratelimit"), Some(r#""changes";r=0;t=2"#));
         assert_eq!(
             problem["detail"],
             "Keys were created and edited too often. Nothing was changed."
