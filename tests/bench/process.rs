@@ -31,6 +31,8 @@ impl Server {
         let address = free_address();
         let mut command = keyward(storage);
         command.args(["serve", "--listen", &address, "--log-format", "json"]);
+        // Malformed tokens are answered all alike, as the bare handler does.
+        command.args(["--limit-failed-authentication", "off"]);
         command
             .args(["--verification-cache", cache.as_str()])
             .args(options);
