@@ -338,6 +338,21 @@ text_type! {
     RevocationNote, max 200, OneLine
 }
 
+/// Why a key is revoked, with words for its holder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevocationCause {
+    /// One of a few.
+    pub reason: RevocationReason,
+    /// Free words.
+    pub note: Option<RevocationNote>,
+}
+
+impl From<RevocationReason> for RevocationCause {
+    fn from(reason: RevocationReason) -> Self {
+        Self { reason, note: None }
+    }
+}
+
 words! {
     /// Why a key was revoked.
     RevocationReason {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationCause};
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -157,7 +157,7 @@ impl ApiKeys for FileStore {
         &self,
         consumer: MembershipId,
         id: ApiKeyId,
-        reason: RevocationReason,
+        cause: RevocationCause,
         descendant_keys: DescendantKeys,
         precondition: KeyPrecondition,
         act: Act,
@@ -199,8 +199,8 @@ impl ApiKeys for FileStore {
                 key.revocation = Some(Revocation {
                     end: End::Come(act.at),
                     by: act.actor,
-                    reason,
-                    note: None,
+                    reason: cause.reason,
+                    note: cause.note.clone(),
                 });
                 put(&mut keys, key)?;
                 let event = act.event(Action::RevokeApiKey, Subject::ApiKey(key.id));

@@ -35,7 +35,7 @@ impl PersonalKeys {
             .revoke(
                 holder.consumer().id,
                 id,
-                RevocationReason::Holder,
+                RevocationReason::Holder.into(),
                 descendants,
                 precondition,
                 act,

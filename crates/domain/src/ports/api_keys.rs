@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use crate::api_key::filter::KeyFilter;
 use crate::api_key::limits::{KeyLimit, KeyLimits};
 use crate::api_key::new_api_key::NewApiKey;
-use crate::api_key::{ApiKey, DescendantKeys, ExtendsItself, KeyEdit, KeyPrecondition, RevocationReason};
+use crate::api_key::{ApiKey, DescendantKeys, ExtendsItself, KeyEdit, KeyPrecondition, RevocationCause};
 use crate::audit::{Act, AuditEvent};
 use crate::id::{ApiKeyId, MembershipId};
 use crate::page::{Page, PageRequest};
@@ -126,7 +126,7 @@ pub trait ApiKeys: Send + Sync {
     /// key `id` itself [meets](KeyPrecondition::is_met_by) the precondition, in the same transaction. Where there are none, the
     /// precondition does not matter: what was asked for is so already, as after a repeated request (RFC 9110 §13.1.1).
     ///
-    /// The revocation's moment and actor are those of the act. A key that is revoked already keeps its first
+    /// The revocation's moment and actor are those of the act, its reason and note those of the cause. A key that is revoked already keeps its first
     /// revocation. For each returned key, and no other, MUST write the event
     /// `act.event(Action::RevokeApiKey, Subject::ApiKey(id))`.
     /// Once it returns, [`Credentials::find`](crate::ports::Credentials::find) MUST NOT return an accepted credential
@@ -135,7 +135,7 @@ pub trait ApiKeys: Send + Sync {
         &self,
         consumer: MembershipId,
         id: ApiKeyId,
-        reason: RevocationReason,
+        cause: RevocationCause,
         descendants: DescendantKeys,
         precondition: KeyPrecondition,
         act: Act,

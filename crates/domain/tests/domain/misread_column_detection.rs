@@ -22,7 +22,7 @@ async fn misread_key_column_is_detected() {
 #[tokio::test]
 async fn misread_revocation_or_last_use_column_is_detected() {
     let (revocation, used) = (
-        "revocation_stores_time_actor_and_reason",
+        "revocation_stores_time_actor_reason_and_note",
         "last_use_reads_back_as_recorded",
     );
     for (column, by) in [

@@ -15,7 +15,7 @@ pub(crate) mod row;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause};
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{Page, PageRequest};
@@ -101,7 +101,7 @@ impl ApiKeys for Store {
         &self,
         consumer: MembershipId,
         id: ApiKeyId,
-        reason: RevocationReason,
+        cause: RevocationCause,
         descendants: DescendantKeys,
         precondition: KeyPrecondition,
         act: Act,
@@ -112,7 +112,7 @@ impl ApiKeys for Store {
                 connection,
                 consumer,
                 id,
-                reason,
+                cause,
                 descendants,
                 precondition,
                 act,

@@ -167,8 +167,8 @@ mod tests {
             ApiKeyId::from_uuid(Uuid::nil()),
         );
         let act = make.act(Actor::Administrator);
-        let (reason, any) = (RevocationReason::Holder, KeyPrecondition::AnyVersion);
-        ApiKeys::revoke(store, consumer, key, reason, descendants, any, act).await
+        let (cause, any) = (RevocationReason::Holder.into(), KeyPrecondition::AnyVersion);
+        ApiKeys::revoke(store, consumer, key, cause, descendants, any, act).await
     }
 
     #[tokio::test]

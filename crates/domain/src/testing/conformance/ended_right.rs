@@ -74,7 +74,7 @@ impl<S: AsRef<KeyStores> + Clone + Send + Sync + 'static> Scene<S> {
             revocations.push(Box::pin(async move {
                 let (alone, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
                 let store = &scene.stores.as_ref().api_keys;
-                let revoked = store.revoke(consumer, key, RevocationReason::Holder, alone, any, act);
+                let revoked = store.revoke(consumer, key, RevocationReason::Holder.into(), alone, any, act);
                 let revoked = revoked.await;
                 assert!(
                     matches!(revoked, Ok(_) | Err(RevokeKeyError::HolderGone)),

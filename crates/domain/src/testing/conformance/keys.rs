@@ -149,7 +149,7 @@ super::cases::cases! { $
         list_filters_by_planned_end
     }
     revoke_key_cases {
-        revocation_stores_time_actor_and_reason
+        revocation_stores_time_actor_reason_and_note
         second_revocation_changes_nothing
         unknown_key_cannot_be_revoked
         another_consumers_key_cannot_be_revoked

@@ -332,7 +332,7 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             .revoke(
                 member.membership.id,
                 key.id,
-                RevocationReason::Holder,
+                RevocationReason::Holder.into(),
                 descendants,
                 KeyPrecondition::AnyVersion,
                 self.act(member),

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredKey};
-use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationReason};
+use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationCause};
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, MembershipId};
@@ -159,7 +159,7 @@ impl ApiKeys for MemoryStore {
         &self,
         consumer: MembershipId,
         id: ApiKeyId,
-        reason: RevocationReason,
+        cause: RevocationCause,
         descendants: DescendantKeys,
         precondition: KeyPrecondition,
         act: Act,
@@ -199,8 +199,8 @@ impl ApiKeys for MemoryStore {
                 key.revocation = Some(Revocation {
                     end: End::Come(act.at),
                     by: act.actor,
-                    reason,
-                    note: None,
+                    reason: cause.reason,
+                    note: cause.note.clone(),
                 });
             }
         }

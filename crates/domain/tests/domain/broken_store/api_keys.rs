@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::api_key::{
-    ApiKey, Expiry, ExpiryChange, KeyEdit, KeyPrecondition, Origin, RevocationReason,
+    ApiKey, Expiry, ExpiryChange, KeyEdit, KeyPrecondition, Origin, RevocationCause,
 };
 use keyward_domain::audit::{Act, Actor, AuditEvent};
 use keyward_domain::holder::KeyReach;
@@ -198,7 +198,7 @@ impl ApiKeys for BrokenStore {
         &self,
         consumer: MembershipId,
         id: ApiKeyId,
-        reason: RevocationReason,
+        cause: RevocationCause,
         descendants: DescendantKeys,
         precondition: KeyPrecondition,
         act: Act,
@@ -216,7 +216,7 @@ impl ApiKeys for BrokenStore {
         let consumer = self.owner(consumer, id, Fault::RevokesAnyConsumersKey);
         let revoked = if let Some(targets) = self.targets(consumer, id, descendants, act.at).await? {
             pause().await;
-            self.revoke_one_by_one(consumer, targets, reason, &act).await?
+            self.revoke_one_by_one(consumer, targets, &cause, &act).await?
         } else {
             let precondition = self
                 .precondition(consumer, id, precondition)
@@ -224,7 +224,7 @@ impl ApiKeys for BrokenStore {
                 .ok_or(RevokeKeyError::PreconditionFailed)?;
             let revoked = self
                 .sound
-                .revoke(consumer, id, reason, descendants, precondition, act);
+                .revoke(consumer, id, cause, descendants, precondition, act);
             revoked.await?
         };
         self.were_revoked_by(who, &revoked);

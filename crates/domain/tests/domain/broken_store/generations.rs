@@ -1,7 +1,7 @@
 //! Revoking the keys of other generations than were asked for.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationCause};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageError};
@@ -59,7 +59,7 @@ impl BrokenStore {
         &self,
         consumer: MembershipId,
         targets: Vec<ApiKeyId>,
-        reason: RevocationReason,
+        cause: &RevocationCause,
         act: &Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
         let mut revoked = Vec::new();
@@ -67,7 +67,7 @@ impl BrokenStore {
             let one = self.sound.revoke(
                 consumer,
                 target,
-                reason,
+                cause.clone(),
                 DescendantKeys::Keep,
                 KeyPrecondition::AnyVersion,
                 act.clone(),

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
-use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationNote, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyPrecondition, RevocationCause, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::{DescendantKeys, RevokeKeyError, StorageError};
@@ -30,7 +30,7 @@ pub(super) async fn revoke(
     connection: &mut Connection,
     consumer: MembershipId,
     id: ApiKeyId,
-    reason: RevocationReason,
+    cause: RevocationCause,
     descendants: DescendantKeys,
     precondition: KeyPrecondition,
     act: Act,
@@ -71,7 +71,7 @@ pub(super) async fn revoke(
     if valid.is_empty() {
         return Ok(Vec::new());
     }
-    Ok(revoke_valid(connection, valid, reason, None, &act).await?)
+    Ok(revoke_valid(connection, valid, cause.reason, cause.note.as_ref(), &act).await?)
 }
 
 /// The keys of a tree that are not recorded as ended.

@@ -123,7 +123,14 @@ async fn dead_keys_of_a_key_tree_are_skipped() {
     let revoked = owners.revoke(organization, selection(), first, reason, None, act());
     assert_eq!(revoked.await.unwrap().keys, [key]);
     let (reason, below) = (RevocationReason::Holder, DescendantKeys::Revoke);
-    let revoked = keys.revoke(consumer, key, reason, below, KeyPrecondition::AnyVersion, act());
+    let revoked = keys.revoke(
+        consumer,
+        key,
+        reason.into(),
+        below,
+        KeyPrecondition::AnyVersion,
+        act(),
+    );
     assert_eq!(revoked.await.unwrap().len(), 1);
 
     let statements: Vec<String> = std::mem::take(&mut *statements.lock().unwrap());

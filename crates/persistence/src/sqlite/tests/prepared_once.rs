@@ -74,7 +74,15 @@ async fn ask_what_requests_ask(store: &SqliteStore) {
         .await
         .unwrap();
     let (reason, any) = (RevocationReason::Holder, KeyPrecondition::AnyVersion);
-    let revoked = ApiKeys::revoke(store, consumer, key, reason, DescendantKeys::Keep, any, act);
+    let revoked = ApiKeys::revoke(
+        store,
+        consumer,
+        key,
+        reason.into(),
+        DescendantKeys::Keep,
+        any,
+        act,
+    );
     assert_eq!(revoked.await.unwrap().len(), 1);
 }
 

@@ -232,7 +232,7 @@ async fn key_tree_without_valid_keys_is_revoked_without_the_lock(database: Datab
             RevocationReason::Holder,
             DescendantKeys::Revoke,
         );
-        let revoked = ApiKeys::revoke(store, consumer, key, reason, below, precondition, act).await;
+        let revoked = ApiKeys::revoke(store, consumer, key, reason.into(), below, precondition, act).await;
         assert_eq!(format!("{revoked:?}"), expected);
     }
     drop(lock);

@@ -126,7 +126,7 @@ async fn fifty_revocations_of_one_key_succeed_with_one_event() {
                     .revoke(
                         consumer,
                         id,
-                        reason,
+                        reason.into(),
                         descendants,
                         KeyPrecondition::AnyVersion,
                         act,
@@ -167,7 +167,7 @@ async fn no_child_is_added_to_a_key_during_its_revocation() {
             .revoke(
                 consumer,
                 id,
-                reason,
+                reason.into(),
                 descendants,
                 KeyPrecondition::AnyVersion,
                 act,

@@ -255,7 +255,7 @@ async fn revocation_succeeds_although_the_preceding_read_stalls() {
     let (holder, act, any) = (fixture.holder(), fixture.act(), KeyPrecondition::AnyVersion);
     let (consumer, key) = (holder.consumer().id, fixture.key.key.id);
     let (reason, below) = (RevocationReason::Holder, DescendantKeys::Revoke);
-    let revoked = ApiKeys::revoke(&store, consumer, key, reason, below, any, act).await;
+    let revoked = ApiKeys::revoke(&store, consumer, key, reason.into(), below, any, act).await;
     assert_eq!(revoked.expect("a revocation"), [key]);
 }
 

@@ -78,7 +78,7 @@ async fn late_change_closes_no_connection() {
         &store,
         consumer,
         key,
-        reason,
+        reason.into(),
         DescendantKeys::Keep,
         any,
         fixture.act(),

@@ -243,7 +243,7 @@ async fn revocation_that_cannot_be_numbered_changes_nothing() {
             &fixture.store,
             fixture.holder().consumer().id,
             fixture.key.key.id,
-            RevocationReason::Holder,
+            RevocationReason::Holder.into(),
             DescendantKeys::Keep,
             KeyPrecondition::AnyVersion,
             fixture.act(),
@@ -336,7 +336,7 @@ async fn change_not_committing_in_time_is_withdrawn() {
         .revoke(
             consumer,
             id,
-            RevocationReason::Holder,
+            RevocationReason::Holder.into(),
             DescendantKeys::Revoke,
             KeyPrecondition::AnyVersion,
             fixture.act(),

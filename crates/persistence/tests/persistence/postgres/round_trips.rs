@@ -58,7 +58,7 @@ impl Far {
         };
         let (consumer, any) = (self.fixture.holder().consumer().id, KeyPrecondition::AnyVersion);
         let reason = RevocationReason::Holder;
-        let revoked = ApiKeys::revoke(&self.store, consumer, id, reason, descendants, any, act).await;
+        let revoked = ApiKeys::revoke(&self.store, consumer, id, reason.into(), descendants, any, act).await;
         revoked.expect("a revocation").len()
     }
 
@@ -138,7 +138,7 @@ async fn revoking_a_key_takes_three_round_trips() {
         let (consumer, any) = (far.fixture.holder().consumer().id, KeyPrecondition::AnyVersion);
         let (reason, act) = (RevocationReason::Holder, far.fixture.act());
         let below = DescendantKeys::Revoke;
-        let refused = ApiKeys::revoke(&far.store, consumer, key.id, reason, below, any, act).await;
+        let refused = ApiKeys::revoke(&far.store, consumer, key.id, reason.into(), below, any, act).await;
         assert!(refused.is_err(), "{refused:?}");
     };
     assert_eq!(far.round_trips(unknown).await, 1);

@@ -47,7 +47,7 @@ async fn work_until_killed(store: SqliteStore, seed: u64) {
                 .revoke(
                     consumer,
                     id,
-                    reason,
+                    reason.into(),
                     descendants,
                     KeyPrecondition::AnyVersion,
                     act,

@@ -211,7 +211,7 @@ async fn revoke(
         .revoke(
             member.membership.id,
             id,
-            reason,
+            reason.into(),
             descendants,
             KeyPrecondition::AnyVersion,
             act,

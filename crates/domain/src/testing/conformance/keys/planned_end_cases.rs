@@ -60,7 +60,7 @@ async fn revoke_as(
     let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);
     let (consumer, keep) = (member.membership.id, DescendantKeys::Keep);
     store
-        .revoke(consumer, key.id, RevocationReason::Holder, keep, any, act)
+        .revoke(consumer, key.id, RevocationReason::Holder.into(), keep, any, act)
         .await
 }
 

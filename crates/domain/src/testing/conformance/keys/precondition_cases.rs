@@ -208,7 +208,7 @@ pub async fn actor_and_key_state_are_reported_before_the_version(stores: KeyStor
         .await;
     assert!(matches!(edited, Err(EditKeyError::HolderGone)), "{edited:?}");
     let (reason, descendants) = (RevocationReason::Holder, DescendantKeys::Keep);
-    let revoked = keys.revoke(consumer, key.id, reason, descendants, stale, act);
+    let revoked = keys.revoke(consumer, key.id, reason.into(), descendants, stale, act);
     let revoked = revoked.await;
     assert!(matches!(revoked, Err(RevokeKeyError::HolderGone)), "{revoked:?}");
     assert_eq!(scene.stored(&key).await, key);
@@ -255,7 +255,7 @@ async fn revoke(
     keys.revoke(
         consumer,
         id,
-        RevocationReason::Holder,
+        RevocationReason::Holder.into(),
         descendants,
         precondition,
         act,

@@ -5,14 +5,16 @@ use chrono::TimeDelta;
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::{AMPLE, Scene};
-use crate::api_key::{ApiKey, KeyPrecondition, Revocation, RevocationReason};
+use crate::api_key::{
+    ApiKey, KeyPrecondition, Revocation, RevocationCause, RevocationNote, RevocationReason,
+};
 use crate::audit::{Act, Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, RevokeKeyError};
 use crate::validity::End;
 
-pub async fn revocation_stores_time_actor_and_reason(stores: KeyStores) {
+pub async fn revocation_stores_time_actor_reason_and_note(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let revoking_key = scene.add_key(&ada, "revoking").await;
     let actors = [
@@ -34,14 +36,20 @@ pub async fn revocation_stores_time_actor_and_reason(stores: KeyStores) {
         let key = scene.add_key(&ada, "to be revoked").await;
         let at = scene.later(TimeDelta::milliseconds(1));
         let act = scene.act_as(by, Some(ada.organization.id));
-        let revoked = revoke(&scene, &ada, key.id, reason, DescendantKeys::Keep, act).await;
+        let note = RevocationNote::parse(&format!("{} “note” by {}", reason.as_str(), by.kind())).ok();
+        let cause = RevocationCause {
+            reason,
+            note: note.filter(|_| reason != RevocationReason::Holder),
+        };
+        let note = cause.note.clone();
+        let revoked = revoke(&scene, &ada, key.id, cause, DescendantKeys::Keep, act).await;
         assert_eq!(revoked.expect("revoked"), [key.id]);
         let expected = ApiKey {
             revocation: Some(Revocation {
                 end: End::Come(at),
                 by,
                 reason,
-                note: None,
+                note,
             }),
             ..key.clone()
         };
@@ -353,7 +361,7 @@ async fn revoke(
     scene: &Scene,
     member: &Member,
     id: ApiKeyId,
-    reason: RevocationReason,
+    cause: impl Into<RevocationCause>,
     descendants: DescendantKeys,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
@@ -363,7 +371,7 @@ async fn revoke(
         .revoke(
             member.membership.id,
             id,
-            reason,
+            cause.into(),
             descendants,
             KeyPrecondition::AnyVersion,
             act,
