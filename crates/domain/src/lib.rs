@@ -9,6 +9,7 @@
 //! | what a key is, and when it works | [`api_key`], [`token`], [`access`] |
 //! | what other services may ask about tokens | [`introspection`], [`verifier`] |
 //! | what one can do with keys | [`keys`] |
+//! | keys whose tokens somebody found | [`leaked_keys`] |
 //! | when a key was last used | [`recent_uses`] |
 //! | which changes every server must know | [`access_changes`] |
 //! | who tried a key that no longer works | [`refused_uses`] |
@@ -75,6 +76,7 @@ mod idempotency_key;
 pub mod introspection;
 pub mod invitation;
 pub mod keys;
+pub mod leaked_keys;
 pub mod membership;
 pub mod organization;
 pub mod page;
