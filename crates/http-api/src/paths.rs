@@ -17,6 +17,9 @@ pub(crate) const FORWARD_AUTH: &str = "/api/v1/auth";
 /// What services ask about the tokens that clients send them.
 pub(crate) const INTROSPECTION: &str = "/api/v1/introspect";
 
+/// Where anybody reports tokens that they found.
+pub(crate) const LEAKED_KEYS: &str = "/api/v1/leaked-keys";
+
 /// The OpenAPI document.
 pub(crate) const DOCUMENT: &str = "/openapi.json";
 /// The page on which people read it; its assets are below.

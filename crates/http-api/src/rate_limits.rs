@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use keyward_domain::access::Caller;
 use keyward_domain::verifier::VerifierName;
-use keyward_rate_limits::{Counted, CountedKey, FailedAuthentications, LookupTurn, RequestLimits};
+use keyward_rate_limits::{
+    ClientNetwork, Counted, CountedKey, FailedAuthentications, Limiter, LookupTurn, RequestLimits,
+};
 use poem::Request;
 use poem::http::Method;
 
@@ -21,6 +23,8 @@ pub struct RateLimits {
     pub failed_authentications: Option<Arc<FailedAuthentications>>,
     /// How often whoever is authenticated may send requests.
     pub requests: Option<Arc<RequestLimits>>,
+    /// How often an address may report leaked keys.
+    pub leak_reports: Option<Arc<Limiter<ClientNetwork>>>,
 }
 
 /// Who is connected, where that is a trusted proxy which forwarded the client's address. Whoever serves the API sets it as
@@ -125,6 +129,20 @@ fn tell(request: &Request, counted: Counted) -> Result<(), Problem> {
 
 fn is_of_gateway(request: &Request) -> bool {
     request.uri().path() == FORWARD_AUTH
+}
+
+/// Counts a report of leaked keys.
+///
+/// # Errors
+/// The address has sent too many.
+pub(crate) fn count_leak_report(request: &Request, limits: &RateLimits) -> Result<(), Problem> {
+    match (&limits.leak_reports, client_address(request)) {
+        (Some(limiter), Some(address)) => match limiter.count(&address.into()) {
+            Ok(_) => Ok(()),
+            Err(exceeded) => Err(Problem::too_frequent_leak_reports(exceeded)),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// Of a gateway that asks about other people's requests, its own address counts, never theirs.

@@ -7,6 +7,7 @@ mod cursor;
 pub(crate) mod examples;
 mod introspection;
 mod introspection_representations;
+mod leaked_keys;
 mod list_filter;
 mod project;
 mod project_cursor;
@@ -21,6 +22,7 @@ pub(crate) use api_key::ApiKeyResource;
 pub(crate) use api_keys::ApiKeysResource;
 pub(crate) use auth::AuthResource;
 pub(crate) use introspection::IntrospectionResource;
+pub(crate) use leaked_keys::LeakedKeysResource;
 pub(crate) use project::ProjectResource;
 pub(crate) use projects::ProjectsResource;
 pub(crate) use user::UserResource;
@@ -34,6 +36,7 @@ pub(crate) type Api = (
     UserResource,
     AuthResource,
     IntrospectionResource,
+    LeakedKeysResource,
 );
 
 pub(crate) const API: Api = (
@@ -44,4 +47,5 @@ pub(crate) const API: Api = (
     UserResource,
     AuthResource,
     IntrospectionResource,
+    LeakedKeysResource,
 );

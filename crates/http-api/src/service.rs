@@ -5,6 +5,7 @@ use std::sync::Arc;
 use keyward_domain::access::Authenticate;
 use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
+use keyward_domain::leaked_keys::ReportedLeaks;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::CurrentVerifiers;
 use poem::http::{HeaderValue, header};
@@ -36,6 +37,8 @@ pub struct HttpApi {
     pub projects: Arc<dyn ReachableProjects>,
     /// Who may introspect tokens; nobody without it.
     pub verifiers: Option<Arc<CurrentVerifiers>>,
+    /// Takes reports of leaked keys.
+    pub leaks: Arc<ReportedLeaks>,
     /// The public URL, if configured.
     pub base_url: BaseUrl,
     /// The limits of requests.
@@ -55,6 +58,7 @@ impl HttpApi {
                 Arc::clone(&self.projects),
             ))
             .data(verifiers)
+            .data(self.leaks)
             .data(Arc::new(Gate {
                 authenticate: self.authenticate,
                 rate_limits: self.rate_limits,

@@ -71,7 +71,7 @@ pub(super) struct Row {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
     pub(super) on: On,
-    /// The form, the JSON object of the API, or the query.
+    /// The form, the JSON object of the API (with values in JSON or as texts), or the query.
     pub(super) fields: &'static [(&'static str, &'static str)],
     /// In the order of [`VISITORS`](super::world::VISITORS).
     pub(super) expected: Expected,
@@ -114,6 +114,7 @@ mod expected {
     pub(super) const MEMBERS_KEY: Expected =
         [Unauthorized, Done, NotFound, NotFound, Unauthorized, Unauthorized, Unauthorized];
     pub(super) const NO_KEY: Expected = [Unauthorized; 7];
+    pub(super) const ANYBODY: Expected = [Done; 7];
     // The console.
     pub(super) const EVERYBODY: Expected = [Done, Done, Done, Done, Done, Done, NotFound];
     pub(super) const SIGNED_IN: Expected = [SignIn, Done, Done, Done, Done, SignIn, NotFound];
@@ -135,7 +136,7 @@ mod expected {
     pub(super) const IS_SET_UP: Expected = [Gone, Gone, Gone, Gone, Gone, Gone, NotFound];
 }
 use expected::{
-    ALL_BUT_WHO_LEFT_SINCE, ANY_KEY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY,
+    ALL_BUT_WHO_LEFT_SINCE, ANY_KEY, ANYBODY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY,
     NEEDS_PASSWORD, NO_FIELDS, NO_KEY, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER,
     WHO_IS_SIGNED_IN_AND_NO_MEMBER,
 };
@@ -148,6 +149,16 @@ pub(super) const API: &[Row] = &[
     get("/api/v1/auth", Nothing, ANY_KEY),
     // For verifiers, which are none of the visitors.
     post("/api/v1/introspect", Nothing, &[("token", "kwp_")], NO_KEY),
+    // Whoever has a token may have it revoked; nobody has this one.
+    post(
+        "/api/v1/leaked-keys",
+        Nothing,
+        &[(
+            "tokens",
+            r#"[{"token": "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL"}]"#,
+        )],
+        ANYBODY,
+    ),
     get("/api/v1/user/projects", Nothing, ANY_KEY),
     get("/api/v1/user/projects/{id}", Project, MEMBERS_KEY),
     get("/api/v1/user/api-keys", Nothing, ANY_KEY),

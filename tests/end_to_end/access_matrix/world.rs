@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use reqwest::header::{AUTHORIZATION, COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response};
+use serde_json::Value;
 
 use super::answers::{describe, is};
 use super::rows::{Answer, On, Row};
@@ -275,7 +276,7 @@ impl World {
         let request = self.client.request(method, address);
         match (row.method, is_of_api(row)) {
             ("GET" | "DELETE", _) => request,
-            (_, true) => request.json(&fields),
+            (_, true) => request.json(&json_object(&fields)),
             (_, false) => request.form(&fields),
         }
     }
@@ -380,6 +381,15 @@ fn id_after(page: &str, words: &str) -> Option<String> {
         .filter_map(|(at, _)| page.get(at + words.len()..at + words.len() + LENGTH))
         .find(|id| id.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-'))
         .map(ToOwned::to_owned)
+}
+
+fn json_object(fields: &BTreeMap<String, String>) -> Value {
+    let value =
+        |text: &String| -> Value { serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()) };
+    fields
+        .iter()
+        .map(|(name, text)| (name.clone(), value(text)))
+        .collect()
 }
 
 fn is_of_api(row: &Row) -> bool {

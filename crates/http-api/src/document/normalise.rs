@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::operations::operations_mut;
 use crate::json;
 
 const SCHEMAS: &str = "#/components/schemas/";
@@ -13,6 +14,7 @@ const SCHEMAS: &str = "#/components/schemas/";
 pub(super) fn normalise(document: &mut Value) {
     set_openapi_version(document);
     set_additional_properties(document);
+    say_where_no_credentials_are_needed(document);
     mark_optional_fields_nullable(document);
     everywhere(document, &mut |object| {
         reduce_to_single_all_of(object);
@@ -43,6 +45,15 @@ fn set_openapi_version(document: &mut Value) {
     document["openapi"] = json!("3.0.3");
 }
 
+/// poem-openapi says nothing of credentials where none are needed, which linters take for an omission.
+fn say_where_no_credentials_are_needed(document: &mut Value) {
+    for (_, operation) in operations_mut(document) {
+        if let Value::Object(operation) = operation {
+            operation.entry("security").or_insert_with(|| json!([]));
+        }
+    }
+}
+
 /// Request bodies in JSON refuse unknown members; forms ignore them. Responses may gain members, and some generated clients
 /// accept these only if the schema says so.
 fn set_additional_properties(document: &mut Value) {
@@ -57,7 +68,24 @@ fn set_additional_properties(document: &mut Value) {
         }
     });
     let schemas = document.pointer_mut("/components/schemas");
-    for (name, schema) in schemas.and_then(Value::as_object_mut).into_iter().flatten() {
+    let Some(schemas) = schemas.and_then(Value::as_object_mut) else {
+        return;
+    };
+    // So do the objects in them.
+    let mut unseen: Vec<String> = bodies.iter().cloned().collect();
+    while let Some(name) = unseen.pop() {
+        if let Some(schema) = schemas.get_mut(&name) {
+            everywhere(schema, &mut |object| {
+                if let Some(reference) = object.get("$ref").and_then(Value::as_str) {
+                    let name = reference.trim_start_matches(SCHEMAS).to_owned();
+                    if bodies.insert(name.clone()) {
+                        unseen.push(name);
+                    }
+                }
+            });
+        }
+    }
+    for (name, schema) in schemas {
         if schema["type"] == "object" {
             schema["additionalProperties"] = json!(!bodies.contains(name));
         }

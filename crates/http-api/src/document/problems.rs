@@ -60,7 +60,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
         .filter(|code| match code {
             Code::CredentialsMissing | Code::InvalidToken => is_for(authentication::SCHEME),
             Code::InvalidClient => is_for(verifier_authentication::SCHEME),
-            Code::RateLimited => schemes.is_some(),
+            Code::RateLimited => schemes.is_some() || id == Some("reportLeakedKeys"),
             // Except for the query and the storage, these also come from the front door, for any request.
             Code::MalformedRequest
             | Code::MalformedQuery

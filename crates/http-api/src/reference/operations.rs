@@ -51,6 +51,7 @@ pub(super) struct Body {
 enum Audience {
     KeyHolders,
     Verifiers,
+    Anybody,
 }
 
 /// A success response.
@@ -102,11 +103,10 @@ fn operation(document: &Value, path: &str, method: &str, definition: &Value) -> 
             is_form: body.pointer(FORM_CONTENT).is_some(),
         }
     });
-    let is_for_verifiers = elements(definition, "security").any(|one| one.get(SCHEME).is_some());
-    let audience = if is_for_verifiers {
-        Audience::Verifiers
-    } else {
-        Audience::KeyHolders
+    let audience = match elements(definition, "security").next() {
+        Some(scheme) if scheme.get(SCHEME).is_some() => Audience::Verifiers,
+        Some(_) => Audience::KeyHolders,
+        None => Audience::Anybody,
     };
     Operation {
         id: text(definition, "operationId").to_owned(),
@@ -193,6 +193,7 @@ fn curl(method: &str, path: &str, audience: Audience, body: Option<&Body>) -> St
     line += &format!(" \"$KEYWARD_URL{}\"", path.replace('{', "$").replace('}', ""));
     line += match audience {
         Audience::KeyHolders => " \\\n  --header \"Authorization: Bearer $KEYWARD_API_KEY\"",
+        Audience::Anybody => "",
         Audience::Verifiers => " \\\n  --user \"$VERIFIER:$VERIFIER_SECRET\"",
     };
     if let Some(body) = body.filter(|body| body.is_form) {

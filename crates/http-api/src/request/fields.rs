@@ -92,11 +92,62 @@ impl Fields {
         }
     }
 
+    /// A required list of 1 to `at_most` objects, each read in the same way. `None` on error.
+    pub(crate) fn objects<T>(
+        &mut self,
+        name: &str,
+        at_most: usize,
+        read: fn(&mut Self) -> Option<T>,
+    ) -> Option<Vec<T>> {
+        let items = match self.unread.shift_remove(name) {
+            Some(Value::Array(items)) if (1..=at_most).contains(&items.len()) => items,
+            Some(_) => return self.refuse(name, format!("must be a list of 1 to {at_most} objects")),
+            None => return self.refuse(name, "is required".to_owned()),
+        };
+        let mut all = Some(Vec::with_capacity(items.len()));
+        for (index, item) in items.into_iter().enumerate() {
+            let place = format!("{}/{index}", pointer(name));
+            let item = self.object(&place, item, read);
+            all = all.zip(item).map(|(mut all, item)| {
+                all.push(item);
+                all
+            });
+        }
+        self.errors.truncate(MAX_ERRORS);
+        all
+    }
+
+    fn object<T>(&mut self, place: &str, item: Value, read: fn(&mut Self) -> Option<T>) -> Option<T> {
+        let Value::Object(members) = item else {
+            self.errors.push(FieldError {
+                pointer: place.to_owned(),
+                detail: "must be an object".to_owned(),
+            });
+            return None;
+        };
+        let mut fields = Self::new(members, self.now);
+        let read = read(&mut fields);
+        match fields.close(read) {
+            Ok(read) => Some(read),
+            Err(errors) => {
+                self.errors.extend(errors.into_iter().map(|error| FieldError {
+                    pointer: format!("{place}{}", error.pointer),
+                    ..error
+                }));
+                None
+            }
+        }
+    }
+
     /// Returns the parsed body, unless a field is invalid or unknown.
     ///
     /// # Errors
     /// Says what is wrong with every field.
-    pub(crate) fn finish<T>(mut self, read: Option<T>) -> Result<T, Problem> {
+    pub(crate) fn finish<T>(self, read: Option<T>) -> Result<T, Problem> {
+        self.close(read).map_err(Problem::invalid_fields)
+    }
+
+    fn close<T>(mut self, read: Option<T>) -> Result<T, Vec<FieldError>> {
         let unknown = self.unread.keys().map(|name| FieldError {
             pointer: pointer(name),
             detail: "is not a field of this request".to_owned(),
@@ -104,7 +155,7 @@ impl Fields {
         self.errors.extend(unknown.take(MAX_ERRORS));
         match read {
             Some(read) if self.errors.is_empty() => Ok(read),
-            Some(_) | None => Err(Problem::invalid_fields(self.errors)),
+            Some(_) | None => Err(self.errors),
         }
     }
 

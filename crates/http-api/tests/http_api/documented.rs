@@ -35,9 +35,10 @@ impl Operation {
 
     /// Whose credentials it takes.
     pub(crate) fn audience(&self) -> Audience {
-        let schemes = self.definition["security"].as_array().unwrap();
-        let [scheme] = &schemes[..] else {
-            panic!("{} takes other than one kind of credentials", self.id())
+        let scheme = match &self.definition["security"].as_array().unwrap()[..] {
+            [] => return Audience::Anybody,
+            [scheme] => scheme,
+            _ => panic!("{} takes more than one kind of credentials", self.id()),
         };
         let names: Vec<&str> = scheme.as_object().unwrap().keys().map(String::as_str).collect();
         match names[..] {
@@ -63,6 +64,8 @@ pub(crate) enum Audience {
     KeyHolders,
     /// A service that asks about its clients' keys.
     Verifiers,
+    /// Whoever sends no credentials.
+    Anybody,
 }
 
 pub(crate) fn operations() -> Vec<Operation> {

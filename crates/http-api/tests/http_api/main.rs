@@ -23,6 +23,7 @@ mod get_project;
 mod get_user;
 mod introspection;
 mod last_use;
+mod leaked_keys;
 mod list_api_keys;
 mod list_projects;
 mod pages;

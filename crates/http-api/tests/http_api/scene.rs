@@ -6,6 +6,7 @@ use keyward_domain::administration::Authority;
 use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::{AuditEvent, RequestSource};
 use keyward_domain::keys::KeyDraft;
+use keyward_domain::leaked_keys::ReportedLeaks;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
 use keyward_domain::ports::KeyLimits;
@@ -128,6 +129,7 @@ pub(crate) fn http_api(installation: &TestInstallation) -> HttpApi {
         keys: installation.keys(),
         projects: Arc::new(installation.store.clone()),
         verifiers: Some(Arc::new(CurrentVerifiers::new(verifiers()))),
+        leaks: Arc::new(ReportedLeaks::new(1_000)),
         base_url: BaseUrl::default(),
         rate_limits: RateLimits::default(),
     }

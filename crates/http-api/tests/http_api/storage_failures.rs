@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api};
-use crate::documented::operations;
+use crate::documented::{Audience, Operation, operations};
 use crate::scene::{Scene, http_api};
 
 const SECRET: &str = "host=10.0.0.5 password=hunter2";
@@ -76,7 +76,7 @@ async fn answers_when_failing(error: fn() -> StorageError) -> Vec<(reqwest::Meth
     let mut answers = Vec::new();
     for operation in operations()
         .into_iter()
-        .filter(|operation| !["getUser", "authenticateRequest"].contains(&operation.id()))
+        .filter(|operation| !["getUser", "authenticateRequest", "reportLeakedKeys"].contains(&operation.id()))
     {
         let mut request = api.operation(&operation, &operation.path(), &token);
         if let Some(body) = operation.example_body() {
@@ -140,7 +140,8 @@ async fn defects_are_500_without_details() {
 async fn authentication_during_storage_outage_is_neither_accepted_nor_rejected() {
     let scene = Scene::new().await;
     scene.installation.store.go_down();
-    for operation in operations() {
+    let has_credentials = |operation: &Operation| operation.audience() != Audience::Anybody;
+    for operation in operations().into_iter().filter(has_credentials) {
         let request = scene
             .api
             .operation(&operation, &operation.path(), &scene.ada.token);

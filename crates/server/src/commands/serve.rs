@@ -26,6 +26,7 @@ use crate::demo::Demo;
 use crate::exposure;
 use crate::health::Health;
 use crate::last_use_writer::LastUseWriter;
+use crate::leak_writer::LeakWriter;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions, Switch};
 use crate::outage::Outages;
 use crate::output;
@@ -74,6 +75,7 @@ struct Server {
     refused_use_writer: RefusedUseWriter,
     refusal_log: RefusalLog,
     seen_session_writer: SeenSessionWriter,
+    leak_writer: LeakWriter,
     retention_job: Option<RetentionJob>,
     planned_end_job: PlannedEndJob,
     replica_job: Option<ReplicaJob>,
@@ -190,6 +192,7 @@ impl Server {
             refused_use_writer: composition.refused_use_writer(),
             refusal_log: composition.refusal_log(),
             seen_session_writer: composition.seen_session_writer(),
+            leak_writer: composition.leak_writer(),
             planned_end_job: PlannedEndJob::new(composition.planned_ends()),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             replica_job,
@@ -212,6 +215,7 @@ impl Server {
         let refused_uses = background_writer::start(self.refused_use_writer);
         let refusals = background_writer::start(self.refusal_log);
         let seen_sessions = background_writer::start(self.seen_session_writer);
+        let leaks = background_writer::start(self.leak_writer);
         let retention = self.retention_job.map(RetentionJob::start);
         let planned_ends = self.planned_end_job.start();
         let verifiers = self.verifier_job.map(VerifierJob::start);
@@ -239,6 +243,7 @@ impl Server {
             refused_uses.finish(),
             refusals.finish(),
             seen_sessions.finish(),
+            leaks.finish(),
             planned_ends.finish(),
             end_of_verifiers,
             end_of_retention

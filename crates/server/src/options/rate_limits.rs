@@ -6,8 +6,11 @@ use std::sync::Arc;
 use clap::Args;
 use keyward_http_api::RateLimits;
 use keyward_rate_limits::{
-    Elapsed, FailedAuthentications, InvalidQuota, Quota, RequestLimits, RequestQuotas,
+    Elapsed, FailedAuthentications, InvalidQuota, Limiter, Quota, RequestLimits, RequestQuotas,
 };
+
+/// Of how many addresses reports of leaked keys are counted: 2 MiB at most.
+const REPORTING_ADDRESSES: usize = 10_000;
 
 /// How often requests are allowed.
 #[derive(Debug, Args)]
@@ -55,6 +58,14 @@ pub(crate) struct RateLimitOptions {
         default_value = "off"
     )]
     pub(crate) limit_per_verifier: QuotaOrOff,
+    /// How often an address (IPv6: a /64 network) may report leaked keys, with up to 100 tokens each time, or `off`
+    #[arg(
+        long,
+        env = "KEYWARD_LIMIT_LEAK_REPORTS",
+        value_name = "REQUESTS/WINDOW",
+        default_value = "30/1m"
+    )]
+    pub(crate) limit_leak_reports: QuotaOrOff,
 }
 
 impl RateLimitOptions {
@@ -62,6 +73,10 @@ impl RateLimitOptions {
         let of_failures = |quota| Arc::new(FailedAuthentications::new(quota, Arc::clone(clock)));
         RateLimits {
             failed_authentications: self.limit_failed_authentication.0.map(of_failures),
+            leak_reports: self.limit_leak_reports.0.map(|quota| {
+                let clock = Arc::clone(clock);
+                Arc::new(Limiter::new("leak-reports", quota, REPORTING_ADDRESSES, clock))
+            }),
             requests: RequestLimits::new(self.quotas(), clock).map(Arc::new),
         }
     }

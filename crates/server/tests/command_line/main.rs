@@ -21,6 +21,7 @@ mod full_disk;
 mod help;
 mod keyward;
 mod last_use;
+mod leaked_keys;
 mod missing_databases;
 mod needing_a_database;
 mod offline;

@@ -1,0 +1,140 @@
+//! `/api/v1/leaked-keys`
+
+use std::sync::Arc;
+
+use keyward_domain::audit::RequestSource;
+use keyward_domain::leaked_keys::{LeakedToken, ReportedLeaks};
+use keyward_domain::text::TextError;
+use poem::web::Data;
+use poem::{FromRequest, Request, RequestBody};
+use poem_openapi::types::Example;
+use poem_openapi::{ApiResponse, Object, OpenApi};
+use zeroize::Zeroizing;
+
+use super::examples;
+use super::tag::Tag;
+use crate::gate::Gate;
+use crate::paths::LEAKED_KEYS;
+use crate::problem::Problem;
+use crate::rate_limits::count_leak_report;
+use crate::request::{Fields, JsonBody, QueryNames, ReadFields};
+use crate::request_id::Source;
+
+/// The most tokens of one report.
+const MAX_TOKENS: usize = 100;
+
+pub(crate) struct LeakedKeysResource;
+
+/// Extracts nothing, unless the address has sent too many reports. It precedes the body, which is not read then.
+struct Allowed;
+
+impl<'a> FromRequest<'a> for Allowed {
+    async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Self> {
+        count_leak_report(request, &Gate::of(request)?.rate_limits)?;
+        Ok(Self)
+    }
+}
+
+#[derive(ApiResponse)]
+pub(crate) enum ReportedLeakedKeys {
+    /// The report is accepted. The response is the same whether or not any of the tokens exists.
+    #[oai(status = 202)]
+    Accepted,
+}
+
+#[OpenApi(prefix_path = LEAKED_KEYS, tag = "Tag::ApiKeys")]
+impl LeakedKeysResource {
+    /// Report leaked API keys
+    ///
+    /// For anybody who finds an API key where it does not belong, such as in a repository or a log. No credentials are needed.
+    /// Keys that exist are revoked within seconds, with the reason `leak`; keys created with them are not. Their users and
+    /// the owners of their organization see that, and where the key was found.
+    ///
+    /// The response tells nothing about the tokens: they are looked up after it.
+    #[oai(path = "/", method = "post", operation_id = "reportLeakedKeys")]
+    async fn post(
+        &self,
+        _allowed: Allowed,
+        query: QueryNames,
+        Data(reported): Data<&Arc<ReportedLeaks>>,
+        source: Source,
+        report: JsonBody<LeakReport>,
+    ) -> Result<ReportedLeakedKeys, Problem> {
+        query.only(&[])?;
+        let tokens = report.0.iter().filter_map(|found| found.leaked(&source.0));
+        reported
+            .report(tokens.collect())
+            .map_err(|_| Problem::too_many_leak_reports())?;
+        Ok(ReportedLeakedKeys::Accepted)
+    }
+}
+
+/// Leaked API keys.
+#[derive(Object)]
+#[oai(rename = "LeakReport", example)]
+pub(crate) struct LeakReport {
+    /// The tokens, 1 to 100.
+    #[oai(validator(min_items = 1, max_items = 100))]
+    tokens: Vec<LeakedKeyToken>,
+}
+
+/// A token that was found.
+#[derive(Object)]
+#[oai(rename = "LeakedKeyToken", skip_serializing_if_is_none)]
+pub(crate) struct LeakedKeyToken {
+    /// The token. What is no token is ignored.
+    token: String,
+    /// Where it was found. The key's user and the owners of the organization see its beginning.
+    url: Option<String>,
+    /// What kind of place that is, in a word or two.
+    #[oai(rename = "type")]
+    kind: Option<String>,
+}
+
+/// One token of a report.
+pub(crate) struct FoundToken {
+    token: Zeroizing<String>,
+    place: String,
+    kind: String,
+}
+
+impl FoundToken {
+    fn leaked(&self, source: &RequestSource) -> Option<LeakedToken> {
+        LeakedToken::parse(&self.token, &self.place, &self.kind, source.clone())
+    }
+
+    fn read(fields: &mut Fields) -> Option<Self> {
+        let token = fields.required("token", as_it_is);
+        let place = fields.or_empty("url", as_it_is);
+        let kind = fields.or_empty("type", as_it_is);
+        Some(Self {
+            token: Zeroizing::new(token?),
+            place: place?,
+            kind: kind?,
+        })
+    }
+}
+
+fn as_it_is(text: &str) -> Result<String, TextError> {
+    Ok(text.to_owned())
+}
+
+impl ReadFields for LeakReport {
+    type Read = Vec<FoundToken>;
+
+    fn read(fields: &mut Fields) -> Option<Self::Read> {
+        fields.objects("tokens", MAX_TOKENS, FoundToken::read)
+    }
+}
+
+impl Example for LeakReport {
+    fn example() -> Self {
+        Self {
+            tokens: vec![LeakedKeyToken {
+                token: examples::TOKEN.to_owned(),
+                url: Some("https://git.example.com/engines/nightly/blob/main/backup.sh#L3".to_owned()),
+                kind: Some("commit".to_owned()),
+            }],
+        }
+    }
+}
