@@ -49,7 +49,7 @@ impl Scene {
 
     async fn stored(&self, key: &ApiKey) -> ApiKey {
         let found = ApiKeys::find(&self.installation.store, key.consumer_id, key.id).await;
-        found.unwrap().unwrap()
+        found.expect("the store answers").expect("the key")
     }
 }
 

@@ -8,12 +8,15 @@ const PAGE: &str = include_str!("../../../../docs/secret-scanning.md");
 
 /// What a program's code block has between these two.
 fn pattern(language: &str, before: &str, after: &str) -> Regex {
-    let block = PAGE.split(&format!("```{language}\n")).nth(1).unwrap();
-    let block = block.split("```").next().unwrap();
-    let (_, rest) = block.split_once(before).unwrap();
-    let (pattern, _) = rest.split_once(after).unwrap();
+    let block = PAGE
+        .split(&format!("```{language}\n"))
+        .nth(1)
+        .expect("a code block");
+    let block = block.split("```").next().expect("its end");
+    let (_, rest) = block.split_once(before).expect("a pattern");
+    let (pattern, _) = rest.split_once(after).expect("its end");
     // It has the syntax of RE2, which is that of Go.
-    Regex::new(pattern).unwrap()
+    Regex::new(pattern).expect("a regular expression")
 }
 
 fn patterns() -> [Regex; 3] {
