@@ -131,14 +131,16 @@ impl ApiKey {
         self.retained_parent_id.or_else(|| self.parent())
     }
 
-    /// From when the retention of the key counts: its own end, once that is recorded as come, or else the end of its
-    /// membership. A planned end that is not recorded does not count, because the audit log does not have it yet.
+    /// From when the retention of the key counts: its own end or else the end of its membership, once that is recorded as
+    /// come. A planned end that is not recorded does not count, because the audit log does not have it yet.
     #[must_use]
     pub fn dead_since(&self, membership: Option<End>) -> Option<DateTime<Utc>> {
-        match self.end() {
-            Some(End::Come(at)) => Some(at),
-            Some(End::Planned(_)) | None => membership.map(End::at),
-        }
+        let recorded = |end| match end {
+            End::Come(at) => Some(at),
+            End::Planned(_) => None,
+        };
+        let [own, memberships] = [self.end(), membership].map(|end| end.and_then(recorded));
+        own.or(memberships)
     }
 
     /// The folded text that searches match: name, description and the token's last four characters.

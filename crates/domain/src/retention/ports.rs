@@ -25,8 +25,8 @@ pub trait RetentionStore: Send + Sync {
         is_confirmed: bool,
     ) -> Result<Option<ClockDoubt>, StorageError>;
 
-    /// Removes keys whose recorded end was before this moment, and keys without a recorded end of memberships that ended
-    /// before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
+    /// Removes keys whose recorded end was before this moment, and keys without a recorded end of memberships whose recorded
+    /// end was before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
     ///
     /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their
     /// [`ApiKey::retained_parent_id`](crate::api_key::ApiKey::retained_parent_id) to their nearest ancestor that is still stored. MUST

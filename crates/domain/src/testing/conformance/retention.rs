@@ -24,7 +24,7 @@ super::cases::cases! { $
     }
     planned_end_cases {
         expired_key_is_kept_until_its_end_is_recorded
-        keys_are_kept_for_retention_after_their_memberships_planned_end
+        keys_are_kept_until_their_memberships_end_is_recorded
     }
     retained_key_tree_cases {
         descendants_of_a_removed_key_stay_in_its_parents_tree

@@ -92,7 +92,7 @@ async fn earliest_dead(
     let dead_before = StoredMoment::from(dead_before);
     let revoked: Vec<DeadRow> = api_keys::table
         .filter(api_keys::revoked_at.lt(dead_before))
-        // A planned end that came is told to the audit log first.
+        // Here and below: a planned end that came is told to the audit log first.
         .filter(api_keys::end_came_at.is_not_null())
         .order((api_keys::revoked_at, api_keys::id.desc()))
         .limit(i64::from(at_most))
@@ -109,6 +109,7 @@ async fn earliest_dead(
     // transaction that revokes their keys locks the member first.
     let former_members = memberships::table
         .filter(memberships::ended_at.lt(dead_before))
+        .filter(memberships::end_came_at.is_not_null())
         .filter(memberships::keys_removed_at.is_null())
         .order((memberships::ended_at, memberships::id))
         .limit(i64::from(at_most))

@@ -302,7 +302,7 @@ async fn dead_keys_are_found_in_removal_order() {
     let directory = TemporaryDirectory::new();
     let store = scene(&directory).await;
     let ended = store.change_blocking::<_, StorageError, _>(|connection| {
-        diesel::sql_query("UPDATE memberships SET ended_at = 0").execute(connection)?;
+        diesel::sql_query("UPDATE memberships SET ended_at = 0, end_came_at = 0").execute(connection)?;
         Ok(())
     });
     ended.await.unwrap();

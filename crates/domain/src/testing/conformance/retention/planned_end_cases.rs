@@ -29,7 +29,7 @@ pub async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores) {
     assert!(!scene.is_stored(&key).await);
 }
 
-pub async fn keys_are_kept_for_retention_after_their_memberships_planned_end(stores: Stores) {
+pub async fn keys_are_kept_until_their_memberships_end_is_recorded(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [key, planned] = [
@@ -40,9 +40,19 @@ pub async fn keys_are_kept_for_retention_after_their_memberships_planned_end(sto
     scene.plan_end_of_membership(&bob, end).await;
     scene.plan_revocation(&planned, end + TimeDelta::days(1)).await;
 
-    assert_eq!(scene.remove_dead_keys(ALL).await, 0);
-    assert_eq!(scene.remove_keys_dead_before(end, ALL).await, 0);
+    // Purged, they would never be told to the audit log.
+    let long_after = scene.later(TimeDelta::days(100));
+    assert_eq!(scene.remove_keys_dead_before(long_after, ALL).await, 0);
     assert!(scene.is_stored(&key).await);
+
+    let act = scene.act_as(Actor::System, None);
+    let recorded = scene
+        .stores
+        .planned_ends
+        .record_ends_of_memberships(ALL, act)
+        .await;
+    assert_eq!(recorded.expect("the store answers"), 1);
+    assert_eq!(scene.remove_keys_dead_before(end, ALL).await, 0);
     assert_eq!(scene.remove_keys_dead_before(end + MILLISECOND, ALL).await, 2);
     assert_eq!(scene.kept(&[key, planned]).await, []);
 }
