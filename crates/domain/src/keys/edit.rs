@@ -36,11 +36,11 @@ impl PersonalKeys {
         let edited = self
             .keys
             .edit(holder.consumer().id, id, edit, precondition, changes, event)
-            .await?;
-        // Also after an edit that changed nothing: the first one may still be waiting.
-        if changes_end {
+            .await;
+        // Also after one that changed nothing, or found that the end came: the first one may still be waiting.
+        if changes_end && let Ok(_) | Err(EditKeyError::HolderGone | EditKeyError::Revoked) = edited {
             self.to_all_servers.wait().await;
         }
-        Ok(edited)
+        edited
     }
 }

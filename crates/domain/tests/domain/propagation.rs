@@ -13,7 +13,7 @@ use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{IssuedKey, RevokeKeyError};
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{AccessChanges, DescendantKeys};
+use keyward_domain::ports::{AccessChanges, DescendantKeys, EditKeyError};
 use keyward_domain::project::ProjectName;
 use keyward_domain::propagation::Propagation;
 use keyward_domain::testing::{MemoryStore, SeededRandom, TestInstallation};
@@ -189,6 +189,21 @@ async fn planned_end_change_waits_after_its_commit_and_when_repeated() {
         edited.expect("edited");
         assert_eq!(scene.waits(), waits);
     }
+}
+
+#[tokio::test]
+async fn planned_end_change_waits_where_the_key_is_revoked() {
+    let scene = Scene::new().await;
+    scene.revoke_his().await;
+    let keys = scene.installation.keys().with_propagation(scene.by());
+    let edit = KeyEdit {
+        expiry: Some(ExpiryChange::Remove),
+        ..KeyEdit::default()
+    };
+    let (holder, any) = (scene.bob.as_holder(), KeyPrecondition::AnyVersion);
+    let edited = keys.edit(&holder, scene.his.key.id, edit, any, source()).await;
+    assert!(matches!(edited, Err(EditKeyError::Revoked)));
+    assert_eq!(scene.waits(), [1, 1]);
 }
 
 #[tokio::test]
