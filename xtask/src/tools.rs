@@ -147,6 +147,12 @@ const LUA_SOCKET: Tool = Tool {
     )
 };
 
+const PROMTOOL: Tool = debian(
+    "promtool, which checks metrics and alert rules",
+    &["promtool"],
+    &["prometheus"],
+);
+
 pub(crate) const PGBENCH: Tool = debian(
     "pgbench, which asks PostgreSQL what Keyward asks it",
     &["pgbench"],
@@ -222,6 +228,7 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     HAPROXY,
     APACHE,
     LUA_SOCKET,
+    PROMTOOL,
     NEXTEST,
 ];
 

@@ -46,7 +46,7 @@ use poem::Endpoint;
 pub use console::Console;
 pub use error_page::error_page;
 pub use paths::{invitation_link, setup_link};
-pub use routes::operations;
+pub use routes::{operation, operations};
 
 impl Console {
     fn now(&self) -> DateTime<Utc> {

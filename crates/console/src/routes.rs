@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::session::SessionToken;
 use poem::error::MethodNotAllowedError;
-use poem::http::StatusCode;
+use poem::http::{Method, StatusCode};
 use poem::{Endpoint, EndpointExt, IntoEndpoint, Request, Response, Route, RouteMethod};
 
 use crate::answer::redirect;
@@ -107,6 +107,18 @@ fn table() -> Table {
         )
 }
 
+/// Left with the answer for whoever counts requests.
+#[derive(Debug, Clone)]
+struct Operation(Arc<str>);
+
+/// The operation of the console that made a response, as method and path like in [`operations`]; none if the request
+/// reached no operation.
+#[must_use]
+pub fn operation(response: &Response) -> Option<Arc<str>> {
+    let operation = response.extensions().get::<Operation>();
+    operation.map(|operation| Arc::clone(&operation.0))
+}
+
 /// Everything that can be asked of the console, as method and path, with `:name` in the place of what differs.
 #[must_use]
 pub fn operations() -> Vec<(&'static str, String)> {
@@ -147,6 +159,11 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
         let public_url = console.public_url.clone();
         Err(Refusal::CrossSite { public_url }.into())
     };
+    let operation = match &answered {
+        Ok(response) => response.extensions().get::<Operation>(),
+        Err(error) => error.data::<Operation>(),
+    };
+    let operation = operation.cloned();
     let mut response = match answered {
         Ok(response) => response,
         Err(error) if is_in_organization && error.status() == StatusCode::NOT_FOUND => {
@@ -157,6 +174,9 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
             Err(other) => error_page(other.status(), &id),
         },
     };
+    if let Some(operation) = operation {
+        response.extensions_mut().insert(operation);
+    }
     headers::set(response.headers_mut(), has_secret);
     response
 }
@@ -230,13 +250,39 @@ impl Table {
         for name in names {
             self.operations.push((name, path.clone()));
         }
-        self.route = self.route.at(path, naming_methods(methods, allow));
+        let operations = ["GET", "POST"].map(|method| Operation(format!("{method} {path}").into()));
+        let endpoint = naming_operation(naming_methods(methods, allow), operations);
+        self.route = self.route.at(path, endpoint);
         self
     }
 }
 
+/// Leaves with each answer which operation made it.
+fn naming_operation(
+    methods: impl Endpoint<Output = Response> + 'static,
+    [get, post]: [Operation; 2],
+) -> impl Endpoint {
+    methods.around(move |methods, request| {
+        let operation = match *request.method() {
+            Method::GET | Method::HEAD => Some(get.clone()),
+            Method::POST => Some(post.clone()),
+            _ => None,
+        };
+        async move {
+            let mut answered = methods.call(request).await;
+            if let Some(operation) = operation {
+                match &mut answered {
+                    Ok(response) => response.set_data(operation),
+                    Err(error) => error.set_data(operation),
+                }
+            }
+            answered
+        }
+    })
+}
+
 /// Other methods are refused with the names of those that are not (RFC 9110 §15.5.6).
-fn naming_methods(methods: RouteMethod, allow: &'static str) -> impl Endpoint {
+fn naming_methods(methods: RouteMethod, allow: &'static str) -> impl Endpoint<Output = Response> {
     methods.around(move |methods, request| async move {
         methods.call(request).await.map_err(|error| {
             if error.is::<MethodNotAllowedError>() {

@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use crate::{
     client_address::TrustedProxies,
-    memory, open_files,
+    memory,
+    observer::Observer,
+    open_files,
     refusal::{ErrorPages, plain_error_page},
 };
 
@@ -34,6 +36,8 @@ pub struct FrontDoorConfig {
     pub request_ids: RequestIds,
     /// Says what the front door refuses. Default: the reason phrase of the status.
     pub error_pages: ErrorPages,
+    /// Is told of every request when it is over. Default: nobody.
+    pub observer: Option<Observer>,
 }
 
 impl FrontDoorConfig {
@@ -47,6 +51,7 @@ impl FrontDoorConfig {
             health_paths: &[],
             request_ids,
             error_pages: Arc::new(plain_error_page),
+            observer: None,
         }
     }
 

@@ -111,8 +111,7 @@ impl<E: Endpoint> Exchanges<E> {
         async {
             self.proxy_warnings
                 .look_at(&self.config.trusted_proxies, origin.peer, request.headers());
-            let health_paths = self.config.health_paths;
-            let log = RequestLog::begin(&head.method, &head.uri, client, head.started, health_paths);
+            let log = RequestLog::begin(&head.method, &head.uri, client, head.started, &self.config);
             let admitted = if origin.is_too_late {
                 Err(Refusal::ShuttingDown)
             } else {
@@ -143,7 +142,7 @@ impl<E: Endpoint> Exchanges<E> {
             if origin.activity.has_unread_body() || self.serving.borrow().wants_fewer_connections() {
                 headers.insert(header::CONNECTION, CLOSE);
             }
-            log.answered(response.status());
+            log.answered(&response);
             http::Response::from(response).map(|body: BoxBody<Bytes, io::Error>| {
                 let length = body.size_hint().exact();
                 origin.activity.answer_begun(head.id.clone(), length);

@@ -61,6 +61,7 @@
 //! | `refusal` | what the front door answers itself, and [`ErrorPages`] to say it |
 //! | `security_headers` | the headers on every answer |
 //! | `request_log` | one event per request |
+//! | `observer` | who else is told of each |
 
 mod accept;
 mod activity;
@@ -74,6 +75,7 @@ mod forwarded;
 mod ip_network;
 mod listen;
 mod memory;
+mod observer;
 mod open_files;
 mod proxy_warnings;
 mod read_deadline;
@@ -93,6 +95,7 @@ pub use config::{ConfigError, Deadlines, FrontDoorConfig, Limits, RequestIds};
 pub use door::{Drained, FrontDoor};
 pub use ip_network::{InvalidNetwork, parse_network};
 pub use listen::listen;
+pub use observer::{Exchanged, Observer};
 pub use refusal::{ErrorPages, Refusal, Refused};
 pub use request_id::REQUEST_ID;
 pub use serving_state::Readiness;

@@ -2,9 +2,17 @@
 
 use std::{borrow::Cow, net::SocketAddr};
 
-use poem::http::{Method, StatusCode, Uri};
+use poem::{
+    Response,
+    http::{Method, StatusCode, Uri},
+};
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
+
+use crate::{
+    config::FrontDoorConfig,
+    observer::{Exchanged, Observer},
+};
 
 /// The most bytes of a method, or of a part of a path, that are written down. Ids and slugs have at most 40; what is longer
 /// may be a token that somebody put where its id belongs.
@@ -21,6 +29,7 @@ pub(crate) struct RequestLog<'a> {
     client: SocketAddr,
     started: Instant,
     health_paths: &'a [&'a str],
+    observer: Option<&'a Observer>,
     status: Option<StatusCode>,
 }
 
@@ -30,20 +39,32 @@ impl<'a> RequestLog<'a> {
         uri: &'a Uri,
         client: SocketAddr,
         started: Instant,
-        health_paths: &'a [&'a str],
+        config: &'a FrontDoorConfig,
     ) -> Self {
         Self {
             method,
             uri,
             client,
             started,
-            health_paths,
+            health_paths: config.health_paths,
+            observer: config.observer.as_ref(),
             status: None,
         }
     }
 
-    pub(crate) fn answered(mut self, status: StatusCode) {
-        self.status = Some(status);
+    pub(crate) fn answered(mut self, response: &Response) {
+        self.status = Some(response.status());
+        self.tell_observer(Some(response));
+    }
+
+    fn tell_observer(&self, response: Option<&Response>) {
+        if let Some(observer) = self.observer {
+            observer(&Exchanged {
+                uri: self.uri,
+                response,
+                duration: self.started.elapsed(),
+            });
+        }
     }
 }
 
@@ -65,6 +86,7 @@ impl Drop for RequestLog<'_> {
             }
             None => {
                 warn!(%method, path = &*path(), duration_ms = duration_ms(), %client, "client left before the response");
+                self.tell_observer(None);
             }
         }
     }

@@ -14,7 +14,7 @@ use poem_openapi::types::{ToJSON, Type};
 use poem_openapi::{ApiResponse, Object};
 
 pub(crate) use answer::ProblemAnswers;
-pub use answer::{problem_response, unavailable_response};
+pub use answer::{operation_id, problem_code, problem_response, unavailable_response};
 pub(crate) use code::{Code, ProblemType};
 pub(crate) use page::problem_page;
 

@@ -78,6 +78,12 @@ impl FairSemaphore {
         })))
     }
 
+    /// How many callers wait for a permit.
+    pub(crate) fn waiting(&self) -> usize {
+        let state = self.state();
+        state.clients.values().map(|share| share.waiting.len()).sum()
+    }
+
     /// Acquires a permit for the [current client](Client::current).
     pub(crate) async fn acquire(&self) -> FairPermit {
         let client = Client::current();

@@ -60,5 +60,5 @@ pub use connection_refused::ConnectionRefused;
 pub use database_url::InvalidDatabaseUrl;
 pub use language::MessageLanguage;
 pub use migrations::MigrateError;
-pub use store::{ConnectError, PostgresStore};
+pub use store::{ConnectError, PoolUsage, PostgresStore};
 pub use tls::TlsError;

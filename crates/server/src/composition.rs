@@ -32,7 +32,7 @@ use keyward_front_door::RequestIds;
 use keyward_http_api::{BaseUrl, HttpApi, RateLimits};
 use keyward_persistence::postgres::ConnectError;
 use keyward_verification_cache::{
-    BootClock, CachedCredentials, CachedReachableProjects, MachineClock, VerificationCache,
+    BootClock, CachedCredentials, CachedReachableProjects, Lookups, MachineClock, VerificationCache,
 };
 use tokio::sync::Notify;
 
@@ -41,6 +41,7 @@ use crate::last_use_writer::LastUseWriter;
 use crate::leak_writer::LeakWriter;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
+use crate::readings::Readings;
 use crate::refusal_log::{RefusalLog, RefusalQueue};
 use crate::refused_use_writer::RefusedUseWriter;
 use crate::replica_job::ReplicaJob;
@@ -85,6 +86,7 @@ pub(crate) struct Composition {
     /// What keys reach.
     reachable_projects: Arc<dyn ReachableProjects>,
     boot_clock: Arc<dyn BootClock>,
+    cache: Option<Arc<VerificationCache>>,
     /// Notified when a change of access is committed here.
     wake: Arc<Notify>,
     replica_wait: ReplicaWait,
@@ -113,6 +115,7 @@ impl Composition {
             credentials: store.clone(),
             reachable_projects: store.clone(),
             boot_clock,
+            cache: None,
             wake,
             sources,
             hasher,
@@ -120,13 +123,15 @@ impl Composition {
         }
     }
 
-    /// Keeps verifications in memory, under a lease that the job renews. Until it is started, the database is asked.
+    /// Keeps verifications in memory, under a lease that the job renews. Until it is started, the database is asked. Counts
+    /// look-ups if there is something to count them with.
     ///
     /// # Errors
     /// Only if no connection can be prepared.
     pub(crate) fn with_verification_cache(
         mut self,
         name: String,
+        lookups: Option<Arc<Lookups>>,
     ) -> Result<(Self, ReplicaJob), ConnectError> {
         let cache = Arc::new(VerificationCache::new(CACHED_VERIFICATIONS));
         let job = ReplicaJob::new(
@@ -137,11 +142,13 @@ impl Composition {
             self.sources.next_id(),
             name,
         );
-        self.credentials = Arc::new(CachedCredentials::new(
+        let credentials = CachedCredentials::new(
             self.store.clone(),
             Arc::clone(&cache),
             Arc::clone(&self.boot_clock),
-        ));
+        );
+        self.credentials = Arc::new(credentials.counted(lookups));
+        self.cache = Some(Arc::clone(&cache));
         self.reachable_projects = Arc::new(CachedReachableProjects::new(
             self.store.clone(),
             cache,
@@ -246,6 +253,17 @@ impl Composition {
             self.store.clone(),
             Arc::new(self.sources.clone()),
         )
+    }
+
+    /// What is read when metrics are asked for, beside what is counted as it happens.
+    pub(crate) fn readings(&self, lookups: Arc<Lookups>) -> Readings {
+        Readings {
+            cache: self.cache.clone(),
+            lookups,
+            boot_clock: Arc::clone(&self.boot_clock),
+            pool: self.store.clone(),
+            recent_uses: Arc::clone(&self.recent_uses),
+        }
     }
 
     /// What reports uses of keys that no longer work.

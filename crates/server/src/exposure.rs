@@ -61,6 +61,17 @@ pub(crate) fn warn_of_plain_listener(address: SocketAddr, is_behind_tls: bool) {
     }
 }
 
+/// Warns of metrics that other machines reach: nobody is asked who they are.
+pub(crate) fn warn_of_reachable_metrics(address: SocketAddr) {
+    if !address.ip().is_loopback() {
+        warn!(
+            address = %address,
+            hint = "listen on 127.0.0.1, or let only Prometheus reach the address",
+            "metrics are served to other machines without authentication"
+        );
+    }
+}
+
 /// The database and what SQLite keeps beside it.
 fn with_companions(database: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|suffix| {

@@ -15,7 +15,7 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
-use keyward_persistence::postgres::{ConnectError, ConnectionRefused, PostgresStore};
+use keyward_persistence::postgres::{ConnectError, ConnectionRefused, PoolUsage, PostgresStore};
 use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
@@ -48,6 +48,7 @@ pub(crate) trait Store:
     + StorageProbe
     + SchemaProbe
     + RefusalProbe
+    + PoolProbe
     + Transfer
 {
 }
@@ -97,6 +98,24 @@ pub(crate) trait RefusalProbe: Send + Sync {
     /// Why the storage lets this process in no more, so that waiting does not help; nothing if it answers, or is away. Of
     /// several servers each must refuse.
     async fn refusal(&self) -> Option<ConnectionRefused>;
+}
+
+/// What can say what its connections are doing.
+pub(crate) trait PoolProbe: Send + Sync {
+    /// What they are doing now; nothing where there is no pool of connections.
+    fn pool_usage(&self) -> Option<PoolUsage>;
+}
+
+impl PoolProbe for PostgresStore {
+    fn pool_usage(&self) -> Option<PoolUsage> {
+        Some(Self::pool_usage(self))
+    }
+}
+
+impl PoolProbe for SqliteStore {
+    fn pool_usage(&self) -> Option<PoolUsage> {
+        None
+    }
 }
 
 #[async_trait]

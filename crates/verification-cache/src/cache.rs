@@ -180,6 +180,14 @@ impl VerificationCache {
         now.nanoseconds() < self.lease_ends.load(Ordering::SeqCst)
     }
 
+    /// For how long the lease still lasts, if it covers this moment.
+    #[must_use]
+    pub fn lease_left(&self, now: BootTime) -> Option<Duration> {
+        let ends = self.lease_ends.load(Ordering::SeqCst);
+        let left = ends.checked_sub(now.nanoseconds())?;
+        (left > 0).then_some(Duration::from_nanos(left))
+    }
+
     /// From now on, nothing that was read before is answered to whomever these changes concern.
     pub(crate) fn evict(&self, changes: impl IntoIterator<Item = Concern>) {
         self.marks.advance(changes);

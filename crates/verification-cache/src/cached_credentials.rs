@@ -9,6 +9,7 @@ use keyward_domain::token::TokenDigest;
 
 use crate::boot_time::BootClock;
 use crate::cache::VerificationCache;
+use crate::lookups::Lookups;
 
 /// Credentials of a store, those in the cache without asking it.
 #[derive(Clone)]
@@ -16,6 +17,7 @@ pub struct CachedCredentials {
     store: Arc<dyn Credentials>,
     cache: Arc<VerificationCache>,
     clock: Arc<dyn BootClock>,
+    lookups: Option<Arc<Lookups>>,
 }
 
 impl CachedCredentials {
@@ -26,7 +28,24 @@ impl CachedCredentials {
         cache: Arc<VerificationCache>,
         clock: Arc<dyn BootClock>,
     ) -> Self {
-        Self { store, cache, clock }
+        Self {
+            store,
+            cache,
+            clock,
+            lookups: None,
+        }
+    }
+
+    /// Counts from now on.
+    #[must_use]
+    pub fn counted(self, lookups: Option<Arc<Lookups>>) -> Self {
+        Self { lookups, ..self }
+    }
+
+    fn count(&self, count: impl FnOnce(&Lookups)) {
+        if let Some(lookups) = &self.lookups {
+            count(lookups);
+        }
     }
 }
 
@@ -36,10 +55,12 @@ impl Credentials for CachedCredentials {
         if let Some(credential) = self.remembered(digest) {
             return Ok(Some(credential));
         }
+        self.count(Lookups::count_miss);
         let fill = self.cache.begin_fill(self.clock.now());
         let found = self.store.find(digest).await?;
         if let (Some(fill), Some(credential)) = (fill, &found) {
             self.cache.fill(fill, digest, credential);
+            self.count(Lookups::count_fill);
         }
         if found.as_ref().is_none_or(Credential::has_ended) {
             self.cache.forget(digest);
@@ -48,7 +69,11 @@ impl Credentials for CachedCredentials {
     }
 
     fn remembered(&self, digest: &TokenDigest) -> Option<Credential> {
-        self.cache.find(digest, self.clock.now())
+        let remembered = self.cache.find(digest, self.clock.now());
+        if remembered.is_some() {
+            self.count(Lookups::count_hit);
+        }
+        remembered
     }
 
     /// What a lease or its age keeps from being answered is held all the same, until it turns out to have ended.

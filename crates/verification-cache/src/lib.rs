@@ -8,6 +8,7 @@
 //! | to read about | look at |
 //! |---|---|
 //! | what is kept, and until when | [`VerificationCache`], [`CachedCredentials`], [`CachedReachableProjects`] |
+//! | how often it answers | [`Lookups`] |
 //! | what a replica does with what it reads | [`Replica`] |
 //! | how long a revocation waits | [`Wait`] |
 //! | the clock of leases | [`BootTime`] |
@@ -22,6 +23,7 @@ mod cached_reachable_projects;
 mod entry;
 #[cfg(test)]
 mod exploration;
+mod lookups;
 mod marks;
 #[cfg(test)]
 mod mutant;
@@ -35,6 +37,7 @@ pub use boot_time::{BootClock, BootTime, MachineClock};
 pub use cache::{Fill, VerificationCache};
 pub use cached_credentials::CachedCredentials;
 pub use cached_reachable_projects::CachedReachableProjects;
+pub use lookups::Lookups;
 pub use replica::{Acknowledgement, Emptied, Next, Replica};
 pub use wait::{Verdict, Wait};
 

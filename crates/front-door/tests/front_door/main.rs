@@ -16,6 +16,7 @@ mod drain;
 mod failures;
 mod headers;
 mod log;
+mod observer;
 mod requests;
 mod running;
 mod slow_clients;

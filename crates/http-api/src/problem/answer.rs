@@ -8,6 +8,7 @@ use keyward_domain::ports::StorageError;
 use poem::error::{MethodNotAllowedError, NotFoundError, ParsePathError};
 use poem::http::{HeaderValue, StatusCode, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
+use poem_openapi::OperationId;
 use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
@@ -28,6 +29,25 @@ pub fn problem_response(status: StatusCode, request_id: &str, base_url: &BaseUrl
 #[must_use]
 pub fn unavailable_response(detail: &str, request_id: &str, base_url: &BaseUrl) -> Response {
     Problem::with_detail(Code::Unavailable, detail).into_answer(request_id, base_url)
+}
+
+/// Left with the answer for whoever counts problems.
+#[derive(Debug, Clone, Copy)]
+struct ProblemCode(&'static str);
+
+/// The code of the problem that a response holds, if it holds one.
+#[must_use]
+pub fn problem_code(response: &Response) -> Option<&'static str> {
+    response.extensions().get::<ProblemCode>().map(|code| code.0)
+}
+
+/// The operation of the API that made a response, by its `operationId`; none if the request reached no operation.
+#[must_use]
+pub fn operation_id(response: &Response) -> Option<&'static str> {
+    response
+        .extensions()
+        .get::<OperationId>()
+        .map(|operation| operation.0)
 }
 
 /// Converts every error of an endpoint, including the framework's, to a problem.
@@ -60,12 +80,16 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
         let allow = error
             .is::<MethodNotAllowedError>()
             .then(|| self.routes.allowed_methods(&path));
+        let operation = error.data::<OperationId>().copied();
         let mut problem = Problem::from_framework(error, &path);
         let outage = problem.take_outage();
         problem.log();
         let mut answer = problem.into_answer(&request_id, &self.base_url);
         if let Some(error) = outage {
             answer.extensions_mut().insert(error);
+        }
+        if let Some(operation) = operation {
+            answer.extensions_mut().insert(operation);
         }
         if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
             answer.headers_mut().insert(header::ALLOW, allow);
@@ -121,6 +145,9 @@ impl Problem {
             .content_type(MEDIA_TYPE)
             .header(header::CACHE_CONTROL, "no-store")
             .body(format!("{}\n", self.to_json(request_id, base_url)));
+        answer
+            .extensions_mut()
+            .insert(ProblemCode(self.code.definition().word));
         let headers = answer.headers_mut();
         if let Some(codings) = self.accept_encoding {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(codings));

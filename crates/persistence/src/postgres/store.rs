@@ -57,6 +57,19 @@ pub enum ConnectError {
     Pool(#[source] Box<dyn Error + Send + Sync>),
 }
 
+/// What the connections of a store are doing, without the one of the replica.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolUsage {
+    /// The maximum number of connections.
+    pub limit: usize,
+    /// How many are open, or being opened.
+    pub open: usize,
+    /// How many of those somebody uses.
+    pub in_use: usize,
+    /// How many callers wait for one.
+    pub waiting: usize,
+}
+
 impl PostgresStore {
     /// Creates a store, which connects at its first query.
     ///
@@ -78,6 +91,18 @@ impl PostgresStore {
             migrations: KnownMigrations::postgres(),
             listens: false,
         })
+    }
+
+    /// What the connections are doing now.
+    #[must_use]
+    pub fn pool_usage(&self) -> PoolUsage {
+        let status = self.pool.status();
+        PoolUsage {
+            limit: status.max_size,
+            open: status.size,
+            in_use: status.size.saturating_sub(status.available),
+            waiting: self.turns.waiting(),
+        }
     }
 
     /// The same database on one connection of its own, for a replica: whatever the others are busy with, it polls, and is told

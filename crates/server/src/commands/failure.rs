@@ -16,6 +16,7 @@ use keyward_front_door::ConfigError;
 use keyward_persistence::transfer::{ExportError, ImportError};
 
 use crate::demo::DemoError;
+use crate::metrics_listener::MetricsListenerError;
 use crate::output::OutputError;
 use crate::program;
 use crate::public_url::PublicUrlError;
@@ -48,6 +49,8 @@ pub(crate) enum Failure {
     Limits(#[from] ConfigError),
     #[error("cannot listen on {address} (choose another address with --listen)")]
     Listen { address: SocketAddr, source: io::Error },
+    #[error(transparent)]
+    Metrics(#[from] MetricsListenerError),
     #[error("no healthy server on {address}: start it, or say with --listen where it listens")]
     NoHealthAnswer { address: SocketAddr, source: io::Error },
     #[error("what listens on {address} does not answer as a healthy Keyward: look at its log")]

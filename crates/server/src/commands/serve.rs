@@ -27,6 +27,7 @@ use crate::exposure;
 use crate::health::Health;
 use crate::last_use_writer::LastUseWriter;
 use crate::leak_writer::LeakWriter;
+use crate::metrics_listener::{MetricsListener, MetricsServer};
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions, Switch};
 use crate::outage::Outages;
 use crate::output;
@@ -82,6 +83,7 @@ struct Server {
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
     verifier_job: Option<VerifierJob>,
+    metrics: Option<MetricsServer>,
     _data_directory_lock: Option<DataDirectoryLock>,
 }
 
@@ -115,6 +117,10 @@ impl Server {
         exposure::warn_of_plain_listener(listening_on, public_url.is_https());
 
         let sources = sources_of_this_machine();
+        let metrics = options.server.metrics_listen;
+        let metrics = metrics
+            .map(|address| MetricsListener::bind(address, listening_on, request_ids(sources.clone())))
+            .transpose()?;
         let front_door = FrontDoor::new(FrontDoorConfig {
             deadlines: deadlines(&options.limits),
             limits: limits(&options.limits),
@@ -125,6 +131,7 @@ impl Server {
                 let base_url = base_url.clone();
                 move |refused: &Refused<'_>| refusal_response(refused, &base_url)
             }),
+            observer: metrics.as_ref().map(MetricsListener::observer),
             ..FrontDoorConfig::new(request_ids(sources.clone()))
         })?;
 
@@ -138,8 +145,9 @@ impl Server {
         let composition = Composition::new(sources.clone(), Arc::clone(&store)).of_server();
         let (composition, replica_job) = match options.cache.verification_cache {
             Switch::On => {
+                let lookups = metrics.as_ref().map(MetricsListener::lookups);
                 let (composition, job) = composition
-                    .with_verification_cache(replica_name(listening_on))
+                    .with_verification_cache(replica_name(listening_on), lookups)
                     .map_err(storage::OpenError::from)?;
                 (composition, Some(job))
             }
@@ -199,6 +207,10 @@ impl Server {
             schema_probe,
             trial_changes,
             verifier_job,
+            metrics: metrics.map(|metrics| {
+                let readings = composition.readings(metrics.lookups());
+                metrics.reading(readings)
+            }),
             _data_directory_lock: data_directory_lock,
         })
     }
@@ -220,6 +232,7 @@ impl Server {
         let planned_ends = self.planned_end_job.start();
         let verifiers = self.verifier_job.map(VerifierJob::start);
         let replica = self.replica_job.map(ReplicaJob::start);
+        let metrics = self.metrics.map(MetricsServer::start);
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         let end_of_retention = async {
@@ -237,8 +250,14 @@ impl Server {
                 replica.finish().await;
             }
         };
+        let end_of_metrics = async {
+            if let Some(metrics) = metrics {
+                metrics.finish().await;
+            }
+        };
         tokio::join!(
             end_of_replica,
+            end_of_metrics,
             last_uses.finish(),
             refused_uses.finish(),
             refusals.finish(),

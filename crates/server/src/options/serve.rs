@@ -53,6 +53,12 @@ pub(crate) struct ServerOptions {
         default_value = LISTEN
     )]
     pub(crate) listen: SocketAddr,
+    /// The address and port on which to serve metrics for Prometheus, without authentication, such as `127.0.0.1:9464`
+    ///
+    /// Whoever reaches this address can read them: keep it on this machine or in a network of its own. Must be another port
+    /// than that of --listen. Default: no metrics.
+    #[arg(long, env = "KEYWARD_METRICS_LISTEN", value_name = "ADDRESS:PORT", value_parser = listening_address)]
+    pub(crate) metrics_listen: Option<SocketAddr>,
     /// Where people reach this server, such as `https://keys.example.com`
     ///
     /// Must be https, or http on this machine (localhost, 127.0.0.0/8, ::1), without a path. Keyward speaks plain HTTP: put

@@ -22,6 +22,7 @@ mod help;
 mod keyward;
 mod last_use;
 mod leaked_keys;
+mod metrics;
 mod missing_databases;
 mod needing_a_database;
 mod offline;

@@ -72,6 +72,7 @@ fn contradictory_limits_are_rejected() {
 fn invalid_option_value_is_a_usage_error() {
     for (variable, value) in [
         ("KEYWARD_LISTEN", "8080"),
+        ("KEYWARD_METRICS_LISTEN", "9464"),
         ("KEYWARD_KEY_LIMIT", "0"),
         ("KEYWARD_CHANGE_RATE", "0"),
         ("KEYWARD_CHANGE_RATE", "6001"),

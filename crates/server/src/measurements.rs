@@ -1,0 +1,75 @@
+//! What was measured since the start of the process, in the form that Prometheus reads.
+
+use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
+use metrics_exporter_prometheus::{
+    BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
+
+use crate::metric::{ALL, Kind, Metric, SECONDS};
+
+const METADATA: Metadata<'static> = Metadata::new("keyward", Level::INFO, None);
+
+/// The measurements of one server. They are not global: tests have several, and who has none pays for none.
+pub(crate) struct Measurements {
+    recorder: PrometheusRecorder,
+    handle: PrometheusHandle,
+}
+
+impl Measurements {
+    /// # Errors
+    /// Never, because the buckets are a constant.
+    pub(crate) fn new() -> Result<Self, BuildError> {
+        let mut builder = PrometheusBuilder::new();
+        for metric in ALL.iter().filter(|metric| metric.kind == Kind::Histogram) {
+            builder = builder.set_buckets_for_metric(Matcher::Full(metric.name.to_owned()), SECONDS)?;
+        }
+        let recorder = builder.build_recorder();
+        for metric in ALL {
+            let name = KeyName::from_const_str(metric.name);
+            let description = SharedString::const_str(metric.description);
+            match metric.kind {
+                Kind::Counter => recorder.describe_counter(name, None, description),
+                Kind::Gauge => recorder.describe_gauge(name, None, description),
+                Kind::Histogram => recorder.describe_histogram(name, None, description),
+            }
+        }
+        Ok(Self {
+            handle: recorder.handle(),
+            recorder,
+        })
+    }
+
+    /// Adds one to a counter.
+    pub(crate) fn count(&self, counter: &Metric, labels: Vec<Label>) {
+        let key = Key::from_parts(counter.name, labels);
+        self.recorder.register_counter(&key, &METADATA).increment(1);
+    }
+
+    /// Sets a counter that is kept elsewhere.
+    pub(crate) fn set_count(&self, counter: &Metric, count: u64) {
+        let key = Key::from_static_name(counter.name);
+        self.recorder.register_counter(&key, &METADATA).absolute(count);
+    }
+
+    /// Sets a gauge.
+    pub(crate) fn set(&self, gauge: &Metric, labels: Vec<Label>, value: f64) {
+        let key = Key::from_parts(gauge.name, labels);
+        self.recorder.register_gauge(&key, &METADATA).set(value);
+    }
+
+    /// Adds a value to a histogram.
+    pub(crate) fn record(&self, histogram: &Metric, labels: Vec<Label>, value: f64) {
+        let key = Key::from_parts(histogram.name, labels);
+        self.recorder.register_histogram(&key, &METADATA).record(value);
+    }
+
+    /// Sorts the values of histograms into their buckets; until then, each takes memory.
+    pub(crate) fn sort(&self) {
+        self.handle.run_upkeep();
+    }
+
+    /// Everything, as Prometheus's text format.
+    pub(crate) fn to_text(&self) -> String {
+        self.handle.render()
+    }
+}

@@ -1,0 +1,79 @@
+//! What is measured: every metric by its name. `docs/observability/README.md` describes each one, too.
+
+/// A metric of Prometheus.
+pub(crate) struct Metric {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// What it says, in one sentence.
+    pub(crate) description: &'static str,
+}
+
+/// How its values behave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Only grows, until the process ends.
+    Counter,
+    /// May take any value.
+    Gauge,
+    /// How many values there were up to each of [`SECONDS`].
+    Histogram,
+}
+
+/// The upper ends of the buckets of all histograms. A cached verification takes well under a millisecond, a sign-in some
+/// hundred, and no request more than ten seconds.
+pub(crate) const SECONDS: &[f64] = &[
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
+    5.0, 10.0,
+];
+
+macro_rules! metrics {
+    ($($constant:ident = $kind:ident $name:literal $description:literal;)*) => {
+        $(pub(crate) const $constant: Metric = Metric {
+            name: $name,
+            kind: Kind::$kind,
+            description: $description,
+        };)*
+
+        /// Every metric.
+        pub(crate) const ALL: &[Metric] = &[$($constant),*];
+    };
+}
+
+metrics! {
+    BUILD = Gauge "keyward_build_info"
+        "Always 1; the label is the version of this server.";
+    REQUESTS = Counter "keyward_http_requests_total"
+        "Requests that were answered, by operation and status.";
+    ABANDONED = Counter "keyward_http_requests_abandoned_total"
+        "Requests whose client left before the answer.";
+    DURATION = Histogram "keyward_http_request_duration_seconds"
+        "Time from the end of a request's head to its answer, by operation.";
+    PROBLEMS = Counter "keyward_http_problems_total"
+        "Problems that were answered, by code.";
+    CACHE_HITS = Counter "keyward_verification_cache_hits_total"
+        "Tokens that were found in the verification cache.";
+    CACHE_MISSES = Counter "keyward_verification_cache_misses_total"
+        "Tokens for which the database was asked.";
+    CACHE_FILLS = Counter "keyward_verification_cache_fills_total"
+        "Credentials that the verification cache was given.";
+    CACHE_ENTRIES = Gauge "keyward_verification_cache_entries"
+        "Credentials in the verification cache.";
+    LEASE_HELD = Gauge "keyward_lease_held"
+        "1 while this server may answer from its verification cache, else 0.";
+    LEASE_LEFT = Gauge "keyward_lease_remaining_seconds"
+        "For how long the lease still lasts; 0 without one.";
+    POOL_LIMIT = Gauge "keyward_database_pool_connections_limit"
+        "The maximum number of database connections.";
+    POOL_OPEN = Gauge "keyward_database_pool_connections_open"
+        "Database connections that are open.";
+    POOL_IN_USE = Gauge "keyward_database_pool_connections_in_use"
+        "Database connections that are in use.";
+    POOL_WAITING = Gauge "keyward_database_pool_waiting"
+        "Callers that wait for a database connection.";
+    UNWRITTEN_USES = Gauge "keyward_unwritten_key_uses"
+        "Keys whose last use has yet to be written.";
+    RESIDENT_MEMORY = Gauge "process_resident_memory_bytes"
+        "Memory of this process that is in RAM.";
+    OPEN_FILES = Gauge "process_open_fds"
+        "Files and sockets that this process has open.";
+}

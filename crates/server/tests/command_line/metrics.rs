@@ -1,0 +1,270 @@
+//! What Prometheus is told, and by which listener.
+
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+
+use crate::browser::{cookie, create_key, sign_in, token_in};
+use crate::data_directory::DataDirectory;
+use crate::place::Place;
+use crate::server::{HttpAnswer, Server, TIMEOUT};
+use crate::setup::PASSWORD;
+
+const DOCUMENT: &str = include_str!("../../../../docs/observability/README.md");
+const RULES: &str = include_str!("../../../../docs/observability/keyward-rules.yaml");
+const DASHBOARD: &str = include_str!("../../../../docs/observability/keyward-dashboard.json");
+
+/// A server that serves metrics, too.
+struct Measured {
+    server: Server,
+    metrics: String,
+}
+
+impl Measured {
+    fn start(place: &Place) -> Self {
+        let mut server = place.serve(&["--metrics-listen=127.0.0.1:0"]);
+        let listening = server.event("metrics listening");
+        let metrics = listening["address"].as_str().unwrap().to_owned();
+        Self { server, metrics }
+    }
+
+    /// With a key that was used, and a refused one.
+    fn with_traffic(place: &Place) -> (Self, String) {
+        place.bootstrap();
+        let measured = Self::start(place);
+        let server = &measured.server;
+        let signed_in = sign_in(server, "ada", PASSWORD);
+        let page = create_key(server, cookie(&signed_in), "laptop");
+        let token = token_in(&page.body).to_owned();
+        assert_eq!(measured.get_user(&token).status, 200);
+        assert_eq!(measured.get_user("kwp_nothing").status, 401);
+        (measured, token)
+    }
+
+    fn get_user(&self, token: &str) -> HttpAnswer {
+        let authorization = format!("Authorization: Bearer {token}");
+        self.server.ask("GET", "/api/v1/user", &[&authorization], "")
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(&self.metrics).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream
+    }
+
+    fn ask(&self, method: &str, path: &str) -> HttpAnswer {
+        let mut stream = self.connect();
+        let request = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        HttpAnswer::parse(&answer)
+    }
+
+    fn scrape(&self) -> String {
+        let answer = self.ask("GET", "/metrics");
+        assert_eq!(answer.status, 200, "{answer:?}");
+        answer.body
+    }
+}
+
+/// The value of one series.
+#[track_caller]
+fn value(text: &str, series: &str) -> f64 {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+    line.unwrap_or_else(|| panic!("no {series} in:\n{text}"))
+        .parse()
+        .unwrap()
+}
+
+/// The names of the metrics that are exported.
+fn exported(text: &str) -> BTreeSet<String> {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    types
+        .map(|line| line.split(' ').next().unwrap().to_owned())
+        .collect()
+}
+
+/// The names of metrics in a text, without what Prometheus appends to those of histograms.
+fn named(text: &str) -> BTreeSet<String> {
+    let is_part = |character: char| character.is_ascii_lowercase() || character == '_';
+    text.split(|character| !is_part(character))
+        .filter(|word| word.starts_with("keyward_") || word.starts_with("process_"))
+        .map(|word| word.strip_suffix("_bucket").unwrap_or(word).to_owned())
+        .collect()
+}
+
+fn promtool(arguments: &[&str], input: &str) {
+    let mut promtool = Command::new("promtool")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| {
+            panic!("promtool of Debian's package `prometheus`, which `cargo xtask test` installs: {error}")
+        });
+    promtool
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[tokio::test]
+async fn requests_are_counted_by_operation_and_status() {
+    for place in [Place::file("metrics-requests"), Place::server().await] {
+        let (measured, _) = Measured::with_traffic(&place);
+        let text = measured.scrape();
+        for (operation, status) in [("getUser", 200), ("getUser", 401), ("POST /sign-in", 303)] {
+            let series =
+                format!("keyward_http_requests_total{{operation=\"{operation}\",status=\"{status}\"}}");
+            assert_eq!(value(&text, &series), 1.0, "{series}");
+        }
+        assert_eq!(
+            value(&text, "keyward_http_problems_total{code=\"invalid_token\"}"),
+            1.0
+        );
+        let duration = "keyward_http_request_duration_seconds";
+        assert_eq!(
+            value(&text, &format!("{duration}_count{{operation=\"getUser\"}}")),
+            2.0
+        );
+        for upper in ["0.00005", "10", "+Inf"] {
+            let bucket = format!("{duration}_bucket{{operation=\"getUser\",le=\"{upper}\"}}");
+            assert!(value(&text, &bucket) <= 2.0, "{bucket}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn unknown_paths_and_methods_share_one_name() {
+    let place = Place::server().await;
+    let measured = Measured::start(&place);
+    for number in 0..20 {
+        for path in ["/api/v1/nothing-", "/nothing-", "/problems/"] {
+            assert_eq!(measured.server.get(&format!("{path}{number}")).status, 404);
+        }
+        let method = format!("METHOD{number}");
+        // Refused as a form of another site would be.
+        assert_eq!(measured.server.ask(&method, "/sign-in", &[], "").status, 403);
+    }
+    let text = measured.scrape();
+    let requests = "keyward_http_requests_total{operation=\"other\"";
+    assert_eq!(value(&text, &format!("{requests},status=\"404\"}}")), 60.0);
+    assert_eq!(value(&text, &format!("{requests},status=\"403\"}}")), 20.0);
+    assert!(!text.contains("nothing-") && !text.contains("METHOD"), "{text}");
+}
+
+#[tokio::test]
+async fn cached_verifications_count_as_hits_under_a_lease() {
+    for place in [Place::file("metrics-cache"), Place::server().await] {
+        let (measured, token) = Measured::with_traffic(&place);
+        let deadline = std::time::Instant::now() + TIMEOUT;
+        loop {
+            assert_eq!(measured.get_user(&token).status, 200);
+            let text = measured.scrape();
+            if value(&text, "keyward_verification_cache_hits_total") > 0.0 {
+                assert_eq!(value(&text, "keyward_verification_cache_entries"), 1.0);
+                assert!(value(&text, "keyward_verification_cache_misses_total") >= 1.0);
+                assert!(value(&text, "keyward_verification_cache_fills_total") >= 1.0);
+                assert_eq!(value(&text, "keyward_lease_held"), 1.0);
+                let left = value(&text, "keyward_lease_remaining_seconds");
+                assert!(left > 0.0 && left <= 5.0, "{left}");
+                break;
+            }
+            assert!(std::time::Instant::now() < deadline, "{text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn exported_metrics_are_documented_and_pass_promtool() {
+    let place = Place::server().await;
+    let (measured, token) = Measured::with_traffic(&place);
+    let text = measured.scrape();
+    assert_eq!(exported(&text), named(DOCUMENT));
+    promtool(&["check", "metrics"], &text);
+    assert!(!text.contains(&token) && !text.contains("ada"), "{text}");
+    assert!(value(&text, "process_resident_memory_bytes") > 1e6);
+    assert!(value(&text, "process_open_fds") > 3.0);
+    assert_eq!(value(&text, "keyward_database_pool_connections_limit"), 16.0);
+    assert!(text.contains("keyward_build_info{version=\""), "{text}");
+}
+
+#[test]
+fn alert_rules_pass_promtool() {
+    promtool(&["check", "rules", "--lint-fatal", "/dev/stdin"], RULES);
+}
+
+#[test]
+fn rules_and_dashboard_name_only_documented_metrics() {
+    let documented = named(DOCUMENT);
+    let unknown = |text| named(text).difference(&documented).cloned().collect::<Vec<_>>();
+    assert_eq!(unknown(RULES), Vec::<String>::new());
+    let _: serde_json::Value = serde_json::from_str(DASHBOARD).unwrap();
+    assert_eq!(named(DASHBOARD), documented);
+}
+
+#[tokio::test]
+async fn metrics_listener_serves_nothing_else() {
+    let place = Place::server().await;
+    let measured = Measured::start(&place);
+    assert_eq!(measured.server.get("/metrics").status, 404);
+    for path in ["/", "/healthz", "/api/v1/user", "/metrics/"] {
+        assert_eq!(measured.ask("GET", path).status, 404, "{path}");
+    }
+    let posted = measured.ask("POST", "/metrics");
+    assert_eq!((posted.status, posted.header("allow")), (405, Some("GET, HEAD")));
+    let head = measured.ask("HEAD", "/metrics");
+    assert_eq!((head.status, head.body.as_str()), (200, ""));
+    let media_type = head.header("content-type");
+    assert_eq!(media_type, Some("text/plain; version=0.0.4; charset=utf-8"));
+}
+
+#[tokio::test]
+async fn metrics_are_answered_while_idle_clients_hold_all_connections() {
+    let place = Place::server().await;
+    let measured = Measured::start(&place);
+    let _idle: Vec<TcpStream> = (0..40).map(|_| measured.connect()).collect();
+    assert!(measured.scrape().contains("keyward_build_info"));
+    assert_eq!(measured.server.get("/healthz").status, 200);
+}
+
+#[test]
+fn metrics_address_that_cannot_be_used_is_named() {
+    let busy = TcpListener::bind("127.0.0.1:0").unwrap();
+    let busy = busy.local_addr().unwrap();
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let directory = DataDirectory::new("metrics-address");
+    let refusal = |listen: &str, metrics: &str| {
+        let options = [
+            &format!("--listen={listen}")[..],
+            &format!("--metrics-listen={metrics}"),
+        ];
+        let answer = directory.run(&["serve", options[0], options[1]], "");
+        answer.refusal().to_owned()
+    };
+    assert_eq!(
+        refusal("127.0.0.1:0", &busy.to_string()),
+        format!(
+            "cannot serve metrics on {busy} (choose another address with --metrics-listen): Address already in use (os error 98)"
+        )
+    );
+    for metrics in [free.to_string(), format!("0.0.0.0:{}", free.port())] {
+        assert_eq!(
+            refusal(&free.to_string(), &metrics),
+            format!(
+                "metrics cannot be served on {metrics}, which is also the address of --listen: choose another port for \
+                 --metrics-listen"
+            )
+        );
+    }
+    assert!(!directory.path().exists());
+}
