@@ -201,6 +201,7 @@ impl Copies {
             json!(hex::encode(Sha256::digest(number.to_le_bytes()))),
         );
         row.insert("idempotency_key".to_owned(), Value::Null);
+        row.insert("request_digest".to_owned(), Value::Null);
         self.rows.push(row);
         id
     }

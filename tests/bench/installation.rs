@@ -86,6 +86,7 @@ fn write(path: &Path, lines: &[Value], copies: usize) {
             key["id"] = json!(format!("01980000-0000-7000-8000-{number:012x}"));
             key["digest"] = json!(digest(&well_formed(number)));
             key["idempotency_key"] = Value::Null;
+            key["request_digest"] = Value::Null;
             writeln!(out, "{}", json!({ "api_keys": key })).expect("the export is written");
         }
     }

@@ -36,7 +36,7 @@ class LaterVersion(BaseHTTPRequestHandler):
         global changed
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         connection = http.client.HTTPConnection(service.hostname or "", service.port)
-        names = ["Authorization", "Content-Type", "If-Match"]
+        names = ["Authorization", "Content-Type", "Idempotency-Key", "If-Match"]
         headers = {name: self.headers[name] for name in names if name in self.headers}
         connection.request(self.command, self.path, body or None, headers)
         answer = connection.getresponse()

@@ -32,5 +32,6 @@ mod release;
 mod replicas;
 mod resource_servers;
 mod restricted_keys;
+mod retries;
 mod storage;
 mod verifiers;

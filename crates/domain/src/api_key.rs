@@ -14,6 +14,7 @@ use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
+use crate::idempotency_key::RequestDigest;
 use crate::text::{folded, text_type};
 use crate::token::TokenHint;
 use crate::validity::{End, is_over};
@@ -254,6 +255,24 @@ impl KeyDraft {
             can_manage_keys: None,
             expiry: None,
         }
+    }
+
+    /// A digest of what is asked for, by which a repeated request is known.
+    #[must_use]
+    pub fn request_digest(&self) -> RequestDigest {
+        let can_manage_keys = self.can_manage_keys.map(|can| can.to_string());
+        let expiry = self
+            .expiry
+            .map(|expiry| expiry.at().timestamp_millis().to_string());
+        RequestDigest::of(
+            "createApiKey",
+            &[
+                self.name.as_str(),
+                self.description.as_str(),
+                can_manage_keys.as_deref().unwrap_or_default(),
+                expiry.as_deref().unwrap_or_default(),
+            ],
+        )
     }
 }
 

@@ -1,13 +1,107 @@
-//! Idempotency keys of forms.
+//! Idempotency keys of forms and requests.
 
 use std::fmt;
 
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::half_digest::half_digest;
 use crate::random::Random;
 
-/// Marks one showing of a form, so that sending it again creates nothing a second time: no second key,
-/// invitation or project.
+/// Marks one showing of a form, or one request of a client, so that sending it again creates nothing a second time: no
+/// second key, invitation or project.
+///
+/// A form's is remembered as long as what it created. A request's is remembered for [`IdempotencyKey::REMEMBERED`], with a
+/// digest of what was asked for: a client that uses it for anything else made a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct IdempotencyKey(u128);
+pub struct IdempotencyKey {
+    value: u128,
+    request: Option<RequestDigest>,
+}
+
+/// A digest of what a request asks for: 128 bits of SHA-256.
+///
+/// It is only ever compared with those of requests of the same consumer with the same idempotency key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RequestDigest(u128);
+
+impl RequestDigest {
+    /// Of an operation, by its name in the document of the API, and all that it was asked to do, in an order of its own.
+    #[must_use]
+    pub fn of(operation: &str, details: &[&str]) -> Self {
+        let texts = std::iter::once(operation).chain(details.iter().copied());
+        Self(half_digest(texts.map(str::as_bytes)))
+    }
+
+    /// As storage keeps it: 16 bytes.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0.to_be_bytes()
+    }
+
+    /// What [`RequestDigest::to_bytes`] wrote.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(u128::from_be_bytes(bytes))
+    }
+}
+
+/// The earlier use of an idempotency key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstUse {
+    /// What was asked for, if that was a request.
+    pub request: Option<RequestDigest>,
+    /// When it created something.
+    pub at: DateTime<Utc>,
+}
+
+/// What an idempotency key that was used before means now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repetition {
+    /// The same form or request again.
+    Same,
+    /// It asks for something else.
+    Different,
+    /// The earlier use is so long ago that it must be forgotten: this one is the first.
+    Forgotten,
+}
+
+/// What a client chose to mark a request with: a digest of the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChosenKey(u128);
+
+impl ChosenKey {
+    /// The maximum number of characters.
+    pub const MAX: usize = 255;
+
+    /// Reads the text.
+    ///
+    /// # Errors
+    /// It is empty or too long, or has other characters than visible ones and spaces of ASCII.
+    pub fn parse(text: &str) -> Result<Self, InvalidChosenKey> {
+        let is_allowed = |byte: u8| matches!(byte, b' '..=b'~');
+        if text.is_empty() || text.len() > Self::MAX || !text.bytes().all(is_allowed) {
+            return Err(InvalidChosenKey);
+        }
+        Ok(Self(half_digest([text])))
+    }
+
+    /// The idempotency key of the request that is marked with it.
+    #[must_use]
+    pub const fn for_request(self, request: RequestDigest) -> IdempotencyKey {
+        IdempotencyKey {
+            value: self.0,
+            request: Some(request),
+        }
+    }
+}
+
+/// A text that no client may choose to mark a request with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "must have 1 to {} characters, each a visible one of ASCII or a space",
+    ChosenKey::MAX
+)]
+pub struct InvalidChosenKey;
 
 /// A text that is not an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -17,12 +111,36 @@ pub struct InvalidIdempotencyKey;
 impl IdempotencyKey {
     const DIGITS: usize = 32;
 
+    /// How long the key of a request is remembered.
+    pub const REMEMBERED: TimeDelta = TimeDelta::hours(24);
+
+    const fn of_form(value: u128) -> Self {
+        Self { value, request: None }
+    }
+
+    /// What a request asks for; `None` for a form.
+    #[must_use]
+    pub const fn request(self) -> Option<RequestDigest> {
+        self.request
+    }
+
+    /// Judges that this key was used before.
+    #[must_use]
+    pub fn repeats(self, first: FirstUse, now: DateTime<Utc>) -> Repetition {
+        let is_forgotten = first.request.is_some() && now - first.at >= Self::REMEMBERED;
+        match (is_forgotten, first.request == self.request) {
+            (true, _) => Repetition::Forgotten,
+            (false, true) => Repetition::Same,
+            (false, false) => Repetition::Different,
+        }
+    }
+
     /// One that no other form has.
     #[must_use]
     pub fn generate(random: &dyn Random) -> Self {
         let mut bytes = [0; 16];
         random.fill(&mut bytes);
-        Self(u128::from_be_bytes(bytes))
+        Self::of_form(u128::from_be_bytes(bytes))
     }
 
     /// Reads the hidden field of a sent form.
@@ -34,20 +152,20 @@ impl IdempotencyKey {
             return Err(InvalidIdempotencyKey);
         }
         u128::from_str_radix(text, 16)
-            .map(Self)
+            .map(Self::of_form)
             .map_err(|_| InvalidIdempotencyKey)
     }
 
     /// As storage keeps it: 16 bytes.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
-        self.0.to_be_bytes()
+        self.value.to_be_bytes()
     }
 }
 
 impl fmt::Display for IdempotencyKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:032x}", self.0)
+        write!(f, "{:032x}", self.value)
     }
 }
 
@@ -59,7 +177,9 @@ impl fmt::Debug for IdempotencyKey {
 
 #[cfg(test)]
 mod tests {
-    use super::IdempotencyKey;
+    use chrono::{DateTime, TimeDelta};
+
+    use super::{ChosenKey, FirstUse, IdempotencyKey, InvalidChosenKey, Repetition, RequestDigest};
     use crate::testing::SeededRandom;
 
     #[test]
@@ -87,5 +207,82 @@ mod tests {
         ] {
             assert!(IdempotencyKey::parse(&text).is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn chosen_key_has_1_to_255_printable_ascii_characters() {
+        let request = RequestDigest::of("createApiKey", &["ci"]);
+        let mut seen = Vec::new();
+        for text in [
+            "a",
+            "A",
+            " ",
+            "8e03978e-40d5-43dd-bc93-6894a57f9324",
+            &"~".repeat(255),
+        ] {
+            let key = ChosenKey::parse(text).expect("a key").for_request(request);
+            assert_eq!(key.request(), Some(request));
+            assert!(!seen.contains(&key.to_bytes()), "{text:?}");
+            seen.push(key.to_bytes());
+        }
+        for text in [
+            "",
+            &"a".repeat(256),
+            &"a".repeat(300),
+            "a\tb",
+            "a\n",
+            "\u{7f}",
+            "é",
+            "\0",
+        ] {
+            assert_eq!(ChosenKey::parse(text), Err(InvalidChosenKey), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn request_digest_tells_operations_and_details_apart() {
+        let all = [
+            RequestDigest::of("createApiKey", &["ci", ""]),
+            RequestDigest::of("createApiKey", &["c", "i"]),
+            RequestDigest::of("createApiKey", &["", "ci"]),
+            RequestDigest::of("createApiKey", &["ci"]),
+            RequestDigest::of("rotateApiKey", &["ci"]),
+        ];
+        for (number, one) in all.iter().enumerate() {
+            assert!(!all[..number].contains(one), "{number}");
+            assert_eq!(RequestDigest::from_bytes(one.to_bytes()), *one);
+        }
+    }
+
+    #[test]
+    fn repeated_request_is_judged_by_digest_for_24_hours() {
+        let [ci, cd] = ["ci", "cd"].map(|name| RequestDigest::of("createApiKey", &[name]));
+        let key = |request| ChosenKey::parse("retry").expect("a key").for_request(request);
+        let at = DateTime::UNIX_EPOCH;
+        let first = FirstUse {
+            request: Some(ci),
+            at,
+        };
+        let day = TimeDelta::hours(24);
+        for now in [at - day, at, at + day - TimeDelta::milliseconds(1)] {
+            assert_eq!(key(ci).repeats(first, now), Repetition::Same);
+            assert_eq!(key(cd).repeats(first, now), Repetition::Different);
+        }
+        assert_eq!(key(ci).repeats(first, at + day), Repetition::Forgotten);
+        assert_eq!(key(cd).repeats(first, at + day), Repetition::Forgotten);
+    }
+
+    #[test]
+    fn used_form_is_never_forgotten() {
+        let form = IdempotencyKey::generate(&SeededRandom::new(1));
+        let at = DateTime::UNIX_EPOCH;
+        let first = FirstUse { request: None, at };
+        assert_eq!(form.repeats(first, at + TimeDelta::days(14)), Repetition::Same);
+        let request = RequestDigest::of("createApiKey", &["ci"]);
+        let chosen = ChosenKey::parse("retry").expect("a key").for_request(request);
+        assert_eq!(
+            chosen.repeats(first, at + TimeDelta::days(14)),
+            Repetition::Different
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Use cases of a holder's own keys: issue, list, read, edit, revoke.
 
 mod edit;
+mod in_progress;
 mod issue;
 mod read;
 mod revoke;
@@ -14,8 +15,11 @@ use crate::propagation::{Propagation, ToAllServers};
 use crate::sources::Sources;
 
 pub use crate::api_key::KeyDraft;
-pub use crate::idempotency_key::{IdempotencyKey, InvalidIdempotencyKey};
+pub use crate::idempotency_key::{
+    ChosenKey, FirstUse, IdempotencyKey, InvalidChosenKey, InvalidIdempotencyKey, Repetition, RequestDigest,
+};
 pub use crate::ports::{AddKeyError, EditKeyError, RevokeKeyError};
+use in_progress::InProgress;
 pub use issue::IssuedKey;
 pub use read::ReadKeyError;
 
@@ -27,6 +31,7 @@ pub struct PersonalKeys {
     sources: Sources,
     limits: KeyLimits,
     to_all_servers: ToAllServers,
+    in_progress: InProgress,
 }
 
 impl PersonalKeys {
@@ -38,6 +43,7 @@ impl PersonalKeys {
             sources,
             limits,
             to_all_servers: ToAllServers::default(),
+            in_progress: InProgress::default(),
         }
     }
 

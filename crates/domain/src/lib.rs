@@ -70,6 +70,7 @@ mod authority;
 pub mod clock;
 mod credential;
 pub mod failure_sentence;
+mod half_digest;
 pub mod holder;
 pub mod id;
 mod idempotency_key;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
 use crate::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
+use crate::idempotency_key::IdempotencyKey;
 use crate::sources::Sources;
 use crate::words::words;
 
@@ -31,6 +32,8 @@ words! {
         EndedInvitations = "ended invitations",
         /// Expired console sessions. Signing out deletes a session at once.
         ExpiredSessions = "expired sessions",
+        /// Idempotency keys of requests, which what they created outlives.
+        IdempotencyKeys = "idempotency keys",
         /// Throttle buckets that are empty again.
         EmptyThrottleBuckets = "empty throttle buckets",
         /// Audit events, if a period is configured for them.
@@ -109,6 +112,7 @@ impl RetentionRun {
             RetentionClass::DeadKeys => Some(periods.dead_keys()),
             RetentionClass::EndedInvitations => Some(periods.ended_invitations()),
             RetentionClass::ExpiredSessions => Some(periods.expired_sessions()),
+            RetentionClass::IdempotencyKeys => Some(IdempotencyKey::REMEMBERED),
             RetentionClass::EmptyThrottleBuckets => Some(Retention::CLOCK_SKEW_ALLOWANCE),
             RetentionClass::AuditEvents => periods.audit_events(),
         };
@@ -118,6 +122,7 @@ impl RetentionRun {
             RetentionClass::DeadKeys
             | RetentionClass::EndedInvitations
             | RetentionClass::ExpiredSessions
+            | RetentionClass::IdempotencyKeys
             | RetentionClass::EmptyThrottleBuckets => before,
         })
     }
@@ -136,6 +141,7 @@ impl RetentionRun {
             RetentionClass::DeadKeys => store.remove_dead_keys(before, at_most).await?,
             RetentionClass::EndedInvitations => store.remove_ended_invitations(before, at_most).await?,
             RetentionClass::ExpiredSessions => store.remove_expired_sessions(before, at_most).await?,
+            RetentionClass::IdempotencyKeys => store.forget_idempotency_keys(before, at_most).await?,
             RetentionClass::EmptyThrottleBuckets => {
                 store.remove_empty_throttle_buckets(before, at_most).await?
             }

@@ -4,8 +4,10 @@ mod answer;
 mod code;
 mod page;
 
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::Throttled;
+use keyward_domain::token::TokenHint;
 use keyward_rate_limits::Exceeded;
 use poem::error::ResponseError;
 use poem::http::StatusCode;
@@ -32,6 +34,8 @@ pub(crate) struct Problem {
     code: Code,
     detail: String,
     errors: Vec<FieldError>,
+    /// The key that a repeated request created the first time, and how to recognize its token.
+    created: Option<Box<(ApiKeyId, Option<TokenHint>)>>,
     /// The value of `Retry-After` in seconds, if specific to this request.
     retry_after: Option<i64>,
     /// The limit that was exceeded, for `RateLimit` and `RateLimit-Policy`; not if it is one of those that are told with every
@@ -72,6 +76,10 @@ pub(crate) struct ProblemDocument {
     request_id: String,
     /// For `invalid_fields`: what is wrong with each field of the body.
     errors: Option<Vec<FieldError>>,
+    /// For `already_created`: the `id` of the key that the first request created.
+    id: Option<String>,
+    /// For `already_created`: the `hint` of that key. Its token is not shown again.
+    hint: Option<String>,
 }
 
 impl Problem {
@@ -80,6 +88,7 @@ impl Problem {
             code,
             detail: detail.into(),
             errors: Vec::new(),
+            created: None,
             retry_after: None,
             exceeded: None,
             accept_encoding: None,
@@ -118,6 +127,22 @@ impl Problem {
         Self {
             errors,
             ..Self::from(Code::InvalidFields)
+        }
+    }
+
+    /// The request was sent before, and created this key.
+    pub(crate) fn already_created(id: ApiKeyId, hint: Option<TokenHint>) -> Self {
+        Self {
+            created: Some(Box::new((id, hint))),
+            ..Self::from(Code::AlreadyCreated)
+        }
+    }
+
+    /// The same request is being handled; what became of it can soon be asked.
+    pub(crate) fn in_progress() -> Self {
+        Self {
+            retry_after: Some(1),
+            ..Self::from(Code::InProgress)
         }
     }
 
@@ -216,6 +241,11 @@ impl Problem {
             code: definition.word.to_owned(),
             request_id: request_id.to_owned(),
             errors: (!self.errors.is_empty()).then(|| self.errors.clone()),
+            id: self.created.as_deref().map(|(id, _)| id.to_string()),
+            hint: self
+                .created
+                .as_deref()
+                .and_then(|(_, hint)| hint.as_ref().map(|hint| hint.as_str().to_owned())),
         }
     }
 

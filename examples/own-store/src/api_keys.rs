@@ -8,6 +8,7 @@ use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, Revo
 use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
+use keyward_domain::keys::{FirstUse, Repetition, RequestDigest};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
@@ -17,12 +18,13 @@ use keyward_domain::rate::Rate;
 use keyward_domain::validity::End;
 
 use crate::audit_log;
+use crate::columns::Row;
 use crate::directory::{chosen_for_new_keys, organization_of};
 use crate::key_table::{
     KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_chain,
 };
 use crate::store::{FileStore, failed};
-use crate::tables::{KEYS_BY_DIGEST, USED_FORMS};
+use crate::tables::{CREATED_WITH, KEYS_BY_DIGEST};
 
 #[async_trait]
 impl ApiKeys for FileStore {
@@ -38,11 +40,27 @@ impl ApiKeys for FileStore {
             count_change(transaction, consumer, limits.changes, act.at)?.map_err(AddKeyError::Throttled)?;
             // Whatever is written here goes if one of the next checks refuses.
             if let Some(idempotency_key) = new.idempotency_key {
-                let mut used_forms = transaction.open_table(USED_FORMS).map_err(failed)?;
-                let form = (consumer.as_uuid(), idempotency_key.to_bytes());
-                let first = used_forms.insert(form, id.as_uuid()).map_err(failed)?;
-                if let Some(first) = first {
-                    return Err(AddKeyError::AlreadyCreated(ApiKeyId::from_uuid(first.value())));
+                let mut created_with = transaction.open_table(CREATED_WITH).map_err(failed)?;
+                let scoped = (consumer.as_uuid(), idempotency_key.to_bytes());
+                let request = idempotency_key.request().map(RequestDigest::to_bytes);
+                let row = (id.as_uuid(), act.at.timestamp_millis(), request);
+                let first = created_with.insert(scoped, row).map_err(failed)?;
+                if let Some((first, at, request)) = first.map(|first| first.value()) {
+                    let row = Row {
+                        table: "created_with",
+                        id: first,
+                    };
+                    let first_use = FirstUse {
+                        request: request.map(RequestDigest::from_bytes),
+                        at: row.moment("at", at)?,
+                    };
+                    match idempotency_key.repeats(first_use, act.at) {
+                        Repetition::Same => {
+                            return Err(AddKeyError::AlreadyCreated(ApiKeyId::from_uuid(first)));
+                        }
+                        Repetition::Different => return Err(AddKeyError::IdempotencyKeyReused),
+                        Repetition::Forgotten => {}
+                    }
                 }
             }
             let mut valid = 0;

@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use crate::key_table::KEYS;
 use crate::tables::{
     EVENT_IDS, EVENTS, KEYS_BY_DIGEST, MEMBERSHIPS, MEMBERSHIPS_OF_PEOPLE, ORGANIZATIONS,
-    ORGANIZATIONS_BY_SLUG, PEOPLE, USED_FORMS,
+    ORGANIZATIONS_BY_SLUG, PEOPLE, CREATED_WITH,
 };
 
 /// Keeps people and keys in one file. Clones share it.
@@ -84,7 +84,7 @@ fn create_tables(transaction: &WriteTransaction) -> Result<(), redb::TableError>
     transaction.open_table(MEMBERSHIPS_OF_PEOPLE)?;
     transaction.open_table(KEYS)?;
     transaction.open_table(KEYS_BY_DIGEST)?;
-    transaction.open_table(USED_FORMS)?;
+    transaction.open_table(CREATED_WITH)?;
     transaction.open_table(EVENTS)?;
     transaction.open_table(EVENT_IDS)?;
     Ok(())

@@ -29,8 +29,8 @@ pub(crate) const CHANGES: Table<Uuid, i64> = Table::new("changes");
 
 /// The consumer and the key that a token's digest stands for.
 pub(crate) const KEYS_BY_DIGEST: Table<[u8; 32], (Uuid, Uuid)> = Table::new("api_keys_by_digest");
-/// The key that a consumer's form created. A form stays used.
-pub(crate) const USED_FORMS: Table<(Uuid, [u8; 16]), Uuid> = Table::new("used_forms");
+/// The key that a consumer's form or request created, when, and what the request asked for. A form stays used.
+pub(crate) const CREATED_WITH: Table<(Uuid, [u8; 16]), (Uuid, i64, Option<[u8; 16]>)> = Table::new("created_with");
 
 /// Actor, action, subject, object, outcome, address, request.
 pub(crate) type EventRow<'a> = (

@@ -73,6 +73,11 @@ while True:
 assert [key.id for key in listed] == [key.id for key in reversed(created)]
 assert all(key.status is ApiKeyStatus.VALID and isinstance(key.revoked_at, Unset) for key in listed)
 
+retried = CreateApiKeyRequest("Retried")
+first_sent = answered(CreatedApiKey, create_api_key.sync(client=keyward, body=retried, idempotency_key="retry"))
+sent_again = answered(Problem, create_api_key.sync(client=keyward, body=retried, idempotency_key="retry"))
+assert (sent_again.code, sent_again.id) == ("already_created", first_sent.id)
+
 renamed = answered(
     ApiKey, update_api_key.sync(nightly.id, client=keyward, body=UpdateApiKeyRequest(name="Hourly"))
 )

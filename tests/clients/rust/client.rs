@@ -27,7 +27,7 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
         };
         created.push(
             keyward
-                .create_api_key(&request)
+                .create_api_key(None, &request)
                 .await
                 .expect("a key")
                 .into_inner(),
@@ -47,7 +47,7 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
         can_manage_keys: None,
         expires_at: None,
     };
-    let ungranted = problem(with_nightly.create_api_key(&hourly).await).await;
+    let ungranted = problem(with_nightly.create_api_key(None, &hourly).await).await;
     assert_eq!(ungranted.code, "key_may_not_manage_keys");
 
     let two = NonZero::new(2);
@@ -83,6 +83,18 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
     let ending = ending.expect("a page").into_inner().items;
     assert_eq!(ending.len(), 1);
     assert_eq!((&ending[0].id, ending[0].expires_at), (&created[1].id, Some(end)));
+
+    let retried = CreateApiKeyRequest {
+        name: "Retried".parse().expect("a name"),
+        ..hourly.clone()
+    };
+    let first = keyward.create_api_key(Some("retry"), &retried).await;
+    let first = first.expect("a key").into_inner();
+    let again = problem(keyward.create_api_key(Some("retry"), &retried).await).await;
+    assert_eq!(
+        (again.code.as_str(), again.id),
+        ("already_created", Some(first.id))
+    );
 
     let found = keyward.get_api_key(&id).await.expect("the key");
     let tag = found.headers()["etag"].to_str().expect("a text").to_owned();
@@ -139,7 +151,7 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
         name: "\u{200b}".parse().expect("a name for the document"),
         ..hourly
     };
-    let refused = problem(keyward.create_api_key(&nobodys).await).await;
+    let refused = problem(keyward.create_api_key(None, &nobodys).await).await;
     assert_eq!(refused.status, 422);
     assert_eq!(refused.errors[0].pointer, "/name");
 }

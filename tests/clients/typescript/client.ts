@@ -53,6 +53,12 @@ do {
 assert.deepEqual(listed.map((key) => key.id), created.map((key) => key.id).reverse());
 assert(listed.every((key) => key.status === "valid" && key.revokedAt === undefined));
 
+const retry = { params: { header: { "Idempotency-Key": "retry" } }, body: { name: "Retried" } };
+const first = answered(await keyward.POST("/api/v1/user/api-keys", retry));
+const again = await keyward.POST("/api/v1/user/api-keys", retry);
+assert.equal(again.error?.code, "already_created");
+assert.equal(again.error?.id, first.id);
+
 const renamed = answered(
   await keyward.PATCH("/api/v1/user/api-keys/{id}", { ...one(nightly.id), body: { name: "Hourly" } }),
 );

@@ -44,7 +44,8 @@ refused! {
     ReadKeyError { NotFound } {} { Storage }
     // The first ones end only what a key creates: a person may always manage their keys, and begins each tree of keys.
     AddKeyError
-        { MayNotManageKeys TreeTooDeep HolderGone } { AlreadyCreated(_), LimitReached(_), Throttled(_) } { Storage }
+        { MayNotManageKeys TreeTooDeep HolderGone IdempotencyKeyReused InProgress }
+        { AlreadyCreated(_), LimitReached(_), Throttled(_) } { Storage }
     EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, ExtendsItself(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }

@@ -14,6 +14,6 @@ pub struct NewApiKey {
     pub organization_decides: bool,
     /// Its token's digest; unique among all keys.
     pub digest: TokenDigest,
-    /// The single use of the console form that asks for it; none through the API.
+    /// The single use of the console form or the request that asks for it, if it has one.
     pub idempotency_key: Option<IdempotencyKey>,
 }

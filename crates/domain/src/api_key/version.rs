@@ -2,9 +2,8 @@
 
 use std::fmt;
 
-use sha2::{Digest, Sha256};
-
 use super::ApiKey;
+use crate::half_digest::half_digest;
 
 /// A digest of a key's editable fields: it changes with every effective edit, and returns to the old value when an edit
 /// is undone. Other changes, such as the last use, do not affect it.
@@ -53,15 +52,7 @@ impl ApiKey {
     /// The version of what people may change.
     #[must_use]
     pub fn version(&self) -> KeyVersion {
-        let mut hash = Sha256::new();
-        // Each text is preceded by its length, so that moving text between fields changes the digest.
-        for text in self.changeable() {
-            hash.update((text.len() as u64).to_be_bytes());
-            hash.update(text.as_ref());
-        }
-        let digest = hash.finalize();
-        let half = digest.iter().take(size_of::<u128>());
-        KeyVersion(half.fold(0, |number, byte| (number << 8) | u128::from(*byte)))
+        KeyVersion(half_digest(self.changeable().iter().map(|text| text.as_bytes())))
     }
 }
 

@@ -22,7 +22,7 @@ impl PersonalKeys {
     /// the parent. A key that may not manage keys cannot issue keys.
     ///
     /// # Errors
-    /// See [`AddKeyError`]; then no key exists, but for [`AddKeyError::AlreadyCreated`].
+    /// See [`AddKeyError`]; then this call created no key.
     pub async fn issue(
         &self,
         holder: &Holder,
@@ -33,6 +33,13 @@ impl PersonalKeys {
         if holder.reach() != KeyReach::All {
             return Err(AddKeyError::MayNotManageKeys);
         }
+        // A form that is sent again waits: people see where it led.
+        let request = idempotency_key.filter(|key| key.request().is_some());
+        let begun = request.map(|key| {
+            let begun = self.in_progress.begin(holder.consumer().id, key);
+            begun.ok_or(AddKeyError::InProgress)
+        });
+        let _begun = begun.transpose()?;
         let act = holder.act(&self.sources, source);
         let token = Token::generate(&self.sources);
         let organization_decides = draft.can_manage_keys.is_none();

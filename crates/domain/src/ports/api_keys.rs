@@ -56,7 +56,9 @@ pub trait ApiKeys: Send + Sync {
     ///    [`AddKeyError::MayNotManageKeys`];
     /// 2. there is room for one more change by `limits.changes`, else [`AddKeyError::Throttled`]: before all that costs
     ///    more to find out;
-    /// 3. no key of this consumer was added with the same [`NewApiKey::idempotency_key`]; else [`AddKeyError::AlreadyCreated`];
+    /// 3. no key of this consumer was added with the same [`NewApiKey::idempotency_key`], unless that must be
+    ///    [forgotten](crate::keys::Repetition::Forgotten) by the moment of the act; else [`AddKeyError::AlreadyCreated`] or, if that asked
+    ///    for [something else](crate::keys::Repetition::Different), [`AddKeyError::IdempotencyKeyReused`];
     /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`] with that limit;
     /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_TREE_DEPTH`] are valid; else
     ///    [`AddKeyError::TreeTooDeep`].
@@ -154,9 +156,15 @@ pub enum AddKeyError {
     /// The consumer changed its keys too often.
     #[error(transparent)]
     Throttled(Throttled),
-    /// The same form has created this key before; its token is not shown again.
-    #[error("this form has created key {0} already")]
+    /// The same form or request has created this key before; its token is not shown again.
+    #[error("key {0} has been created already")]
     AlreadyCreated(ApiKeyId),
+    /// Another request had the same idempotency key before.
+    #[error("the idempotency key was used for another request")]
+    IdempotencyKeyReused,
+    /// The same request is being handled at this moment.
+    #[error("the same request is in progress")]
+    InProgress,
     /// The consumer has as many valid keys as it may.
     #[error("at most {} valid keys are allowed: revoke one first", .0.0)]
     LimitReached(KeyLimit),

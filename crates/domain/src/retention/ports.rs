@@ -48,6 +48,14 @@ pub trait RetentionStore: Send + Sync {
         at_most: u32,
     ) -> Result<u32, StorageError>;
 
+    /// Forgets the [idempotency keys of requests](crate::keys::IdempotencyKey::request) that created keys before this
+    /// moment, whatever became of these keys. Those of forms stay.
+    async fn forget_idempotency_keys(
+        &self,
+        created_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError>;
+
     /// Removes throttle buckets that ran empty before this moment.
     async fn remove_empty_throttle_buckets(
         &self,

@@ -35,7 +35,8 @@ use self::created_with::CreatedWith;
 use crate::access_changes::Concern;
 use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
-use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use crate::id::{InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use crate::idempotency_key::IdempotencyKey;
 use crate::invitation::{Invitation, InvitationDigest};
 use crate::membership::Membership;
 use crate::organization::Organization;
@@ -73,7 +74,6 @@ struct State {
     keys: Vec<StoredKey>,
     invitations_created_with: CreatedWith<OrganizationId, InvitationId>,
     projects_created_with: CreatedWith<OrganizationId, ProjectId>,
-    keys_created_with: CreatedWith<MembershipId, ApiKeyId>,
     sessions: Vec<StoredSession>,
     throttle: HashMap<[u8; 32], DateTime<Utc>>,
     changes_empty_at: HashMap<MembershipId, DateTime<Utc>>,
@@ -93,6 +93,7 @@ struct StoredInvitation {
 struct StoredKey {
     key: ApiKey,
     digest: TokenDigest,
+    idempotency_key: Option<IdempotencyKey>,
 }
 
 struct StoredSession {

@@ -1,14 +1,17 @@
 //! How keys come to be.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use chrono::TimeDelta;
-use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition, Origin};
+use chrono::{DateTime, TimeDelta};
+use futures_util::FutureExt;
+use keyward_domain::api_key::{Expiry, KeyDescription, KeyName, KeyPrecondition, Origin};
 use keyward_domain::audit::{Action, Actor, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{AddKeyError, IdempotencyKey, IssuedKey, KeyDraft, PersonalKeys};
+use keyward_domain::keys::{
+    AddKeyError, ChosenKey, IdempotencyKey, IssuedKey, KeyDraft, PersonalKeys, RequestDigest,
+};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{Credentials, DescendantKeys, KeyLimit, KeyLimits, MockApiKeys, StorageError};
 use keyward_domain::rate::{Rate, Throttled};
@@ -196,6 +199,67 @@ async fn form_creates_one_key() {
 }
 
 #[tokio::test]
+async fn repeated_request_is_refused_while_the_first_is_running() {
+    let make = Builder::new(1);
+    let acme = make.organization("Acme");
+    let ada = make.member(&acme, "ada").as_holder();
+    let request = RequestDigest::of("createApiKey", &["ci"]);
+    let key = Some(ChosenKey::parse("retry").expect("a key").for_request(request));
+    let keys = Arc::new(OnceLock::<PersonalKeys>::new());
+    let (same, holder) = (Arc::clone(&keys), ada.clone());
+    let mut store = MockApiKeys::new();
+    let mut is_first = true;
+    store.expect_add().times(2).returning(move |new, _, _| {
+        if std::mem::take(&mut is_first) {
+            let keys = same.get().expect("the use case");
+            let again = issue(keys, &holder, key).now_or_never();
+            assert!(matches!(again, Some(Err(AddKeyError::InProgress))), "{again:?}");
+        }
+        Ok(new.key)
+    });
+    let keys = keys.get_or_init(|| PersonalKeys::new(Arc::new(store), make.sources.clone(), LIMITS));
+
+    issue(keys, &ada, key).await.expect("the first");
+    issue(keys, &ada, key).await.expect("not running any more");
+}
+
+#[test]
+fn repeated_request_is_told_from_others_by_its_draft() {
+    let ci = draft("ci");
+    let now = DateTime::UNIX_EPOCH;
+    let at = |days| Expiry::new(now + TimeDelta::days(days), now).expect("an expiry");
+    let others = [
+        draft("cd"),
+        KeyDraft {
+            description: KeyDescription::default(),
+            ..draft("ci")
+        },
+        KeyDraft {
+            can_manage_keys: Some(true),
+            ..draft("ci")
+        },
+        KeyDraft {
+            can_manage_keys: Some(false),
+            ..draft("ci")
+        },
+        KeyDraft {
+            expiry: Some(at(1)),
+            ..draft("ci")
+        },
+        KeyDraft {
+            expiry: Some(at(2)),
+            ..draft("ci")
+        },
+    ];
+    let mut seen = vec![ci.request_digest()];
+    assert_eq!(draft(" ci ").request_digest(), ci.request_digest());
+    for other in others {
+        assert!(!seen.contains(&other.request_digest()), "{other:?}");
+        seen.push(other.request_digest());
+    }
+}
+
+#[tokio::test]
 async fn concurrently_revoked_key_issues_no_key() {
     let (installation, ada) = installation_with_ada();
     let first = installation.issue(&ada.as_holder(), "first").await;
@@ -252,6 +316,12 @@ async fn every_store_refusal_reaches_the_caller_unchanged() {
     let refused = issue_with(&make, &member, move || AddKeyError::AlreadyCreated(first)).await;
     assert!(
         matches!(refused, AddKeyError::AlreadyCreated(id) if id == first),
+        "{refused:?}"
+    );
+
+    let refused = issue_with(&make, &member, || AddKeyError::IdempotencyKeyReused).await;
+    assert!(
+        matches!(refused, AddKeyError::IdempotencyKeyReused),
         "{refused:?}"
     );
 

@@ -212,6 +212,8 @@ impl World {
                 error @ (AddKeyError::MayNotManageKeys
                 | AddKeyError::Throttled(_)
                 | AddKeyError::AlreadyCreated(_)
+                | AddKeyError::IdempotencyKeyReused
+                | AddKeyError::InProgress
                 | AddKeyError::TreeTooDeep
                 | AddKeyError::Storage(_)),
             ) => panic!("{error}"),

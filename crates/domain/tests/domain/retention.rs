@@ -99,6 +99,22 @@ async fn expired_sessions_are_kept_one_day_by_default() {
 }
 
 #[tokio::test]
+async fn idempotency_keys_of_requests_are_kept_for_24_hours() {
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_forget_idempotency_keys()
+        .withf(|before, at_most| *before == now() - TimeDelta::hours(24) && *at_most == BATCH_SIZE)
+        .return_once(|_, _| Ok(7));
+    let mut run = run(store, RetentionPeriods::default()).await;
+    assert_eq!(
+        run.remove_batch(RetentionClass::IdempotencyKeys, BATCH_SIZE)
+            .await
+            .unwrap(),
+        7
+    );
+}
+
+#[tokio::test]
 async fn refilled_throttle_buckets_are_kept_for_the_allowed_clock_skew() {
     let mut store = MockRetentionStore::new();
     store

@@ -35,6 +35,7 @@ fn example(path: &str, parameter: &str) -> Option<Value> {
         "descendants" => json!("keep"),
         "project" => json!(resources::PROJECT_ID),
         "If-Match" => json!("*"),
+        "Idempotency-Key" => json!(resources::IDEMPOTENCY_KEY),
         _ => return None,
     })
 }

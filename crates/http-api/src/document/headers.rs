@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::operations::operations_mut;
+use crate::problem::Code;
 
 const REQUEST_ID: &str = "RequestId";
 const RATE_LIMIT: &str = "RateLimit";
@@ -72,6 +73,14 @@ pub(super) fn of_problems(status: &str) -> Map<String, Value> {
     }
     declare("X-Request-Id", REQUEST_ID);
     headers
+}
+
+/// `Retry-After` of a response that has it with one of its codes only.
+pub(super) fn retry_after_of(code: Code) -> Value {
+    json!({
+        "description": format!("With `{}`: seconds to wait before trying again.", code.definition().word),
+        "schema": {"type": "integer", "format": "int32", "minimum": 0},
+    })
 }
 
 fn reference(name: &str) -> Value {

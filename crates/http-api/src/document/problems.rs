@@ -3,6 +3,7 @@
 //! Nearly all follow from the operation's parts: credentials, a query, a body, an id in its path. Tests compare every
 //! response with the result.
 
+use keyward_domain::token::TokenHint;
 use poem::http::StatusCode;
 use serde_json::{Map, Value, json};
 
@@ -10,6 +11,7 @@ use super::headers;
 use super::operations::operations_mut;
 use crate::base_url::BaseUrl;
 use crate::problem::{Code, FieldError, MEDIA_TYPE, Problem};
+use crate::resources::examples as resources;
 use crate::{authentication, verifier_authentication};
 
 /// A request body in JSON.
@@ -78,8 +80,9 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             Code::Forbidden => id == Some("authenticateRequest"),
             Code::KeyRevoked | Code::KeyMayNotExtendItself => id == Some("updateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
-            // A method that is not in the document has no operation; and no operation takes a form's idempotency key.
-            Code::MethodNotAllowed | Code::AlreadyCreated => false,
+            Code::AlreadyCreated | Code::InProgress | Code::IdempotencyKeyReused => takes("Idempotency-Key"),
+            // A method that is not in the document has no operation.
+            Code::MethodNotAllowed => false,
         })
         .collect();
     codes.sort_by_key(|code| status(*code));
@@ -100,7 +103,8 @@ fn name_of(codes: &[Code], operation_id: &str) -> String {
     let is_of_one_operation = status == StatusCode::CONFLICT
         || codes.contains(&Code::InvalidClient)
         || codes.contains(&Code::Forbidden)
-        || codes.contains(&Code::KeyMayNotExtendItself);
+        || codes.contains(&Code::KeyMayNotExtendItself)
+        || codes.contains(&Code::IdempotencyKeyReused);
     match letters.next().filter(|_| is_of_one_operation) {
         Some(first) => format!("{}{}{reason}", first.to_uppercase(), letters.as_str()),
         None => reason,
@@ -124,7 +128,13 @@ fn response(codes: &[Code], base_url: &BaseUrl) -> Value {
         })
         .collect();
     let mut response = json!({"description": lines.join("\n\n")});
-    let headers = headers::of_problems(&status(codes[0]));
+    let mut headers = headers::of_problems(&status(codes[0]));
+    if codes.contains(&Code::InProgress) {
+        headers.insert(
+            "Retry-After".to_owned(),
+            headers::retry_after_of(Code::InProgress),
+        );
+    }
     if !headers.is_empty() {
         response["headers"] = Value::Object(headers);
     }
@@ -147,6 +157,11 @@ fn example(code: Code) -> Problem {
                 detail: "is not a field of this request".to_owned(),
             },
         ]),
+        Code::AlreadyCreated => {
+            let hint = TokenHint::parse(resources::HINT).ok();
+            let id = resources::API_KEY_ID.parse();
+            id.map_or_else(|_| code.into(), |id| Problem::already_created(id, hint))
+        }
         other => other.into(),
     }
 }

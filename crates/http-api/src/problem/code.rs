@@ -136,7 +136,14 @@ codes! {
     AlreadyCreated = "already_created", CONFLICT {
         title: "Already created",
         meaning: "The same request has created its key before. The token is not shown again.",
-        advice: "Look for the key in the list. If its token is lost, revoke it and create another.",
+        advice: "If the first answer, with the token, was lost, revoke the key that `id` names and create another, with \
+                 another `Idempotency-Key`.",
+    }
+    InProgress = "in_progress", CONFLICT {
+        title: "In progress",
+        meaning: "The same request, by its `Idempotency-Key`, is still being handled.",
+        advice: "Send the request again after the seconds that the header `Retry-After` says: then the answer tells what \
+                 became of it.",
     }
     PreconditionFailed = "precondition_failed", PRECONDITION_FAILED {
         title: "Precondition failed",
@@ -163,6 +170,12 @@ codes! {
         meaning: "Some fields of the body are missing, unknown, or have a value that they cannot have.",
         advice: "Correct every field that the member `errors` of the answer lists. Each `pointer` is a JSON \
                  Pointer (RFC 6901) into the body.",
+    }
+    IdempotencyKeyReused = "idempotency_key_reused", UNPROCESSABLE_ENTITY {
+        title: "Idempotency key reused",
+        meaning: "Another request of the last 24 hours, for something else, had the same `Idempotency-Key`. Nothing was changed.",
+        advice: "Choose a new `Idempotency-Key` for each thing to create, such as a random UUID, and repeat it only with \
+                 the same request.",
     }
     RateLimited = "rate_limited", TOO_MANY_REQUESTS {
         title: "Too many requests",

@@ -1,6 +1,8 @@
 //! `/api/v1/user/api-keys`
 
-use keyward_domain::keys::{AddKeyError, PersonalKeys};
+use keyward_domain::holder::Holder;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::{AddKeyError, PersonalKeys, ReadKeyError};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
 use poem::web::Data;
@@ -17,7 +19,7 @@ use crate::entity_tag;
 use crate::json::Json;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
-use crate::request::{JsonBody, QueryNames, QueryParameter};
+use crate::request::{IdempotencyKeyHeader, JsonBody, QueryNames, QueryParameter};
 use crate::request_id::Source;
 
 pub(crate) struct ApiKeysResource;
@@ -57,8 +59,9 @@ impl ApiKeysResource {
     /// Create an API key
     ///
     /// The new key acts as the same consumer as the calling key, which becomes its parent. A consumer has at most 100
-    /// valid keys, unless the installation sets another limit.
+    /// valid keys, unless the installation sets another limit. With `Idempotency-Key`, the request can be repeated safely.
     #[oai(path = "/", method = "post", operation_id = "createApiKey")]
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn create(
         &self,
         authenticated: Authenticated,
@@ -66,14 +69,20 @@ impl ApiKeysResource {
         Data(keys): Data<&PersonalKeys>,
         Data(base_url): Data<&BaseUrl>,
         source: Source,
+        /// Marks this request, so that repeating it within 24 hours creates no second key: 1 to 255 visible characters of
+        /// ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
+        #[oai(name = "Idempotency-Key")]
+        idempotency_key: IdempotencyKeyHeader,
         draft: JsonBody<CreateApiKeyRequest>,
     ) -> Result<CreatedKey, Problem> {
         query.only(&[])?;
         let holder = authenticated.0.as_holder();
-        let issued = keys
-            .issue(&holder, draft.0, None, source.0)
-            .await
-            .map_err(not_issued)?;
+        let idempotency_key = idempotency_key.for_request(draft.0.request_digest());
+        let issued = match keys.issue(&holder, draft.0, idempotency_key, source.0).await {
+            Ok(issued) => issued,
+            Err(AddKeyError::AlreadyCreated(id)) => return Err(already_created(keys, &holder, id).await),
+            Err(error) => return Err(not_issued(error)),
+        };
         Ok(CreatedKey::Created(
             Json(CreatedApiKey::new(&issued, holder.consumer())),
             base_url.link(format_args!("{API_KEYS}/{}", issued.key.id)),
@@ -161,13 +170,25 @@ impl ApiKeysResource {
     }
 }
 
+/// The problem of a repeated request, with the key that the first one created, whose token nobody can be shown again.
+pub(crate) async fn already_created(keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Problem {
+    match keys.read(holder, id).await {
+        Ok(key) => Problem::already_created(id, Some(key.hint)),
+        // Retention has removed it since.
+        Err(ReadKeyError::NotFound) => Problem::already_created(id, None),
+        Err(ReadKeyError::Storage(error)) => error.into(),
+    }
+}
+
 fn not_issued(error: AddKeyError) -> Problem {
     match error {
         // The key was revoked, or its user left, after authentication.
         AddKeyError::HolderGone => Code::InvalidToken.into(),
         AddKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
         AddKeyError::Throttled(throttled) => Problem::throttled(throttled),
-        AddKeyError::AlreadyCreated(_) => Code::AlreadyCreated.into(),
+        AddKeyError::AlreadyCreated(id) => Problem::already_created(id, None),
+        AddKeyError::IdempotencyKeyReused => Code::IdempotencyKeyReused.into(),
+        AddKeyError::InProgress => Problem::in_progress(),
         AddKeyError::LimitReached(limit) => Problem::with_detail(
             Code::KeyLimitReached,
             format!("At most {} valid keys are allowed: revoke one first.", limit.0),

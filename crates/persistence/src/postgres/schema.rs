@@ -40,6 +40,7 @@ diesel::table! {
         tree_depth -> Int4,
         skip_key_id -> Nullable<Uuid>,
         idempotency_key -> Nullable<Binary>,
+        request_digest -> Nullable<Binary>,
         created_at -> Timestamptz,
         last_used_at -> Nullable<Timestamptz>,
         last_used_from -> Nullable<Text>,

@@ -18,7 +18,7 @@ use keyward_domain::sign_in::session::Session;
 
 use super::dialect::{Moment, RunQueryDsl, Store, held_by_nobody, retention};
 use super::events::write_event;
-use super::schema::{audit_events, invitations, retention_clock, sessions, sign_in_throttle};
+use super::schema::{api_keys, audit_events, invitations, retention_clock, sessions, sign_in_throttle};
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::retention::{AdvisoryLock, least_id_at, to_u32};
@@ -118,6 +118,30 @@ impl RetentionStore for Store {
                 .execute(connection)
                 .await?;
             Ok(to_u32(removed))
+        })
+    }
+
+    async fn forget_idempotency_keys(
+        &self,
+        created_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        change!(self, |connection| {
+            let old = api_keys::table
+                .filter(api_keys::request_digest.is_not_null())
+                .filter(api_keys::created_at.lt(StoredMoment::from(created_before)))
+                .order(api_keys::created_at)
+                .limit(i64::from(at_most))
+                .select(api_keys::id);
+            let old: Vec<StoredId> = held_by_nobody!(old).load(connection).await?;
+            let forgotten = diesel::update(api_keys::table.filter(api_keys::id.eq_any(old)))
+                .set((
+                    api_keys::idempotency_key.eq(None::<Vec<u8>>),
+                    api_keys::request_digest.eq(None::<Vec<u8>>),
+                ))
+                .execute(connection)
+                .await?;
+            Ok(to_u32(forgotten))
         })
     }
 

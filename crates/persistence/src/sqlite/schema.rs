@@ -40,6 +40,7 @@ diesel::table! {
         tree_depth -> BigInt,
         skip_key_id -> Nullable<Binary>,
         idempotency_key -> Nullable<Binary>,
+        request_digest -> Nullable<Binary>,
         created_at -> BigInt,
         last_used_at -> Nullable<BigInt>,
         last_used_from -> Nullable<Text>,

@@ -160,6 +160,7 @@ records! {
         tree_depth: Number as depth,
         skip_key_id: Option<Id>,
         idempotency_key: Option<Bytes> as idempotency_key,
+        request_digest: Option<Bytes> as idempotency_key,
         created_at: Moment,
         last_used_at: Option<Moment>,
         last_used_from: Option<TextValue> as IpAddr::from_str,

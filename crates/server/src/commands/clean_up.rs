@@ -63,6 +63,7 @@ fn sentence(kind: RetentionClass, removed: u64) -> String {
         RetentionClass::DeadKeys => ("dead key", "dead keys"),
         RetentionClass::EndedInvitations => ("ended invitation", "ended invitations"),
         RetentionClass::ExpiredSessions => ("expired session", "expired sessions"),
+        RetentionClass::IdempotencyKeys => ("idempotency key", "idempotency keys"),
         RetentionClass::EmptyThrottleBuckets => {
             ("count of attempts to sign in", "counts of attempts to sign in")
         }

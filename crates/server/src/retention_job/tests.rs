@@ -80,6 +80,10 @@ impl RetentionStore for Cellar {
         Ok(take(&mut self.0.lock().unwrap().sessions, at_most))
     }
 
+    async fn forget_idempotency_keys(&self, _: DateTime<Utc>, _: u32) -> Result<u32, StorageError> {
+        Ok(0)
+    }
+
     async fn remove_empty_throttle_buckets(&self, _: DateTime<Utc>, _: u32) -> Result<u32, StorageError> {
         Ok(0)
     }

@@ -17,6 +17,7 @@ mod list_key_cases;
 mod membership_cases;
 mod planned_end_cases;
 mod precondition_cases;
+mod repeated_request_cases;
 mod revoke_key_cases;
 mod search_key_cases;
 
@@ -47,6 +48,16 @@ super::cases::cases! { $
         missing_holder_is_reported_before_the_limit
         repeated_form_is_reported_before_the_limit
         key_with_an_existing_token_is_refused
+    }
+    repeated_request_cases {
+        repeated_request_creates_one_key
+        repeated_request_finds_its_revoked_key
+        idempotency_key_of_a_different_request_is_refused
+        consumers_may_choose_the_same_idempotency_key
+        idempotency_key_of_a_request_is_free_after_24_hours
+        refused_request_does_not_use_its_idempotency_key
+        missing_holder_is_reported_before_a_repeated_request
+        concurrently_repeated_requests_create_one_key
     }
     planned_end_cases {
         key_is_accepted_until_its_planned_end

@@ -5,6 +5,7 @@ mod clock_cases;
 mod dead_key_cases;
 mod ended_invitation_cases;
 mod expired_session_cases;
+mod idempotency_key_cases;
 mod planned_end_cases;
 mod retained_key_tree_cases;
 mod scene;
@@ -43,6 +44,10 @@ super::cases::cases! { $
     }
     expired_session_cases {
         expired_sessions_are_removed
+    }
+    idempotency_key_cases {
+        idempotency_keys_of_requests_are_forgotten
+        idempotency_keys_of_forms_are_kept
     }
     throttle_bucket_cases {
         refilled_buckets_are_removed_without_granting_attempts

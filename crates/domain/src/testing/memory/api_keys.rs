@@ -8,6 +8,7 @@ use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationCau
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, MembershipId};
+use crate::idempotency_key::{FirstUse, IdempotencyKey, Repetition};
 use crate::page::{Page, PageRequest};
 use crate::ports::{
     AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
@@ -28,8 +29,10 @@ impl ApiKeys for MemoryStore {
         }
         let change = state.change(consumer, limits.changes, act.at);
         let change = change.map_err(AddKeyError::Throttled)?;
-        if let Some(first) = state.keys_created_with.find(consumer, new.idempotency_key) {
-            return Err(AddKeyError::AlreadyCreated(first));
+        if let Some(key) = new.idempotency_key
+            && let Some(first) = state.created_with(consumer, key, act.at)
+        {
+            return Err(first);
         }
         let valid = state
             .keys_of(consumer)
@@ -60,12 +63,10 @@ impl ApiKeys for MemoryStore {
         }
         state.write(vec![act.creation_of_key(&key)])?;
         state.count(change);
-        state
-            .keys_created_with
-            .note(consumer, new.idempotency_key, key.id);
         state.keys.push(StoredKey {
             key: key.clone(),
             digest: new.digest,
+            idempotency_key: new.idempotency_key,
         });
         Ok(key)
     }
@@ -243,6 +244,31 @@ impl State {
 
     fn count(&mut self, change: Change) {
         self.changes_empty_at.insert(change.consumer, change.empty_at);
+    }
+
+    /// Why a consumer may not create a key with this idempotency key at a moment.
+    fn created_with(
+        &self,
+        consumer: MembershipId,
+        key: IdempotencyKey,
+        at: DateTime<Utc>,
+    ) -> Option<AddKeyError> {
+        let repetitions = self.keys_of(consumer).filter_map(|stored| {
+            let first = stored.idempotency_key?;
+            let is_same = first.to_bytes() == key.to_bytes();
+            let (request, at_first) = (first.request(), stored.key.created_at);
+            let first = FirstUse {
+                request,
+                at: at_first,
+            };
+            is_same.then(|| (stored.key.id, key.repeats(first, at)))
+        });
+        let mut refusals = repetitions.filter_map(|(id, repetition)| match repetition {
+            Repetition::Same => Some(AddKeyError::AlreadyCreated(id)),
+            Repetition::Different => Some(AddKeyError::IdempotencyKeyReused),
+            Repetition::Forgotten => None,
+        });
+        refusals.next()
     }
 
     fn keys_of(&self, consumer: MembershipId) -> impl Iterator<Item = &StoredKey> {

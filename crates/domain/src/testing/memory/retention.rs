@@ -67,6 +67,24 @@ impl RetentionStore for MemoryStore {
         }))
     }
 
+    async fn forget_idempotency_keys(
+        &self,
+        created_before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        let requests = state.keys.iter_mut().filter(|stored| {
+            let key = stored.idempotency_key;
+            key.is_some_and(|key| key.request().is_some()) && stored.key.created_at < created_before
+        });
+        let mut forgotten = 0;
+        for stored in requests.take(items(at_most)) {
+            stored.idempotency_key = None;
+            forgotten += 1;
+        }
+        Ok(forgotten)
+    }
+
     async fn remove_empty_throttle_buckets(
         &self,
         empty_before: DateTime<Utc>,

@@ -1,23 +1,24 @@
 //! Adding a key.
 
 use chrono::{DateTime, Utc};
-use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel::{OptionalExtension, QueryResult};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Act;
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
-use keyward_domain::keys::IdempotencyKey;
-use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey};
+use keyward_domain::keys::{FirstUse, IdempotencyKey, Repetition, RequestDigest};
+use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey, StorageError};
 
-use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, pipeline, valid_in_chain};
+use super::super::dialect::{Connection, Database, Pipelined, RunQueryDsl, begin, pipeline, valid_in_chain};
 use super::super::events::write_event;
 use super::super::schema::{api_keys, memberships, organizations};
 use super::super::validity::key_is_valid;
 use super::holder::{Changer, changer, lock_changer};
 use super::row::NewKeyRow;
 use crate::abort::Abort;
-use crate::columns::{StoredFlag, StoredId};
+use crate::columns::{StoredFlag, StoredId, StoredMoment};
+use crate::stored_row::StoredRow;
 
 const MAX_TREE_DEPTH: i64 = ApiKey::MAX_TREE_DEPTH as i64;
 
@@ -37,7 +38,11 @@ pub(super) async fn add(
         valid_keys(connection, consumer, act.at),
         chosen_for_new_keys(connection, consumer, new.organization_decides),
     );
+    let forgotten = first.as_ref().map(|first| first.id);
     check(connection, &new, limits, changer, first, valid, act.at).await?;
+    if let Some(forgotten) = forgotten {
+        forget_idempotency_key(connection, forgotten).await?;
+    }
     let mut new = new;
     if let Some(chosen) = chosen {
         new.key.can_manage_keys = chosen;
@@ -72,7 +77,7 @@ async fn check(
     new: &NewApiKey,
     limits: KeyLimits,
     changer: Option<Changer>,
-    first: Option<ApiKeyId>,
+    first: Option<FirstKey>,
     valid: i64,
     at: DateTime<Utc>,
 ) -> Result<(), Abort<AddKeyError>> {
@@ -82,8 +87,13 @@ async fn check(
     }
     let refused = |throttled| Abort::Refused(AddKeyError::Throttled(throttled));
     changer.room.map_err(refused)?;
-    if let Some(first) = first {
-        return Err(Abort::Refused(AddKeyError::AlreadyCreated(first)));
+    if let Some((first, key)) = first.zip(new.idempotency_key) {
+        let id = ApiKeyId::from_uuid(first.id.0);
+        match key.repeats(first.try_into()?, at) {
+            Repetition::Same => return Err(Abort::Refused(AddKeyError::AlreadyCreated(id))),
+            Repetition::Different => return Err(Abort::Refused(AddKeyError::IdempotencyKeyReused)),
+            Repetition::Forgotten => {}
+        }
     }
     if valid >= i64::from(limits.valid.0) {
         return Err(Abort::Refused(AddKeyError::LimitReached(limits.valid)));
@@ -125,14 +135,58 @@ async fn chosen_for_new_keys(
     Ok(chosen.map(|chosen| chosen.0))
 }
 
+/// The key that was created with an idempotency key before.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = api_keys, check_for_backend(Database))]
+struct FirstKey {
+    id: StoredId,
+    request_digest: Option<Vec<u8>>,
+    created_at: StoredMoment,
+}
+
+impl TryFrom<FirstKey> for FirstUse {
+    type Error = StorageError;
+
+    fn try_from(row: FirstKey) -> Result<Self, StorageError> {
+        let stored = StoredRow::new("api_keys", row.id.0);
+        let request = row
+            .request_digest
+            .map(|bytes| <[u8; 16]>::try_from(bytes.as_slice()));
+        let request = stored.read("request_digest", request.transpose())?;
+        Ok(Self {
+            request: request.map(RequestDigest::from_bytes),
+            at: stored.moment("created_at", row.created_at)?,
+        })
+    }
+}
+
 async fn created_with(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,
     idempotency_key: Option<IdempotencyKey>,
-) -> QueryResult<Option<ApiKeyId>> {
-    let scope = consumer.as_uuid();
-    let first = created_with!(&mut connection, api_keys.consumer_id, scope, idempotency_key);
-    Ok(first.map(ApiKeyId::from_uuid))
+) -> QueryResult<Option<FirstKey>> {
+    let Some(key) = idempotency_key else {
+        return Ok(None);
+    };
+    api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::idempotency_key.eq(key.to_bytes().to_vec()))
+        .select(FirstKey::as_select())
+        .get_result(&mut connection)
+        .await
+        .optional()
+}
+
+/// Frees an idempotency key that is so old that it must be forgotten, before retention does.
+async fn forget_idempotency_key(connection: &mut Connection, id: StoredId) -> QueryResult<()> {
+    diesel::update(api_keys::table.filter(api_keys::id.eq(id)))
+        .set((
+            api_keys::idempotency_key.eq(None::<Vec<u8>>),
+            api_keys::request_digest.eq(None::<Vec<u8>>),
+        ))
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 async fn valid_keys(

@@ -190,6 +190,7 @@ pub(super) struct NewKeyRow<'a> {
     created_by_user_id: Option<StoredId>,
     created_by_key_id: Option<StoredId>,
     idempotency_key: Option<Vec<u8>>,
+    request_digest: Option<Vec<u8>>,
     created_at: StoredMoment,
     can_manage_keys: StoredFlag,
     #[diesel(embed)]
@@ -218,6 +219,9 @@ impl<'a> NewKeyRow<'a> {
             created_by_user_id,
             created_by_key_id,
             idempotency_key: idempotency_key.map(|idempotency_key| idempotency_key.to_bytes().to_vec()),
+            request_digest: idempotency_key
+                .and_then(|idempotency_key| idempotency_key.request())
+                .map(|request| request.to_bytes().to_vec()),
             created_at: key.created_at.into(),
             can_manage_keys: StoredFlag(key.can_manage_keys),
             end: key.into(),

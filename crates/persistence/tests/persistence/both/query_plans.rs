@@ -429,6 +429,12 @@ async fn retention_queries_use_an_index(database: Database) {
         )
         .await;
     store
+        .forget_idempotency_keys(later, ALL)
+        .await
+        .expect("a removal");
+    let index = "api_keys_requested_idx";
+    listening.expect("idempotency keys", &[index], &[index]).await;
+    store
         .remove_empty_throttle_buckets(later, ALL)
         .await
         .expect("a removal");

@@ -87,6 +87,14 @@ async fn contradictory_rows_are_rejected() {
         ),
         ("UPDATE api_keys SET idempotency_key = '\\x00'", "api_keys_idempotency_key_check"),
         (
+            "UPDATE api_keys SET request_digest = '\\x00', idempotency_key = substr(digest, 1, 16)",
+            "api_keys_request_digest_check",
+        ),
+        (
+            "UPDATE api_keys SET request_digest = substr(digest, 1, 16), idempotency_key = NULL",
+            "api_keys_request_check",
+        ),
+        (
             "INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, created_at, expires_at,
                                       idempotency_key)
              SELECT gen_random_uuid(), id, sha256('x'), 'x', 'member', 'administrator', now(), now(), '\\x00'

@@ -174,6 +174,14 @@ async fn contradictory_rows_are_rejected() {
             "api_keys_idempotency_key_check",
         ),
         (
+            "UPDATE api_keys SET request_digest = x'00', idempotency_key = randomblob(16)".to_owned(),
+            "api_keys_request_digest_check",
+        ),
+        (
+            "UPDATE api_keys SET request_digest = randomblob(16), idempotency_key = NULL".to_owned(),
+            "api_keys_request_check",
+        ),
+        (
             "INSERT INTO invitations (id, organization_id, digest, invitee, role, invited_by_kind, created_at, expires_at,
                                       idempotency_key)
              SELECT randomblob(16), id, randomblob(32), 'x', 'member', 'administrator', 0, 0, x'00' FROM organizations"

@@ -147,6 +147,7 @@ const KEYS: &[Case] = &[
         r#""created_by_key_id":"00000000-0000-7000-8000-000000000008""#,
     ),
     ("api_keys", "idempotency_key", 7, "ffff", ""),
+    ("api_keys", "request_digest", 7, "fcfc", ""),
     (
         "api_keys",
         "created_at",

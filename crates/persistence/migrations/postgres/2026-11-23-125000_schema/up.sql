@@ -171,8 +171,12 @@ CREATE TABLE api_keys (
     -- to. No foreign key: retention may remove it; then the climb takes the next key above.
     tree_depth integer NOT NULL DEFAULT 0,
     skip_key_id uuid,
+    -- Of the form that asked for it, or of the request. A request's is forgotten after a day, and has a digest of what was
+    -- asked for.
     idempotency_key bytea
         CONSTRAINT api_keys_idempotency_key_check CHECK (octet_length(idempotency_key) = 16),
+    request_digest bytea
+        CONSTRAINT api_keys_request_digest_check CHECK (octet_length(request_digest) = 16),
     created_at timestamptz NOT NULL,
 
     last_used_at timestamptz,
@@ -198,6 +202,7 @@ CREATE TABLE api_keys (
     revoked_note text,
 
     CONSTRAINT api_keys_origin_check CHECK (num_nonnulls(created_by_user_id, created_by_key_id) = 1),
+    CONSTRAINT api_keys_request_check CHECK (request_digest IS NULL OR idempotency_key IS NOT NULL),
     CONSTRAINT api_keys_last_used_check CHECK (last_used_from IS NULL OR last_used_at IS NOT NULL),
     CONSTRAINT api_keys_end_came_at_check CHECK (end_came_at IS NULL OR revoked_at IS NOT NULL),
     CONSTRAINT api_keys_revocation_check CHECK (num_nonnulls(revoked_at, revoked_by_kind, revoked_reason) IN (0, 3)),
@@ -207,9 +212,11 @@ CREATE TABLE api_keys (
     -- The last use is updated in place once a minute at most: room on each page keeps that off the indexes.
 ) WITH (fillfactor = 85);
 
--- One form makes one key.
+-- One form makes one key, and so does one request that is sent again.
 CREATE UNIQUE INDEX api_keys_idempotency_key_key ON api_keys (consumer_id, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
+-- Keys that were asked for with an idempotency key of a request, the earliest first: retention forgets it.
+CREATE INDEX api_keys_requested_idx ON api_keys (created_at) WHERE request_digest IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
 -- A consumer's keys that may be valid by the day of their last use. It comes before the next index: of two indexes of the
@@ -574,4 +581,4 @@ CREATE TABLE schema_compatibility (
         CONSTRAINT schema_compatibility_minimum_reader_check CHECK (minimum_reader ~ '^[0-9]{14}$')
 );
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261123075000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261123125000');

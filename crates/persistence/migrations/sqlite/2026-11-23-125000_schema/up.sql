@@ -187,8 +187,12 @@ CREATE TABLE api_keys (
     tree_depth INTEGER NOT NULL DEFAULT 0,
     skip_key_id BLOB
         CONSTRAINT api_keys_skip_key_id_check CHECK (length(skip_key_id) = 16),
+    -- Of the form that asked for it, or of the request. A request's is forgotten after a day, and has a digest of what was
+    -- asked for.
     idempotency_key BLOB
         CONSTRAINT api_keys_idempotency_key_check CHECK (length(idempotency_key) = 16),
+    request_digest BLOB
+        CONSTRAINT api_keys_request_digest_check CHECK (length(request_digest) = 16),
     created_at INTEGER NOT NULL,
 
     last_used_at INTEGER,
@@ -211,6 +215,7 @@ CREATE TABLE api_keys (
 
     CONSTRAINT api_keys_origin_check
         CHECK ((created_by_user_id IS NOT NULL) + (created_by_key_id IS NOT NULL) = 1),
+    CONSTRAINT api_keys_request_check CHECK (request_digest IS NULL OR idempotency_key IS NOT NULL),
     CONSTRAINT api_keys_last_used_check CHECK (last_used_from IS NULL OR last_used_at IS NOT NULL),
     CONSTRAINT api_keys_end_came_at_check CHECK (end_came_at IS NULL OR revoked_at IS NOT NULL),
     CONSTRAINT api_keys_revocation_check
@@ -220,9 +225,11 @@ CREATE TABLE api_keys (
     CONSTRAINT api_keys_revoked_note_check CHECK (revoked_note IS NULL OR revoked_at IS NOT NULL)
 ) STRICT;
 
--- One form makes one key.
+-- One form makes one key, and so does one request that is sent again.
 CREATE UNIQUE INDEX api_keys_idempotency_key_key ON api_keys (consumer_id, idempotency_key)
     WHERE idempotency_key IS NOT NULL;
+-- Keys that were asked for with an idempotency key of a request, the earliest first: retention forgets it.
+CREATE INDEX api_keys_requested_idx ON api_keys (created_at) WHERE request_digest IS NOT NULL;
 -- A consumer's keys, newest first (read backwards).
 CREATE INDEX api_keys_consumer_id_id_idx ON api_keys (consumer_id, id);
 -- A consumer's keys that may be valid, newest first.
@@ -594,4 +601,4 @@ CREATE TABLE schema_compatibility (
         CHECK (length(minimum_reader) = 14 AND minimum_reader NOT GLOB '*[^0-9]*')
 ) STRICT;
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261123075000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261123125000');

@@ -1,0 +1,174 @@
+//! `Idempotency-Key` on `POST /api/v1/user/api-keys`.
+
+use chrono::TimeDelta;
+use keyward_domain::keys::IdempotencyKey;
+use keyward_domain::ports::{KeyLimit, KeyLimits};
+use reqwest::Method;
+use reqwest::header::HeaderValue;
+use serde_json::{Value, json};
+
+use crate::answer::Answer;
+use crate::api::API_KEYS;
+use crate::scene::Scene;
+
+const CHOSEN: &str = "8e03978e-40d5-43dd-bc93-6894a57f9324";
+
+async fn send(scene: &Scene, token: &str, body: &Value, lines: &[&[u8]]) -> Answer {
+    let mut request = scene.api.request(Method::POST, API_KEYS, token).json(body);
+    for line in lines {
+        request = request.header("idempotency-key", HeaderValue::from_bytes(line).unwrap());
+    }
+    scene.api.send(request).await
+}
+
+async fn create(scene: &Scene, body: &Value) -> Answer {
+    send(scene, &scene.ada.token, body, &[CHOSEN.as_bytes()]).await
+}
+
+async fn count_of_keys(scene: &Scene) -> usize {
+    let path = format!("{API_KEYS}?status=all");
+    let page = scene.api.get(&path, &scene.ada.token).await.ok(200);
+    page["items"].as_array().unwrap().len()
+}
+
+#[tokio::test]
+async fn repeated_request_names_the_key_without_its_token() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "ci", "expiresAt": "2026-01-31T00:00:00Z"});
+    let created = create(&scene, &body).await.ok(201);
+    let token = created["key"].as_str().unwrap();
+    // What means the same is the same, however it is written.
+    let reworded = json!({
+        "expiresAt": "2026-01-31T01:00:00+01:00", "description": "", "name": " ci ", "canManageKeys": null,
+    });
+    let quoted = format!("\"{CHOSEN}\"");
+    for (body, line) in [(&body, CHOSEN), (&reworded, CHOSEN), (&body, &quoted)] {
+        let again = send(&scene, &scene.ada.token, body, &[line.as_bytes()]).await;
+        let problem = again.refusal(409, "already_created");
+        assert_eq!(problem["id"], created["id"]);
+        assert_eq!(
+            problem["hint"].as_str().unwrap(),
+            format!("kwp_…{}", &token[token.len() - 4..])
+        );
+        assert!(!again.body.contains(token));
+    }
+    assert_eq!(count_of_keys(&scene).await, 2);
+}
+
+#[tokio::test]
+async fn idempotency_key_for_another_body_is_refused() {
+    let scene = Scene::new().await;
+    create(&scene, &json!({"name": "ci"})).await.ok(201);
+    for other in [
+        json!({"name": "cd"}),
+        json!({"name": "ci", "description": "for ci"}),
+        json!({"name": "ci", "canManageKeys": true}),
+        json!({"name": "ci", "expiresAt": "2026-01-31T00:00:00Z"}),
+    ] {
+        create(&scene, &other)
+            .await
+            .refusal(422, "idempotency_key_reused");
+    }
+    assert_eq!(count_of_keys(&scene).await, 2);
+}
+
+#[tokio::test]
+async fn idempotency_key_belongs_to_the_consumer() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "ci"});
+    let first = create(&scene, &body).await.ok(201);
+    let chosen = [CHOSEN.as_bytes()];
+    send(&scene, &scene.grace.token, &body, &chosen).await.ok(201);
+    let through_another = send(&scene, first["key"].as_str().unwrap(), &body, &chosen).await;
+    through_another.refusal(409, "already_created");
+}
+
+#[tokio::test]
+async fn repeated_request_names_its_revoked_key() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "ci"});
+    let first = create(&scene, &body).await.ok(201);
+    let path = format!("{API_KEYS}/{}", first["id"].as_str().unwrap());
+    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    let again = create(&scene, &body).await;
+    assert_eq!(again.refusal(409, "already_created")["id"], first["id"]);
+}
+
+#[tokio::test]
+async fn former_holder_learns_nothing_by_repeating() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "ci"});
+    create(&scene, &body).await.ok(201);
+    scene
+        .api
+        .delete(&scene.ada.key_path(), &scene.ada.token)
+        .await
+        .ok(204);
+    create(&scene, &body).await.refusal(401, "invalid_token");
+}
+
+#[tokio::test]
+async fn refused_request_may_be_repeated_with_its_idempotency_key() {
+    let scene = Scene::with_limits(KeyLimits {
+        valid: KeyLimit(2),
+        ..KeyLimits::default()
+    })
+    .await;
+    create(&scene, &json!({"name": ""}))
+        .await
+        .refusal(422, "invalid_fields");
+    let second = scene.create(&scene.ada.token, "second").await;
+    create(&scene, &json!({"name": "ci"}))
+        .await
+        .refusal(409, "key_limit_reached");
+    let path = format!("{API_KEYS}/{}", second["id"].as_str().unwrap());
+    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    create(&scene, &json!({"name": "cd"})).await.ok(201);
+}
+
+#[tokio::test]
+async fn idempotency_key_is_forgotten_after_24_hours() {
+    let scene = Scene::new().await;
+    let first = create(&scene, &json!({"name": "ci"})).await.ok(201);
+    let clock = &scene.installation.builder.clock;
+    clock.advance(IdempotencyKey::REMEMBERED - TimeDelta::milliseconds(1));
+    create(&scene, &json!({"name": "ci"}))
+        .await
+        .refusal(409, "already_created");
+    clock.advance(TimeDelta::milliseconds(1));
+    let second = create(&scene, &json!({"name": "ci"})).await.ok(201);
+    assert_ne!(first["id"], second["id"]);
+}
+
+#[tokio::test]
+async fn malformed_idempotency_key_is_named_with_its_limits() {
+    let scene = Scene::new().await;
+    let long = "a".repeat(300);
+    let quoted = format!("\"{long}\"");
+    let lines: [&[&[u8]]; 14] = [
+        &[b""],
+        &[b"\"\""],
+        &[long.as_bytes()],
+        &[quoted.as_bytes()],
+        &[b"a\tb"],
+        &[b"\"a\tb\""],
+        &["é".as_bytes()],
+        &[b"\xff"],
+        &[b"a b"],
+        &[b"a, b"],
+        &[b"\"a"],
+        &[b"\"a\";p"],
+        &[b"a", b"a"],
+        &[b"a", b"\"b\""],
+    ];
+    for lines in lines {
+        let answer = send(&scene, &scene.ada.token, &json!({"name": "ci"}), lines).await;
+        let problem = answer.refusal(400, "malformed_request");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(
+            detail.contains("`Idempotency-Key`") && detail.contains("255"),
+            "{lines:?}: {detail}"
+        );
+    }
+    assert_eq!(count_of_keys(&scene).await, 1);
+}
