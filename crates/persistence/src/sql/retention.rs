@@ -134,6 +134,9 @@ impl RetentionStore for Store {
                 .limit(i64::from(at_most))
                 .select(api_keys::id);
             let old: Vec<StoredId> = held_by_nobody!(old).load(connection).await?;
+            if old.is_empty() {
+                return Ok(0);
+            }
             let forgotten = diesel::update(api_keys::table.filter(api_keys::id.eq_any(old)))
                 .set((
                     api_keys::idempotency_key.eq(None::<Vec<u8>>),
