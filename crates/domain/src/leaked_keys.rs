@@ -4,7 +4,7 @@
 //! request only leaves it in memory; whoever serves calls [`RevokeLeakedKeys::revoke_reported`] every few seconds, which waits
 //! for all servers as every revocation does.
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::api_key::{KeyPrecondition, RevocationCause, RevocationNote, RevocationReason};
@@ -58,11 +58,13 @@ fn shortened(text: &str) -> String {
     beginning.chain(['…']).collect()
 }
 
-/// The tokens that were reported and are not dealt with, in a bounded amount of memory.
+/// The tokens that were reported and are not dealt with, each once however often it is reported, in a bounded amount of
+/// memory.
 #[derive(Debug)]
 pub struct ReportedLeaks {
     capacity: usize,
-    tokens: Mutex<VecDeque<LeakedToken>>,
+    /// By their digests.
+    tokens: Mutex<HashMap<[u8; 32], LeakedToken>>,
 }
 
 /// There is no room for a report: nothing of it was accepted.
@@ -73,10 +75,10 @@ pub struct TooManyReports;
 impl ReportedLeaks {
     /// Keeps at most so many tokens: at most a kilobyte for each.
     #[must_use]
-    pub const fn new(capacity: usize) -> Self {
+    pub fn new(capacity: usize) -> Self {
         Self {
             capacity,
-            tokens: Mutex::new(VecDeque::new()),
+            tokens: Mutex::default(),
         }
     }
 
@@ -86,10 +88,15 @@ impl ReportedLeaks {
     /// There is no room for all of them.
     pub fn report(&self, tokens: Vec<LeakedToken>) -> Result<(), TooManyReports> {
         let mut waiting = self.tokens();
-        if waiting.len() + tokens.len() > self.capacity {
+        let new: HashMap<_, _> = tokens
+            .into_iter()
+            .map(|leaked| (*leaked.digest.as_bytes(), leaked))
+            .filter(|(digest, _)| !waiting.contains_key(digest))
+            .collect();
+        if waiting.len() + new.len() > self.capacity {
             return Err(TooManyReports);
         }
-        waiting.extend(tokens);
+        waiting.extend(new);
         Ok(())
     }
 
@@ -99,15 +106,19 @@ impl ReportedLeaks {
         self.tokens().len()
     }
 
-    fn first(&self) -> Option<LeakedToken> {
-        self.tokens().front().cloned()
+    fn digests(&self) -> Vec<[u8; 32]> {
+        self.tokens().keys().copied().collect()
     }
 
-    fn remove_first(&self) {
-        self.tokens().pop_front();
+    fn get(&self, digest: &[u8; 32]) -> Option<LeakedToken> {
+        self.tokens().get(digest).cloned()
     }
 
-    fn tokens(&self) -> MutexGuard<'_, VecDeque<LeakedToken>> {
+    fn remove(&self, digest: &[u8; 32]) {
+        self.tokens().remove(digest);
+    }
+
+    fn tokens(&self) -> MutexGuard<'_, HashMap<[u8; 32], LeakedToken>> {
         self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -159,21 +170,33 @@ impl RevokeLeakedKeys {
     /// time.
     ///
     /// # Errors
-    /// The store failed. The tokens that are left wait for the next call; if the store answered, but not as it should, without
-    /// the one that brought that about.
+    /// The store failed for a token, or is unavailable. Every token that was not dealt with waits for the next call; unless the
+    /// store is unavailable, the others are dealt with.
     pub async fn revoke_reported(&self) -> Result<usize, StorageError> {
         let mut revoked = 0;
-        while let Some(leaked) = self.reported.first() {
-            let outcome = self.revoke(leaked).await;
-            if outcome.as_ref().is_ok() || outcome.as_ref().is_err_and(|error| !error.is_outage()) {
-                self.reported.remove_first();
+        let mut failed = Ok(());
+        for digest in self.reported.digests() {
+            let Some(leaked) = self.reported.get(&digest) else {
+                continue;
+            };
+            match self.revoke(leaked).await {
+                Ok(was_valid) => {
+                    self.reported.remove(&digest);
+                    revoked += usize::from(was_valid);
+                }
+                Err(error) => {
+                    let is_outage = error.is_outage();
+                    failed = failed.and(Err(error));
+                    if is_outage {
+                        break;
+                    }
+                }
             }
-            revoked += usize::from(outcome?);
         }
         if revoked > 0 {
             self.to_all_servers.wait().await;
         }
-        Ok(revoked)
+        failed.map(|()| revoked)
     }
 
     /// Revokes the key with this token alone: whoever found it says nothing of the keys created with it.
@@ -181,6 +204,10 @@ impl RevokeLeakedKeys {
         let Some(credential) = self.credentials.find(&leaked.digest).await? else {
             return Ok(false);
         };
+        // It is over for good. Whoever has a dead token must not make its consumer's row be locked by reporting it.
+        if credential.has_ended() {
+            return Ok(false);
+        }
         let act = self
             .sources
             .act(Actor::Anonymous, leaked.source)

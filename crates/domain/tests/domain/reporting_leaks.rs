@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use keyward_domain::access::Credential;
 use keyward_domain::api_key::{ApiKey, RevocationReason};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::leaked_keys::{LeakedToken, ReportedLeaks, RevokeLeakedKeys, TooManyReports};
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{ApiKeys, DescendantKeys};
+use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys, StorageError};
 use keyward_domain::testing::TestInstallation;
-use keyward_domain::token::Token;
+use keyward_domain::token::{Token, TokenDigest};
 
 struct Scene {
     installation: TestInstallation,
@@ -50,6 +52,22 @@ impl Scene {
     async fn stored(&self, key: &ApiKey) -> ApiKey {
         let found = ApiKeys::find(&self.installation.store, key.consumer_id, key.id).await;
         found.expect("the store answers").expect("the key")
+    }
+}
+
+/// Credentials of a store that answers otherwise than it should about one token.
+struct FailsFor {
+    store: Arc<dyn Credentials>,
+    digest: TokenDigest,
+}
+
+#[async_trait]
+impl Credentials for FailsFor {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        if *digest == self.digest {
+            return Err(StorageError::Defect("no such column".into()));
+        }
+        self.store.find(digest).await
     }
 }
 
@@ -132,15 +150,47 @@ async fn reports_wait_while_the_store_is_away() {
 }
 
 #[tokio::test]
+async fn token_that_the_store_fails_for_waits_beside_others() {
+    let scene = Scene::new();
+    let issue = async |name| scene.installation.issue(&scene.ada.as_holder(), name).await;
+    let (misread, leaked) = (issue("misread").await, issue("leaked").await);
+    let store = Arc::new(scene.installation.store.clone());
+    let credentials = FailsFor {
+        store: Arc::clone(&store) as _,
+        digest: misread.token.digest(),
+    };
+    let leaks = RevokeLeakedKeys::new(
+        Arc::clone(&scene.reported),
+        Arc::new(credentials),
+        store,
+        scene.installation.builder.sources.clone(),
+    );
+    for issued in [&misread, &leaked] {
+        scene.report(issued.token.expose(), "", "").unwrap();
+    }
+    for _ in 0..2 {
+        assert!(leaks.revoke_reported().await.is_err());
+        assert_eq!(leaks.waiting(), 1);
+    }
+    assert!(scene.stored(&leaked.key).await.revocation.is_some());
+    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 1);
+    assert!(scene.stored(&misread.key).await.revocation.is_some());
+}
+
+#[tokio::test]
 async fn full_memory_takes_no_part_of_a_report() {
     let scene = Scene::new();
     let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
-    for _ in 0..3 {
-        scene.report(issued.token.expose(), "", "").unwrap();
-    }
-    assert_eq!(scene.report(issued.token.expose(), "", ""), Err(TooManyReports));
-    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 1);
+    let unknown = || Token::generate(&*scene.installation.builder.random);
     scene.report(issued.token.expose(), "", "").unwrap();
+    for _ in 0..2 {
+        scene.report(unknown().expose(), "", "").unwrap();
+    }
+    assert_eq!(scene.report(unknown().expose(), "", ""), Err(TooManyReports));
+    scene.report(issued.token.expose(), "", "").unwrap();
+    assert_eq!(scene.leaks.waiting(), 3);
+    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 1);
+    scene.report(unknown().expose(), "", "").unwrap();
 }
 
 #[tokio::test]

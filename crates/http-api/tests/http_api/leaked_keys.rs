@@ -196,13 +196,17 @@ async fn optional_members_may_be_null_and_credentials_are_ignored() {
 
 #[tokio::test]
 async fn full_memory_is_unavailable_whatever_is_reported() {
-    let leaks = Leaks::keeping(2).await;
+    let leaks = Leaks::keeping(1).await;
     let token = leaks.scene.ada.token.as_str();
-    leaks.report(&tokens(&[token, token])).await.ok(202);
-    let answer = leaks.report(&tokens(&[token])).await;
-    answer.refusal(503, "unavailable");
-    assert_eq!(answer.header("retry-after"), Some("5"));
-    assert_eq!(leaks.revoke().await, 1);
+    let random = &*leaks.scene.installation.builder.random;
+    let [first, second] = [(); 2].map(|()| Token::generate(random).expose().to_owned());
+    leaks.report(&tokens(&[&first, &first])).await.ok(202);
+    for another in [token, &second] {
+        let answer = leaks.report(&tokens(&[another])).await;
+        answer.refusal(503, "unavailable");
+        assert_eq!(answer.header("retry-after"), Some("5"));
+    }
+    assert_eq!(leaks.revoke().await, 0);
     leaks.report(&tokens(&[token])).await.ok(202);
 }
 
