@@ -9,8 +9,8 @@ use tokio::task::spawn_blocking;
 
 use crate::key_table::KEYS;
 use crate::tables::{
-    EVENT_IDS, EVENTS, KEYS_BY_DIGEST, MEMBERSHIPS, MEMBERSHIPS_OF_PEOPLE, ORGANIZATIONS,
-    ORGANIZATIONS_BY_SLUG, PEOPLE, CREATED_WITH,
+    CREATED_WITH, EVENT_IDS, EVENTS, KEYS_BY_DIGEST, MEMBERSHIPS, MEMBERSHIPS_OF_PEOPLE, ORGANIZATIONS,
+    ORGANIZATIONS_BY_SLUG, PEOPLE,
 };
 
 /// Keeps people and keys in one file. Clones share it.

@@ -29,8 +29,11 @@ pub(crate) const CHANGES: Table<Uuid, i64> = Table::new("changes");
 
 /// The consumer and the key that a token's digest stands for.
 pub(crate) const KEYS_BY_DIGEST: Table<[u8; 32], (Uuid, Uuid)> = Table::new("api_keys_by_digest");
-/// The key that a consumer's form or request created, when, and what the request asked for. A form stays used.
-pub(crate) const CREATED_WITH: Table<(Uuid, [u8; 16]), (Uuid, i64, Option<[u8; 16]>)> = Table::new("created_with");
+
+/// Key, creation, digest of the request; none of a form.
+pub(crate) type CreatedRow = (Uuid, i64, Option<[u8; 16]>);
+/// What a consumer's form or request created. A form stays used.
+pub(crate) const CREATED_WITH: Table<(Uuid, [u8; 16]), CreatedRow> = Table::new("created_with");
 
 /// Actor, action, subject, object, outcome, address, request.
 pub(crate) type EventRow<'a> = (
