@@ -180,8 +180,10 @@ impl<E: Endpoint> Exchanges<E> {
             scheme,
         ));
         let progress = Arc::new(BodyProgress::new());
-        if client.ip() != origin.peer.ip() {
-            request.set_data(PeerAddress(origin.peer.ip()));
+        // A listener for both families sees IPv4 peers as IPv4-mapped addresses; the client's address is canonical.
+        let peer = origin.peer.ip().to_canonical();
+        if client.ip() != peer {
+            request.set_data(PeerAddress(peer));
         }
         if has_body {
             let read_deadline = origin.activity.read_deadline(head.body_deadline);

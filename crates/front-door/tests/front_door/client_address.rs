@@ -64,3 +64,11 @@ async fn peer_is_known_where_it_is_not_the_client() {
     let untrusted = answer_with(TrustedProxies::default(), "/peer", headers).await;
     assert_eq!(untrusted, "the client");
 }
+
+#[tokio::test]
+async fn ipv4_peer_of_a_listener_for_both_families_is_the_client() {
+    let door = Running::on_both_families(|_| ()).await;
+    let mut client = door.client().await;
+    client.send("GET /peer HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    assert_eq!(client.answer().await.body, "the client");
+}

@@ -1,7 +1,7 @@
 //! A front door that is open.
 
 use std::{
-    net::SocketAddr,
+    net::{Ipv6Addr, SocketAddr},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -9,7 +9,7 @@ use std::{
 };
 
 use keyward_front_door::{Drained, FrontDoor, FrontDoorConfig, Refused, listen};
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::{net::TcpListener, sync::oneshot, task::JoinHandle};
 use uuid::Uuid;
 
 use crate::{
@@ -52,11 +52,22 @@ pub(crate) fn request_id(number: u64) -> String {
 
 impl Running {
     pub(crate) async fn with(change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
+        Self::on(listen(([127, 0, 0, 1], 0).into()).unwrap(), change).await
+    }
+
+    /// Listens for IPv4 and, where the machine has it, IPv6 on one socket; clients come by IPv4.
+    pub(crate) async fn on_both_families(change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
+        let any = listen((Ipv6Addr::UNSPECIFIED, 0).into());
+        let listener = any.unwrap_or_else(|_| listen(([127, 0, 0, 1], 0).into()).unwrap());
+        Self::on(listener, change).await
+    }
+
+    async fn on(listener: TcpListener, change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
         let mut config = config();
         change(&mut config);
         let front_door = FrontDoor::new(config).unwrap();
-        let listener = listen(([127, 0, 0, 1], 0).into()).unwrap();
-        let address = listener.local_addr().unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let address = ([127, 0, 0, 1], port).into();
         let stage = Stage::new();
         let app = App {
             stage: stage.clone(),
