@@ -203,8 +203,8 @@ impl SessionLimits {
     /// JIT compilation is off: every statement is short, and one whose cost PostgreSQL overestimates would spend a
     /// second on compilation each time instead of milliseconds on execution.
     ///
-    /// A commit is on disk before it is answered, and on that of the synchronous standbys, whatever the database's default is:
-    /// neither a crash nor a failover must undo a revocation.
+    /// A commit is on disk before it is answered, and on that of the synchronous standbys, whatever the database's default is,
+    /// or becomes when its configuration is reloaded: neither a crash nor a failover must undo a revocation.
     ///
     /// A connection to a standby is closed at once: a standby lags behind, so it would accept a key after its
     /// revocation was answered. No session survives its server's demotion to standby, because that takes a restart.
@@ -212,8 +212,8 @@ impl SessionLimits {
         format!(
             "SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}; \
              SET default_transaction_isolation = 'read committed'; SET jit = off; \
-             SELECT set_config('synchronous_commit', 'on', false) \
-             WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply'); \
+             SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
+             WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false); \
              DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE EXCEPTION 'the server is a standby'; END IF; END $$",
             self.statement.as_millis(),
             self.lock.as_millis(),

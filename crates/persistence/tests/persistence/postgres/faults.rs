@@ -361,11 +361,12 @@ async fn confirmed_change_is_on_standbys_whatever_the_default() {
         .execute(
             "CREATE TABLE seen (setting text);
              CREATE FUNCTION look() RETURNS trigger LANGUAGE plpgsql AS
-                 $$ BEGIN INSERT INTO seen SELECT current_setting('synchronous_commit'); RETURN NULL; END $$;
+                 $$ BEGIN INSERT INTO seen SELECT setting FROM pg_settings
+                    WHERE name = 'synchronous_commit' AND source = 'session'; RETURN NULL; END $$;
              CREATE TRIGGER look AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION look();",
         )
         .await;
-    // Whatever waits for more than the disks stays.
+    // Whatever waits for more than the disks stays. What a session has set itself stays when the configuration is reloaded.
     for (default, seen) in [
         ("off", "on"),
         ("local", "on"),
