@@ -60,13 +60,20 @@ impl ReplicaWait {
                 .as_ref()
                 .map(|replicas| wait.replicas(self.clock.now(), replicas));
             match verdict {
-                Some(Verdict::Done) => return,
+                Some(Verdict::Done) => break,
                 Some(Verdict::StrikeOff(behind, unless_seen)) => {
                     // The next reading tells whether it is done.
-                    striking_off.get_or_insert_with(|| self.watch.strike_off(behind, unless_seen));
+                    striking_off
+                        .get_or_insert_with(|| self.watch.strike_off(Duration::ZERO, behind, unless_seen));
                 }
                 Some(Verdict::Wait) | None => {}
             }
+        }
+        if striking_off.is_none()
+            && let Some(replicas) = &last
+            && let Some((left, behind, unless_seen)) = wait.strike_off_afterwards(self.clock.now(), replicas)
+        {
+            striking_off = Some(self.watch.strike_off(left, behind, unless_seen));
         }
         if let Some(strike_off) = striking_off {
             let _ = timeout(self.for_strike_off, strike_off).await;
@@ -95,7 +102,7 @@ mod tests {
 
     use keyward_domain::access_changes::{ChangeNumber, PolledChanges, RegisteredReplica, ReplicaId};
     use keyward_domain::ports::StorageError;
-    use keyward_verification_cache::BootTime;
+    use keyward_verification_cache::{BootTime, LEASE};
     use tokio::task::JoinSet;
     use tokio::time::Instant;
 
@@ -105,12 +112,27 @@ mod tests {
         "019ab8f2-0000-7000-8000-000000000001".parse().unwrap()
     }
 
-    /// One change, and one replica, whose strike-off never ends.
-    #[derive(Default)]
+    /// One replica; a strike-off of it never ends, but is noted.
     struct OneReplica {
+        counter: AtomicU64,
         acknowledged: AtomicU64,
         readings: AtomicU64,
-        struck_off: Mutex<Vec<ReplicaId>>,
+        /// How long the database takes to tell what it knew when it was asked.
+        reading_takes: Duration,
+        struck_off: Mutex<Vec<(ReplicaId, Instant)>>,
+    }
+
+    impl OneReplica {
+        /// One change was made.
+        fn read_in(reading_takes: Duration) -> Arc<Self> {
+            Arc::new(Self {
+                counter: AtomicU64::new(1),
+                acknowledged: AtomicU64::default(),
+                readings: AtomicU64::default(),
+                reading_takes,
+                struck_off: Mutex::default(),
+            })
+        }
     }
 
     #[async_trait]
@@ -133,20 +155,22 @@ mod tests {
 
         async fn replicas(&self) -> Result<RegisteredReplicas, StorageError> {
             self.readings.fetch_add(1, Ordering::SeqCst);
-            // Who begins to wait meanwhile needs another one.
-            sleep(Duration::from_millis(1)).await;
-            Ok(RegisteredReplicas {
-                counter: ChangeNumber::from_u64(1),
+            let known = |number: &AtomicU64| ChangeNumber::from_u64(number.load(Ordering::SeqCst));
+            let replicas = RegisteredReplicas {
+                counter: known(&self.counter),
                 replicas: vec![RegisteredReplica {
                     id: dead(),
                     name: "dead".to_owned(),
-                    acknowledged: ChangeNumber::from_u64(self.acknowledged.load(Ordering::SeqCst)),
+                    acknowledged: known(&self.acknowledged),
                 }],
-            })
+            };
+            // Who begins to wait meanwhile needs another one.
+            sleep(self.reading_takes).await;
+            Ok(replicas)
         }
 
         async fn strike_off(&self, replica: ReplicaId, _: ChangeNumber) -> Result<(), StorageError> {
-            self.struck_off.lock().unwrap().push(replica);
+            self.struck_off.lock().unwrap().push((replica, Instant::now()));
             pending().await
         }
     }
@@ -177,7 +201,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn thousand_waiting_revocations_share_one_reader() {
-        let changes = Arc::new(OneReplica::default());
+        let changes = OneReplica::read_in(Duration::from_millis(1));
         let wait = wait_for(&changes);
         let mut waiting = thousand(&wait).await;
         assert_eq!(waiting.try_join_next().map(drop), None, "it has seen nothing yet");
@@ -194,12 +218,54 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn hanging_strike_off_does_not_delay_the_answer() {
-        let changes = Arc::new(OneReplica::default());
+        let changes = OneReplica::read_in(Duration::from_millis(1));
         let wait = wait_for(&changes);
         let begun = Instant::now();
         thousand(&wait).await.join_all().await;
         let waited = begun.elapsed();
         assert!(waited <= Wait::LONGEST + Duration::from_millis(2), "{waited:?}");
-        assert_eq!(*changes.struck_off.lock().unwrap(), [dead()], "once for all");
+        assert_eq!(changes.struck_off.lock().unwrap().len(), 1, "once for all");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn dead_replica_of_a_distant_database_is_struck_off() {
+        for reading_takes in [20, 60, 300, 2_000].map(Duration::from_millis) {
+            let changes = OneReplica::read_in(reading_takes);
+            let begun = Instant::now();
+            wait_for(&changes).wait().await;
+            let waited = begun.elapsed();
+            assert!(waited <= Wait::LONGEST + Duration::from_millis(2), "{waited:?}");
+            let read = begun + reading_takes;
+            tokio::time::sleep_until(read + LEASE + Duration::from_millis(100)).await;
+            let struck_off = std::mem::take(&mut *changes.struck_off.lock().unwrap());
+            let [(replica, at)] = *struck_off else {
+                panic!("{reading_takes:?}: {struck_off:?}");
+            };
+            assert_eq!(replica, dead());
+            // What it polled last before the number was read may have given it a lease.
+            assert!(at >= read + LEASE, "{reading_takes:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn revocation_is_not_answered_by_a_reading_begun_before_it() {
+        let changes = OneReplica::read_in(Duration::from_secs(1));
+        changes.counter.store(0, Ordering::SeqCst);
+        let wait = wait_for(&changes);
+        let earlier = tokio::spawn({
+            let wait = wait.clone();
+            async move { wait.wait().await }
+        });
+        sleep(Duration::from_millis(500)).await;
+        changes.counter.store(1, Ordering::SeqCst);
+        let begun = Instant::now();
+        let later = tokio::spawn(async move { wait.wait().await });
+        earlier.await.unwrap();
+        assert_eq!(begun.elapsed(), Duration::from_millis(500));
+        sleep(Duration::from_secs(2)).await;
+        assert!(!later.is_finished(), "the replica has not seen the change");
+        changes.acknowledged.store(1, Ordering::SeqCst);
+        later.await.unwrap();
+        assert!(begun.elapsed() < Wait::LONGEST);
     }
 }

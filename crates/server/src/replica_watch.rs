@@ -11,7 +11,7 @@ use keyward_domain::ports::AccessChanges;
 use keyward_persistence::on_behalf_of_everybody;
 use tokio::select;
 use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
 use tracing::{info, warn};
 
@@ -93,28 +93,57 @@ impl ReplicaWatch {
         *is_reading
     }
 
-    /// Strikes off replicas that were waited for in vain, so that nobody else waits for them. It goes on by itself if nobody
-    /// waits for its end; of those that are being struck off already, it leaves the rest to whoever does that.
+    /// Strikes off replicas that were waited for in vain, after this time, so that nobody else waits for them. It goes on by
+    /// itself if nobody waits for its end; those that are being struck off already it leaves to whoever does that.
     pub(crate) fn strike_off(
         self: &Arc<Self>,
+        after: Duration,
         replicas: Vec<ReplicaId>,
         unless_seen: ChangeNumber,
     ) -> JoinHandle<()> {
-        let watch = Arc::clone(self);
-        tokio::spawn(on_behalf_of_everybody(async move {
-            for replica in replicas {
-                if !locked(&watch.being_struck_off).insert(replica) {
-                    continue;
-                }
-                match watch.changes.strike_off(replica, unless_seen).await {
-                    Ok(()) => info!(%replica, "replica struck off: it did not see a change within 5 s"),
-                    Err(error) => {
-                        warn!(%replica, cause = sentence(&error), "replica not struck off; the next revocation may wait for it");
-                    }
-                }
-                locked(&watch.being_struck_off).remove(&replica);
+        let mut strike_offs = JoinSet::new();
+        for replica in replicas {
+            if let Some(strike_off) = StrikeOff::begin(self, replica) {
+                strike_offs.spawn(on_behalf_of_everybody(async move {
+                    sleep(after).await;
+                    strike_off.finish(unless_seen).await;
+                }));
             }
-        }))
+        }
+        tokio::spawn(async move { while strike_offs.join_next().await.is_some() {} })
+    }
+}
+
+/// A strike-off that has begun, over when it is dropped.
+struct StrikeOff {
+    watch: Arc<ReplicaWatch>,
+    replica: ReplicaId,
+}
+
+impl StrikeOff {
+    /// Nothing, if the replica is being struck off already.
+    fn begin(watch: &Arc<ReplicaWatch>, replica: ReplicaId) -> Option<Self> {
+        let is_new = locked(&watch.being_struck_off).insert(replica);
+        is_new.then(|| Self {
+            watch: Arc::clone(watch),
+            replica,
+        })
+    }
+
+    async fn finish(self, unless_seen: ChangeNumber) {
+        let replica = self.replica;
+        match self.watch.changes.strike_off(replica, unless_seen).await {
+            Ok(()) => info!(%replica, "replica struck off: it did not see a change within 5 s"),
+            Err(error) => {
+                warn!(%replica, cause = sentence(&error), "replica not struck off; the next revocation may wait for it");
+            }
+        }
+    }
+}
+
+impl Drop for StrikeOff {
+    fn drop(&mut self) {
+        locked(&self.watch.being_struck_off).remove(&self.replica);
     }
 }
 

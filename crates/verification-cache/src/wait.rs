@@ -64,12 +64,7 @@ impl Wait {
             return Verdict::Done;
         }
         let (target, read) = *self.target.get_or_insert((replicas.counter, now));
-        let behind: Vec<ReplicaId> = replicas
-            .replicas
-            .iter()
-            .filter(|replica| replica.acknowledged < target)
-            .map(|replica| replica.id)
-            .collect();
+        let behind = behind(replicas, target);
         if behind.is_empty() {
             Verdict::Done
         } else if self.may_strike_off(read, now) {
@@ -91,6 +86,21 @@ impl Wait {
         (!self.is_over(now)).then(|| next.unwrap_or(end).elapsed_since(now))
     }
 
+    /// Whom to strike off after the wait, unless they have seen this number in the meantime, and how long after this moment:
+    /// those that were behind when the replicas were read last, where the number was read too late for a strike-off before the
+    /// wait is over. Otherwise everybody would wait as long for them again.
+    #[must_use]
+    pub fn strike_off_afterwards(
+        &self,
+        now: BootTime,
+        replicas: &RegisteredReplicas,
+    ) -> Option<(Duration, Vec<ReplicaId>, ChangeNumber)> {
+        let (target, read) = self.target?;
+        let behind = behind(replicas, target);
+        let left = read.after(STRIKE_OFF_AFTER).elapsed_since(now);
+        (!behind.is_empty()).then_some((left, behind, target))
+    }
+
     /// The number may be that of a change later than the one waited for: who has not seen it has lost their lease only a lease
     /// after it was read.
     fn may_strike_off(&self, read: BootTime, now: BootTime) -> bool {
@@ -110,6 +120,14 @@ impl Wait {
         }
         now.elapsed_since(self.begun) >= Self::LONGEST
     }
+}
+
+fn behind(replicas: &RegisteredReplicas, target: ChangeNumber) -> Vec<ReplicaId> {
+    let replicas = replicas.replicas.iter();
+    replicas
+        .filter(|replica| replica.acknowledged < target)
+        .map(|replica| replica.id)
+        .collect()
 }
 
 /// For the exploration, which compares states.
