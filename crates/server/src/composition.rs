@@ -57,7 +57,7 @@ const REFUSED_KEYS: usize = 50_000;
 const REPORTED_LEAKS: usize = 10_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
-/// How many verifications are kept in memory: some 250 MiB if as many keys are in use (`docs/performance.md`).
+/// How many verifications are kept in memory: 240 to 490 MiB if as many keys are in use (`docs/performance.md`).
 const CACHED_VERIFICATIONS: usize = 1_000_000;
 
 /// The real time and randomness.

@@ -18,8 +18,8 @@ use crate::marks::{Generation, Marks};
 use crate::mutant::Mutant;
 use crate::reaches::{self, Reach, Reached, Reaches, reaches};
 
-/// How many slots keys, consumers and organizations share: half a MiB. After 100 changes, one of 650 others is read again in
-/// vain.
+/// How many slots keys, consumers and organizations share: half a MiB. An entry has three of them, so after 100 changes
+/// one of some 220 others is read again in vain.
 const SLOTS: usize = 65_536;
 
 /// Credentials of accepted tokens, by digest. Any number of threads may ask; one [`Replica`](crate::Replica) tells it what

@@ -11,7 +11,8 @@ use uuid::Uuid;
 use crate::boot_time::BootTime;
 use crate::marks::Generation;
 
-/// How many projects are held in all, each of some 150 bytes; a consumer with none counts as one with one.
+/// How many projects are held in all: 310 bytes each, and up to 700 with long names, if they are of as many consumers
+/// (`docs/performance.md`). A consumer with none counts as one with one.
 const CAPACITY: u64 = 200_000;
 
 /// The projects of one consumer.

@@ -1,4 +1,4 @@
-//! The projects that keys reach, read at every request, so that it sees everything committed before.
+//! The projects that keys reach, as everything that was committed before left them.
 
 use std::convert::Infallible;
 
