@@ -13,6 +13,8 @@ mod read;
 pub(crate) mod revoke;
 pub(crate) mod row;
 
+pub(crate) use add::forget_idempotency_keys;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause};

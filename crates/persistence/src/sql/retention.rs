@@ -16,6 +16,7 @@ use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 use keyward_domain::sign_in::session::Session;
 
+use super::api_keys::forget_idempotency_keys;
 use super::dialect::{Moment, RunQueryDsl, Store, held_by_nobody, retention};
 use super::events::write_event;
 use super::schema::{api_keys, audit_events, invitations, retention_clock, sessions, sign_in_throttle};
@@ -137,13 +138,7 @@ impl RetentionStore for Store {
             if old.is_empty() {
                 return Ok(0);
             }
-            let forgotten = diesel::update(api_keys::table.filter(api_keys::id.eq_any(old)))
-                .set((
-                    api_keys::idempotency_key.eq(None::<Vec<u8>>),
-                    api_keys::request_digest.eq(None::<Vec<u8>>),
-                ))
-                .execute(connection)
-                .await?;
+            let forgotten = forget_idempotency_keys(connection, old).await?;
             Ok(to_u32(forgotten))
         })
     }

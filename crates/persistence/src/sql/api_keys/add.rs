@@ -40,8 +40,9 @@ pub(super) async fn add(
     );
     let forgotten = first.as_ref().map(|first| first.id);
     check(connection, &new, limits, changer, first, valid, act.at).await?;
+    // So old that it must be forgotten, before retention does.
     if let Some(forgotten) = forgotten {
-        forget_idempotency_key(connection, forgotten).await?;
+        forget_idempotency_keys(connection, vec![forgotten]).await?;
     }
     let mut new = new;
     if let Some(chosen) = chosen {
@@ -177,16 +178,18 @@ async fn created_with(
         .optional()
 }
 
-/// Frees an idempotency key that is so old that it must be forgotten, before retention does.
-async fn forget_idempotency_key(connection: &mut Connection, id: StoredId) -> QueryResult<()> {
-    diesel::update(api_keys::table.filter(api_keys::id.eq(id)))
+/// Forgets the idempotency keys with which these keys were created.
+pub(crate) async fn forget_idempotency_keys(
+    connection: &mut Connection,
+    created: Vec<StoredId>,
+) -> QueryResult<usize> {
+    diesel::update(api_keys::table.filter(api_keys::id.eq_any(created)))
         .set((
             api_keys::idempotency_key.eq(None::<Vec<u8>>),
             api_keys::request_digest.eq(None::<Vec<u8>>),
         ))
         .execute(connection)
-        .await?;
-    Ok(())
+        .await
 }
 
 async fn valid_keys(
