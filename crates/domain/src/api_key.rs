@@ -362,9 +362,9 @@ text_type! {
 /// Why a key is revoked, with words for its holder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevocationCause {
-    /// One of a few.
+    /// The reason, for programs.
     pub reason: RevocationReason,
-    /// Free words.
+    /// What the holder and the owners are told beside it.
     pub note: Option<RevocationNote>,
 }
 

@@ -32,10 +32,11 @@ const PATIENCE: Duration = Duration::from_millis(500);
 ///
 /// Whether a token is accepted is known only when it was looked up. So an address beyond its limit is still served, but what
 /// may be a guess, because no key with that token was found here before, it looks up in a *lane* of its own: two at a time, in
-/// order of arrival. That costs a valid key the wait for its neighbours' guesses when it is used here for the first time,
-/// each a single indexed query, and spares everybody else's keys theirs: a guesser occupies two connections to the database,
-/// however many requests it sends at once. Refusing before the look-up would lock out such keys; a queue that drops somebody
-/// would, too.
+/// order of arrival, each after half a second at most. That costs a valid key the wait for its neighbours' guesses when it is used
+/// here for the first time. Refusing before the look-up would lock out such keys; a queue that drops somebody would, too.
+///
+/// The lane slows whoever waits for answers. It is not what protects the database from others, such as a burst of first
+/// guesses, or those of a client that hangs up: there, addresses take turns for connections.
 pub struct FailedAuthentications {
     limiter: Limiter<ClientNetwork>,
     lanes: Cache<ClientNetwork, Arc<Lane>>,

@@ -11,8 +11,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     requests: NonZeroU32,
-    /// In seconds.
-    window: NonZeroU32,
+    window_seconds: NonZeroU32,
 }
 
 /// A text is no quota.
@@ -45,7 +44,7 @@ impl Quota {
         let within = |number: u32, most: u32| NonZeroU32::new(number).filter(|number| number.get() <= most);
         Ok(Self {
             requests: within(requests, Self::MAX_REQUESTS).ok_or(InvalidQuota::Requests)?,
-            window: within(seconds, Self::MAX_WINDOW).ok_or(InvalidQuota::Window)?,
+            window_seconds: within(seconds, Self::MAX_WINDOW).ok_or(InvalidQuota::Window)?,
         })
     }
 
@@ -58,13 +57,13 @@ impl Quota {
     /// In how many seconds.
     #[must_use]
     pub const fn window_seconds(self) -> u32 {
-        self.window.get()
+        self.window_seconds.get()
     }
 
     /// After how long one more request is allowed.
     pub(crate) fn interval(self) -> Duration {
         // At least 1 µs, since both are bounded.
-        Duration::from_secs(u64::from(self.window.get())) / self.requests.get()
+        Duration::from_secs(u64::from(self.window_seconds.get())) / self.requests.get()
     }
 
     pub(crate) fn of_governor(self) -> governor::Quota {
@@ -105,7 +104,7 @@ fn number(text: &str) -> Result<u64, InvalidQuota> {
 
 impl fmt::Display for Quota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}s", self.requests, self.window)
+        write!(f, "{}/{}s", self.requests, self.window_seconds)
     }
 }
 

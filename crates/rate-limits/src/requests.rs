@@ -40,9 +40,9 @@ pub struct RequestLimits {
 /// An API key, and the organization that it is of, by their identifiers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountedKey {
-    /// The key's.
+    /// The identifier of the key.
     pub key: u128,
-    /// The organization's.
+    /// The identifier of its organization.
     pub organization: u128,
 }
 

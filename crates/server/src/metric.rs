@@ -34,7 +34,7 @@ macro_rules! metrics {
             description: $description,
         };)*
 
-        /// Every metric.
+        /// All that a server exports.
         pub(crate) const ALL: &[Metric] = &[$($constant),*];
     };
 }

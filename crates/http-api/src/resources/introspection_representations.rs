@@ -51,7 +51,7 @@ pub(crate) struct Introspection {
     exp: Option<i64>,
     /// The ID of the key.
     jti: Option<String>,
-    /// The organization.
+    /// The organization of the consumer.
     organization: Option<OrganizationSummary>,
     /// The projects that the key reaches, newest first; at most 50.
     projects: Option<Vec<ProjectItem>>,
