@@ -15,7 +15,7 @@ mod verifier;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
 use keyward_domain::token;
 
@@ -165,8 +165,13 @@ fn without_secrets(mut complaint: clap::Error) -> clap::Error {
         silent.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
         return silent;
     }
-    let could_be_ours =
-        |word: &str| word.starts_with('-') || word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
+    // An argument without a flag is named by its place, such as `<NAME>`.
+    let is_known = complaint.kind() != ErrorKind::UnknownArgument;
+    let could_be_ours = |word: &str| {
+        word.starts_with('-')
+            || (is_known && word.starts_with('<'))
+            || word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')
+    };
     for kind in [ContextKind::InvalidArg, ContextKind::InvalidSubcommand] {
         if let Some(ContextValue::String(word)) = complaint.get(kind)
             && !could_be_ours(word)
@@ -203,6 +208,14 @@ mod tests {
     fn debug_output_hides_the_database_url() {
         let read = read(&["migrate", "--database-url", "postgres://me:s3cret@host/db"]).unwrap();
         assert!(!format!("{read:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn refused_value_is_told_with_its_place() {
+        let told = read(&["verifier", "create", "a b"]).unwrap_err().to_string();
+        assert!(told.contains("invalid value 'a b' for '<NAME>'"), "{told}");
+        let told = read(&["token", "check", "<misplaced>"]).unwrap_err().to_string();
+        assert!(!told.contains("misplaced"), "{told}");
     }
 
     #[test]
