@@ -4,12 +4,14 @@
 //! replica tells the store up to which number it has seen the changes. See
 //! [`AccessChanges`](crate::ports::AccessChanges).
 
-use std::collections::HashSet;
+mod concerns;
+
 use std::num::NonZeroU64;
 
 use crate::audit::{Action, AuditEvent, Outcome, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 
+pub use self::concerns::Concerns;
 pub use crate::id::ReplicaId;
 
 /// The number of a change, and the counter that gives them: the number of the newest one, 0 before the first.
@@ -44,9 +46,6 @@ pub enum Concern {
 }
 
 impl Concern {
-    /// Of how many concerns of one transaction each is listed by itself.
-    const LISTED: usize = 64;
-
     /// Whose keys may do or reach something else because of what an event records. Every change writes its event in its own
     /// transaction, so a store that looks at each event misses no change.
     #[must_use]
@@ -102,25 +101,6 @@ impl Concern {
         // An event that does not name whom it is about is about everyone.
         (event.outcome == Outcome::Success).then(|| concern.unwrap_or(Self::Everyone))
     }
-
-    /// What the log lists for all that one transaction changed, each concern with the organization of its event: not each of
-    /// thousands of keys by itself, but their organizations. Everyone only if these are too many, too.
-    #[must_use]
-    pub fn summary(concerns: Vec<(Self, Option<OrganizationId>)>) -> Vec<Self> {
-        let listed = |concerns: HashSet<Self>| (concerns.len() <= Self::LISTED).then_some(concerns);
-        let each = concerns.iter().map(|(concern, _)| *concern).collect();
-        let organizations = || {
-            let wider = concerns
-                .iter()
-                .map(|(concern, organization)| organization.map_or(*concern, Self::Organization));
-            wider.collect()
-        };
-        let listed = listed(each).or_else(|| listed(organizations()));
-        let mut summary: Vec<Self> =
-            listed.map_or_else(|| vec![Self::Everyone], |concerns| concerns.into_iter().collect());
-        summary.sort_unstable();
-        summary
-    }
 }
 
 /// What one poll read, all of it as of one moment.
@@ -174,47 +154,7 @@ pub const LOGGED_CHANGES: NonZeroU64 = NonZeroU64::new(1_000).unwrap();
 
 #[cfg(test)]
 mod tests {
-    use uuid::Uuid;
-
     use super::{ChangeNumber, Concern, PolledChanges};
-    use crate::id::{ApiKeyId, MembershipId, OrganizationId};
-
-    fn keys_of(organization: u128, keys: u128) -> impl Iterator<Item = (Concern, Option<OrganizationId>)> {
-        (0..keys).map(move |key| {
-            let key = ApiKeyId::from_uuid(Uuid::from_u128(1_000 * organization + key));
-            (Concern::ApiKey(key), Some(id_of(organization)))
-        })
-    }
-
-    const fn id_of(organization: u128) -> OrganizationId {
-        OrganizationId::from_uuid(Uuid::from_u128(organization))
-    }
-
-    #[test]
-    fn few_concerns_are_listed_once_each() {
-        let listed = Concern::summary(keys_of(1, 64).chain(keys_of(1, 3)).collect());
-        let expected: Vec<Concern> = keys_of(1, 64).map(|(key, _)| key).collect();
-        assert_eq!(listed, expected);
-    }
-
-    #[test]
-    fn many_keys_are_listed_as_their_organizations() {
-        let listed = Concern::summary(keys_of(1, 2_000).chain(keys_of(2, 1)).collect());
-        assert_eq!(listed, [1, 2].map(|one| Concern::Organization(id_of(one))));
-    }
-
-    #[test]
-    fn concern_without_an_organization_is_listed_among_many() {
-        let consumer = Concern::Consumer(MembershipId::from_uuid(Uuid::from_u128(9)));
-        let listed = Concern::summary(keys_of(1, 2_000).chain([(consumer, None)]).collect());
-        assert_eq!(listed, [consumer, Concern::Organization(id_of(1))]);
-    }
-
-    #[test]
-    fn too_many_organizations_are_everyone() {
-        let listed = Concern::summary((0..65).flat_map(|one| keys_of(one, 1)).collect());
-        assert_eq!(listed, [Concern::Everyone]);
-    }
 
     #[test]
     fn log_with_a_gap_does_not_list_the_changes() {

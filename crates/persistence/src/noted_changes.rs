@@ -6,39 +6,32 @@
 
 use std::cell::RefCell;
 
-use keyward_domain::access_changes::Concern;
+use keyward_domain::access_changes::Concerns;
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::id::OrganizationId;
 
 tokio::task_local! {
-    static NOTED: RefCell<Vec<(Concern, Option<OrganizationId>)>>;
+    static NOTED: RefCell<Concerns>;
 }
 
 /// Notes whose access an event says to have changed. It is written in the transaction that is running.
 pub(crate) fn note(event: &AuditEvent) {
-    if let Some(concern) = Concern::of_event(event) {
-        // Without a change that is running, nobody asks.
-        let _ = NOTED.try_with(|noted| noted.borrow_mut().push((concern, event.organization_id)));
-    }
+    // Without a change that is running, nobody asks.
+    let _ = NOTED.try_with(|noted| noted.borrow_mut().note(event));
 }
 
-/// Runs the work of a change. Also returns what was noted meanwhile, as it is to be numbered.
-pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Vec<Concern>) {
+/// Runs the work of a change. Also returns what was noted meanwhile.
+pub(crate) async fn noting<T>(work: impl Future<Output = T>) -> (T, Concerns) {
     let noting = async {
         let done = work.await;
-        (done, noted())
+        (done, NOTED.with(RefCell::take))
     };
     NOTED.scope(RefCell::default(), noting).await
 }
 
 /// The same for work that does not await anything.
-pub(crate) fn noting_at_once<T>(work: impl FnOnce() -> T) -> (T, Vec<Concern>) {
+pub(crate) fn noting_at_once<T>(work: impl FnOnce() -> T) -> (T, Concerns) {
     NOTED.sync_scope(RefCell::default(), || {
         let done = work();
-        (done, noted())
+        (done, NOTED.with(RefCell::take))
     })
-}
-
-fn noted() -> Vec<Concern> {
-    Concern::summary(NOTED.with(RefCell::take))
 }

@@ -213,7 +213,11 @@ impl State {
         for event in &events {
             self.numbers.give(event.id);
         }
-        self.access.note(&events);
+        let stored = &self.keys;
+        self.access.note(&events, |id| {
+            let key = stored.iter().find(|stored| stored.key.id == id);
+            key.map(|stored| stored.key.consumer_id)
+        });
         self.events.extend(events);
         Ok(())
     }

@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 use super::errors::{commit_error, is_read_only, storage_error};
 use super::liveness::Liveness;
 use super::numbering::commit_statements;
+use super::sql::concerns::summary;
 use super::store::{PooledConnection, PostgresStore};
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
@@ -195,10 +196,17 @@ where
     W: Work<AsyncPgConnection, T, E>,
 {
     let connection = connection.get();
-    let (done, changes) = noting(work(connection)).await;
-    let outcome = match done {
+    let (done, noted) = noting(work(connection)).await;
+    let summarized = match done {
+        Ok(value) => summary(connection, noted)
+            .await
+            .map(|changes| (value, changes))
+            .map_err(Abort::from),
+        Err(abort) => Err(abort),
+    };
+    let outcome = match summarized {
         // Last in the transaction: what fails from here on failed during COMMIT.
-        Ok(value) if progress.begin_commit() => {
+        Ok((value, changes)) if progress.begin_commit() => {
             match connection.batch_execute(&commit_statements(&changes)).await {
                 Ok(()) => return (true, Ok(value)),
                 Err(error) => Err(error.into()),

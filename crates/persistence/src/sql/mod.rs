@@ -71,6 +71,7 @@ mod accounts;
 pub(crate) mod api_keys;
 mod audit_log;
 pub(crate) mod authority;
+pub(crate) mod concerns;
 mod credentials;
 pub(crate) mod due_keys;
 pub(crate) mod end_of_membership;

@@ -11,8 +11,10 @@ use tokio::time::{Instant, timeout_at};
 use super::database_file::Access;
 use super::errors::{commit_error, storage_error};
 use super::numbering::number;
+use super::ready::at_once;
+use super::sql::concerns::summary;
 use super::store::SqliteStore;
-use crate::abort::{Abort, TooSlow};
+use crate::abort::{Abort, TooSlow, boxed};
 use crate::claim::Claim;
 use crate::noted_changes::noting_at_once;
 use crate::progress::{Progress, settled};
@@ -186,6 +188,7 @@ pub(super) fn commit<T, E>(
     }
     let (done, changes) = noting_at_once(|| work(&mut connection));
     let outcome = done.and_then(|value| {
+        let changes = at_once(boxed(async { Ok(summary(&mut connection, changes).await?) }))?;
         number(&mut connection, &changes)?;
         // Last before the COMMIT: what fails from here on failed during it.
         if progress.begin_commit() {

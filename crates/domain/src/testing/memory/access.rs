@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
-use crate::access_changes::{ChangeNumber, Concern, ReplicaId};
+use crate::access_changes::{ChangeNumber, Concern, Concerns, ReplicaId};
 use crate::audit::AuditEvent;
+use crate::id::{ApiKeyId, MembershipId};
 
 /// The changes of access, and the replicas with their names and how far they have seen.
 #[derive(Default)]
@@ -11,12 +12,17 @@ pub(super) struct Access {
 }
 
 impl Access {
-    /// Raises the counter for what these events record.
-    pub(super) fn note(&mut self, events: &[AuditEvent]) {
-        let concerns = events
-            .iter()
-            .filter_map(|event| Some((Concern::of_event(event)?, event.organization_id)));
-        self.changes.extend(Concern::summary(concerns.collect()));
+    /// Raises the counter for what these events record; these are the consumers of all keys.
+    pub(super) fn note(
+        &mut self,
+        events: &[AuditEvent],
+        consumers: impl Fn(ApiKeyId) -> Option<MembershipId>,
+    ) {
+        let mut concerns = Concerns::default();
+        events.iter().for_each(|event| concerns.note(event));
+        let keys = concerns.keys_too_many_to_list().into_iter();
+        let consumers = keys.filter_map(|key| Some((key, consumers(key)?))).collect();
+        self.changes.extend(concerns.summary(&consumers));
     }
 
     pub(super) fn raise(&mut self, concern: Concern) {

@@ -1,5 +1,6 @@
 //! Changes of what keys may do or reach are numbered, and replicas acknowledge them.
 
+use chrono::TimeDelta;
 use keyward_domain::access_changes::{ChangeNumber, Concern, LOGGED_CHANGES, PolledChanges, ReplicaId};
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
@@ -10,6 +11,7 @@ use crate::database::{Database, Store};
 
 on_both!(
     change_of_access_raises_the_counter,
+    many_keys_of_a_consumer_are_logged_as_that_consumer,
     other_change_leaves_the_counter,
     refused_change_leaves_the_counter,
     replica_reads_the_changes_after_its_own_number,
@@ -90,6 +92,18 @@ async fn change_of_access_raises_the_counter(database: Database) {
             "{change:?}: {new:?}"
         );
     }
+}
+
+async fn many_keys_of_a_consumer_are_logged_as_that_consumer(database: Database) {
+    let scene = Scene::new(database).await;
+    for _ in 0..65 {
+        scene.make.clock.advance(TimeDelta::minutes(1));
+        scene.issue_with(scene.child).await;
+    }
+    let before = changes(scene.database.store.as_ref()).await.len();
+    assert_eq!(scene.revoke_all(scene.key).await.len(), 67);
+    let after = changes(scene.database.store.as_ref()).await;
+    assert_eq!(after[before..], [Concern::Consumer(scene.bob.membership.id)]);
 }
 
 async fn other_change_leaves_the_counter(database: Database) {
