@@ -57,8 +57,8 @@ const REFUSED_KEYS: usize = 50_000;
 const REPORTED_LEAKS: usize = 10_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
-/// How many verifications are kept in memory: 240 to 490 MiB if as many keys are in use (`docs/performance.md`).
-const CACHED_VERIFICATIONS: usize = 1_000_000;
+/// How many bytes verifications may take in memory: those of a million keys, and what they reach (`docs/performance.md`).
+const VERIFICATION_CACHE: usize = 250 * 1024 * 1024;
 
 /// The real time and randomness.
 pub(crate) fn sources_of_this_machine() -> Sources {
@@ -133,7 +133,7 @@ impl Composition {
         name: String,
         lookups: Option<Arc<Lookups>>,
     ) -> Result<(Self, ReplicaJob), ConnectError> {
-        let cache = Arc::new(VerificationCache::new(CACHED_VERIFICATIONS));
+        let cache = Arc::new(VerificationCache::new(VERIFICATION_CACHE));
         let job = ReplicaJob::new(
             self.store.for_replica()?,
             Arc::clone(&self.boot_clock),

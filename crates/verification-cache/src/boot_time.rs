@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment as the time since this machine was started, during which it may have slept.
+/// A moment as the nanoseconds since this machine was started, during which it may have slept. They fit for 584 years.
 ///
 /// Such moments of one machine can be compared; nothing else is known of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct BootTime(Duration);
+pub struct BootTime(u64);
 
 /// What knows the present moment.
 pub trait BootClock: Send + Sync {
@@ -26,26 +26,30 @@ pub struct MachineClock;
 impl BootTime {
     /// The moment this long after the start.
     #[must_use]
-    pub const fn since_start(time: Duration) -> Self {
-        Self(time)
+    pub fn since_start(time: Duration) -> Self {
+        Self(nanoseconds(time))
     }
 
     /// The moment this much later.
     #[must_use]
-    pub const fn after(self, time: Duration) -> Self {
-        Self(self.0.saturating_add(time))
+    pub fn after(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(nanoseconds(time)))
     }
 
     /// The time that has passed since an earlier moment; none if it is ahead.
     #[must_use]
     pub const fn elapsed_since(self, earlier: Self) -> Duration {
-        self.0.saturating_sub(earlier.0)
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Nanoseconds since the start; they fit for 584 years.
-    pub(crate) fn nanoseconds(self) -> u64 {
-        u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
+    /// Nanoseconds since the start.
+    pub(crate) const fn nanoseconds(self) -> u64 {
+        self.0
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl BootClock for MachineClock {
@@ -53,7 +57,7 @@ impl BootClock for MachineClock {
         let time = clock_gettime(ClockId::Boottime);
         let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
         let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or_default();
-        BootTime(Duration::new(seconds, nanoseconds))
+        BootTime::since_start(Duration::new(seconds, nanoseconds))
     }
 }
 

@@ -1,6 +1,5 @@
 //! What is remembered of verifications.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -8,15 +7,17 @@ use keyward_domain::access::Credential;
 use keyward_domain::access_changes::Concern;
 use keyward_domain::id::MembershipId;
 use keyward_domain::token::TokenDigest;
-use quick_cache::sync::{Cache, DefaultLifecycle};
-use quick_cache::{DefaultHashBuilder, OptionsBuilder, UnitWeighter};
+use quick_cache::UnitWeighter;
+use quick_cache::sync::Cache;
 
 use crate::boot_time::BootTime;
-use crate::entry::{Entry, Organizations, subjects_of};
+use crate::entry::{Entry, subjects_of};
 use crate::marks::{Generation, Marks};
+use crate::memory::{cache, slot};
 #[cfg(test)]
 use crate::mutant::Mutant;
-use crate::reaches::{self, Reach, Reached, Reaches, reaches};
+use crate::organizations::Organizations;
+use crate::reaches::{Reach, Reached, Reaches, reaches_within};
 
 /// How many slots keys, consumers and organizations share: half a MiB. An entry has three of them, so after 100 changes
 /// one of some 220 others is read again in vain.
@@ -25,12 +26,12 @@ const SLOTS: usize = 65_536;
 /// Credentials of accepted tokens, by digest. Any number of threads may ask; one [`Replica`](crate::Replica) tells it what
 /// changes.
 ///
-/// It never holds more than its capacity: the least used make room, and nobody waits for that. What ended, or is unknown,
-/// is not kept: strangers cannot fill it. What is older than [`GREATEST_AGE`](Self::GREATEST_AGE) is not answered.
+/// It never takes more memory than it was made with: the least used make room, and nobody waits for that. What ended, or is
+/// unknown, is not kept: strangers cannot fill it. What is older than [`GREATEST_AGE`](Self::GREATEST_AGE) is not answered.
 pub struct VerificationCache {
-    entries: Cache<[u8; 32], Arc<Entry>>,
-    organizations: Arc<Organizations>,
-    reaches: Arc<Reaches>,
+    entries: Entries,
+    organizations: Organizations,
+    reaches: Reaches,
     marks: Marks,
     greatest_age: Duration,
     /// In nanoseconds since the machine's start; 0 without a lease.
@@ -61,13 +62,15 @@ impl VerificationCache {
     /// 100,000 keys cost 370 look-ups a second, a few hundredths of what a database answers.
     pub const GREATEST_AGE: Duration = Duration::from_secs(300);
 
-    /// An empty cache, which holds at most this many credentials.
+    /// An empty cache, which takes at most this many bytes: seven eighths for credentials, and one for their organizations
+    /// and what consumers reach. Credentials take all of their part at most, and address space for it from the start.
     #[must_use]
-    pub fn new(capacity: usize) -> Self {
+    pub fn new(bytes: usize) -> Self {
+        let sixteenth = bytes.saturating_sub(SLOTS * size_of::<u64>()) / 16;
         Self {
-            entries: with_few_ghosts(capacity),
-            organizations: Arc::new(Organizations::new()),
-            reaches: Arc::new(reaches()),
+            entries: entries_within(14 * sixteenth),
+            organizations: Organizations::within(sixteenth),
+            reaches: reaches_within(sixteenth),
             marks: Marks::new(SLOTS),
             greatest_age: Self::GREATEST_AGE,
             lease_ends: AtomicU64::new(0),
@@ -83,8 +86,10 @@ impl VerificationCache {
             return None;
         }
         let entry = self.entries.get(digest.as_bytes())?;
-        (self.is_young(&entry, now) && self.marks.are_older_than(entry.known, entry.subjects()))
-            .then(|| entry.credential())
+        if !self.is_young(&entry, now) || !self.marks.are_older_than(entry.known, entry.subjects()) {
+            return None;
+        }
+        entry.credential(self.organizations.find(entry.organization, &self.marks)?)
     }
 
     /// Asks before a query whether its result may be remembered: only under a lease, since without one this process may not
@@ -114,11 +119,12 @@ impl VerificationCache {
     /// that is planned comes with the credential, and is compared with the time of day at each use.
     pub fn fill(&self, fill: Fill, digest: &TokenDigest, credential: &Credential) {
         let known = self.known_by(fill);
-        if !credential.has_ended() && self.is_current(credential, known) {
-            let [byte, ..] = *digest.as_bytes();
-            let usable_until = self.usable_until(fill, byte);
-            let entry = Entry::of(credential, known, usable_until, &self.organizations);
-            self.entries.insert(*digest.as_bytes(), Arc::new(entry));
+        let [byte, ..] = *digest.as_bytes();
+        let entry = Entry::of(credential, known, self.usable_until(fill, byte));
+        if let Some(entry) = entry.filter(|_| self.is_current(credential, known)) {
+            self.organizations
+                .fill(&credential.organization, known, &self.marks);
+            self.entries.insert(*digest.as_bytes(), entry);
         }
     }
 
@@ -139,22 +145,27 @@ impl VerificationCache {
         if !self.has_lease(now) {
             return None;
         }
-        let reach = self.reaches.get(&consumer)?;
-        let is_current = now < reach.usable_until && self.marks.are_older_than(reach.known, reach.subjects());
-        is_current.then(|| reach.projects())
+        let Reach {
+            known,
+            usable_until,
+            projects,
+        } = self.reaches.get(&consumer)?;
+        (now < usable_until && projects.is_current(consumer, known, &self.marks)).then_some(projects)
     }
 
     /// Remembers what a consumer reaches as [`fill`](Self::fill) does a credential.
-    pub(crate) fn fill_reached(&self, fill: Fill, consumer: MembershipId, reached: &Reached) {
-        if self
-            .marks
-            .are_older_than(fill.known, reaches::subjects_of(consumer, reached))
-        {
+    pub(crate) fn fill_reached(&self, fill: Fill, consumer: MembershipId, projects: Reached) {
+        let known = fill.known;
+        if projects.is_current(consumer, known, &self.marks) {
             // The last digits of an identifier are random.
             let [.., byte] = *consumer.as_uuid().as_bytes();
             let usable_until = self.usable_until(fill, byte);
-            let reach = Reach::of(consumer, reached.clone(), fill.known, usable_until);
-            self.reaches.insert(consumer, Arc::new(reach));
+            let reach = Reach {
+                known,
+                usable_until,
+                projects,
+            };
+            self.reaches.insert(consumer, reach);
         }
     }
 
@@ -162,6 +173,12 @@ impl VerificationCache {
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
+    }
+
+    /// Of how many consumers it is held what they reach, likewise.
+    #[must_use]
+    pub fn len_reached(&self) -> usize {
+        self.reaches.len()
     }
 
     /// Whether nothing is held.
@@ -193,12 +210,10 @@ impl VerificationCache {
         self.marks.advance(changes);
     }
 
-    /// From now on, nothing that was read before is answered.
+    /// From now on, nothing that was read before is answered. It stays where it is until it is read again or makes room: to
+    /// remove a million entries would keep whoever polls from the next poll.
     pub(crate) fn clear(&self) {
         self.marks.advance_all();
-        self.entries.clear();
-        self.organizations.clear();
-        self.reaches.clear();
     }
 
     pub(crate) fn renew_lease(&self, until: BootTime) {
@@ -242,29 +257,24 @@ impl Known {
     }
 }
 
-/// A cache that remembers of few evicted keys that they were there. By default it does so of half as many as it holds, which
-/// takes an eighth of its memory and helps little where most keys are asked for again.
-#[expect(clippy::expect_used, reason = "every option without a default is set")]
-fn with_few_ghosts(capacity: usize) -> Cache<[u8; 32], Arc<Entry>> {
-    let mut options = OptionsBuilder::new();
-    options
-        .estimated_items_capacity(capacity)
-        .weight_capacity(capacity as u64)
-        .ghost_allocation(0.1);
-    Cache::with_options(
-        options.build().expect("complete options"),
-        UnitWeighter,
-        DefaultHashBuilder::default(),
-        DefaultLifecycle::default(),
-    )
+/// Entries by digest.
+type Entries = Cache<[u8; 32], Entry>;
+
+/// Entries that are few enough for this much memory. Their table is made at once, since it would be copied when it grows; the
+/// system provides the memory as it is used.
+fn entries_within(bytes: usize) -> Entries {
+    let capacity = bytes / slot::<[u8; 32], Entry>();
+    let entries = cache(capacity, capacity, UnitWeighter);
+    entries.reserve(capacity);
+    entries
 }
 
 /// For the exploration, which copies and compares states.
 #[cfg(test)]
 mod copying {
     use super::{
-        Arc, AtomicU64, BootTime, Cache, Credential, DefaultHashBuilder, DefaultLifecycle, Duration, Entry,
-        Fill, Known, Marks, Mutant, OptionsBuilder, Ordering, UnitWeighter, VerificationCache,
+        AtomicU64, BootTime, Credential, Duration, Entries, Fill, Known, Marks, Mutant, Ordering,
+        Organizations, UnitWeighter, VerificationCache, cache, reaches_within,
     };
 
     impl Known {
@@ -279,10 +289,11 @@ mod copying {
         pub(crate) fn small(greatest_age: Duration, mutant: Option<Mutant>) -> Self {
             Self {
                 entries: few_entries(),
+                organizations: Organizations::few(),
                 marks: Marks::new(8),
                 greatest_age,
                 mutant,
-                ..Self::new(8)
+                ..Self::new(0)
             }
         }
 
@@ -295,9 +306,9 @@ mod copying {
             let snapshot = self.marks.snapshot();
             let fork = Self {
                 entries: few_entries(),
-                organizations: Arc::clone(&self.organizations),
-                reaches: Arc::clone(&self.reaches),
-                marks: Marks::new(snapshot.len() - 2),
+                organizations: self.organizations.fork(),
+                reaches: reaches_within(0),
+                marks: Marks::new(snapshot.len() - 3),
                 greatest_age: self.greatest_age,
                 lease_ends: AtomicU64::new(self.lease_ends.load(Ordering::SeqCst)),
                 mutant: self.mutant,
@@ -350,14 +361,7 @@ mod copying {
         }
     }
 
-    fn few_entries() -> Cache<[u8; 32], Arc<Entry>> {
-        let mut options = OptionsBuilder::new();
-        let options = options.shards(1).estimated_items_capacity(8).weight_capacity(8);
-        Cache::with_options(
-            options.build().unwrap(),
-            UnitWeighter,
-            DefaultHashBuilder::default(),
-            DefaultLifecycle::default(),
-        )
+    fn few_entries() -> Entries {
+        cache(8, 8, UnitWeighter)
     }
 }

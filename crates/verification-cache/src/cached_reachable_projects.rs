@@ -17,7 +17,7 @@ use crate::reaches::Reached;
 /// at any time until something changes.
 const AFTER_ALL_ENDS: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).unwrap();
 
-/// What consumers reach, by a store; of those who reach a few projects, without asking it.
+/// What consumers reach, by a store; of those who reach no project or a few, without asking it.
 #[derive(Clone)]
 pub struct CachedReachableProjects {
     store: Arc<dyn ReachableProjects>,
@@ -39,10 +39,16 @@ impl CachedReachableProjects {
         Self { store, cache, clock }
     }
 
-    async fn reached(&self, consumer: MembershipId) -> Result<Reached, StorageError> {
+    async fn reached(
+        &self,
+        consumer: MembershipId,
+        time_of_day: DateTime<Utc>,
+    ) -> Result<Reached, StorageError> {
         let now = self.clock.now();
-        if let Some(reached) = self.cache.find_reached(consumer, now) {
-            return Ok(reached);
+        match self.cache.find_reached(consumer, now) {
+            Some(Reached::NoneSince(since)) if time_of_day < since => return Ok(Reached::AskStore),
+            Some(reached) => return Ok(reached),
+            None => {}
         }
         let Some(fill) = self.cache.begin_fill(now) else {
             return Ok(Reached::AskStore);
@@ -54,9 +60,14 @@ impl CachedReachableProjects {
         let page = self.store.list(consumer, first, AFTER_ALL_ENDS).await?;
         let reached = match page {
             Page { items, next: None } if !items.is_empty() => Reached::All(items.into()),
-            Page { .. } => Reached::AskStore,
+            Page { next: Some(_), .. } => Reached::AskStore,
+            // Or the membership has a planned end, before which it reaches something.
+            Page { .. } => match self.store.count(consumer, time_of_day).await? {
+                0 => Reached::NoneSince(time_of_day),
+                _ => Reached::AskStore,
+            },
         };
-        self.cache.fill_reached(fill, consumer, &reached);
+        self.cache.fill_reached(fill, consumer, reached.clone());
         Ok(reached)
     }
 }
@@ -69,7 +80,7 @@ impl ReachableProjects for CachedReachableProjects {
         page: PageRequest<ProjectId>,
         now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError> {
-        match self.reached(consumer).await? {
+        match self.reached(consumer, now).await? {
             Reached::All(projects) => {
                 let after = projects
                     .iter()
@@ -77,6 +88,10 @@ impl ReachableProjects for CachedReachableProjects {
                 let one_more = after.take(page.size.items() + 1).cloned().collect();
                 Ok(Page::from_one_more(one_more, page.size, |project| project.id))
             }
+            Reached::NoneSince(_) => Ok(Page {
+                items: Vec::new(),
+                next: None,
+            }),
             Reached::AskStore => self.store.list(consumer, page, now).await,
         }
     }
@@ -87,15 +102,17 @@ impl ReachableProjects for CachedReachableProjects {
         id: ProjectId,
         now: DateTime<Utc>,
     ) -> Result<Option<Project>, StorageError> {
-        match self.reached(consumer).await? {
+        match self.reached(consumer, now).await? {
             Reached::All(projects) => Ok(projects.iter().find(|project| project.id == id).cloned()),
+            Reached::NoneSince(_) => Ok(None),
             Reached::AskStore => self.store.find(consumer, id, now).await,
         }
     }
 
     async fn count(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<u64, StorageError> {
-        match self.reached(consumer).await? {
+        match self.reached(consumer, now).await? {
             Reached::All(projects) => Ok(projects.len() as u64),
+            Reached::NoneSince(_) => Ok(0),
             Reached::AskStore => self.store.count(consumer, now).await,
         }
     }

@@ -1,41 +1,39 @@
 //! One remembered verification, in little space: there may be a million.
 
-use std::sync::Arc;
+use std::str;
 
+use chrono::{DateTime, Utc};
 use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
 use keyward_domain::holder::Consumer;
-use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
+use keyward_domain::user::Username;
 use keyward_domain::validity::End;
-use quick_cache::sync::Cache;
 use uuid::Uuid;
 
 use crate::boot_time::BootTime;
 use crate::marks::Generation;
 
-/// A credential, shared as far as several entries have it in common.
+/// A credential, but for its organization, which many have in common. It points to nothing, so all take the same memory.
+#[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) known: Generation,
     /// From when on the database is asked again.
     pub(crate) usable_until: BootTime,
-    api_key: CallingKey,
-    consumer: Consumer,
-    organization: Arc<CallerOrganization>,
-    /// Few have any.
-    planned_ends: Option<Box<PlannedEnds>>,
-}
-
-struct PlannedEnds {
-    key: Option<End>,
-    membership: Option<End>,
+    pub(crate) organization: OrganizationId,
+    api_key: ApiKeyId,
+    created_at: DateTime<Utc>,
+    can_manage_keys: bool,
+    consumer: MembershipId,
+    user: UserId,
+    username: [u8; Username::MAX],
+    length: u8,
+    /// When the key and the membership end, if that is planned.
+    planned_ends: [Option<DateTime<Utc>>; 2],
 }
 
 impl Entry {
-    pub(crate) fn of(
-        credential: &Credential,
-        known: Generation,
-        usable_until: BootTime,
-        organizations: &Organizations,
-    ) -> Self {
+    /// Nothing if the credential has ended.
+    pub(crate) fn of(credential: &Credential, known: Generation, usable_until: BootTime) -> Option<Self> {
         let Credential {
             api_key,
             consumer,
@@ -43,34 +41,58 @@ impl Entry {
             key_end,
             membership_end,
         } = credential;
-        let planned_ends = match (*key_end, *membership_end) {
-            (None, None) => None,
-            (key, membership) => Some(Box::new(PlannedEnds { key, membership })),
-        };
-        Self {
+        let name = consumer.username.as_str().as_bytes();
+        let mut username = [0; Username::MAX];
+        username.get_mut(..name.len())?.copy_from_slice(name);
+        Some(Self {
             known,
             usable_until,
-            api_key: *api_key,
-            consumer: consumer.clone(),
-            organization: organizations.shared(organization),
-            planned_ends,
-        }
+            organization: organization.id,
+            api_key: api_key.id,
+            created_at: api_key.created_at,
+            can_manage_keys: api_key.can_manage_keys,
+            consumer: consumer.id,
+            user: consumer.user_id,
+            username,
+            length: u8::try_from(name.len()).ok()?,
+            planned_ends: [planned(*key_end)?, planned(*membership_end)?],
+        })
     }
 
-    pub(crate) fn credential(&self) -> Credential {
-        let ends = self.planned_ends.as_deref();
-        Credential {
-            api_key: self.api_key,
-            consumer: self.consumer.clone(),
-            organization: CallerOrganization::clone(&self.organization),
-            key_end: ends.and_then(|ends| ends.key),
-            membership_end: ends.and_then(|ends| ends.membership),
-        }
+    /// The credential of this organization.
+    pub(crate) fn credential(&self, organization: CallerOrganization) -> Option<Credential> {
+        let username = self.username.get(..usize::from(self.length))?;
+        let username = Username::parse(str::from_utf8(username).ok()?).ok()?;
+        let [key_end, membership_end] = self.planned_ends.map(|end| end.map(End::Planned));
+        Some(Credential {
+            api_key: CallingKey {
+                id: self.api_key,
+                created_at: self.created_at,
+                can_manage_keys: self.can_manage_keys,
+            },
+            consumer: Consumer {
+                id: self.consumer,
+                user_id: self.user,
+                username,
+            },
+            organization,
+            key_end,
+            membership_end,
+        })
     }
 
     /// Whose changes concern it.
-    pub(crate) fn subjects(&self) -> [Uuid; 3] {
-        subjects(self.api_key.id, self.consumer.id, self.organization.id)
+    pub(crate) const fn subjects(&self) -> [Uuid; 3] {
+        subjects(self.api_key, self.consumer, self.organization)
+    }
+}
+
+/// The time of an end that is planned; nothing if it has come.
+const fn planned(end: Option<End>) -> Option<Option<DateTime<Utc>>> {
+    match end {
+        None => Some(None),
+        Some(End::Planned(at)) => Some(Some(at)),
+        Some(End::Come(_)) => None,
     }
 }
 
@@ -87,31 +109,4 @@ pub(crate) const fn subjects_of(credential: &Credential) -> [Uuid; 3] {
 
 const fn subjects(key: ApiKeyId, consumer: MembershipId, organization: OrganizationId) -> [Uuid; 3] {
     [key.as_uuid(), consumer.as_uuid(), organization.as_uuid()]
-}
-
-/// The organizations that entries share: each is held once, however many keys it has.
-pub(crate) struct Organizations(Cache<OrganizationId, Arc<CallerOrganization>>);
-
-impl Organizations {
-    /// An organization that is not among the last so many may be held more than once.
-    const CAPACITY: usize = 65_536;
-
-    pub(crate) fn new() -> Self {
-        Self(Cache::new(Self::CAPACITY))
-    }
-
-    fn shared(&self, organization: &CallerOrganization) -> Arc<CallerOrganization> {
-        match self.0.get(&organization.id) {
-            Some(shared) if *shared == *organization => shared,
-            _ => {
-                let shared = Arc::new(organization.clone());
-                self.0.insert(organization.id, Arc::clone(&shared));
-                shared
-            }
-        }
-    }
-
-    pub(crate) fn clear(&self) {
-        self.0.clear();
-    }
 }

@@ -25,8 +25,10 @@ mod entry;
 mod exploration;
 mod lookups;
 mod marks;
+mod memory;
 #[cfg(test)]
 mod mutant;
+mod organizations;
 mod reaches;
 mod replica;
 #[cfg(feature = "testing")]

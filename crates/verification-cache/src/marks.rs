@@ -19,6 +19,8 @@ pub(crate) struct Generation(u64);
 pub(crate) struct Marks {
     now: AtomicU64,
     all: AtomicU64,
+    /// When any organization changed.
+    organizations: AtomicU64,
     slots: Box<[AtomicU64]>,
 }
 
@@ -27,6 +29,7 @@ impl Marks {
         Self {
             now: AtomicU64::new(0),
             all: AtomicU64::new(0),
+            organizations: AtomicU64::new(0),
             slots: (0..slots.max(1)).map(|_| AtomicU64::new(0)).collect(),
         }
     }
@@ -42,13 +45,21 @@ impl Marks {
         is_older(&self.all) && subjects.into_iter().all(|subject| is_older(self.slot(subject)))
     }
 
+    /// Whether no change has concerned a whole organization since this generation.
+    pub(crate) fn are_older_than_any_organization(&self, known: Generation) -> bool {
+        self.organizations.load(Ordering::SeqCst) <= known.0
+    }
+
     /// Marks all that these changes concern: what was read before this call is true no longer.
     pub(crate) fn advance(&self, changes: impl IntoIterator<Item = Concern>) {
         let next = self.next();
         for concern in changes {
             let mark = match concern {
                 Concern::Everyone => &self.all,
-                Concern::Organization(organization) => self.slot(organization.as_uuid()),
+                Concern::Organization(organization) => {
+                    self.organizations.store(next, Ordering::SeqCst);
+                    self.slot(organization.as_uuid())
+                }
                 Concern::Consumer(consumer) => self.slot(consumer.as_uuid()),
                 Concern::ApiKey(key) => self.slot(key.as_uuid()),
             };
@@ -77,13 +88,17 @@ impl Marks {
     /// All of it, for the exploration, which compares and copies states.
     #[cfg(test)]
     pub(crate) fn snapshot(&self) -> Vec<u64> {
-        let marks = [&self.now, &self.all].into_iter().chain(&self.slots);
+        let marks = [&self.now, &self.all, &self.organizations]
+            .into_iter()
+            .chain(&self.slots);
         marks.map(|mark| mark.load(Ordering::SeqCst)).collect()
     }
 
     #[cfg(test)]
     pub(crate) fn restore(&self, snapshot: &[u64]) {
-        let marks = [&self.now, &self.all].into_iter().chain(&self.slots);
+        let marks = [&self.now, &self.all, &self.organizations]
+            .into_iter()
+            .chain(&self.slots);
         for (mark, value) in marks.zip(snapshot) {
             mark.store(*value, Ordering::SeqCst);
         }

@@ -37,7 +37,7 @@ impl PolledStore {
         store: Arc<S>,
         id: ReplicaId,
     ) -> Self {
-        let cache = Arc::new(VerificationCache::new(1_000));
+        let cache = Arc::new(VerificationCache::new(1 << 20));
         let clock = Arc::new(MachineClock);
         Self {
             changes: Arc::clone(&store) as _,

@@ -63,7 +63,7 @@ impl Scene {
             asked: AtomicU64::new(0),
         });
         let clock = Arc::new(HeldClock(AtomicU64::new(1_000)));
-        let cache = Arc::new(VerificationCache::new(1_000));
+        let cache = Arc::new(VerificationCache::new(1 << 20));
         let mut scene = Self {
             replica: Replica::new(Arc::clone(&cache)),
             credentials: Arc::new(CachedCredentials::new(

@@ -92,7 +92,7 @@ impl Scene {
             end,
             asked: AtomicU64::new(0),
         });
-        let cache = Arc::new(VerificationCache::new(10));
+        let cache = Arc::new(VerificationCache::new(1 << 20));
         let mut replica = Replica::new(Arc::clone(&cache));
         replica.registered(MachineClock.now(), ChangeNumber::from_u64(0));
         let projects = CachedReachableProjects::new(Arc::clone(&store) as _, cache, Arc::new(MachineClock));
@@ -166,6 +166,45 @@ async fn store_is_asked_once_until_the_consumer_or_organization_changes() {
         scene.ask().await;
         assert_eq!(scene.asked(), 1, "{concern:?}");
     }
+}
+
+#[tokio::test]
+async fn store_is_not_asked_again_for_whoever_reaches_nothing() {
+    let mut scene = Scene::of(0, None);
+    let asks = async |scene: &Scene| {
+        let find = scene.projects.find(BOB, Counted::project(1).id, NOW).await;
+        assert_eq!(find.expect("an answer"), None);
+        assert_eq!(scene.projects.count(BOB, NOW).await.expect("an answer"), 0);
+        let request = PageRequest {
+            size: PageSize::DEFAULT,
+            after: None,
+        };
+        let page = scene.projects.list(BOB, request, NOW).await.expect("an answer");
+        assert_eq!((page.items, page.next), (Vec::new(), None));
+        scene.asked() > 0
+    };
+    assert!(asks(&scene).await);
+    assert!(!asks(&scene).await);
+    scene.learn_of(Concern::Consumer(MembershipId::from_uuid(Uuid::from_u128(9))));
+    assert!(!asks(&scene).await);
+    for concern in [
+        Concern::Consumer(BOB),
+        Concern::Organization(ACME),
+        Concern::Everyone,
+    ] {
+        scene.learn_of(concern);
+        assert!(asks(&scene).await, "{concern:?}");
+        assert!(!asks(&scene).await, "{concern:?}");
+    }
+}
+
+#[tokio::test]
+async fn project_is_reached_again_before_the_end_by_another_clock() {
+    let end = NOW + chrono::TimeDelta::seconds(1);
+    let scene = Scene::of(3, Some(end));
+    assert_eq!(scene.projects.count(BOB, end).await.expect("an answer"), 0);
+    // By another server's clock, which is behind.
+    assert_eq!(scene.projects.count(BOB, NOW).await.expect("an answer"), 3);
 }
 
 #[tokio::test]
