@@ -114,9 +114,9 @@ struct Operation(Arc<str>);
 /// The operation of the console that made a response, as method and path like in [`operations`]; none if the request
 /// reached no operation.
 #[must_use]
-pub fn operation(response: &Response) -> Option<Arc<str>> {
+pub fn operation(response: &Response) -> Option<&str> {
     let operation = response.extensions().get::<Operation>();
-    operation.map(|operation| Arc::clone(&operation.0))
+    operation.map(|operation| &*operation.0)
 }
 
 /// Everything that can be asked of the console, as method and path, with `:name` in the place of what differs.

@@ -1,6 +1,6 @@
 //! What was measured since the start of the process, in the form that Prometheus reads.
 
-use metrics::{Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
+use metrics::{Counter, Histogram, Key, KeyName, Label, Level, Metadata, Recorder, SharedString};
 use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
@@ -13,6 +13,8 @@ const METADATA: Metadata<'static> = Metadata::new("keyward", Level::INFO, None);
 pub(crate) struct Measurements {
     recorder: PrometheusRecorder,
     handle: PrometheusHandle,
+    #[cfg(test)]
+    registrations: std::sync::atomic::AtomicUsize,
 }
 
 impl Measurements {
@@ -36,31 +38,46 @@ impl Measurements {
         Ok(Self {
             handle: recorder.handle(),
             recorder,
+            #[cfg(test)]
+            registrations: std::sync::atomic::AtomicUsize::default(),
         })
     }
 
-    /// Adds one to a counter.
-    pub(crate) fn count(&self, counter: &Metric, labels: Vec<Label>) {
+    /// A counter with these labels, to be kept by whoever counts often.
+    pub(crate) fn counter(&self, counter: &Metric, labels: Vec<Label>) -> Counter {
         let key = Key::from_parts(counter.name, labels);
-        self.recorder.register_counter(&key, &METADATA).increment(1);
+        self.recorder().register_counter(&key, &METADATA)
+    }
+
+    /// A histogram with these labels likewise.
+    pub(crate) fn histogram(&self, histogram: &Metric, labels: Vec<Label>) -> Histogram {
+        let key = Key::from_parts(histogram.name, labels);
+        self.recorder().register_histogram(&key, &METADATA)
     }
 
     /// Sets a counter that is kept elsewhere.
     pub(crate) fn set_count(&self, counter: &Metric, count: u64) {
         let key = Key::from_static_name(counter.name);
-        self.recorder.register_counter(&key, &METADATA).absolute(count);
+        self.recorder().register_counter(&key, &METADATA).absolute(count);
     }
 
     /// Sets a gauge.
     pub(crate) fn set(&self, gauge: &Metric, labels: Vec<Label>, value: f64) {
         let key = Key::from_parts(gauge.name, labels);
-        self.recorder.register_gauge(&key, &METADATA).set(value);
+        self.recorder().register_gauge(&key, &METADATA).set(value);
     }
 
-    /// Adds a value to a histogram.
-    pub(crate) fn record(&self, histogram: &Metric, labels: Vec<Label>, value: f64) {
-        let key = Key::from_parts(histogram.name, labels);
-        self.recorder.register_histogram(&key, &METADATA).record(value);
+    fn recorder(&self) -> &PrometheusRecorder {
+        #[cfg(test)]
+        self.registrations
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        &self.recorder
+    }
+
+    /// How often a metric was looked up by its labels.
+    #[cfg(test)]
+    pub(crate) fn registrations(&self) -> usize {
+        self.registrations.load(std::sync::atomic::Ordering::Relaxed)
     }
 
     /// Sorts the values of histograms into their buckets; until then, each takes memory.

@@ -1,10 +1,12 @@
 //! What is counted of every request.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use keyward_front_door::{Exchanged, Observer};
-use metrics::{Label, SharedString};
+use metrics::{Counter, Histogram, Label, SharedString};
 use poem::Response;
+use poem::http::StatusCode;
 
 use crate::measurements::Measurements;
 use crate::metric::{ABANDONED, DURATION, PROBLEMS, REQUESTS};
@@ -16,31 +18,178 @@ const OTHER: &str = "other";
 
 /// Counts every request of a front door.
 pub(crate) fn observer(measurements: Arc<Measurements>) -> Observer {
-    // What is never counted would not be exported either.
-    measurements.set_count(&ABANDONED, 0);
+    let metrics = RequestMetrics::new(measurements);
     Arc::new(move |exchanged| {
         let Some(response) = exchanged.response else {
-            measurements.count(&ABANDONED, Vec::new());
+            metrics.abandoned.increment(1);
             return;
         };
-        let operation = Label::new("operation", operation(exchanged, response));
-        let status = Label::new("status", response.status().as_str().to_owned());
-        measurements.count(&REQUESTS, vec![operation.clone(), status]);
-        measurements.record(&DURATION, vec![operation], exchanged.duration.as_secs_f64());
-        if let Some(code) = keyward_http_api::problem_code(response) {
-            measurements.count(&PROBLEMS, vec![Label::new("code", code)]);
-        }
+        let answer = Answer {
+            operation: operation(exchanged, response),
+            status: response.status(),
+            problem: keyward_http_api::problem_code(response),
+            seconds: exchanged.duration.as_secs_f64(),
+        };
+        metrics.count(&answer);
     })
 }
 
-fn operation(exchanged: &Exchanged<'_>, response: &Response) -> SharedString {
+fn operation<'a>(exchanged: &Exchanged<'_>, response: &'a Response) -> &'a str {
     let path = exchanged.uri.path();
-    if let Some(operation) = keyward_http_api::operation_id(response) {
-        operation.into()
-    } else if let Some(operation) = keyward_console::operation(response) {
-        operation.into()
-    } else {
-        let health = HEALTH_PATHS.iter().find(|health| **health == path);
-        health.copied().unwrap_or(OTHER).into()
+    keyward_http_api::operation_id(response)
+        .or_else(|| keyward_console::operation(response))
+        .or_else(|| HEALTH_PATHS.iter().find(|health| **health == path).copied())
+        .unwrap_or(OTHER)
+}
+
+/// An answer, as it is counted.
+struct Answer<'a> {
+    operation: &'a str,
+    status: StatusCode,
+    problem: Option<&'static str>,
+    seconds: f64,
+}
+
+/// Counters and histograms, which are registered at the first request of their kind. A further one finds them without
+/// allocating: to register again would build labels for each request.
+struct RequestMetrics {
+    measurements: Arc<Measurements>,
+    /// There are as many as the API and the console have.
+    operations: RwLock<HashMap<String, Operation>>,
+    problems: RwLock<HashMap<&'static str, Counter>>,
+    abandoned: Counter,
+}
+
+/// The requests of one operation.
+struct Operation {
+    duration: Histogram,
+    /// A handful.
+    answers: HashMap<StatusCode, Counter>,
+}
+
+impl RequestMetrics {
+    fn new(measurements: Arc<Measurements>) -> Self {
+        Self {
+            // From now on it is exported, though it may never be counted.
+            abandoned: measurements.counter(&ABANDONED, Vec::new()),
+            measurements,
+            operations: RwLock::default(),
+            problems: RwLock::default(),
+        }
+    }
+
+    fn count(&self, answer: &Answer<'_>) {
+        if !self.count_registered(answer) {
+            self.register(answer);
+            self.count_registered(answer);
+        }
+        if let Some(code) = answer.problem {
+            self.count_problem(code);
+        }
+    }
+
+    /// Counts an answer, unless it is the first of its operation with its status.
+    fn count_registered(&self, answer: &Answer<'_>) -> bool {
+        let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
+        let operation = operations.get(answer.operation);
+        let counter = operation.and_then(|operation| operation.answers.get(&answer.status));
+        let (Some(operation), Some(counter)) = (operation, counter) else {
+            return false;
+        };
+        counter.increment(1);
+        operation.duration.record(answer.seconds);
+        true
+    }
+
+    fn register(&self, answer: &Answer<'_>) {
+        let name = SharedString::from(answer.operation.to_owned());
+        let label = || Label::new("operation", name.clone());
+        let mut operations = self.operations.write().unwrap_or_else(PoisonError::into_inner);
+        let operation = operations
+            .entry(answer.operation.to_owned())
+            .or_insert_with(|| Operation {
+                duration: self.measurements.histogram(&DURATION, vec![label()]),
+                answers: HashMap::new(),
+            });
+        operation.answers.entry(answer.status).or_insert_with(|| {
+            let status = Label::new("status", answer.status.as_str().to_owned());
+            self.measurements.counter(&REQUESTS, vec![label(), status])
+        });
+    }
+
+    fn count_problem(&self, code: &'static str) {
+        let problems = self.problems.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counter) = problems.get(code) {
+            counter.increment(1);
+            return;
+        }
+        drop(problems);
+        let mut problems = self.problems.write().unwrap_or_else(PoisonError::into_inner);
+        let counter = problems.entry(code).or_insert_with(|| {
+            let label = Label::new("code", code);
+            self.measurements.counter(&PROBLEMS, vec![label])
+        });
+        counter.increment(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANSWER: Answer<'_> = Answer {
+        operation: "getUser",
+        status: StatusCode::OK,
+        problem: None,
+        seconds: 0.000_2,
+    };
+
+    const REFUSAL: Answer<'_> = Answer {
+        status: StatusCode::UNAUTHORIZED,
+        problem: Some("invalid_token"),
+        ..ANSWER
+    };
+
+    #[test]
+    fn repeated_request_registers_nothing() {
+        let measurements = Arc::new(Measurements::new().unwrap());
+        let metrics = RequestMetrics::new(Arc::clone(&measurements));
+        metrics.count(&ANSWER);
+        metrics.count(&REFUSAL);
+        let registered = measurements.registrations();
+        for _ in 0..3 {
+            metrics.count(&ANSWER);
+            metrics.count(&REFUSAL);
+        }
+        // Two counters of requests, one histogram, one counter of problems, and of those that left.
+        assert_eq!((registered, measurements.registrations()), (5, registered));
+        let text = measurements.to_text();
+        for line in [
+            "keyward_http_requests_total{operation=\"getUser\",status=\"200\"} 4",
+            "keyward_http_requests_total{operation=\"getUser\",status=\"401\"} 4",
+            "keyward_http_request_duration_seconds_count{operation=\"getUser\"} 8",
+            "keyward_http_problems_total{code=\"invalid_token\"} 4",
+            "keyward_http_requests_abandoned_total 0",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
+
+    #[test]
+    fn first_requests_of_many_threads_are_all_counted() {
+        let measurements = Arc::new(Measurements::new().unwrap());
+        let metrics = RequestMetrics::new(Arc::clone(&measurements));
+        std::thread::scope(|threads| {
+            for _ in 0..8 {
+                threads.spawn(|| metrics.count(&REFUSAL));
+            }
+        });
+        let text = measurements.to_text();
+        let line = "keyward_http_requests_total{operation=\"getUser\",status=\"401\"} 8";
+        assert!(text.contains(line), "{text}");
+        assert!(
+            text.contains("keyward_http_problems_total{code=\"invalid_token\"} 8"),
+            "{text}"
+        );
     }
 }
