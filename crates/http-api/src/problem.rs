@@ -14,6 +14,7 @@ use poem::http::StatusCode;
 use poem_openapi::registry::{MetaMediaType, MetaResponse, MetaResponses, Registry};
 use poem_openapi::types::{ToJSON, Type};
 use poem_openapi::{ApiResponse, Object};
+use serde::Serialize;
 
 pub(crate) use answer::ProblemAnswers;
 pub use answer::{operation_id, problem_code, problem_response, unavailable_response};
@@ -48,7 +49,7 @@ pub(crate) struct Problem {
 }
 
 /// What is wrong with one field of a request's body.
-#[derive(Debug, Clone, PartialEq, Eq, Object)]
+#[derive(Debug, Clone, PartialEq, Eq, Object, Serialize)]
 pub(crate) struct FieldError {
     /// JSON Pointer (RFC 6901) to the field in the body.
     pub(crate) pointer: String,
@@ -57,12 +58,14 @@ pub(crate) struct FieldError {
 }
 
 /// An error (RFC 9457).
-#[derive(Object)]
+#[derive(Object, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[oai(rename = "Problem", rename_all = "camelCase", skip_serializing_if_is_none)]
 pub(crate) struct ProblemDocument {
     /// The URL of a page of this service that says what the problem means and what to do; relative if the service does
     /// not know its own.
     #[oai(rename = "type")]
+    #[serde(rename = "type")]
     kind: String,
     /// The kind of problem in a few words, for people.
     title: String,
@@ -75,10 +78,13 @@ pub(crate) struct ProblemDocument {
     /// Names this request in the logs of the service.
     request_id: String,
     /// For `invalid_fields`: what is wrong with each field of the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Vec<FieldError>>,
     /// For `already_created`: the `id` of the key that the first request created.
+    #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     /// For `already_created`: the `hint` of that key. Its token is not shown again.
+    #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
 

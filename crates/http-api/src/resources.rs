@@ -22,9 +22,13 @@ pub(crate) use api_key::ApiKeyResource;
 pub(crate) use api_keys::ApiKeysResource;
 pub(crate) use auth::AuthResource;
 pub(crate) use introspection::IntrospectionResource;
+#[cfg(test)]
+pub(crate) use introspection_representations::Introspection;
 pub(crate) use leaked_keys::LeakedKeysResource;
 pub(crate) use project::ProjectResource;
 pub(crate) use projects::ProjectsResource;
+#[cfg(test)]
+pub(crate) use representations::UserItem;
 pub(crate) use user::UserResource;
 
 /// All resources. Each path has one struct: poem-openapi loses methods if a path is split over two.

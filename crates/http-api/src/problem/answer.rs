@@ -13,6 +13,7 @@ use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
+use crate::json::line;
 use crate::request_id::request_id;
 use crate::routes::Routes;
 
@@ -144,7 +145,7 @@ impl Problem {
             .status(self.code.definition().status)
             .content_type(MEDIA_TYPE)
             .header(header::CACHE_CONTROL, "no-store")
-            .body(format!("{}\n", self.to_json(request_id, base_url)));
+            .body(line(&self.document(request_id, base_url)));
         answer
             .extensions_mut()
             .insert(ProblemCode(self.code.definition().word));

@@ -7,7 +7,7 @@ use tracing::{Span, field};
 
 use super::introspection_representations::{Introspection, IntrospectionRequest};
 use super::tag::Tag;
-use crate::json::Json;
+use crate::json::WrittenJson;
 use crate::paths::INTROSPECTION;
 use crate::problem::Problem;
 use crate::request::{FormBody, QueryNames};
@@ -19,7 +19,7 @@ pub(crate) struct IntrospectionResource;
 pub(crate) enum Introspected {
     /// Whether the token is accepted now, and if so, whom it stands for.
     #[oai(status = 200)]
-    Told(Json<Introspection>),
+    Told(WrittenJson<Introspection>),
 }
 
 #[OpenApi(prefix_path = INTROSPECTION, tag = "Tag::Verification")]
@@ -46,6 +46,6 @@ impl IntrospectionResource {
         if let Some(token) = &active {
             Span::current().record("key_id", field::display(token.caller.api_key().id));
         }
-        Ok(Introspected::Told(Json(Introspection::of(active.as_ref()))))
+        Ok(Introspected::Told(WrittenJson(Introspection::of(active.as_ref()))))
     }
 }

@@ -3,6 +3,7 @@
 use keyward_domain::introspection::ActiveToken;
 use poem_openapi::Object;
 use poem_openapi::types::Example;
+use serde::Serialize;
 use zeroize::Zeroizing;
 
 use super::examples;
@@ -31,31 +32,41 @@ impl ReadForm for IntrospectionRequest {
 }
 
 /// What is known of a token (RFC 7662). All members but `active` are absent if the token is not active.
-#[derive(Object, Default)]
+#[derive(Object, Serialize, Default)]
 #[oai(rename = "Introspection", skip_serializing_if_is_none, example)]
 pub(crate) struct Introspection {
     /// Whether the token is accepted now.
     active: bool,
     /// The ID of the user.
+    #[serde(skip_serializing_if = "Option::is_none")]
     sub: Option<String>,
     /// The name the user signs in with.
+    #[serde(skip_serializing_if = "Option::is_none")]
     username: Option<String>,
     /// The consumer that the key acts as: one user's membership in one organization. Other resources call it `consumerId`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     client_id: Option<String>,
     /// Always `Bearer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     token_type: Option<String>,
     /// When the key was created, in seconds since 1970-01-01T00:00:00Z.
+    #[serde(skip_serializing_if = "Option::is_none")]
     iat: Option<i64>,
     /// When the key expires or its user's membership ends, in seconds since 1970-01-01T00:00:00Z, rounded down. Absent if
     /// neither is planned. The key may be revoked sooner.
+    #[serde(skip_serializing_if = "Option::is_none")]
     exp: Option<i64>,
     /// The ID of the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
     jti: Option<String>,
     /// The organization of the consumer.
+    #[serde(skip_serializing_if = "Option::is_none")]
     organization: Option<OrganizationSummary>,
     /// The projects that the key reaches, newest first; at most 50.
+    #[serde(skip_serializing_if = "Option::is_none")]
     projects: Option<Vec<ProjectItem>>,
     /// Whether the key reaches more projects than these: ask `/api/v1/auth` whether it reaches a certain one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     more_projects: Option<bool>,
 }
 

@@ -4,12 +4,14 @@ use chrono::{DateTime, Utc};
 use keyward_domain::project::Project;
 use poem_openapi::Object;
 use poem_openapi::types::Example;
+use serde::Serialize;
 
 use super::examples;
-use crate::json::moment;
+use crate::json::{moment, write_moment};
 
 /// A project that the calling key has access to.
-#[derive(Object)]
+#[derive(Object, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[oai(rename = "Project", rename_all = "camelCase", example)]
 pub(crate) struct ProjectItem {
     /// The ID of the project.
@@ -18,6 +20,7 @@ pub(crate) struct ProjectItem {
     name: String,
     /// When it was created.
     #[oai(serialize_with = "moment")]
+    #[serde(serialize_with = "write_moment")]
     created_at: DateTime<Utc>,
 }
 

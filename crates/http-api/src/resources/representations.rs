@@ -8,9 +8,10 @@ use keyward_domain::keys::IssuedKey;
 use keyward_domain::validity::End;
 use poem_openapi::types::Example;
 use poem_openapi::{Enum, Object};
+use serde::Serialize;
 
 use super::examples;
-use crate::json::{moment, moment_if_any};
+use crate::json::{moment, moment_if_any, write_moment};
 
 /// A personal API key, without its token.
 #[derive(Object)]
@@ -172,7 +173,8 @@ impl CreatedApiKey {
 }
 
 /// The user that the calling key acts as.
-#[derive(Object)]
+#[derive(Object, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[oai(rename = "User", rename_all = "camelCase", example)]
 pub(crate) struct UserItem {
     /// The ID of the user.
@@ -188,7 +190,7 @@ pub(crate) struct UserItem {
 }
 
 /// A summary of an organization.
-#[derive(Object)]
+#[derive(Object, Serialize)]
 #[oai(rename = "OrganizationSummary")]
 pub(crate) struct OrganizationSummary {
     /// The ID of the organization.
@@ -200,7 +202,8 @@ pub(crate) struct OrganizationSummary {
 }
 
 /// A summary of the calling key.
-#[derive(Object)]
+#[derive(Object, Serialize)]
+#[serde(rename_all = "camelCase")]
 #[oai(rename = "CallingApiKey", rename_all = "camelCase")]
 pub(crate) struct CallingApiKey {
     /// The ID of the key.
@@ -210,6 +213,7 @@ pub(crate) struct CallingApiKey {
     can_manage_keys: bool,
     /// When it was created.
     #[oai(serialize_with = "moment")]
+    #[serde(serialize_with = "write_moment")]
     created_at: DateTime<Utc>,
 }
 

@@ -5,7 +5,7 @@ use poem_openapi::{ApiResponse, OpenApi};
 use super::representations::UserItem;
 use super::tag::Tag;
 use crate::authentication::Authenticated;
-use crate::json::Json;
+use crate::json::WrittenJson;
 use crate::paths::USER;
 use crate::problem::Problem;
 use crate::request::QueryNames;
@@ -16,7 +16,7 @@ pub(crate) struct UserResource;
 pub(crate) enum GotUser {
     /// The user that the calling key acts as.
     #[oai(status = 200)]
-    Found(Json<UserItem>),
+    Found(WrittenJson<UserItem>),
 }
 
 #[OpenApi(prefix_path = USER, tag = "Tag::User")]
@@ -27,6 +27,6 @@ impl UserResource {
     #[oai(path = "/", method = "get", operation_id = "getUser")]
     async fn get(&self, authenticated: Authenticated, query: QueryNames) -> Result<GotUser, Problem> {
         query.only(&[])?;
-        Ok(GotUser::Found(Json(UserItem::from(&authenticated.0))))
+        Ok(GotUser::Found(WrittenJson(UserItem::from(&authenticated.0))))
     }
 }
