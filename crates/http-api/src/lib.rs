@@ -37,6 +37,7 @@ mod resources;
 mod routes;
 mod served_document;
 mod service;
+mod services;
 mod verifier_authentication;
 
 pub use base_url::BaseUrl;

@@ -65,13 +65,13 @@ impl<E: Endpoint<Output = Response>> Endpoint for RateLimitFields<E> {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        if !self.are_configured {
-            return self.inner.call(request).await;
+        let told = self.are_configured.then(Told::default);
+        if let Some(told) = &told {
+            request.set_data(told.clone());
         }
-        let told = Told::default();
-        request.set_data(told.clone());
         let mut answer = self.inner.call(request).await?;
-        if let Some(standings) = told.0.get().filter(|standings| !standings.is_empty()) {
+        let standings = told.as_ref().and_then(|told| told.0.get());
+        if let Some(standings) = standings.filter(|standings| !standings.is_empty()) {
             tell(standings, answer.headers_mut());
         }
         Ok(answer)

@@ -3,11 +3,20 @@
 use std::net::IpAddr;
 
 use keyward_domain::audit::RequestSource;
+use poem::http::{HeaderName, HeaderValue};
 use poem::{FromRequest, Request, RequestBody};
 
-/// The request id. The front door sets this header and discards the client's value.
+/// The header with the request id. The front door sets it and discards the client's value.
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The request id.
 pub(crate) fn request_id(request: &Request) -> &str {
-    request.header("x-request-id").unwrap_or_default()
+    request.headers().get(REQUEST_ID).map_or("", as_text)
+}
+
+/// A request id, which is text, in its header.
+pub(crate) fn as_text(id: &HeaderValue) -> &str {
+    id.to_str().unwrap_or_default()
 }
 
 /// The client's IP address, as determined by the front door.

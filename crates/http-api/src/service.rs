@@ -8,8 +8,9 @@ use keyward_domain::keys::PersonalKeys;
 use keyward_domain::leaked_keys::ReportedLeaks;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::CurrentVerifiers;
+use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, header};
-use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
+use poem::{Endpoint, IntoEndpoint, Request, Response, Route, get};
 
 use crate::assets;
 use crate::base_url::BaseUrl;
@@ -24,7 +25,7 @@ use crate::reference::ReferencePage;
 use crate::resources::API;
 use crate::routes::Routes;
 use crate::served_document::ServedDocument;
-use crate::verifier_authentication::ConfiguredVerifiers;
+use crate::services::Services;
 
 /// The API over its use cases.
 #[derive(Clone)]
@@ -50,24 +51,19 @@ impl HttpApi {
     ///
     /// It responds to every request, with a problem (RFC 9457) on error.
     pub fn endpoint(self) -> impl Endpoint<Output = Response> + 'static {
-        let verifiers: ConfiguredVerifiers = self.verifiers;
         let are_configured = self.rate_limits.requests.is_some();
-        let operations = document::service()
-            .data(Introspect::new(
-                self.authenticate.clone(),
-                Arc::clone(&self.projects),
-            ))
-            .data(verifiers)
-            .data(self.leaks)
-            .data(Arc::new(Gate {
+        let services = Arc::new(Services {
+            introspect: Introspect::new(self.authenticate.clone(), Arc::clone(&self.projects)),
+            gate: Gate {
                 authenticate: self.authenticate,
                 rate_limits: self.rate_limits,
-            }))
-            .data(self.keys)
-            .data(self.projects)
-            .data(self.base_url.clone())
-            .map_to_response()
-            .after(|answer| async { answer.map(never_cached) });
+            },
+            keys: self.keys,
+            projects: self.projects,
+            verifiers: self.verifiers,
+            leaks: self.leaks,
+            base_url: self.base_url.clone(),
+        });
         let reference_page = ReferencePage::new();
         let pages = Route::new()
             .at(paths::DOCUMENT, get(ServedDocument::new(&self.base_url)))
@@ -82,7 +78,11 @@ impl HttpApi {
             paths::problem("{code}"),
         ];
         let answers = ProblemAnswers::new(
-            OperationsAndPages { operations, pages },
+            OperationsAndPages {
+                operations: document::service().into_endpoint(),
+                services,
+                pages,
+            },
             Routes::of(&API, others),
             self.base_url,
         );
@@ -94,22 +94,23 @@ impl HttpApi {
 }
 
 /// poem's own nesting would reject a path that is not UTF-8 before authentication.
-struct OperationsAndPages<O, P> {
-    operations: O,
+///
+/// What poem's middlewares would do for operations stands here: each of them makes the future of every request larger by
+/// another copy of the request.
+struct OperationsAndPages<P> {
+    operations: BoxEndpoint<'static>,
+    services: Arc<Services>,
     pages: P,
 }
 
-impl<O, P> Endpoint for OperationsAndPages<O, P>
-where
-    O: Endpoint<Output = Response>,
-    P: Endpoint<Output = Response>,
-{
+impl<P: Endpoint<Output = Response>> Endpoint for OperationsAndPages<P> {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
         forward_auth::reduce_to_operation(&mut request);
         if request.uri().path().starts_with(paths::PREFIX) {
-            self.operations.call(request).await
+            request.set_data(Arc::clone(&self.services));
+            self.operations.call(request).await.map(never_cached)
         } else {
             self.pages.call(request).await
         }

@@ -12,10 +12,10 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use tracing::{Span, field};
 use zeroize::Zeroizing;
 
-use crate::gate::Gate;
 use crate::problem::{Code, Problem};
 use crate::rate_limits::{Attempt, count_verifier};
 use crate::request::form_decoded;
+use crate::services::Services;
 
 /// The scheme's name in the OpenAPI document.
 pub(crate) const SCHEME: &str = "verifier";
@@ -61,11 +61,9 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
         _body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        let configured = request
-            .data::<ConfiguredVerifiers>()
-            .ok_or_else(|| Problem::internal("the endpoint was built without verifiers"))?;
-        let verifiers = configured.as_ref().ok_or_else(Problem::no_verifiers)?;
-        let limits = &Gate::of(request)?.rate_limits;
+        let services = Services::of(request)?;
+        let verifiers = services.verifiers.as_ref().ok_or_else(Problem::no_verifiers)?;
+        let limits = &services.gate.rate_limits;
         let credentials = basic_credentials(request).ok_or(Problem::from(Code::InvalidClient))?;
         match credentials.find_in(verifiers) {
             Some(verifier) => {

@@ -35,14 +35,14 @@ impl Routes {
         health: Health,
         outages: Outages,
         base_url: BaseUrl,
-        http_api: impl Endpoint + 'static,
+        http_api: impl Endpoint<Output = Response> + 'static,
         console: impl Endpoint + 'static,
     ) -> Self {
         Self {
             health,
             outages,
             base_url,
-            http_api: http_api.map_to_response().boxed(),
+            http_api: http_api.boxed(),
             console: console.map_to_response().boxed(),
         }
     }

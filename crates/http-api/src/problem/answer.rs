@@ -14,7 +14,7 @@ use poem_openapi::error::ParsePathError as ParseOperationPathError;
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
 use crate::json::line;
-use crate::request_id::request_id;
+use crate::request_id::{self, REQUEST_ID};
 use crate::routes::Routes;
 
 /// The response for an error detected outside the API, of which only the status is known.
@@ -72,20 +72,21 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
     type Output = Response;
 
     async fn call(&self, request: Request) -> poem::Result<Response> {
-        let request_id = request_id(&request).to_owned();
-        let path = request.uri().path().to_owned();
+        let uri = request.uri().clone();
+        let request_id = request.headers().get(REQUEST_ID).cloned();
         let error = match self.inner.call(request).await {
             Ok(answer) => return Ok(answer.into_response()),
             Err(error) => error,
         };
         let allow = error
             .is::<MethodNotAllowedError>()
-            .then(|| self.routes.allowed_methods(&path));
+            .then(|| self.routes.allowed_methods(uri.path()));
         let operation = error.data::<OperationId>().copied();
-        let mut problem = Problem::from_framework(error, &path);
+        let mut problem = Problem::from_framework(error, uri.path());
         let outage = problem.take_outage();
         problem.log();
-        let mut answer = problem.into_answer(&request_id, &self.base_url);
+        let request_id = request_id.as_ref().map_or("", request_id::as_text);
+        let mut answer = problem.into_answer(request_id, &self.base_url);
         if let Some(error) = outage {
             answer.extensions_mut().insert(error);
         }

@@ -1,6 +1,5 @@
 //! A request's body: one JSON object.
 
-use keyward_domain::keys::PersonalKeys;
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
 use poem_openapi::types::Type;
@@ -10,6 +9,7 @@ use serde_json::Value;
 use super::{Fields, payload, strict_json};
 use crate::json;
 use crate::problem::{Code, FieldError, Problem};
+use crate::services::Services;
 
 /// A request body type, and how to parse it.
 pub(crate) trait ReadFields: Type {
@@ -58,9 +58,7 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
         let Value::Object(members) = value else {
             return Err(not_an_object().into());
         };
-        let keys = request
-            .data::<PersonalKeys>()
-            .ok_or_else(|| Problem::internal("the endpoint was built without PersonalKeys"))?;
+        let keys = &Services::of(request)?.keys;
         let mut fields = Fields::new(members, keys.now());
         let read = T::read(&mut fields);
         Ok(Self(fields.finish(read)?))

@@ -4,7 +4,6 @@ use keyward_domain::access::Caller;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{EditKeyError, PersonalKeys, ReadKeyError, RevokeKeyError};
 use keyward_domain::ports::DescendantKeys;
-use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::registry::MetaSchema;
 use poem_openapi::{ApiResponse, OpenApi};
@@ -19,6 +18,7 @@ use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
 use crate::request::{IfMatch, JsonBody, QueryNames, QueryParameter, QueryValue};
 use crate::request_id::Source;
+use crate::services::Using;
 
 pub(crate) struct ApiKeyResource;
 
@@ -63,7 +63,7 @@ impl ApiKeyResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(keys): Data<&PersonalKeys>,
+        Using(keys): Using<&PersonalKeys>,
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
     ) -> Result<GotKey, Problem> {
@@ -90,7 +90,7 @@ impl ApiKeyResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(keys): Data<&PersonalKeys>,
+        Using(keys): Using<&PersonalKeys>,
         source: Source,
         /// The `ETag` of the key when you last read it, or a list of them: the key is changed only if its current one is among
         /// them. `*`, or no header, matches any.
@@ -128,7 +128,7 @@ impl ApiKeyResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(keys): Data<&PersonalKeys>,
+        Using(keys): Using<&PersonalKeys>,
         source: Source,
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,

@@ -5,7 +5,6 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{AddKeyError, PersonalKeys, ReadKeyError};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
-use poem::web::Data;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::cursor::Cursor;
@@ -21,6 +20,7 @@ use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
 use crate::request::{IdempotencyKeyHeader, JsonBody, QueryNames, QueryParameter};
 use crate::request_id::Source;
+use crate::services::Using;
 
 pub(crate) struct ApiKeysResource;
 
@@ -66,8 +66,8 @@ impl ApiKeysResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(keys): Data<&PersonalKeys>,
-        Data(base_url): Data<&BaseUrl>,
+        Using(keys): Using<&PersonalKeys>,
+        Using(base_url): Using<&BaseUrl>,
         source: Source,
         /// Marks this request, so that repeating it within 24 hours creates no second key: 1 to 255 visible characters of
         /// ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
@@ -101,8 +101,8 @@ impl ApiKeysResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(keys): Data<&PersonalKeys>,
-        Data(base_url): Data<&BaseUrl>,
+        Using(keys): Using<&PersonalKeys>,
+        Using(base_url): Using<&BaseUrl>,
         /// The maximum number of keys on the page.
         limit: QueryParameter<PageSize>,
         /// The `nextCursor` of the previous page. It includes `status`, `search` and `expires_before`: leave them out, or

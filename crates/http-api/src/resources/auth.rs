@@ -1,13 +1,10 @@
 //! `/api/v1/auth`
 
-use std::fmt;
-use std::sync::Arc;
-
 use keyward_domain::id::ProjectId;
 use keyward_domain::ports::ReachableProjects;
-use poem::web::Data;
 use poem_openapi::registry::MetaSchema;
 use poem_openapi::{ApiResponse, OpenApi};
+use std::fmt;
 
 use super::tag::Tag;
 use crate::authentication::Authenticated;
@@ -15,6 +12,7 @@ use crate::forward_auth::PROJECT;
 use crate::paths::FORWARD_AUTH;
 use crate::problem::{Code, Problem};
 use crate::request::{QueryNames, QueryParameter, QueryValue};
+use crate::services::Using;
 
 pub(crate) struct AuthResource;
 
@@ -57,7 +55,7 @@ impl AuthResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(projects): Data<&Arc<dyn ReachableProjects>>,
+        Using(projects): Using<&dyn ReachableProjects>,
         /// The `id` of a project that the user must be a member of; without it, any accepted key passes.
         project: QueryParameter<ProjectId>,
     ) -> Result<AuthenticatedRequest, Problem> {

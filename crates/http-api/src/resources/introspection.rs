@@ -1,7 +1,6 @@
 //! `/api/v1/introspect`
 
 use keyward_domain::introspection::Introspect;
-use poem::web::Data;
 use poem_openapi::{ApiResponse, OpenApi};
 use tracing::{Span, field};
 
@@ -11,6 +10,7 @@ use crate::json::WrittenJson;
 use crate::paths::INTROSPECTION;
 use crate::problem::Problem;
 use crate::request::{FormBody, QueryNames};
+use crate::services::Using;
 use crate::verifier_authentication::AuthenticatedVerifier;
 
 pub(crate) struct IntrospectionResource;
@@ -38,7 +38,7 @@ impl IntrospectionResource {
         &self,
         _verifier: AuthenticatedVerifier,
         query: QueryNames,
-        Data(introspect): Data<&Introspect>,
+        Using(introspect): Using<&Introspect>,
         form: FormBody<IntrospectionRequest>,
     ) -> Result<Introspected, Problem> {
         query.only(&[])?;
@@ -46,6 +46,8 @@ impl IntrospectionResource {
         if let Some(token) = &active {
             Span::current().record("key_id", field::display(token.caller.api_key().id));
         }
-        Ok(Introspected::Told(WrittenJson(Introspection::of(active.as_ref()))))
+        Ok(Introspected::Told(WrittenJson(Introspection::of(
+            active.as_ref(),
+        ))))
     }
 }

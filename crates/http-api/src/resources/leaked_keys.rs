@@ -1,11 +1,8 @@
 //! `/api/v1/leaked-keys`
 
-use std::sync::Arc;
-
 use keyward_domain::audit::RequestSource;
 use keyward_domain::leaked_keys::{LeakedToken, ReportedLeaks};
 use keyward_domain::text::TextError;
-use poem::web::Data;
 use poem::{FromRequest, Request, RequestBody};
 use poem_openapi::types::Example;
 use poem_openapi::{ApiResponse, Object, OpenApi};
@@ -19,6 +16,7 @@ use crate::problem::Problem;
 use crate::rate_limits::count_leak_report;
 use crate::request::{Fields, JsonBody, QueryNames, ReadFields};
 use crate::request_id::Source;
+use crate::services::Using;
 
 /// The most tokens of one report.
 const MAX_TOKENS: usize = 100;
@@ -56,7 +54,7 @@ impl LeakedKeysResource {
         &self,
         _allowed: Allowed,
         query: QueryNames,
-        Data(reported): Data<&Arc<ReportedLeaks>>,
+        Using(reported): Using<&ReportedLeaks>,
         source: Source,
         report: JsonBody<LeakReport>,
     ) -> Result<ReportedLeakedKeys, Problem> {

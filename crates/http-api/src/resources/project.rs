@@ -1,10 +1,7 @@
 //! `/api/v1/user/projects/{id}`
 
-use std::sync::Arc;
-
 use keyward_domain::id::ProjectId;
 use keyward_domain::ports::ReachableProjects;
-use poem::web::Data;
 use poem_openapi::param::Path;
 use poem_openapi::{ApiResponse, OpenApi};
 
@@ -15,6 +12,7 @@ use crate::json::Json;
 use crate::paths::PROJECTS;
 use crate::problem::Problem;
 use crate::request::QueryNames;
+use crate::services::Using;
 
 pub(crate) struct ProjectResource;
 
@@ -35,7 +33,7 @@ impl ProjectResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(projects): Data<&Arc<dyn ReachableProjects>>,
+        Using(projects): Using<&dyn ReachableProjects>,
         /// The project's `id`.
         id: Path<String>,
     ) -> Result<GotProject, Problem> {

@@ -1,10 +1,7 @@
 //! `/api/v1/user/projects`
 
-use std::sync::Arc;
-
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::ReachableProjects;
-use poem::web::Data;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::project_cursor::ProjectCursor;
@@ -16,6 +13,7 @@ use crate::json::Json;
 use crate::paths::PROJECTS;
 use crate::problem::Problem;
 use crate::request::{QueryNames, QueryParameter};
+use crate::services::Using;
 
 pub(crate) struct ProjectsResource;
 
@@ -42,8 +40,8 @@ impl ProjectsResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Data(projects): Data<&Arc<dyn ReachableProjects>>,
-        Data(base_url): Data<&BaseUrl>,
+        Using(projects): Using<&dyn ReachableProjects>,
+        Using(base_url): Using<&BaseUrl>,
         /// The maximum number of projects on the page.
         limit: QueryParameter<PageSize>,
         /// The `nextCursor` of the previous page.

@@ -1,0 +1,77 @@
+//! What operations are made of.
+
+use std::sync::Arc;
+
+use keyward_domain::introspection::Introspect;
+use keyward_domain::keys::PersonalKeys;
+use keyward_domain::leaked_keys::ReportedLeaks;
+use keyward_domain::ports::ReachableProjects;
+use poem::{FromRequest, Request, RequestBody};
+
+use crate::base_url::BaseUrl;
+use crate::gate::Gate;
+use crate::problem::Problem;
+use crate::verifier_authentication::ConfiguredVerifiers;
+
+/// All that operations use. It is data of each request as one: poem copies every value that it adds to requests, and
+/// allocates room for it, whether the operation asks for it or not.
+pub(crate) struct Services {
+    pub(crate) gate: Gate,
+    pub(crate) keys: PersonalKeys,
+    pub(crate) projects: Arc<dyn ReachableProjects>,
+    pub(crate) introspect: Introspect,
+    pub(crate) verifiers: ConfiguredVerifiers,
+    pub(crate) leaks: Arc<ReportedLeaks>,
+    pub(crate) base_url: BaseUrl,
+}
+
+impl Services {
+    pub(crate) fn of(request: &Request) -> Result<&Self, Problem> {
+        let services = request.data::<Arc<Self>>();
+        services
+            .map(AsRef::as_ref)
+            .ok_or_else(|| Problem::internal("the endpoint was built without its services"))
+    }
+}
+
+/// Extracts one of the [`Services`].
+pub(crate) struct Using<T>(pub(crate) T);
+
+impl<'a, T: ?Sized> FromRequest<'a> for Using<&'a T>
+where
+    Services: AsRef<T>,
+{
+    async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Self> {
+        Ok(Self(Services::of(request)?.as_ref()))
+    }
+}
+
+impl AsRef<PersonalKeys> for Services {
+    fn as_ref(&self) -> &PersonalKeys {
+        &self.keys
+    }
+}
+
+impl AsRef<dyn ReachableProjects> for Services {
+    fn as_ref(&self) -> &(dyn ReachableProjects + 'static) {
+        &*self.projects
+    }
+}
+
+impl AsRef<Introspect> for Services {
+    fn as_ref(&self) -> &Introspect {
+        &self.introspect
+    }
+}
+
+impl AsRef<ReportedLeaks> for Services {
+    fn as_ref(&self) -> &ReportedLeaks {
+        &self.leaks
+    }
+}
+
+impl AsRef<BaseUrl> for Services {
+    fn as_ref(&self) -> &BaseUrl {
+        &self.base_url
+    }
+}
