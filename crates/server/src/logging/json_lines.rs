@@ -77,7 +77,8 @@ impl Members<'_, '_> {
     fn add(&mut self, field: &Field, value: impl FnOnce(&mut Writer<'_>) -> fmt::Result) {
         if self.outcome.is_ok() {
             // `r#type` stands for a field named as a keyword.
-            let name = field.name().trim_start_matches("r#");
+            let name = field.name();
+            let name = name.strip_prefix("r#").unwrap_or(name);
             self.outcome = write_text(self.out, name)
                 .and_then(|()| self.out.write_char(':'))
                 .and_then(|()| value(self.out))

@@ -34,9 +34,13 @@ pub(super) struct LineQueue {
 
 #[derive(Default)]
 struct State {
-    lines: VecDeque<Vec<u8>>,
-    /// The sum of the lengths of `lines`.
+    /// The lines, as they are going to be written.
+    batches: VecDeque<Batch>,
+    /// The sum of the lengths of all lines.
     bytes: usize,
+    /// The memory of a batch that was written, for one to come: each line would otherwise be allocated by a thread that
+    /// serves requests and freed by the one that writes, and both would wait for the allocator.
+    spare: Batch,
     /// Lines that were never written, since the last report of them.
     dropped: u64,
     /// The report of dropped lines that is about to be written.
@@ -72,8 +76,7 @@ impl LineQueue {
             state.dropped = state.dropped.saturating_add(1);
             return;
         }
-        state.bytes += line.len();
-        state.lines.push_back(line.to_vec());
+        state.add(line);
         let wakes_loop = std::mem::take(&mut state.is_idle);
         drop(state);
         if wakes_loop {
@@ -89,7 +92,7 @@ impl LineQueue {
     /// Waits until everything that can be written is, but no longer than `limit`.
     pub(super) fn flush(&self, limit: Duration) {
         let is_unfinished =
-            |state: &mut State| state.is_writing || !state.lines.is_empty() || state.may_report();
+            |state: &mut State| state.is_writing || !state.batches.is_empty() || state.may_report();
         let mut state = self.lock();
         state.is_flushing = true;
         self.changed.notify_all();
@@ -110,8 +113,10 @@ impl LineQueue {
             match self.next_task() {
                 Task::Write(batch) => {
                     let (written, lost) = output.write_batch(&batch);
+                    let spare = batch.emptied();
                     let mut state = self.lock();
                     state.dropped = state.dropped.saturating_add(lost);
+                    state.spare = spare;
                     state.finish_task(&written);
                 }
                 Task::Report(dropped) => {
@@ -138,13 +143,15 @@ impl LineQueue {
                 state.is_writing = true;
                 return Task::Report(state.dropped);
             }
-            if !state.lines.is_empty() {
+            if !state.batches.is_empty() {
                 if state.bytes < BATCH && !state.is_flushing {
                     // Only `flush` ends this wait early.
                     state = self.wait(state, COLLECT);
                 }
-                state.is_writing = true;
-                return Task::Write(state.take_batch());
+                if let Some(batch) = state.take_batch() {
+                    state.is_writing = true;
+                    return Task::Write(batch);
+                }
             }
             retry_at.get_or_insert_with(|| Instant::now() + RETRY);
             state.is_idle = true;
@@ -168,14 +175,23 @@ impl LineQueue {
 }
 
 impl State {
-    /// The first lines, as many as are written at once.
-    fn take_batch(&mut self) -> Batch {
-        let mut batch = Batch::default();
-        while let Some(line) = self.lines.pop_front_if(|line| batch.has_room_for(line)) {
-            self.bytes -= line.len();
-            batch.add(&line);
+    fn add(&mut self, line: &[u8]) {
+        self.bytes += line.len();
+        match self.batches.back_mut() {
+            Some(batch) if batch.has_room_for(line) => batch.add(line),
+            _ => {
+                let mut batch = std::mem::take(&mut self.spare);
+                batch.add(line);
+                self.batches.push_back(batch);
+            }
         }
-        batch
+    }
+
+    /// The first lines, as many as are written at once.
+    fn take_batch(&mut self) -> Option<Batch> {
+        let batch = self.batches.pop_front()?;
+        self.bytes -= batch.bytes.len();
+        Some(batch)
     }
 
     /// Whether dropped lines can be reported: half of the room is free again, and writing works.
@@ -205,6 +221,14 @@ impl Batch {
     fn add(&mut self, line: &[u8]) {
         self.bytes.extend_from_slice(line);
         self.ends.push(self.bytes.len());
+    }
+
+    /// Its memory, but for what a single long line took.
+    fn emptied(mut self) -> Self {
+        self.bytes.clear();
+        self.bytes.shrink_to(BATCH);
+        self.ends.clear();
+        self
     }
 }
 
