@@ -86,11 +86,13 @@ impl Activity {
         }
     }
 
-    /// A request's headers are complete.
-    pub(crate) fn request_read(&self) {
+    /// A request's headers are complete, since the moment that is returned.
+    pub(crate) fn request_read(&self) -> Instant {
+        let now = Instant::now();
         let mut state = self.state();
         state.phase = Phase::Handling;
-        state.owing_since = Instant::now();
+        state.owing_since = now;
+        now
     }
 
     /// A request will be answered without reading its body to the end.
@@ -171,8 +173,13 @@ impl Activity {
 
     /// When the client must have sent the bytes that it owes; `until` while no other client waits.
     pub(crate) fn read_deadline(&self, until: Instant) -> ReadDeadline {
+        let owing_since = self.state().owing_since;
+        self.read_deadline_since(owing_since, until)
+    }
+
+    const fn read_deadline_since(&self, owing_since: Instant, until: Instant) -> ReadDeadline {
         ReadDeadline {
-            owing_since: self.state().owing_since,
+            owing_since,
             until,
             saturated_timeout: self.deadlines.saturated_timeout,
         }
@@ -185,7 +192,8 @@ impl Activity {
         } = *self.state();
         match phase {
             Phase::Head => {
-                let read_deadline = self.read_deadline(owing_since + self.deadlines.header_read);
+                let until = owing_since + self.deadlines.header_read;
+                let read_deadline = self.read_deadline_since(owing_since, until);
                 Some(read_deadline.at(serving.short_timeout()))
             }
             Phase::Answering {

@@ -10,12 +10,12 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::poll_immediate};
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use poem::{
     Addr, Endpoint, Request, Response,
-    http::{self, HeaderMap, HeaderValue, Method, StatusCode, Uri, header, uri::Scheme},
+    http::{self, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, uri::Scheme},
     web::{LocalAddr, RemoteAddr},
 };
 use tokio::{
@@ -70,8 +70,7 @@ pub(crate) struct Origin {
 struct Head {
     method: Method,
     uri: Uri,
-    /// Those by which [`ErrorPages`](crate::ErrorPages) tell who asks.
-    headers: HeaderMap,
+    negotiation: NegotiationHeaders,
     id: RequestId,
     started: Instant,
     /// When the body must be here at the latest; sooner while others wait.
@@ -85,9 +84,8 @@ impl<E: Endpoint> Exchanges<E> {
         mut request: http::Request<Incoming>,
         origin: Origin,
     ) -> http::Response<AnswerBody> {
-        origin.activity.request_read();
+        let started = origin.activity.request_read();
         request_path::normalize(request.uri_mut());
-        let started = Instant::now();
         let is_from_proxy = self.config.trusted_proxies.trusts_peer(origin.peer);
         let given_id = is_from_proxy
             .then(|| RequestId::given_in(request.headers()))
@@ -95,7 +93,7 @@ impl<E: Endpoint> Exchanges<E> {
         let head = Head {
             method: request.method().clone(),
             uri: request.uri().clone(),
-            headers: negotiation_headers(request.headers()),
+            negotiation: NegotiationHeaders::of(request.headers()),
             id: given_id.unwrap_or_else(|| RequestId::new((self.config.request_ids)())),
             started,
             body_deadline: started + self.config.deadlines.body,
@@ -179,13 +177,13 @@ impl<E: Endpoint> Exchanges<E> {
             RemoteAddr(Addr::SocketAddr(client)),
             scheme,
         ));
-        let progress = Arc::new(BodyProgress::new());
+        let progress = has_body.then(|| Arc::new(BodyProgress::new()));
         // A listener for both families sees IPv4 peers as IPv4-mapped addresses; the client's address is canonical.
         let peer = origin.peer.ip().to_canonical();
         if client.ip() != peer {
             request.set_data(PeerAddress(peer));
         }
-        if has_body {
+        if let Some(progress) = &progress {
             let read_deadline = origin.activity.read_deadline(head.body_deadline);
             // Not while draining: a request whose headers are here is in flight, and finishes.
             let too_slow = serving_state::until(self.serving.clone(), move |serving| {
@@ -200,10 +198,11 @@ impl<E: Endpoint> Exchanges<E> {
             );
             request.set_body(BoxBody::new(body));
         }
-        let response = self.within_deadline(request, &progress, head).await?;
+        let response = self.within_deadline(request, progress.as_deref(), head).await?;
         // An application that maps the failure itself says 408 or 413 in its own words. One that answers any other
         // error would blame the client for a body that it never got.
-        match progress.failure().map(Refusal::from) {
+        let failure = progress.and_then(|progress| progress.failure());
+        match failure.map(Refusal::from) {
             Some(refusal) if is_error(response.status()) && response.status() != refusal.status() => {
                 Err(refusal)
             }
@@ -214,21 +213,28 @@ impl<E: Endpoint> Exchanges<E> {
     async fn within_deadline(
         &self,
         request: Request,
-        progress: &BodyProgress,
+        progress: Option<&BodyProgress>,
         head: &Head,
     ) -> Result<Response, Refusal> {
-        let mut handler = pin!(AssertUnwindSafe(self.app.get_response(request)).catch_unwind());
+        let handler = AssertUnwindSafe(self.app.get_response(request)).catch_unwind();
+        let mut handler = pin!(handler.map(|outcome| {
+            outcome.map_err(|_| {
+                error!("application panicked");
+                Refusal::HandlerPanicked
+            })
+        }));
+        // Most answers are there at once, and need no timer.
+        if let Some(outcome) = poll_immediate(handler.as_mut()).await {
+            return outcome;
+        }
         let mut deadline = head.started + self.config.deadlines.handler;
         loop {
             tokio::select! {
                 biased;
-                outcome = &mut handler => return outcome.map_err(|_| {
-                    error!("application panicked");
-                    Refusal::HandlerPanicked
-                }),
+                outcome = &mut handler => return outcome,
                 () = sleep_until(deadline) => {
                     // The time in which the client sent its body is not the handler's.
-                    let waited_until = progress.handler_waited_until(head.body_deadline);
+                    let waited_until = progress.and_then(|progress| progress.handler_waited_until(head.body_deadline));
                     let extended = waited_until.unwrap_or(head.started) + self.config.deadlines.handler;
                     if extended <= deadline {
                         warn!("application timed out");
@@ -248,7 +254,7 @@ impl<E: Endpoint> Exchanges<E> {
                 refusal,
                 method: &head.method,
                 uri: &head.uri,
-                headers: &head.headers,
+                headers: &head.negotiation.to_map(),
                 request_id: head.id.as_str(),
             }),
         };
@@ -283,8 +289,7 @@ impl<E: Endpoint> Exchanges<E> {
             .uri(head.uri.clone())
             .header(REQUEST_ID, head.id.header_value())
             .finish();
-        let progress = BodyProgress::new();
-        let answer = self.within_deadline(question, &progress, head).await;
+        let answer = self.within_deadline(question, None, head).await;
         let allow = answer
             .ok()
             .and_then(|answer| answer.headers().get(header::ALLOW).cloned());
@@ -298,15 +303,31 @@ pub(crate) fn request_span(id: &RequestId) -> Span {
     error_span!("request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
 }
 
-/// `Accept` and `Authorization`, if they are there. A copy of all headers would cost every request more than its answer.
-fn negotiation_headers(all: &HeaderMap) -> HeaderMap {
-    let mut some = HeaderMap::new();
-    for name in [header::ACCEPT, header::AUTHORIZATION] {
-        for value in all.get_all(&name) {
-            some.append(name.clone(), value.clone());
-        }
+/// The headers by which [`ErrorPages`](crate::ErrorPages) tell who asks, if they are there. Few requests are refused: a
+/// copy of all headers, or only a map of these, would cost every request more than they are worth.
+struct NegotiationHeaders(Vec<(HeaderName, HeaderValue)>);
+
+impl NegotiationHeaders {
+    fn of(all: &HeaderMap) -> Self {
+        let named = |name: HeaderName| {
+            let values = all.get_all(&name).iter();
+            values.map(move |value| (name.clone(), value.clone()))
+        };
+        Self(
+            [header::ACCEPT, header::AUTHORIZATION]
+                .into_iter()
+                .flat_map(named)
+                .collect(),
+        )
     }
-    some
+
+    fn to_map(&self) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        for (name, value) in &self.0 {
+            map.append(name.clone(), value.clone());
+        }
+        map
+    }
 }
 
 fn is_error(status: StatusCode) -> bool {
