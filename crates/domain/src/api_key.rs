@@ -287,6 +287,17 @@ pub struct KeyEdit {
     pub expiry: Option<ExpiryChange>,
 }
 
+impl KeyEdit {
+    /// Whether the planned end that it sets, if any, lies ahead of the moment at which the edit is made.
+    ///
+    /// # Errors
+    /// It has passed.
+    pub fn check(&self, now: DateTime<Utc>) -> Result<(), InvalidExpiry> {
+        let expiry = self.expiry.and_then(ExpiryChange::expiry);
+        expiry.map_or(Ok(()), |expiry| expiry.check(now))
+    }
+}
+
 /// How a key was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {

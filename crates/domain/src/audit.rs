@@ -305,6 +305,16 @@ impl Act {
         }
     }
 
+    /// The same act, as late as it is now: a store that has waited for a lock judges by this what has ended meanwhile. Not
+    /// earlier than it began, should the clock be set back.
+    #[must_use]
+    pub fn as_late_as_now(&self) -> Self {
+        Self {
+            at: self.at.max(self.ids.now()),
+            ..self.clone()
+        }
+    }
+
     /// What Keyward itself does at the moment of this act, be it noticed by whoever acts: their address is not part of it.
     #[must_use]
     pub fn of_system(&self, organization: OrganizationId) -> Self {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use chrono::{DateTime, Utc};
 use uuid::{Builder, Uuid};
 
 use crate::clock::Clock;
@@ -140,6 +141,11 @@ impl IdGenerator {
                 drawn: Drawn::none(),
             }),
         }
+    }
+
+    /// The present moment, by the clock that identifiers are made with.
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.clock.now()
     }
 
     /// The next identifier, of the kind that the caller asks for.

@@ -4,6 +4,8 @@ mod answer;
 mod code;
 mod page;
 
+use std::fmt::Display;
+
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::Throttled;
@@ -127,6 +129,14 @@ impl Problem {
             "This installation has no verifiers, so tokens cannot be introspected: its operator names them with the option \
              `--verifiers`.",
         )
+    }
+
+    /// The response to a body of which one field turned out to be invalid as it was acted on.
+    pub(crate) fn invalid_field(name: &str, problem: impl Display) -> Self {
+        Self::invalid_fields(vec![FieldError {
+            pointer: format!("/{name}"),
+            detail: problem.to_string(),
+        }])
     }
 
     pub(crate) fn invalid_fields(errors: Vec<FieldError>) -> Self {

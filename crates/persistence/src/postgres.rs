@@ -10,7 +10,8 @@
 //!   before their sessions. Every transaction runs at READ COMMITTED, so a statement after a lock sees everything that
 //!   was committed before the lock was acquired.
 //! - **Only the primary is queried**: a standby may lag behind a revocation that was already answered.
-//! - **No clock is read**: every timestamp that is stored or compared comes from the caller.
+//! - **No clock but the caller's is read**: every timestamp that is stored or compared comes from the caller, or from the
+//!   clock of the caller's act, once a change has its lock.
 //!
 //! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
 //! service), or timeouts are reported as defects: diesel passes on the server's message, but not its SQLSTATE. See

@@ -13,7 +13,8 @@
 //! - **A file that is moved, replaced or removed is detected**: the store no longer reads or writes it.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is treated as absent.
 //! - **Keys can be revoked on a full disk**: disk space is reserved for revocations.
-//! - **No clock is read**: every timestamp that is stored or compared comes from the caller.
+//! - **No clock but the caller's is read**: every timestamp that is stored or compared comes from the caller, or from the
+//!   clock of the caller's act, once a change has its lock.
 //!
 //! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead Logging*).
 

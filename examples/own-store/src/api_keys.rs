@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationCause};
-use keyward_domain::audit::{Act, Action, AuditEvent, Subject};
+use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::keys::{FirstUse, Repetition, RequestDigest};
@@ -30,6 +30,7 @@ use crate::tables::{CREATED_WITH, KEYS_BY_DIGEST};
 impl ApiKeys for FileStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         self.change(move |transaction| {
+            let act = act.as_late_as_now();
             let (consumer, id) = (new.key.consumer_id, new.key.id);
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
             match holder_reach(transaction, &keys, consumer, new.key.parent(), act.at)? {
@@ -73,6 +74,7 @@ impl ApiKeys for FileStore {
             if valid_in_chain(&keys, consumer, new.key.parent(), act.at)? >= ApiKey::MAX_TREE_DEPTH {
                 return Err(AddKeyError::TreeTooDeep);
             }
+            new.check_expiry(act.at)?;
             let mut by_digest = transaction.open_table(KEYS_BY_DIGEST).map_err(failed)?;
             let path = (consumer.as_uuid(), id.as_uuid());
             let taken = by_digest.insert(*new.digest.as_bytes(), path).map_err(failed)?;
@@ -145,26 +147,28 @@ impl ApiKeys for FileStore {
         edit: KeyEdit,
         precondition: KeyPrecondition,
         changes: Rate,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<ApiKey, EditKeyError> {
         self.change(move |transaction| {
+            let act = act.as_late_as_now();
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
-            let reach = holder_reach(transaction, &keys, consumer, event.actor.api_key(), event.at)?
+            let reach = holder_reach(transaction, &keys, consumer, act.actor.api_key(), act.at)?
                 .ok_or(EditKeyError::HolderGone)?;
-            count_change(transaction, consumer, changes, event.at)?.map_err(EditKeyError::Throttled)?;
+            count_change(transaction, consumer, changes, act.at)?.map_err(EditKeyError::Throttled)?;
             if !reach.includes(id) {
                 return Err(EditKeyError::NotFound);
             }
             let mut key = find(&keys, consumer, id)?.ok_or(EditKeyError::NotFound)?;
-            if !key.is_valid(event.at) {
+            if !key.is_valid(act.at) {
                 return Err(EditKeyError::Revoked);
             }
             if !precondition.is_met_by(&key) {
                 return Err(EditKeyError::PreconditionFailed);
             }
-            if let Some(action) = key.apply(&edit, event.actor)? {
+            edit.check(act.at)?;
+            if let Some(action) = key.apply(&edit, act.actor)? {
                 put(&mut keys, &key)?;
-                audit_log::write(transaction, &AuditEvent { action, ..event })?;
+                audit_log::write(transaction, &act.event(action, Subject::ApiKey(id)))?;
             }
             Ok(key)
         })

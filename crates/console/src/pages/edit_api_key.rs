@@ -94,6 +94,11 @@ pub(crate) async fn submit(
                 return Ok(html(StatusCode::CONFLICT, &page)?);
             }
         }
+        Err(EditKeyError::InvalidExpiry(error)) => {
+            page.expiry.refuse(error);
+            page.expiry.focus_error_after(&mut page.words);
+            return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
+        }
         Err(error) => return Err(error.into()),
     }
     let message = Message::KeyEdited.about(id.as_uuid());

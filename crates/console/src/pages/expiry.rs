@@ -89,6 +89,11 @@ impl ExpiryForm {
         }
     }
 
+    /// Tells why the store did not take what was chosen.
+    pub(super) fn refuse(&mut self, error: InvalidExpiry) {
+        let _: Option<()> = self.at.check("Expiration", Err(Unacceptable::from(error)));
+    }
+
     /// Parses the form as a change, if there is one; on failure, the field has the error.
     pub(super) fn change(&mut self, now: DateTime<Utc>) -> Option<Option<ExpiryChange>> {
         let expiry = match self.choice {

@@ -94,6 +94,11 @@ pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Res
             page.rate_limited = Some(throttled.into());
             too_many(&page, throttled)
         }
+        Err(AddKeyError::InvalidExpiry(error)) => {
+            page.expiry.refuse(error);
+            page.expiry.focus_error_after(&mut page.words);
+            Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
+        }
         Err(error) => Err(error.into()),
     }
 }

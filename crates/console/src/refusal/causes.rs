@@ -45,8 +45,8 @@ refused! {
     // The first ones end only what a key creates: a person may always manage their keys, and begins each tree of keys.
     AddKeyError
         { MayNotManageKeys TreeTooDeep HolderGone IdempotencyKeyReused InProgress }
-        { AlreadyCreated(_), LimitReached(_), Throttled(_) } { Storage }
-    EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, ExtendsItself(_) } { Storage }
+        { AlreadyCreated(_), LimitReached(_), Throttled(_), InvalidExpiry(_) } { Storage }
+    EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, ExtendsItself(_), InvalidExpiry(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }
     ChangeOrganizationError { NotAllowed } {} { Storage }

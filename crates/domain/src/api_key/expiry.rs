@@ -48,6 +48,18 @@ impl Expiry {
         Self::new(at.to_utc(), now)
     }
 
+    /// Whether it still lies ahead: it was chosen some time before this moment.
+    ///
+    /// # Errors
+    /// It has passed.
+    pub fn check(self, now: DateTime<Utc>) -> Result<(), InvalidExpiry> {
+        if self.0 > now {
+            Ok(())
+        } else {
+            Err(InvalidExpiry::Past)
+        }
+    }
+
     /// From when on the key is accepted no more.
     #[must_use]
     pub const fn at(self) -> DateTime<Utc> {

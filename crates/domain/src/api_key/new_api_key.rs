@@ -1,6 +1,8 @@
 //! A key that is about to be stored.
 
-use super::ApiKey;
+use chrono::{DateTime, Utc};
+
+use super::{ApiKey, InvalidExpiry};
 use crate::idempotency_key::IdempotencyKey;
 use crate::token::TokenDigest;
 
@@ -16,4 +18,18 @@ pub struct NewApiKey {
     pub digest: TokenDigest,
     /// The single use of the console form or the request that asks for it, if it has one.
     pub idempotency_key: Option<IdempotencyKey>,
+}
+
+impl NewApiKey {
+    /// Whether its planned end, if it has one, lies ahead of the moment at which it is stored.
+    ///
+    /// # Errors
+    /// It has passed.
+    pub fn check_expiry(&self, now: DateTime<Utc>) -> Result<(), InvalidExpiry> {
+        if self.key.is_valid(now) {
+            Ok(())
+        } else {
+            Err(InvalidExpiry::Past)
+        }
+    }
 }

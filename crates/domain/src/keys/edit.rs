@@ -1,7 +1,7 @@
 //! Editing a key.
 
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition};
-use crate::audit::{Action, RequestSource, Subject};
+use crate::audit::RequestSource;
 use crate::holder::Holder;
 use crate::id::ApiKeyId;
 use crate::keys::PersonalKeys;
@@ -16,7 +16,7 @@ impl PersonalKeys {
     /// are; [`EditKeyError::Throttled`] if they created and edited keys too often, whatever else would be said of this
     /// one; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
     /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change;
-    /// [`EditKeyError::ExtendsItself`] if the key that the holder acts through would live longer.
+    /// [`EditKeyError::ExtendsItself`] if the key that the holder acts through would live longer; [`EditKeyError::InvalidExpiry`] if its new planned end has passed meanwhile.
     pub async fn edit(
         &self,
         holder: &Holder,
@@ -28,14 +28,12 @@ impl PersonalKeys {
         if !holder.reach().includes(id) {
             return Err(EditKeyError::NotFound);
         }
-        let event = holder
-            .act(&self.sources, source)
-            .event(Action::EditApiKey, Subject::ApiKey(id));
+        let act = holder.act(&self.sources, source);
         let changes = self.limits.changes;
         let changes_end = edit.expiry.is_some();
         let edited = self
             .keys
-            .edit(holder.consumer().id, id, edit, precondition, changes, event)
+            .edit(holder.consumer().id, id, edit, precondition, changes, act)
             .await;
         // Also after one that changed nothing, or found that the end came: the first one may still be waiting.
         if changes_end && let Ok(_) | Err(EditKeyError::HolderGone | EditKeyError::Revoked) = edited {

@@ -6,8 +6,10 @@ use chrono::{DateTime, Utc};
 use crate::api_key::filter::KeyFilter;
 use crate::api_key::limits::{KeyLimit, KeyLimits};
 use crate::api_key::new_api_key::NewApiKey;
-use crate::api_key::{ApiKey, DescendantKeys, ExtendsItself, KeyEdit, KeyPrecondition, RevocationCause};
-use crate::audit::{Act, AuditEvent};
+use crate::api_key::{
+    ApiKey, DescendantKeys, ExtendsItself, InvalidExpiry, KeyEdit, KeyPrecondition, RevocationCause,
+};
+use crate::audit::Act;
 use crate::id::{ApiKeyId, MembershipId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
@@ -33,7 +35,8 @@ use crate::rate::{Rate, Throttled};
 ///
 /// Which keys are valid and which memberships live is a question about a moment (see [`validity`](crate::validity)): the
 /// moment of the act or the event or, where nothing is changed, the one that a method takes as `now`. An end may lie ahead
-/// of it. Who revokes a key whose end is planned ends it at the moment of the act. Where the end of a key that is to be
+/// of it, and come while a store waits for a lock. Where a store checks who adds or edits a key, what has ended, and whether
+/// an end lies ahead, it MUST do so by the moment [at which](Act::as_late_as_now) it has that lock. Who revokes a key whose end is planned ends it at the moment of the act. Where the end of a key that is to be
 /// revoked is [due](crate::validity::End::is_due) by then, a store MUST [record](crate::planned_ends::ports) it instead: so
 /// no server accepts the key any more, also one whose clock is behind, and the key keeps its end and who planned it. It is
 /// none of the keys that were valid until now.
@@ -61,7 +64,8 @@ pub trait ApiKeys: Send + Sync {
     ///    for [something else](crate::keys::Repetition::Different), [`AddKeyError::IdempotencyKeyReused`];
     /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`] with that limit;
     /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_TREE_DEPTH`] are valid; else
-    ///    [`AddKeyError::TreeTooDeep`].
+    ///    [`AddKeyError::TreeTooDeep`];
+    /// 6. a planned end [lies ahead](crate::api_key::Expiry::check); else [`AddKeyError::InvalidExpiry`].
     ///
     /// It MUST NOT take the longer the more of them are revoked: a key that makes its successor and revokes itself may
     /// go on so for ever. The same holds for [`ApiKeys::valid_descendants`] and [`ApiKeys::revoke`].
@@ -91,7 +95,7 @@ pub trait ApiKeys: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError>;
 
-    /// Edits a valid key (see [`ApiKey::apply`]) and returns it as it is then. Who acts is the actor of the event.
+    /// Edits a valid key (see [`ApiKey::apply`]) and returns it as it is then.
     ///
     /// MUST check in this order, in the same transaction:
     /// 1. the consumer's membership is live and, if a key acts, that is a valid key of the same consumer; else
@@ -100,9 +104,10 @@ pub trait ApiKeys: Send + Sync {
     /// 3. the key exists, within the reach of who acts, and is valid; else [`EditKeyError::NotFound`] or
     ///    [`EditKeyError::Revoked`];
     /// 4. the key [meets](KeyPrecondition::is_met_by) the precondition; else [`EditKeyError::PreconditionFailed`];
-    /// 5. who acts may make this edit; else [`EditKeyError::ExtendsItself`].
+    /// 5. a planned end that it sets [lies ahead](crate::api_key::Expiry::check); else [`EditKeyError::InvalidExpiry`];
+    /// 6. who acts may make this edit; else [`EditKeyError::ExtendsItself`].
     ///
-    /// MUST write the event with the action that [`ApiKey::apply`] returns, and none if that is `None`. Two concurrent edits
+    /// MUST write the event with the action that [`ApiKey::apply`] returns, about the key, and none if that is `None`. Two concurrent edits
     /// MUST NOT undo each other's fields. Once a change of the planned end returns, [`Credentials::find`] MUST tell of it.
     ///
     /// [`Credentials::find`]: crate::ports::Credentials::find
@@ -113,7 +118,7 @@ pub trait ApiKeys: Send + Sync {
         edit: KeyEdit,
         precondition: KeyPrecondition,
         changes: Rate,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<ApiKey, EditKeyError>;
 
     /// Revokes a key and, if asked, all its descendants, also those below keys that are revoked already, and also if the
@@ -174,6 +179,9 @@ pub enum AddKeyError {
         ApiKey::MAX_TREE_DEPTH
     )]
     TreeTooDeep,
+    /// The key's planned end has passed.
+    #[error(transparent)]
+    InvalidExpiry(#[from] InvalidExpiry),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -200,6 +208,9 @@ pub enum EditKeyError {
     /// The key that acts would live longer.
     #[error(transparent)]
     ExtendsItself(#[from] ExtendsItself),
+    /// The new planned end has passed.
+    #[error(transparent)]
+    InvalidExpiry(#[from] InvalidExpiry),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

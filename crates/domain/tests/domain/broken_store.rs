@@ -35,8 +35,8 @@ use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, AuditEventId, MembershipId, OrganizationId, ProjectId};
 use keyward_domain::invitation::Invitation;
 use keyward_domain::project::Project;
-use keyward_domain::testing::MemoryStore;
 use keyward_domain::testing::conformance::{KeyStores, Stores};
+use keyward_domain::testing::{Builder, MemoryStore};
 use keyward_domain::token::TokenDigest;
 
 pub(crate) use self::columns::Column;
@@ -64,6 +64,8 @@ pub(crate) struct BrokenStore {
     /// Keys as they became after the sound store would have refused that.
     late: Mutex<HashMap<ApiKeyId, ApiKey>>,
     stored_digests: Mutex<Vec<(Secret, [u8; 32])>>,
+    /// With a clock that stands at the beginning.
+    beginning: Builder,
     projects: Mutex<HashMap<ProjectId, Project>>,
     /// The organizations that have invited somebody.
     inviting: Mutex<HashSet<OrganizationId>>,
@@ -89,6 +91,7 @@ impl BrokenStore {
             parents: Mutex::default(),
             late: Mutex::default(),
             stored_digests: Mutex::default(),
+            beginning: Builder::new(2),
             projects: Mutex::default(),
             inviting: Mutex::default(),
             kept_invitations: Mutex::default(),

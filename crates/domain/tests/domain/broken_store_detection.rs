@@ -68,6 +68,16 @@ async fn key_that_extends_itself_is_detected() {
 }
 
 #[tokio::test]
+async fn store_that_judges_by_the_beginning_of_an_act_is_detected() {
+    let by = [
+        "edit_that_began_before_an_end_comes_too_late",
+        "planned_end_that_passed_meanwhile_is_not_set",
+        "key_whose_parent_ended_meanwhile_is_not_added",
+    ];
+    assert_caught(Fault::JudgesByTheBeginningOfTheAct, &by).await;
+}
+
+#[tokio::test]
 async fn list_that_ignores_planned_ends_is_detected() {
     let by = ["list_filters_by_planned_end"];
     assert_caught(Fault::IgnoresPlannedEndsInLists, &by).await;

@@ -213,6 +213,7 @@ impl World {
                 | AddKeyError::Throttled(_)
                 | AddKeyError::AlreadyCreated(_)
                 | AddKeyError::IdempotencyKeyReused
+                | AddKeyError::InvalidExpiry(_)
                 | AddKeyError::InProgress
                 | AddKeyError::TreeTooDeep
                 | AddKeyError::Storage(_)),
@@ -284,6 +285,7 @@ impl World {
                 | EditKeyError::NotFound
                 | EditKeyError::PreconditionFailed
                 | EditKeyError::ExtendsItself(_)
+                | EditKeyError::InvalidExpiry(_)
                 | EditKeyError::Storage(_)),
             ) => panic!("{error}"),
         }

@@ -195,6 +195,7 @@ fn not_edited(error: EditKeyError) -> Problem {
         EditKeyError::Revoked => Code::KeyRevoked.into(),
         EditKeyError::PreconditionFailed => Code::PreconditionFailed.into(),
         EditKeyError::ExtendsItself(_) => Code::KeyMayNotExtendItself.into(),
+        EditKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
         EditKeyError::Storage(error) => error.into(),
     }
 }

@@ -194,6 +194,7 @@ fn not_issued(error: AddKeyError) -> Problem {
             format!("At most {} valid keys are allowed: revoke one first.", limit.0),
         ),
         AddKeyError::TreeTooDeep => Code::KeyTreeTooDeep.into(),
+        AddKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
         AddKeyError::Storage(error) => error.into(),
     }
 }

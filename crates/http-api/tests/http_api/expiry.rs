@@ -302,3 +302,33 @@ async fn malformed_expires_before_is_refused() {
         );
     }
 }
+
+/// However far the clock goes while the request is handled.
+#[tokio::test]
+async fn expiry_that_passes_during_the_request_is_refused() {
+    let scene = Scene::new().await;
+    let clock = &scene.installation.builder.clock;
+    let start: DateTime<Utc> = END.parse().unwrap();
+    let mut statuses = Vec::new();
+    for ahead in 1..20 {
+        let end = start + MILLISECOND * ahead;
+        let body = json!({"name": "key", "expiresAt": end.to_rfc3339()});
+        let path = path_of(&scene.create(&scene.ada.token, "without end").await);
+        for path in [None, Some(path)] {
+            clock.tick_from(start, MILLISECOND);
+            let answer = match path {
+                None => scene.api.post(API_KEYS, &scene.ada.token, &body).await,
+                Some(path) => scene.api.patch(&path, &scene.ada.token, &body).await,
+            };
+            statuses.push(answer.status);
+            if answer.status == 422 {
+                assert_eq!(answer.pointers(), ["/expiresAt"]);
+            } else {
+                assert!(scene.last_event().at < end, "{ahead} ms: {}", answer.body);
+            }
+        }
+    }
+    statuses.sort_unstable();
+    statuses.dedup();
+    assert_eq!(statuses, [200, 201, 422]);
+}

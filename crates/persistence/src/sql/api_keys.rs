@@ -18,7 +18,7 @@ pub(crate) use add::forget_idempotency_keys;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause};
-use keyward_domain::audit::{Act, AuditEvent};
+use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
@@ -77,12 +77,12 @@ impl ApiKeys for Store {
         edit: KeyEdit,
         precondition: KeyPrecondition,
         changes: Rate,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<ApiKey, EditKeyError> {
-        let (asked, to_meet) = (event.clone(), precondition.clone());
+        let (asked, to_meet, by) = (edit.clone(), precondition.clone(), act.clone());
         let precheck = for_any_connection(move |connection| {
             Box::pin(async move {
-                Abort::refusal_of(edit::precheck(connection, consumer, id, to_meet, changes, asked).await)
+                Abort::refusal_of(edit::precheck(connection, consumer, id, asked, to_meet, changes, by).await)
             })
         });
         let edit = for_any_connection(move |connection| {
@@ -93,7 +93,7 @@ impl ApiKeys for Store {
                 edit,
                 precondition,
                 changes,
-                event,
+                act,
             ))
         });
         self.change_unless_refused(precheck, edit).await

@@ -9,6 +9,7 @@ mod changes;
 mod clock;
 mod corrupt_rows;
 mod dead_ancestors;
+mod ends_under_lock;
 mod filtered_lists;
 mod first_run;
 mod foreign_project;

@@ -6,7 +6,7 @@ use super::KeyStores;
 use super::pages::{all_pages, size_of};
 use super::scene::{AMPLE, MANY_CHANGES, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
-use crate::audit::{Action, Actor, Subject};
+use crate::audit::Actor;
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -44,21 +44,20 @@ impl<S: AsRef<KeyStores> + Clone + Send + Sync + 'static> Scene<S> {
         let edits = (0..ACTS).map(|number| {
             let actor = through(number).map_or(Actor::User(holder.user.id), Actor::ApiKey);
             let act = self.act_as(actor, Some(holder.organization.id));
-            let event = act.event(Action::EditApiKey, Subject::ApiKey(key));
             let edit = KeyEdit {
                 name: Some(KeyName::parse(&format!("name {number}")).expect("a name")),
                 ..KeyEdit::default()
             };
             let scene = self.clone();
-            let act: BoxFuture<'static, ()> = Box::pin(async move {
+            let edited: BoxFuture<'static, ()> = Box::pin(async move {
                 let (any, store) = (KeyPrecondition::AnyVersion, &scene.stores.as_ref().api_keys);
-                let edited = store.edit(consumer, key, edit, any, MANY_CHANGES, event).await;
+                let edited = store.edit(consumer, key, edit, any, MANY_CHANGES, act).await;
                 assert!(
                     matches!(edited, Ok(_) | Err(EditKeyError::HolderGone)),
                     "{edited:?}"
                 );
             });
-            act
+            edited
         });
         edits.collect()
     }

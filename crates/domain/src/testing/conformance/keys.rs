@@ -157,6 +157,9 @@ super::cases::cases! { $
         edit_keeps_the_planned_end_unless_it_changes_it
         key_extends_itself_in_no_store
         planned_end_that_came_does_not_change
+        edit_that_began_before_an_end_comes_too_late
+        planned_end_that_passed_meanwhile_is_not_set
+        key_whose_parent_ended_meanwhile_is_not_added
         list_filters_by_planned_end
     }
     revoke_key_cases {

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredKey};
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationCause};
-use crate::audit::{Act, Action, AuditEvent, Subject};
+use crate::audit::{Act, Action, Subject};
 use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, MembershipId};
 use crate::idempotency_key::{FirstUse, IdempotencyKey, Repetition};
@@ -21,6 +21,7 @@ use crate::validity::End;
 impl ApiKeys for MemoryStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         let mut state = self.state()?;
+        let act = act.as_late_as_now();
         let consumer = new.key.consumer_id;
         match state.holder_reach(consumer, new.key.parent(), act.at) {
             Some(KeyReach::All) => {}
@@ -47,6 +48,7 @@ impl ApiKeys for MemoryStore {
         if above.filter(|key| key.is_valid(act.at)).count() >= ApiKey::MAX_TREE_DEPTH as usize {
             return Err(AddKeyError::TreeTooDeep);
         }
+        new.check_expiry(act.at)?;
         if state
             .keys
             .iter()
@@ -129,27 +131,29 @@ impl ApiKeys for MemoryStore {
         edit: KeyEdit,
         precondition: KeyPrecondition,
         changes: Rate,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<ApiKey, EditKeyError> {
         let mut state = self.state()?;
+        let act = act.as_late_as_now();
         let reach = state
-            .holder_reach(consumer, event.actor.api_key(), event.at)
+            .holder_reach(consumer, act.actor.api_key(), act.at)
             .ok_or(EditKeyError::HolderGone)?;
-        let change = state.change(consumer, changes, event.at);
+        let change = state.change(consumer, changes, act.at);
         let change = change.map_err(EditKeyError::Throttled)?;
         if !reach.includes(id) {
             return Err(EditKeyError::NotFound);
         }
         let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
-        if !key.is_valid(event.at) {
+        if !key.is_valid(act.at) {
             return Err(EditKeyError::Revoked);
         }
         if !precondition.is_met_by(key) {
             return Err(EditKeyError::PreconditionFailed);
         }
+        edit.check(act.at)?;
         let mut edited = key.clone();
-        if let Some(action) = edited.apply(&edit, event.actor)? {
-            state.write(vec![AuditEvent { action, ..event }])?;
+        if let Some(action) = edited.apply(&edit, act.actor)? {
+            state.write(vec![act.event(action, Subject::ApiKey(id))])?;
             *state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)? = edited.clone();
         }
         state.count(change);

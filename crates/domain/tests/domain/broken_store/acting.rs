@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::audit::{Actor, AuditEvent};
+use keyward_domain::audit::{Act, Actor, AuditEvent};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{Credentials, Memberships, StorageError};
 
-use super::{BrokenStore, lock, pause};
+use super::{BrokenStore, Fault, lock, pause};
 
 impl BrokenStore {
     /// What whoever acts through this key reaches by what is on record now: nothing once it was revoked or its membership
@@ -44,6 +44,19 @@ impl BrokenStore {
         let live = self.sound.list_live(user, now).await?;
         pause().await;
         Ok(live.iter().any(|member| member.membership.id == consumer))
+    }
+
+    /// The act as the sound store is told of it.
+    pub(super) fn as_timed(&self, act: Act) -> Act {
+        let is_late = act.as_late_as_now().at > act.at;
+        if self.fault != Fault::JudgesByTheBeginningOfTheAct || !is_late {
+            return act;
+        }
+        let timed = Act::new(&self.beginning.ids, act.at, act.actor, act.source.clone());
+        match act.organization_id {
+            Some(organization) => timed.within(organization),
+            None => timed,
+        }
     }
 
     /// Keeps a key as it became after the sound store would have refused that.

@@ -3,7 +3,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::api_key::{
     ApiKey, Expiry, ExpiryChange, KeyEdit, KeyPrecondition, Origin, RevocationCause,
 };
-use keyward_domain::audit::{Act, Actor, AuditEvent};
+use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
@@ -61,6 +61,7 @@ impl ApiKeys for BrokenStore {
             .await
             .map_err(AddKeyError::Throttled)?;
         let limits = KeyLimits { changes, ..limits };
+        let act = self.as_timed(act);
         Ok(self.as_told(self.sound.add(new, limits, act).await?))
     }
 
@@ -129,14 +130,15 @@ impl ApiKeys for BrokenStore {
         edit: KeyEdit,
         precondition: KeyPrecondition,
         changes: Rate,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<ApiKey, EditKeyError> {
         let early = self.fault == Fault::ChecksWhoEditsBeforeTheTransaction;
-        let actor = self.actor(early, consumer, id, event.actor, event.at).await?;
-        let event = self.in_the_name_of(actor.ok_or(EditKeyError::HolderGone)?, event);
+        let actor = self.actor(early, consumer, id, act.actor, act.at).await?;
+        let mut act = self.as_timed(act);
+        act.actor = actor.ok_or(EditKeyError::HolderGone)?;
         let before = ApiKeys::find(&self.sound, consumer, id).await?;
         let as_member = self.fault == Fault::ChecksMembersWhoEditBeforeTheTransaction
-            && self.is_member_beforehand(consumer, event.actor, event.at).await?;
+            && self.is_member_beforehand(consumer, act.actor, act.at).await?;
         let asked = edit.clone();
         let edit = match &before {
             Some(before) if self.fault == Fault::WritesBackTheWholeKey => {
@@ -147,7 +149,7 @@ impl ApiKeys for BrokenStore {
                     .description
                     .get_or_insert_with(|| before.description.clone());
                 let end = before.revocation.as_ref().map(|planned| planned.end.at());
-                let end = end.and_then(|end| Expiry::new(end, event.at).ok());
+                let end = end.and_then(|end| Expiry::new(end, act.at).ok());
                 whole
                     .expiry
                     .get_or_insert(end.map_or(ExpiryChange::Remove, ExpiryChange::Set));
@@ -162,33 +164,29 @@ impl ApiKeys for BrokenStore {
         let changes = match self.fault {
             Fault::CountsNoEdits => UNLIMITED,
             _ => self
-                .rate(consumer, changes, event.at)
+                .rate(consumer, changes, act.at)
                 .await
                 .map_err(EditKeyError::Throttled)?,
         };
-        let event = match &before {
-            Some(before) if self.fault == Fault::LetsKeysExtendThemselves => {
-                let creator = before.origin.actor();
-                let is_itself = event.actor.api_key() == Some(id);
-                AuditEvent {
-                    actor: if is_itself { creator } else { event.actor },
-                    ..event
-                }
-            }
-            Some(_) | None => event,
-        };
+        if self.fault == Fault::LetsKeysExtendThemselves
+            && let Some(before) = &before
+            && act.actor.api_key() == Some(id)
+        {
+            act.actor = before.origin.actor();
+        }
         let edited = self
             .sound
-            .edit(consumer, id, edit, precondition, changes, event.clone());
+            .edit(consumer, id, edit, precondition, changes, act.clone());
         let after = match (edited.await, &before) {
             (Err(EditKeyError::HolderGone), Some(before)) if as_member => {
                 let mut late = before.clone();
-                let _ = late.apply(&asked, event.actor);
+                let _ = late.apply(&asked, act.actor);
                 self.keep_late(late)
             }
             (after, _) => after?,
         };
         if self.fault == Fault::TellsOfEditsThatChangeNothing && before.as_ref() == Some(&after) {
+            let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
             AuditLog::record(&self.sound, event).await?;
         }
         Ok(self.as_read(after))

@@ -17,6 +17,8 @@ pub(crate) enum Fault {
     WritesBackTheWholeKey,
     /// A key that acts postpones its own end.
     LetsKeysExtendThemselves,
+    /// What has ended is judged by the moment at which an act began.
+    JudgesByTheBeginningOfTheAct,
     /// A list shows keys whatever their planned end.
     IgnoresPlannedEndsInLists,
     LetsRevokedKeysAct,

@@ -38,6 +38,7 @@ pub(super) async fn add(
         valid_keys(connection, consumer, act.at),
         chosen_for_new_keys(connection, consumer, new.organization_decides),
     );
+    let act = act.as_late_as_now();
     let forgotten = first.as_ref().map(|first| first.id);
     check(connection, &new, limits, changer, first, valid, act.at).await?;
     // So old that it must be forgotten, before retention does.
@@ -82,6 +83,7 @@ async fn check(
     valid: i64,
     at: DateTime<Utc>,
 ) -> Result<(), Abort<AddKeyError>> {
+    let changer = changer.filter(|changer| changer.may_act(at));
     let changer = changer.ok_or(Abort::Refused(AddKeyError::HolderGone))?;
     if changer.reach != KeyReach::All {
         return Err(Abort::Refused(AddKeyError::MayNotManageKeys));
@@ -106,7 +108,8 @@ async fn check(
     {
         return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }
-    Ok(())
+    let checked = new.check_expiry(at);
+    checked.map_err(|error| Abort::Refused(error.into()))
 }
 
 async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> QueryResult<()> {

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
-use keyward_domain::audit::{Action, AuditEvent};
+use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::EditKeyError;
 use keyward_domain::rate::Rate;
@@ -25,17 +25,18 @@ pub(super) async fn edit(
     edit: KeyEdit,
     precondition: KeyPrecondition,
     changes: Rate,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     // Concurrent edits and revocations wait for the lock, so the write below overwrites none of them.
     let ((), changer, row) = pipeline!(
         connection,
         begin(connection),
-        lock_changer(connection, consumer, event.actor.api_key(), changes, event.at),
+        lock_changer(connection, consumer, act.actor.api_key(), changes, act.at),
         find_row(connection, consumer, id),
     );
-    let mut key = check(id, &precondition, changer, row, event.at)?;
-    let applied = key.apply(&edit, event.actor);
+    let act = act.as_late_as_now();
+    let mut key = check(id, &edit, &precondition, changer, row, act.at)?;
+    let applied = key.apply(&edit, act.actor);
     let Some(action) = applied.map_err(|error| Abort::Refused(error.into()))? else {
         return Ok(key);
     };
@@ -43,7 +44,7 @@ pub(super) async fn edit(
         connection,
         write_back(connection, &key),
         write_end(connection, &key, action),
-        write_event(connection, AuditEvent { action, ..event }),
+        write_event(connection, act.event(action, Subject::ApiKey(id))),
     );
     Ok(key)
 }
@@ -53,25 +54,28 @@ pub(super) async fn precheck(
     connection: &mut Connection,
     consumer: MembershipId,
     id: ApiKeyId,
+    edit: KeyEdit,
     precondition: KeyPrecondition,
     changes: Rate,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<(), Abort<EditKeyError>> {
     let (changer, row) = pipeline!(
         connection,
-        changer(connection, consumer, event.actor.api_key(), changes, event.at),
+        changer(connection, consumer, act.actor.api_key(), changes, act.at),
         find_row(connection, consumer, id),
     );
-    check(id, &precondition, changer, row, event.at).map(drop)
+    check(id, &edit, &precondition, changer, row, act.at).map(drop)
 }
 
 fn check(
     id: ApiKeyId,
+    edit: &KeyEdit,
     precondition: &KeyPrecondition,
     changer: Option<Changer>,
     row: Option<KeyRow>,
     at: DateTime<Utc>,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
+    let changer = changer.filter(|changer| changer.may_act(at));
     let changer = changer.ok_or(Abort::Refused(EditKeyError::HolderGone))?;
     let refused = |throttled| Abort::Refused(EditKeyError::Throttled(throttled));
     changer.room.map_err(refused)?;
@@ -86,6 +90,7 @@ fn check(
     if !precondition.is_met_by(&key) {
         return Err(Abort::Refused(EditKeyError::PreconditionFailed));
     }
+    edit.check(at).map_err(|error| Abort::Refused(error.into()))?;
     Ok(key)
 }
 

@@ -10,7 +10,7 @@ use keyward_domain::rate::{Rate, Throttled};
 
 use super::super::dialect::{Pipelined, RunQueryDsl, count_change, locked, pipeline};
 use super::super::schema::{api_keys, memberships};
-use super::super::validity::{key_is_valid, membership_is_live};
+use super::super::validity::{StoredEnd, key_is_valid, membership_is_live};
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 
 /// Locks the consumer: other changes of its keys wait until this transaction ends, so what it reads of them stays true.
@@ -27,7 +27,7 @@ pub(super) async fn lock_holder(
         lock_consumer(connection, consumer, at),
         reach(connection, consumer, acting_key, at)
     );
-    Ok(reach.filter(|_| is_live))
+    Ok(reach.filter(|_| is_live).map(|acting| acting.reach))
 }
 
 /// Acquires the lock only; returns whether the membership is live.
@@ -50,11 +50,21 @@ pub(super) async fn reach(
     consumer: MembershipId,
     acting_key: Option<ApiKeyId>,
     at: DateTime<Utc>,
-) -> Result<Option<KeyReach>, QueryError> {
+) -> Result<Option<Acting>, QueryError> {
     match acting_key {
         Some(key) => reach_of_key(connection, consumer, key, at).await,
-        None => Ok(Some(KeyReach::All)),
+        None => Ok(Some(Acting {
+            reach: KeyReach::All,
+            ends: Vec::new(),
+        })),
     }
+}
+
+/// Who acts.
+pub(super) struct Acting {
+    pub(super) reach: KeyReach,
+    /// The ends of the key and of its membership, which may come while the change waits for the lock.
+    ends: Vec<StoredEnd>,
 }
 
 /// Who may change a consumer's keys.
@@ -62,6 +72,19 @@ pub(super) struct Changer {
     pub(super) reach: KeyReach,
     /// Whether the rate limit allows a change now.
     pub(super) room: Result<(), Throttled>,
+    ends: Vec<StoredEnd>,
+}
+
+impl Changer {
+    fn new((room, acting): (Result<(), Throttled>, Acting)) -> Self {
+        let Acting { reach, ends } = acting;
+        Self { reach, room, ends }
+    }
+
+    /// Whether neither the acting key nor its membership is over at this moment.
+    pub(super) fn may_act(&self, at: DateTime<Utc>) -> bool {
+        !self.ends.iter().any(|end| end.has_come(at))
+    }
 }
 
 /// Like [`lock_holder`], for a rate-limited change: counting it acquires the lock. A change beyond the limit does not
@@ -78,7 +101,7 @@ pub(super) async fn lock_changer(
         count_or_throttle(connection, consumer, changes, at),
         reach(connection, consumer, acting_key, at)
     );
-    Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
+    Ok(room.zip(reach).map(Changer::new))
 }
 
 /// Counts a change of a live consumer, if the rate limit allows it.
@@ -113,7 +136,7 @@ pub(super) async fn changer(
         reach(connection, consumer, acting_key, at)
     );
     let room = empty_at.map(|empty_at| changes.take(empty_at, at).map(drop));
-    Ok(room.zip(reach).map(|(room, reach)| Changer { reach, room }))
+    Ok(room.zip(reach).map(Changer::new))
 }
 
 /// The time when a live consumer's rate-limit bucket is empty; `None` if it was never used.
@@ -140,16 +163,29 @@ async fn reach_of_key(
     consumer: MembershipId,
     key: ApiKeyId,
     at: DateTime<Utc>,
-) -> Result<Option<KeyReach>, QueryError> {
-    let can_manage_keys: Option<StoredFlag> = api_keys::table
+) -> Result<Option<Acting>, QueryError> {
+    type Row = (
+        StoredFlag,
+        (Option<StoredMoment>, Option<StoredMoment>),
+        (Option<StoredMoment>, Option<StoredMoment>),
+    );
+    let found: Option<Row> = api_keys::table
         .inner_join(memberships::table)
         .filter(membership_is_live(at.into()))
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(api_keys::id.eq(StoredId(key.as_uuid())))
         .filter(key_is_valid(at.into()))
-        .select(api_keys::can_manage_keys)
+        .select((
+            api_keys::can_manage_keys,
+            (api_keys::revoked_at, api_keys::end_came_at),
+            (memberships::ended_at, memberships::end_came_at),
+        ))
         .get_result(&mut connection)
         .await
         .optional()?;
-    Ok(can_manage_keys.map(|can_manage_keys| KeyReach::of_key(key, can_manage_keys.0)))
+    let end = |(at, came_at)| StoredEnd { at, came_at };
+    Ok(found.map(|(can_manage_keys, own, memberships)| Acting {
+        reach: KeyReach::of_key(key, can_manage_keys.0),
+        ends: vec![end(own), end(memberships)],
+    }))
 }

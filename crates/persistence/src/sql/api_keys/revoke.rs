@@ -180,7 +180,7 @@ pub(super) async fn precheck_tree(
         find_row(connection, consumer, id),
     );
     match reach {
-        Some(reach) if reach.includes(id) => {}
+        Some(acting) if acting.reach.includes(id) => {}
         Some(_) => return Ok(RevocationPrecheck::NotFound),
         None => return Ok(RevocationPrecheck::HolderGone),
     }

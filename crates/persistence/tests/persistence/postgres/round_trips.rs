@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
-use keyward_domain::audit::{Action, Actor, Subject};
+use keyward_domain::audit::Actor;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::planned_ends::ports::PlannedEndStore;
@@ -102,9 +102,16 @@ async fn creating_and_editing_keys_takes_three_round_trips() {
             name: Some(KeyName::parse(&name).expect("a name")),
             ..KeyEdit::default()
         };
-        let event = fixture.act().event(Action::EditApiKey, Subject::ApiKey(parent));
         let (consumer, any) = (fixture.holder().consumer().id, KeyPrecondition::AnyVersion);
-        let edited = ApiKeys::edit(&far.store, consumer, parent, edit, any, AMPLE.changes, event);
+        let edited = ApiKeys::edit(
+            &far.store,
+            consumer,
+            parent,
+            edit,
+            any,
+            AMPLE.changes,
+            fixture.act(),
+        );
         assert_eq!(edited.await.expect("an edit").name.as_str(), name);
     };
     assert_eq!(far.round_trips(edited).await, 3);

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition};
-use crate::audit::{Action, Actor, Subject};
+use crate::audit::{Action, Actor};
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, KeyLimit, KeyLimits};
 use crate::rate::{Rate, Throttled};
@@ -42,10 +42,9 @@ async fn rename_at(
         ..KeyEdit::default()
     };
     let act = scene.act(member);
-    let event = act.event(Action::EditApiKey, Subject::ApiKey(key.id));
     let keys = &scene.stores.api_keys;
     let precondition = KeyPrecondition::AnyVersion;
-    keys.edit(member.membership.id, key.id, edit, precondition, changes, event)
+    keys.edit(member.membership.id, key.id, edit, precondition, changes, act)
         .await
 }
 

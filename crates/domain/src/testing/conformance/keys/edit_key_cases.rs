@@ -48,7 +48,7 @@ pub async fn edit_changes_only_the_given_fields(stores: KeyStores) {
 pub async fn edit_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
-    let event = event_of(&scene, &ada, key.id);
+    let act = scene.act(&ada);
     scene
         .stores
         .api_keys
@@ -58,7 +58,7 @@ pub async fn edit_writes_its_event(stores: KeyStores) {
             name("after"),
             KeyPrecondition::AnyVersion,
             MANY_CHANGES,
-            event.clone(),
+            act.clone(),
         )
         .await
         .expect("edited");
@@ -70,7 +70,14 @@ pub async fn edit_writes_its_event(stores: KeyStores) {
             Subject::ApiKey(key.id),
         )
         .await;
-    assert_eq!(events, [scene.as_shown(event).await]);
+    let [event] = events.as_slice() else {
+        panic!("one event, not {events:?}")
+    };
+    let expected = AuditEvent {
+        id: event.id,
+        ..act.event(Action::EditApiKey, Subject::ApiKey(key.id))
+    };
+    assert_eq!(*event, scene.as_shown(expected).await);
 }
 
 pub async fn ineffective_edit_writes_no_event(stores: KeyStores) {
@@ -87,7 +94,7 @@ pub async fn ineffective_edit_writes_no_event(stores: KeyStores) {
 pub async fn edit_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
-    let event = scene.unwritable(event_of(&scene, &ada, key.id)).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
     let edited = scene
         .stores
         .api_keys
@@ -97,7 +104,7 @@ pub async fn edit_fails_when_event_cannot_be_written(stores: KeyStores) {
             name("after"),
             KeyPrecondition::AnyVersion,
             MANY_CHANGES,
-            event,
+            act,
         )
         .await;
 
@@ -108,14 +115,13 @@ pub async fn edit_fails_when_event_cannot_be_written(stores: KeyStores) {
 pub async fn edit_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
-    let event = event_of(&scene, &ada, key.id);
     abandon(scene.stores.api_keys.edit(
         ada.membership.id,
         key.id,
         name("after"),
         KeyPrecondition::AnyVersion,
         MANY_CHANGES,
-        event,
+        scene.act(&ada),
     ))
     .await;
 
@@ -234,10 +240,6 @@ fn description(text: &str) -> KeyEdit {
     }
 }
 
-fn event_of(scene: &Scene, member: &Member, id: ApiKeyId) -> AuditEvent {
-    scene.act(member).event(Action::EditApiKey, Subject::ApiKey(id))
-}
-
 async fn edit(scene: &Scene, member: &Member, id: ApiKeyId, change: KeyEdit) -> Result<ApiKey, EditKeyError> {
     edit_as(scene, member, Actor::User(member.user.id), id, change).await
 }
@@ -250,7 +252,6 @@ async fn edit_as(
     change: KeyEdit,
 ) -> Result<ApiKey, EditKeyError> {
     let act = scene.act_as(actor, Some(member.organization.id));
-    let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
     scene
         .stores
         .api_keys
@@ -260,7 +261,7 @@ async fn edit_as(
             change,
             KeyPrecondition::AnyVersion,
             MANY_CHANGES,
-            event,
+            act,
         )
         .await
 }

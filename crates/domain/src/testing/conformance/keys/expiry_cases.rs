@@ -3,13 +3,13 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::KeyStores;
-use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
-use crate::api_key::{ApiKey, ExpiryChange, KeyEdit, KeyName, KeyPrecondition};
-use crate::audit::{Action, Actor, Subject};
+use super::super::scene::{AMPLE, MANY_CHANGES, Scene, expiry_in, within};
+use crate::api_key::{ApiKey, ExpiryChange, InvalidExpiry, KeyEdit, KeyName, KeyPrecondition};
+use crate::audit::{Act, Action, Actor};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::{PageRequest, PageSize};
-use crate::ports::{EditKeyError, KeyFilter, NewApiKey, StatusFilter};
+use crate::ports::{AddKeyError, EditKeyError, KeyFilter, NewApiKey, StatusFilter};
 use crate::validity::End;
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
@@ -36,10 +36,19 @@ async fn edit(
     edit: KeyEdit,
 ) -> Result<ApiKey, EditKeyError> {
     let act = scene.act_as(actor, Some(member.organization.id));
-    let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
+    edit_by(scene, member, id, edit, act).await
+}
+
+async fn edit_by(
+    scene: &Scene,
+    member: &Member,
+    id: ApiKeyId,
+    edit: KeyEdit,
+    act: Act,
+) -> Result<ApiKey, EditKeyError> {
     let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);
     store
-        .edit(member.membership.id, id, edit, any, MANY_CHANGES, event)
+        .edit(member.membership.id, id, edit, any, MANY_CHANGES, act)
         .await
 }
 
@@ -138,6 +147,79 @@ pub async fn planned_end_that_came_does_not_change(stores: KeyStores) {
         assert!(matches!(refused, Err(EditKeyError::Revoked)), "{refused:?}");
     }
     assert_eq!(scene.stored(&key).await, planned);
+}
+
+pub async fn edit_that_began_before_an_end_comes_too_late(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let [ending, acting] = [
+        scene.add_key(&ada, "ending").await,
+        scene.add_key(&ada, "acting").await,
+    ];
+    let (person, key) = (Actor::User(ada.user.id), Actor::ApiKey(acting.id));
+    let mut planned = Vec::new();
+    for key in [&ending, &acting] {
+        let in_an_hour = planned_in(HOUR, scene.now());
+        planned.push(
+            edit(&scene, &ada, person, key.id, in_an_hour)
+                .await
+                .expect("edited"),
+        );
+    }
+    let other = scene.add_key(&ada, "other").await;
+    let early = |actor| scene.act_as(actor, Some(ada.organization.id));
+    let [by_person, by_key] = [early(person), early(key)];
+    scene.later(HOUR);
+
+    for change in [planned_in(HOUR, scene.now()), without_end()] {
+        let late = edit_by(&scene, &ada, ending.id, change.clone(), by_person.clone()).await;
+        assert!(matches!(late, Err(EditKeyError::Revoked)), "{late:?}");
+        let late = edit_by(&scene, &ada, other.id, change, by_key.clone()).await;
+        assert!(matches!(late, Err(EditKeyError::HolderGone)), "{late:?}");
+    }
+    assert_eq!(scene.stored(&ending).await, planned[0]);
+    assert_eq!(scene.stored(&other).await, other);
+}
+
+pub async fn planned_end_that_passed_meanwhile_is_not_set(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let in_an_hour = planned_in(HOUR, scene.now());
+    let mut new = scene.new_key(&ada, "new");
+    new.key
+        .apply(&in_an_hour, new.key.origin.actor())
+        .expect("applied");
+    let act = scene.act(&ada);
+    scene.later(HOUR);
+
+    let late = edit_by(&scene, &ada, key.id, in_an_hour, act.clone()).await;
+    let past = InvalidExpiry::Past;
+    assert!(
+        matches!(late, Err(EditKeyError::InvalidExpiry(ref why)) if *why == past),
+        "{late:?}"
+    );
+    let keys = &scene.stores.api_keys;
+    let late = keys.add(new.clone(), within(AMPLE), act).await;
+    assert!(
+        matches!(late, Err(AddKeyError::InvalidExpiry(ref why)) if *why == past),
+        "{late:?}"
+    );
+    assert_eq!(scene.stored(&key).await, key);
+    let found = keys.find(ada.membership.id, new.key.id).await;
+    assert_eq!(found.expect("the store answers"), None);
+}
+
+pub async fn key_whose_parent_ended_meanwhile_is_not_added(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let parent = scene.add_key(&ada, "parent").await;
+    let person = Actor::User(ada.user.id);
+    let planned = edit(&scene, &ada, person, parent.id, planned_in(HOUR, scene.now())).await;
+    planned.expect("edited");
+    let child = scene.new_child(&ada, parent.id, "child");
+    let act = scene.act_as(Actor::ApiKey(parent.id), Some(ada.organization.id));
+    scene.later(HOUR);
+
+    let late = scene.stores.api_keys.add(child, within(AMPLE), act).await;
+    assert!(matches!(late, Err(AddKeyError::HolderGone)), "{late:?}");
 }
 
 pub async fn list_filters_by_planned_end(stores: KeyStores) {

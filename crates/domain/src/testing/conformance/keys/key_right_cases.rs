@@ -3,7 +3,7 @@
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, MANY_CHANGES, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
-use crate::audit::{Action, Actor, Subject};
+use crate::audit::{Action, Actor};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::organization::Organization;
@@ -177,7 +177,6 @@ async fn edit(
     name: &str,
 ) -> Result<ApiKey, EditKeyError> {
     let act = scene.act_as(actor, Some(member.organization.id));
-    let event = act.event(Action::EditApiKey, Subject::ApiKey(id));
     let edit = KeyEdit {
         name: Some(KeyName::parse(name).expect("a name")),
         ..KeyEdit::default()
@@ -191,7 +190,7 @@ async fn edit(
             edit,
             KeyPrecondition::AnyVersion,
             MANY_CHANGES,
-            event,
+            act,
         )
         .await
 }

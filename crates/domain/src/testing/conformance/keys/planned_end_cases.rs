@@ -44,10 +44,9 @@ async fn edit_as(scene: &Scene, member: &Member, key: &ApiKey, act: Act) -> Resu
         name: KeyName::parse("edited").ok(),
         ..KeyEdit::default()
     };
-    let event = act.event(Action::EditApiKey, Subject::ApiKey(key.id));
     let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);
     store
-        .edit(member.membership.id, key.id, edit, any, MANY_CHANGES, event)
+        .edit(member.membership.id, key.id, edit, any, MANY_CHANGES, act)
         .await
 }
 

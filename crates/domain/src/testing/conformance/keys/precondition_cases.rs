@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::super::KeyStores;
 use super::super::scene::{MANY_CHANGES, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, KeyVersion, RevocationReason};
-use crate::audit::{Action, Actor, Subject};
+use crate::audit::{Action, Actor};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, EditKeyError, RevokeKeyError};
@@ -197,14 +197,20 @@ pub async fn actor_and_key_state_are_reported_before_the_version(stores: KeyStor
     let edited = edit(&scene, &ada, acting.id, "new", &[]).await;
     assert!(matches!(edited, Err(EditKeyError::Revoked)), "{edited:?}");
     let act = scene.act_as(Actor::ApiKey(acting.id), Some(ada.organization.id));
-    let event = act.event(Action::EditApiKey, Subject::ApiKey(key.id));
     let (keys, consumer, stale) = (
         &scene.stores.api_keys,
         ada.membership.id,
         KeyPrecondition::OneOf(Vec::new()),
     );
     let edited = keys
-        .edit(consumer, key.id, name("new"), stale.clone(), MANY_CHANGES, event)
+        .edit(
+            consumer,
+            key.id,
+            name("new"),
+            stale.clone(),
+            MANY_CHANGES,
+            act.clone(),
+        )
         .await;
     assert!(matches!(edited, Err(EditKeyError::HolderGone)), "{edited:?}");
     let (reason, descendants) = (RevocationReason::Holder, DescendantKeys::Keep);
@@ -228,7 +234,6 @@ async fn edit(
     new_name: &str,
     seen: &[KeyVersion],
 ) -> Result<ApiKey, EditKeyError> {
-    let event = scene.act(member).event(Action::EditApiKey, Subject::ApiKey(id));
     let precondition = KeyPrecondition::OneOf(seen.to_vec());
     let keys = &scene.stores.api_keys;
     keys.edit(
@@ -237,7 +242,7 @@ async fn edit(
         name(new_name),
         precondition,
         MANY_CHANGES,
-        event,
+        scene.act(member),
     )
     .await
 }

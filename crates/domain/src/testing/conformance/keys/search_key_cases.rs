@@ -4,7 +4,6 @@ use super::super::KeyStores;
 use super::super::pages::{all_pages, size_of};
 use super::super::scene::{AMPLE, MANY_CHANGES, Scene, everything};
 use crate::api_key::{KeyDescription, KeyPrecondition};
-use crate::audit::{Action, Subject};
 use crate::membership::Member;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
@@ -108,7 +107,6 @@ pub async fn key_search_without_term_finds_all(stores: KeyStores) {
 pub async fn key_search_reflects_edits(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
-    let event = scene.act(&ada).event(Action::EditApiKey, Subject::ApiKey(key.id));
     scene
         .stores
         .api_keys
@@ -118,7 +116,7 @@ pub async fn key_search_reflects_edits(stores: KeyStores) {
             everything(scene.now()),
             KeyPrecondition::AnyVersion,
             MANY_CHANGES,
-            event,
+            scene.act(&ada),
         )
         .await
         .expect("the key is edited");

@@ -1,0 +1,82 @@
+//! Ends that come while a change waits for its lock.
+
+use std::pin::pin;
+
+use chrono::TimeDelta;
+use futures_util::poll;
+use keyward_domain::api_key::{
+    Expiry, ExpiryChange, InvalidExpiry, KeyDraft, KeyEdit, KeyName, KeyPrecondition,
+};
+use keyward_domain::audit::RequestSource;
+use keyward_domain::ports::{AddKeyError, ApiKeys, EditKeyError};
+
+use crate::both::scene::Scene;
+use crate::database::Database;
+
+on_both!(
+    edit_that_waits_until_the_end_of_its_key_is_refused,
+    key_whose_creation_waits_until_its_end_is_not_created,
+);
+
+const HOUR: TimeDelta = TimeDelta::hours(1);
+
+fn in_an_hour(scene: &Scene) -> Expiry {
+    let now = scene.make.sources.now();
+    Expiry::new(now + HOUR, now).expect("a time ahead")
+}
+
+fn expiring(change: ExpiryChange) -> KeyEdit {
+    KeyEdit {
+        expiry: Some(change),
+        ..KeyEdit::default()
+    }
+}
+
+async fn edit_that_waits_until_the_end_of_its_key_is_refused(database: Database) {
+    let scene = Scene::new(database).await;
+    let (keys, bob) = (&scene.use_cases.keys, scene.bob.as_holder());
+    let edit = |change| {
+        let any = KeyPrecondition::AnyVersion;
+        keys.edit(&bob, scene.key, expiring(change), any, RequestSource::default())
+    };
+    let planned = edit(ExpiryChange::Set(in_an_hour(&scene))).await.expect("edited");
+
+    let lock = scene
+        .database
+        .lock_changes_of(scene.bob.membership.id.as_uuid())
+        .await;
+    let mut waiting = pin!(edit(ExpiryChange::Remove));
+    assert!(poll!(waiting.as_mut()).is_pending());
+    scene.make.clock.advance(HOUR);
+    drop(lock);
+    let late = waiting.await;
+    assert!(matches!(late, Err(EditKeyError::Revoked)), "{late:?}");
+    let store: &dyn ApiKeys = &*scene.database.store;
+    let found = store.find(scene.bob.membership.id, scene.key).await;
+    assert_eq!(found.expect("the store answers"), Some(planned));
+}
+
+async fn key_whose_creation_waits_until_its_end_is_not_created(database: Database) {
+    let scene = Scene::new(database).await;
+    let (keys, bob) = (&scene.use_cases.keys, scene.bob.as_holder());
+    let draft = KeyDraft {
+        expiry: Some(in_an_hour(&scene)),
+        ..KeyDraft::named(KeyName::parse("late").expect("a name"))
+    };
+    let before = scene.database.count("api_keys").await;
+
+    let lock = scene
+        .database
+        .lock_changes_of(scene.bob.membership.id.as_uuid())
+        .await;
+    let mut waiting = pin!(keys.issue(&bob, draft, None, RequestSource::default()));
+    assert!(poll!(waiting.as_mut()).is_pending());
+    scene.make.clock.advance(HOUR);
+    drop(lock);
+    let late = waiting.await.map(|issued| issued.key);
+    assert!(
+        matches!(late, Err(AddKeyError::InvalidExpiry(InvalidExpiry::Past))),
+        "{late:?}"
+    );
+    assert_eq!(scene.database.count("api_keys").await, before);
+}
