@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use keyward_domain::access_changes::RegisteredReplicas;
 use keyward_domain::ports::AccessChanges;
 use keyward_domain::propagation::Propagation;
-use keyward_verification_cache::{BootClock, Verdict, Wait};
+use keyward_verification_cache::{BootClock, ReadingNumber, Verdict, Wait};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -48,9 +48,9 @@ impl ReplicaWait {
     }
 
     async fn seen_by_all(self) {
-        let mut wait = Wait::begin(self.clock.now());
         let mut readings = self.watch.begin();
-        let mut last: Option<Arc<RegisteredReplicas>> = None;
+        let mut wait = Wait::begin(self.clock.now(), readings.last_begun());
+        let mut last: Option<(ReadingNumber, Arc<RegisteredReplicas>)> = None;
         let mut striking_off: Option<JoinHandle<()>> = None;
         while let Some(left) = wait.left(self.clock.now()) {
             if let Ok(reading) = timeout(left, readings.next()).await {
@@ -58,7 +58,7 @@ impl ReplicaWait {
             }
             let verdict = last
                 .as_ref()
-                .map(|replicas| wait.replicas(self.clock.now(), replicas));
+                .map(|(number, replicas)| wait.replicas(self.clock.now(), *number, replicas));
             match verdict {
                 Some(Verdict::Done) => break,
                 Some(Verdict::StrikeOff(behind, unless_seen)) => {
@@ -70,7 +70,7 @@ impl ReplicaWait {
             }
         }
         if striking_off.is_none()
-            && let Some(replicas) = &last
+            && let Some((_, replicas)) = &last
             && let Some((left, behind, unless_seen)) = wait.strike_off_afterwards(self.clock.now(), replicas)
         {
             striking_off = Some(self.watch.strike_off(left, behind, unless_seen));
@@ -214,6 +214,32 @@ mod tests {
         assert!(after <= readings + 2, "nobody waits any more");
         wait.wait().await;
         assert!(changes.readings.load(Ordering::SeqCst) > after);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn revocations_that_keep_arriving_do_not_hurry_the_reader() {
+        let changes = OneReplica::read_in(Duration::from_millis(1));
+        let wait = wait_for(&changes);
+        let mut waiting = JoinSet::new();
+        for _ in 0..500 {
+            let wait = wait.clone();
+            waiting.spawn(async move { wait.wait().await });
+            sleep(Duration::from_millis(1)).await;
+        }
+        let readings = changes.readings.load(Ordering::SeqCst);
+        assert!(
+            (90..=101).contains(&readings),
+            "{readings} readings in half a second"
+        );
+        changes.acknowledged.store(1, Ordering::SeqCst);
+        let begun = Instant::now();
+        wait.wait().await;
+        assert!(
+            begun.elapsed() < Duration::from_millis(10),
+            "{:?}",
+            begun.elapsed()
+        );
+        waiting.join_all().await;
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,6 @@
 //! Which replicas have seen what, read once for all that wait in this process.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,21 +8,24 @@ use keyward_domain::access_changes::{ChangeNumber, RegisteredReplicas, ReplicaId
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::AccessChanges;
 use keyward_persistence::on_behalf_of_everybody;
+use keyward_verification_cache::ReadingNumber;
 use tokio::select;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{info, warn};
 
 /// The first pause between two readings, after somebody has begun to wait; each is twice as long as the one before.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
+/// Between the beginnings of two readings lies at least this, however many begin to wait: they share the next one.
+const LEAST_BETWEEN: Duration = Duration::from_millis(5);
+
 /// Reads the replicas again and again while somebody waits, one reading at a time, however many they are.
 pub(crate) struct ReplicaWatch {
     changes: Arc<dyn AccessChanges>,
-    /// How many readings have begun.
-    begun: AtomicU64,
+    last_begun: Mutex<ReadingNumber>,
     readings: watch::Sender<Reading>,
     /// Somebody has begun to wait.
     arrived: Notify,
@@ -34,13 +36,13 @@ pub(crate) struct ReplicaWatch {
 /// What was read; nothing if the database did not answer.
 #[derive(Clone, Default)]
 struct Reading {
-    number: u64,
+    number: ReadingNumber,
     replicas: Option<Arc<RegisteredReplicas>>,
 }
 
-/// The readings for one that waits: those that began after it did, so that each knows what was committed before.
+/// The readings for one that waits.
 pub(crate) struct Readings {
-    before: u64,
+    last_begun: ReadingNumber,
     receiver: watch::Receiver<Reading>,
 }
 
@@ -48,7 +50,7 @@ impl ReplicaWatch {
     pub(crate) fn new(changes: Arc<dyn AccessChanges>) -> Self {
         Self {
             changes,
-            begun: AtomicU64::new(0),
+            last_begun: Mutex::default(),
             readings: watch::Sender::default(),
             arrived: Notify::new(),
             is_reading: Mutex::default(),
@@ -60,7 +62,7 @@ impl ReplicaWatch {
     pub(crate) fn begin(self: &Arc<Self>) -> Readings {
         let readings = Readings {
             receiver: self.readings.subscribe(),
-            before: self.begun.load(Ordering::SeqCst),
+            last_begun: *locked(&self.last_begun),
         };
         self.arrived.notify_one();
         let mut is_reading = locked(&self.is_reading);
@@ -76,14 +78,22 @@ impl ReplicaWatch {
         let _reading = WhileReading(&self.is_reading);
         let mut pause = FIRST_PAUSE;
         while self.is_watched() {
-            let number = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+            let begun = Instant::now();
+            let number = self.begin_reading();
             let replicas = self.changes.replicas().await.ok().map(Arc::new);
             self.readings.send_replace(Reading { number, replicas });
+            sleep_until(begun + LEAST_BETWEEN).await;
             select! {
                 () = self.arrived.notified() => pause = FIRST_PAUSE,
                 () = sleep(pause) => pause = (2 * pause).min(LONGEST_PAUSE),
             }
         }
+    }
+
+    fn begin_reading(&self) -> ReadingNumber {
+        let mut last_begun = locked(&self.last_begun);
+        *last_begun = last_begun.next();
+        *last_begun
     }
 
     /// If not, the next one that waits begins again.
@@ -148,23 +158,21 @@ impl Drop for StrikeOff {
 }
 
 impl Readings {
+    /// The last reading that had begun when the wait did.
+    pub(crate) const fn last_begun(&self) -> ReadingNumber {
+        self.last_begun
+    }
+
     /// The next one that was answered.
-    pub(crate) async fn next(&mut self) -> Arc<RegisteredReplicas> {
-        loop {
-            {
-                let reading = self.receiver.borrow_and_update();
-                if reading.number > self.before
-                    && let Some(replicas) = &reading.replicas
-                {
-                    self.before = reading.number;
-                    return Arc::clone(replicas);
-                }
-            }
-            if self.receiver.changed().await.is_err() {
-                // The watch is gone, and with it whatever could be read.
-                std::future::pending::<()>().await;
+    pub(crate) async fn next(&mut self) -> (ReadingNumber, Arc<RegisteredReplicas>) {
+        while self.receiver.changed().await.is_ok() {
+            let reading = self.receiver.borrow_and_update();
+            if let Some(replicas) = &reading.replicas {
+                return (reading.number, Arc::clone(replicas));
             }
         }
+        // The watch is gone, and with it whatever could be read.
+        std::future::pending().await
     }
 }
 

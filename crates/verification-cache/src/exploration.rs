@@ -9,6 +9,7 @@ mod database;
 mod machine;
 mod revoker;
 mod walk;
+mod watch;
 mod world;
 
 use crate::mutant::Mutant;
@@ -27,6 +28,7 @@ const ONE_KEY: Bounds = Bounds {
     sleeps: 0,
     misled: 0,
     restores: 0,
+    has_watch: false,
     clock: LeaseClock::Boot,
 };
 
@@ -67,6 +69,13 @@ const CLOCKS: Bounds = Bounds {
 const RESTORED: Bounds = Bounds {
     pausing: 0,
     restores: 1,
+    ..TWO_KEYS
+};
+
+/// Of two keys each is revoked, and one reader reads the replicas for both revocations.
+const WATCHED: Bounds = Bounds {
+    pausing: 0,
+    has_watch: true,
     ..TWO_KEYS
 };
 
@@ -124,6 +133,16 @@ fn revoked_keys_are_refused_after_a_restored_backup() {
 #[test]
 fn key_accepted_by_a_former_primary_ages_out() {
     assert_safe(MISLED);
+}
+
+#[test]
+fn revoked_keys_are_refused_when_revocations_share_a_reader() {
+    assert_safe(WATCHED);
+}
+
+#[test]
+fn reading_from_before_the_revocation_is_found() {
+    assert_found(Mutant::EarlierReadingTaken, WATCHED);
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub use cached_credentials::CachedCredentials;
 pub use cached_reachable_projects::CachedReachableProjects;
 pub use lookups::Lookups;
 pub use replica::{Acknowledgement, Emptied, Next, Replica};
-pub use wait::{Verdict, Wait};
+pub use wait::{ReadingNumber, Verdict, Wait};
 
 use std::time::Duration;
 

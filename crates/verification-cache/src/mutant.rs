@@ -13,6 +13,8 @@ pub(crate) enum Mutant {
     AgeIgnored,
     /// A lease never ends.
     LeaseCheckMissing,
+    /// A revocation is answered by a reading that began before it.
+    EarlierReadingTaken,
     /// The revocation is answered at once.
     AcknowledgementNotAwaited,
     /// The change is acknowledged first, and evicted when that is confirmed.

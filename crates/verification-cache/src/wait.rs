@@ -23,10 +23,25 @@ const STRIKE_OFF_AFTER: Duration = LEASE.saturating_add(Duration::from_millis(50
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Wait {
     begun: BootTime,
+    /// The last reading that may not know of the change.
+    last_before: ReadingNumber,
     /// The number that all have to acknowledge, and when it was read.
     target: Option<(ChangeNumber, BootTime)>,
     #[cfg(test)]
     pub(crate) mutant: Option<Mutant>,
+}
+
+/// A reading of the replicas by whoever reads them for all that wait; each is later than the one before. One that began before
+/// a change was committed may not know of it, although it is answered afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ReadingNumber(u64);
+
+impl ReadingNumber {
+    /// The reading that begins next.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
 }
 
 /// Whether to wait on.
@@ -45,11 +60,12 @@ impl Wait {
     /// The longest wait.
     pub const LONGEST: Duration = LEASE.saturating_add(MARGIN);
 
-    /// Begins after the change was committed.
+    /// Begins after the change was committed, and after this reading had begun.
     #[must_use]
-    pub const fn begin(now: BootTime) -> Self {
+    pub const fn begin(now: BootTime, last_reading: ReadingNumber) -> Self {
         Self {
             begun: now,
+            last_before: last_reading,
             target: None,
             #[cfg(test)]
             mutant: None,
@@ -58,10 +74,18 @@ impl Wait {
 
     /// What to do, when these replicas were just read from the database.
     #[must_use]
-    pub fn replicas(&mut self, now: BootTime, replicas: &RegisteredReplicas) -> Verdict {
+    pub fn replicas(
+        &mut self,
+        now: BootTime,
+        reading: ReadingNumber,
+        replicas: &RegisteredReplicas,
+    ) -> Verdict {
         #[cfg(test)]
         if self.mutant == Some(Mutant::AcknowledgementNotAwaited) {
             return Verdict::Done;
+        }
+        if !self.knows(reading) {
+            return Verdict::Wait;
         }
         let (target, read) = *self.target.get_or_insert((replicas.counter, now));
         let behind = behind(replicas, target);
@@ -99,6 +123,15 @@ impl Wait {
         let behind = behind(replicas, target);
         let left = read.after(STRIKE_OFF_AFTER).elapsed_since(now);
         (!behind.is_empty()).then_some((left, behind, target))
+    }
+
+    /// Whether a reading knows of the change.
+    pub(crate) fn knows(&self, reading: ReadingNumber) -> bool {
+        #[cfg(test)]
+        if self.mutant == Some(Mutant::EarlierReadingTaken) {
+            return true;
+        }
+        reading > self.last_before
     }
 
     /// The number may be that of a change later than the one waited for: who has not seen it has lost their lease only a lease

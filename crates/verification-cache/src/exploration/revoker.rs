@@ -6,9 +6,10 @@ use std::time::Duration;
 use keyward_domain::access_changes::ChangeNumber;
 
 use super::database::{Database, Key};
+use super::watch::Watch;
 use crate::boot_time::BootTime;
 use crate::mutant::Mutant;
-use crate::{Verdict, Wait};
+use crate::{ReadingNumber, Verdict, Wait};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Revoker {
@@ -21,18 +22,28 @@ pub(super) enum Revoker {
 }
 
 /// What distinguishes it from another state at the same moment: which step is next, for how long it has waited, and for
-/// which number.
-pub(super) type Fingerprint = (Discriminant<Revoker>, Duration, Option<(ChangeNumber, Duration)>);
+/// which number; and whether what the shared reader has read and reads now knows of the change.
+pub(super) type Fingerprint = (
+    Discriminant<Revoker>,
+    Duration,
+    Option<(ChangeNumber, Duration)>,
+    [bool; 2],
+);
 
 impl Revoker {
-    pub(super) fn fingerprint(&self, now: BootTime) -> Fingerprint {
-        let (begun, target) = match self {
-            Self::Waiting | Self::Done => (now, None),
-            Self::Committed(wait) => (wait.begun(), wait.target()),
+    pub(super) fn fingerprint(&self, now: BootTime, watch: &Watch) -> Fingerprint {
+        let (begun, target, known) = match self {
+            Self::Waiting | Self::Done => (now, None, [false; 2]),
+            Self::Committed(wait) => {
+                let known = watch
+                    .readings()
+                    .map(|reading| reading.is_some_and(|(number, _)| wait.knows(*number)));
+                (wait.begun(), wait.target(), known)
+            }
         };
         let waited = |since: BootTime| now.elapsed_since(since).min(Wait::LONGEST);
         let target = target.map(|(number, read)| (number, waited(read)));
-        (discriminant(self), waited(begun), target)
+        (discriminant(self), waited(begun), target, known)
     }
 
     /// The next step; whether it is the answer.
@@ -41,6 +52,7 @@ impl Revoker {
         key: Key,
         now: BootTime,
         database: &mut Database,
+        watch: Option<&Watch>,
         mutant: Option<Mutant>,
     ) -> bool {
         match self {
@@ -51,14 +63,15 @@ impl Revoker {
                     *self = Self::Done;
                     return true;
                 }
-                let mut wait = Wait::begin(now);
+                let last_reading = watch.map(Watch::last_begun).unwrap_or_default();
+                let mut wait = Wait::begin(now, last_reading);
                 wait.mutant = mutant;
                 *self = Self::Committed(wait);
                 false
             }
-            Self::Committed(wait) => match wait.replicas(now, &database.replicas()) {
-                Verdict::Wait => false,
-                Verdict::Done => {
+            Self::Committed(wait) => match verdict(wait, now, database, watch) {
+                Verdict::Wait if !wait.is_over(now) => false,
+                Verdict::Wait | Verdict::Done => {
                     *self = Self::Done;
                     true
                 }
@@ -72,5 +85,14 @@ impl Revoker {
             },
             Self::Done => false,
         }
+    }
+}
+
+/// By what the shared reader has read or, without one, by a reading of its own.
+fn verdict(wait: &mut Wait, now: BootTime, database: &Database, watch: Option<&Watch>) -> Verdict {
+    match watch.map(Watch::readings) {
+        None => wait.replicas(now, ReadingNumber::default().next(), &database.replicas()),
+        Some([Some((number, replicas)), _]) => wait.replicas(now, *number, replicas),
+        Some([None, _]) => Verdict::Wait,
     }
 }

@@ -2,9 +2,12 @@
 
 use std::time::Duration;
 
+use keyward_domain::access_changes::RegisteredReplicas;
+
 use super::database::{Database, Key};
 use super::machine::{self, Machine, Verified};
 use super::revoker::{self, Revoker};
+use super::watch::Watch;
 use crate::LEASE;
 use crate::boot_time::BootTime;
 use crate::mutant::Mutant;
@@ -28,6 +31,8 @@ pub(super) struct Bounds {
     pub(super) sleeps: u8,
     /// How many queries a former primary answers.
     pub(super) misled: u8,
+    /// Whether one reader reads the replicas for all that wait, and not each for itself.
+    pub(super) has_watch: bool,
     pub(super) clock: LeaseClock,
 }
 
@@ -57,6 +62,7 @@ pub(super) struct World {
     machines: Vec<Machine>,
     /// For each key one, and the repetitions.
     revokers: Vec<(Key, Revoker)>,
+    watch: Watch,
     answered: [bool; 2],
     /// Until which tick what a former primary answered may be repeated.
     excused_until: u32,
@@ -71,6 +77,7 @@ pub(super) struct State {
     backup: Option<(Database, [bool; 2])>,
     machines: Vec<machine::Fingerprint>,
     revokers: Vec<revoker::Fingerprint>,
+    watch: [Option<RegisteredReplicas>; 2],
     answered: [bool; 2],
 }
 
@@ -86,6 +93,7 @@ pub(super) enum Step {
     Lose(usize),
     Restart(usize),
     Revoke(usize),
+    Read,
     BackUp,
     Restore,
 }
@@ -122,6 +130,7 @@ impl World {
                 .map(|id| Machine::start(id, greatest_age, mutant))
                 .collect(),
             revokers: first.chain(again).collect(),
+            watch: Watch::default(),
             answered: [false; 2],
             excused_until: 0,
         }
@@ -133,6 +142,7 @@ impl World {
             database: self.database.clone(),
             backup: self.backup.clone(),
             revokers: self.revokers.clone(),
+            watch: self.watch.clone(),
             ..*self
         }
     }
@@ -160,8 +170,9 @@ impl World {
             revokers: self
                 .revokers
                 .iter()
-                .map(|(_, revoker)| revoker.fingerprint(real))
+                .map(|(_, revoker)| revoker.fingerprint(real, &self.watch))
                 .collect(),
+            watch: self.watch.fingerprint(),
             answered: self.answered,
         }
     }
@@ -194,6 +205,10 @@ impl World {
                 .filter(|(_, (_, revoker))| *revoker != Revoker::Done)
                 .map(|(index, _)| Step::Revoke(index)),
         );
+        let is_waiting = |(_, revoker): &(Key, Revoker)| matches!(revoker, Revoker::Committed(_));
+        if left.has_watch && self.revokers.iter().any(is_waiting) {
+            steps.push(Step::Read);
+        }
         steps.push(Step::Tick);
         if left.sleeps > 0 {
             steps.push(Step::Sleep);
@@ -266,9 +281,11 @@ impl World {
             }
             Step::Revoke(index) => {
                 let (key, revoker) = &mut self.revokers[index];
-                let is_answered = revoker.step(*key, real, &mut self.database, self.mutant);
+                let watch = self.bounds.has_watch.then_some(&self.watch);
+                let is_answered = revoker.step(*key, real, &mut self.database, watch, self.mutant);
                 self.answered[*key] |= is_answered;
             }
+            Step::Read => self.watch.step(&self.database),
             Step::BackUp => self.backup = Some((self.database.clone(), self.answered)),
             Step::Restore => {
                 if let Some((database, answered)) = self.backup.take() {
