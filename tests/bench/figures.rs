@@ -4,8 +4,16 @@
 pub(crate) struct Sample {
     pub(crate) per_second: f64,
     /// The server's CPU time for a request. PostgreSQL's own is not counted.
-    pub(crate) cpu_micros: Option<f64>,
+    pub(crate) cpu: Option<CpuMicros>,
     pub(crate) p99_millis: Option<f64>,
+}
+
+/// Microseconds of CPU for a request.
+#[derive(Clone, Copy)]
+pub(crate) struct CpuMicros {
+    pub(crate) all: f64,
+    /// Outside of the kernel, which mostly sends and receives.
+    pub(crate) user: f64,
 }
 
 /// What came of the same load, again and again.
@@ -22,7 +30,11 @@ impl Samples {
     }
 
     pub(crate) fn cpu_micros(&self) -> Option<f64> {
-        median(self.0.iter().filter_map(|sample| sample.cpu_micros))
+        median(self.0.iter().filter_map(|sample| Some(sample.cpu?.all)))
+    }
+
+    pub(crate) fn user_micros(&self) -> Option<f64> {
+        median(self.0.iter().filter_map(|sample| Some(sample.cpu?.user)))
     }
 
     pub(crate) fn p99_millis(&self) -> Option<f64> {

@@ -58,6 +58,11 @@ impl Drop for Installation {
     }
 }
 
+/// The identifier of a key.
+pub(crate) fn id(number: usize) -> String {
+    format!("01980000-0000-7000-8000-{number:012x}")
+}
+
 /// The digest by which the key of a token is found.
 pub(crate) fn digest(token: &str) -> String {
     hex::encode(Sha256::digest(token))
@@ -83,7 +88,7 @@ fn write(path: &Path, lines: &[Value], copies: usize) {
         let Some(key) = line.get("api_keys") else { continue };
         let mut key = key.clone();
         for number in 1..=copies {
-            key["id"] = json!(format!("01980000-0000-7000-8000-{number:012x}"));
+            key["id"] = json!(id(number));
             key["digest"] = json!(digest(&well_formed(number)));
             key["idempotency_key"] = Value::Null;
             key["request_digest"] = Value::Null;

@@ -14,7 +14,7 @@ use crate::token::well_formed;
 use crate::verifiers::Verifier;
 
 /// As many clients as wait for an answer at the same time.
-const CONNECTIONS: &str = "32";
+pub(crate) const CONNECTIONS: u32 = 32;
 
 /// As many connections as Keyward has to PostgreSQL unless told otherwise.
 const DATABASE_CONNECTIONS: &str = "16";
@@ -39,14 +39,20 @@ pub(crate) async fn wrk(
 ) -> Sample {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/load.lua");
     let mut wrk = Command::new("wrk");
-    wrk.args(["--threads", "1", "--connections", CONNECTIONS, "--duration"])
-        .arg(format!("{}s", time.as_secs()))
-        .arg("--script")
-        .arg(script)
-        .arg(format!("http://{}", server.address))
-        .args(["--", path])
-        .args(tokens)
-        .args(verifier.map(|verifier| STANDARD.encode(format!("{}:{}", verifier.name, verifier.secret))));
+    wrk.args([
+        "--threads",
+        "1",
+        "--connections",
+        &CONNECTIONS.to_string(),
+        "--duration",
+    ])
+    .arg(format!("{}s", time.as_secs()))
+    .arg("--script")
+    .arg(script)
+    .arg(format!("http://{}", server.address))
+    .args(["--", path])
+    .args(tokens)
+    .args(verifier.map(|verifier| STANDARD.encode(format!("{}:{}", verifier.name, verifier.secret))));
     let cpu_before = server.cpu();
     let printed = output(wrk).await;
     let cpu = server.cpu() - cpu_before;
@@ -66,7 +72,7 @@ pub(crate) async fn wrk(
     );
     Sample {
         per_second: requests / micros * 1e6,
-        cpu_micros: Some(cpu.as_secs_f64() * 1e6 / requests),
+        cpu: Some(cpu.each(requests)),
         p99_millis: Some(p99 / 1e3),
     }
 }
@@ -92,7 +98,7 @@ pub(crate) async fn pgbench(database_url: &str, time: Duration) -> Sample {
         .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
     Sample {
         per_second: tps.unwrap_or_else(|| panic!("no figure: {printed}")),
-        cpu_micros: None,
+        cpu: None,
         p99_millis: None,
     }
 }

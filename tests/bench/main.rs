@@ -23,12 +23,15 @@ mod installation;
 #[path = "../end_to_end/keyward.rs"]
 mod keyward;
 mod load;
+mod many_keys;
 mod options;
 mod pairs;
+mod polling;
 mod process;
 mod report;
 mod rows;
 mod singles;
+mod steady;
 #[path = "../end_to_end/storage.rs"]
 mod storage;
 mod token;
@@ -41,7 +44,7 @@ use installation::Installation;
 use options::{Options, USAGE};
 use pairs::Scene;
 use report::Report;
-use rows::{PAIRS, SINGLES};
+use rows::{Database, PAIRS, Pair, SINGLES};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -52,7 +55,10 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let scene = Scene::set(Installation::make(options.keys).await).await;
+    let of_many = |pair: &&Pair| matches!(pair.database, Database::PostgresWithManyKeys);
+    let wants_many = PAIRS.iter().filter(of_many).any(|pair| options.wants(pair.name));
+    let many_keys = wants_many.then_some(options.many_keys);
+    let scene = Scene::set(Installation::make(options.keys).await, many_keys).await;
     let mut report = Report::begin(&options);
     for pair in PAIRS.iter().filter(|pair| options.wants(pair.name)) {
         eprintln!("measuring {}", pair.name);

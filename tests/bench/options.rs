@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub(crate) const USAGE: &str = "\
-Usage: bench [--seconds N] [--rounds N] [--keys N] [--row NAME]… [--json FILE]
-Default: every row in 5 rounds of 4 seconds each way, with 100,000 keys stored.";
+Usage: bench [--seconds N] [--rounds N] [--keys N] [--many-keys N] [--row NAME]… [--json FILE]
+Default: every row in 5 rounds of 4 seconds each way, with 100,000 keys stored, and 1,000,000 for the row of many keys.";
 
 pub(crate) struct Options {
     /// How long load runs at a time.
@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) rounds: usize,
     /// How many valid keys are stored, and sent in turn.
     pub(crate) keys: usize,
+    /// How many keys are stored where many are.
+    pub(crate) many_keys: usize,
     pub(crate) json: Option<PathBuf>,
     rows: Vec<String>,
 }
@@ -24,6 +26,7 @@ impl Options {
             time: Duration::from_secs(4),
             rounds: 5,
             keys: 100_000,
+            many_keys: 1_000_000,
             json: None,
             rows: Vec::new(),
         };
@@ -39,6 +42,7 @@ impl Options {
                 "--seconds" => options.time = Duration::from_secs(number(60)? as u64),
                 "--rounds" => options.rounds = number(1_000)?,
                 "--keys" => options.keys = number(10_000_000)?,
+                "--many-keys" => options.many_keys = number(100_000_000)?,
                 "--json" => options.json = Some(value.into()),
                 "--row" if crate::rows::names().any(|name| name == value) => options.rows.push(value),
                 "--row" => {

@@ -10,9 +10,11 @@ use reqwest::header::CONTENT_TYPE;
 use crate::figures::{Sample, Samples};
 use crate::installation::Installation;
 use crate::load::{pgbench, wrk};
+use crate::many_keys;
 use crate::options::Options;
 use crate::process::Server;
-use crate::rows::{Database, Other, Pair, Request};
+use crate::rows::{Database, Other, Pair, Rate, Request};
+use crate::steady::steady;
 use crate::storage::Storage;
 use crate::token::{malformed, well_formed};
 use crate::verifiers::Verifier;
@@ -24,6 +26,8 @@ const WARM_UP: Duration = Duration::from_secs(2);
 pub(crate) struct Scene {
     storages: HashMap<Database, Storage>,
     tokens: HashMap<Request, TokenFile>,
+    /// As many as elsewhere, of keys all over the table that has many.
+    tokens_of_many: Option<TokenFile>,
     verifier: Verifier,
 }
 
@@ -31,9 +35,11 @@ pub(crate) struct Scene {
 struct TokenFile(PathBuf);
 
 impl Scene {
-    pub(crate) async fn set(installation: Installation) -> Self {
+    /// Sets up both, and, if it is wanted, a PostgreSQL database with so many keys.
+    pub(crate) async fn set(installation: Installation, many_keys: Option<usize>) -> Self {
         let mut scene = Self {
             storages: HashMap::new(),
+            tokens_of_many: None,
             verifier: Verifier::create("service").await,
             tokens: HashMap::from([
                 (
@@ -60,6 +66,15 @@ impl Scene {
         ] {
             installation.import_into(&storage).await;
             scene.storages.insert(database, storage);
+        }
+        if let Some(count) = many_keys {
+            let storage = many_keys::make(&installation, count).await;
+            scene.storages.insert(Database::PostgresWithManyKeys, storage);
+            let step = (count / installation.keys).max(1);
+            let tokens = TokenFile::write("valid-among-many", installation.keys.min(count), |number| {
+                well_formed(number * step)
+            });
+            scene.tokens_of_many = Some(tokens);
         }
         scene
     }
@@ -90,18 +105,24 @@ impl Scene {
         Server::bare(status, content_type, &body).await
     }
 
-    async fn ask(&self, server: &Server, request: Request, time: Duration) -> Sample {
-        let tokens = self.tokens.get(&request).map(|tokens| tokens.0.as_path());
-        let verifier = self.verifier_of(request);
-        wrk(
-            server,
-            request.path(),
-            tokens,
-            verifier,
-            request.is_refused(),
-            time,
-        )
-        .await
+    async fn ask(&self, server: &Server, database: Database, pair: &Pair, time: Duration) -> Sample {
+        let request = pair.request;
+        let tokens = match database {
+            Database::PostgresWithManyKeys => self.tokens_of_many.as_ref(),
+            Database::Postgres | Database::Sqlite => self.tokens.get(&request),
+        };
+        match pair.rate {
+            Rate::Full => {
+                let tokens = tokens.map(|tokens| tokens.0.as_path());
+                let verifier = self.verifier_of(request);
+                let is_refused = request.is_refused();
+                wrk(server, request.path(), tokens, verifier, is_refused, time).await
+            }
+            Rate::Steady(per_second) => {
+                let tokens = tokens.map(TokenFile::all).unwrap_or_default();
+                steady(server, request.path(), tokens, per_second, time).await
+            }
+        }
     }
 
     fn verifier_of(&self, request: Request) -> Option<&Verifier> {
@@ -136,9 +157,13 @@ impl TokenFile {
         Self(path)
     }
 
-    fn first(&self) -> String {
+    fn all(&self) -> Vec<String> {
         let tokens = std::fs::read_to_string(&self.0).expect("the tokens");
-        tokens.lines().next().expect("a token").to_owned()
+        tokens.lines().map(str::to_owned).collect()
+    }
+
+    fn first(&self) -> String {
+        self.all().into_iter().next().expect("a token")
     }
 }
 
@@ -151,25 +176,27 @@ impl Drop for TokenFile {
 /// Measures a pair.
 pub(crate) async fn measure(pair: &Pair, scene: &Scene, options: &Options) -> (Samples, Samples) {
     let storage = scene.storage(pair.database);
-    let server = Server::keyward(storage, pair.cache, &[&scene.verifier.option()]).await;
-    let bare = match pair.against {
+    let keyward = async |storage| Server::keyward(storage, pair.cache, &[&scene.verifier.option()]).await;
+    let server = keyward(storage).await;
+    let against = match pair.against {
         Other::BareHandler => Some(scene.bare(&server, pair.request).await),
+        Other::FewKeys => Some(keyward(scene.storage(Database::Postgres)).await),
         Other::Pgbench => None,
     };
-    let other = async |time| match &bare {
-        Some(bare) => scene.ask(bare, pair.request, time).await,
+    let other = async |time| match &against {
+        Some(against) => scene.ask(against, Database::Postgres, pair, time).await,
         None => pgbench(storage.as_postgres().url(), time).await,
     };
-    scene.ask(&server, pair.request, WARM_UP).await;
+    scene.ask(&server, pair.database, pair, WARM_UP).await;
     other(WARM_UP).await;
     let mut samples = (Samples::default(), Samples::default());
     for _ in 0..options.rounds {
         samples
             .0
-            .add(scene.ask(&server, pair.request, options.time).await);
+            .add(scene.ask(&server, pair.database, pair, options.time).await);
         samples.1.add(other(options.time).await);
     }
-    for started in [Some(server), bare].into_iter().flatten() {
+    for started in [Some(server), against].into_iter().flatten() {
         started.end().await;
     }
     samples

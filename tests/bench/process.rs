@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::ops::Sub;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
+use crate::figures::CpuMicros;
 use crate::keyward::{TIMEOUT, binary, keyward};
 use crate::rows::Cache;
 use crate::storage::Storage;
@@ -77,15 +79,19 @@ impl Server {
     }
 
     /// The CPU time that its threads have had so far, to a clock tick.
-    pub(crate) fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Cpu {
         let stat = fs::read_to_string(format!("/proc/{}/stat", self.id())).expect("proc(5)");
         // The name of the program comes second, in parentheses, and may hold anything.
         let (_, fields) = stat.rsplit_once(')').expect("a name");
-        let ticks = fields.split_ascii_whitespace().skip(11).take(2);
-        let ticks: u64 = ticks
-            .map(|field| field.parse::<u64>().expect("a number of ticks"))
-            .sum();
-        Duration::from_secs(ticks) / u32::try_from(rustix::param::clock_ticks_per_second()).expect("ticks")
+        let mut ticks = fields.split_ascii_whitespace().skip(11);
+        let mut next = || {
+            let ticks = ticks.next().and_then(|field| field.parse::<u64>().ok());
+            ticks.expect("a number of ticks") as f64 / rustix::param::clock_ticks_per_second() as f64
+        };
+        Cpu {
+            user: next(),
+            system: next(),
+        }
     }
 
     pub(crate) fn resident_mib(&self) -> f64 {
@@ -102,6 +108,34 @@ impl Server {
 
     fn id(&self) -> u32 {
         self.process.id().expect("a running process")
+    }
+}
+
+/// Seconds of CPU.
+#[derive(Clone, Copy)]
+pub(crate) struct Cpu {
+    user: f64,
+    system: f64,
+}
+
+impl Cpu {
+    /// What each of so many requests took of it.
+    pub(crate) fn each(self, requests: f64) -> CpuMicros {
+        CpuMicros {
+            all: (self.user + self.system) * 1e6 / requests,
+            user: self.user * 1e6 / requests,
+        }
+    }
+}
+
+impl Sub for Cpu {
+    type Output = Self;
+
+    fn sub(self, before: Self) -> Self {
+        Self {
+            user: self.user - before.user,
+            system: self.system - before.system,
+        }
     }
 }
 

@@ -27,6 +27,7 @@ impl Report {
                 "cpus": cpus,
                 "memory": memory.map(str::trim),
                 "keys": options.keys,
+                "many_keys": options.many_keys,
                 "rounds": options.rounds,
                 "seconds": options.time.as_secs(),
             }),
@@ -49,6 +50,11 @@ impl Report {
                 let holds = what.cpu_micros().map(|micros| micros <= most);
                 (format!("CPU ≤ {most} µs"), holds)
             }),
+            goal.most_p99_more.map(|most| {
+                let more = what.p99_millis().zip(against.p99_millis());
+                let holds = more.map(|(what, against)| what - against <= most);
+                (format!("p99 ≤ + {most} ms"), holds)
+            }),
         ];
         let goals: Vec<_> = goals
             .into_iter()
@@ -56,7 +62,7 @@ impl Report {
             .map(|(goal, holds)| format!("{goal}: {}", said(holds)))
             .collect();
         self.pairs.push(format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |",
             pair.name,
             number(what.per_second(), 0),
             number(against.per_second(), 0),
@@ -64,6 +70,10 @@ impl Report {
             number(what.cpu_micros(), 1),
             number(against.cpu_micros(), 1),
             number(cpu, 2),
+            number(what.user_micros(), 1),
+            number(against.user_micros(), 1),
+            number(what.p99_millis(), 2),
+            number(against.p99_millis(), 2),
             goals.join("; "),
         ));
         self.rows.push(json!({
@@ -72,19 +82,22 @@ impl Report {
             "against": to_json(against),
             "rate_ratio": rate,
             "cpu_ratio": cpu,
-            "goals": { "least_rate": goal.least_rate, "most_cpu": goal.most_cpu, "most_micros": goal.most_micros },
+            "goals": { "least_rate": goal.least_rate, "most_cpu": goal.most_cpu, "most_micros": goal.most_micros,
+                "most_p99_more": goal.most_p99_more },
         }));
     }
 
     pub(crate) fn add_single(&mut self, single: &Single, values: &[f64]) {
         let value = shown(values);
         self.singles.push(format!(
-            "| {} | {} | ≤ {} {}: {} |",
+            "| {} | {} {} | {} |",
             single.name,
             number(Some(value), 1),
-            single.most,
             single.unit,
-            said(Some(value <= single.most)),
+            single.most.map_or_else(
+                || "–".to_owned(),
+                |most| format!("≤ {most}: {}", said(Some(value <= most)))
+            ),
         ));
         self.rows.push(json!({
             "row": single.name,
@@ -106,8 +119,9 @@ impl fmt::Display for Report {
         if !self.pairs.is_empty() {
             writeln!(
                 out,
-                "\n| what | requests/s | of the other | ratio | CPU µs | of the other | ratio | goals |\n\
-                 |---|---|---|---|---|---|---|---|"
+                "\n| what | requests/s | of the other | ratio | CPU µs | of the other | ratio \
+                 | outside the kernel | of the other | p99 ms | of the other | goals |\n\
+                 |---|---|---|---|---|---|---|---|---|---|---|---|"
             )?;
             for row in &self.pairs {
                 writeln!(out, "{row}")?;
@@ -143,13 +157,15 @@ fn to_json(samples: &Samples) -> Value {
     let all = samples.0.iter().map(|sample| {
         json!({
             "per_second": sample.per_second,
-            "cpu_micros": sample.cpu_micros,
+            "cpu_micros": sample.cpu.map(|cpu| cpu.all),
+            "user_micros": sample.cpu.map(|cpu| cpu.user),
             "p99_millis": sample.p99_millis,
         })
     });
     json!({
         "per_second": samples.per_second(),
         "cpu_micros": samples.cpu_micros(),
+        "user_micros": samples.user_micros(),
         "p99_millis": samples.p99_millis(),
         "samples": all.collect::<Vec<_>>(),
     })

@@ -7,6 +7,7 @@ pub(crate) struct Pair {
     pub(crate) cache: Cache,
     /// What the server is asked again and again.
     pub(crate) request: Request,
+    pub(crate) rate: Rate,
     pub(crate) against: Other,
     pub(crate) goal: Goal,
 }
@@ -28,17 +29,30 @@ impl Cache {
     }
 }
 
+/// How often a server is asked.
+#[derive(Clone, Copy)]
+pub(crate) enum Rate {
+    /// As often as it answers.
+    Full,
+    /// So often a second, however soon it answers.
+    Steady(usize),
+}
+
 #[derive(Clone, Copy)]
 pub(crate) enum Other {
     /// A poem handler behind poem's own server, which answers with the same status, type and body as Keyward.
     BareHandler,
     /// pgbench, which runs the lookup of a key, prepared, on as many connections as Keyward has.
     Pgbench,
+    /// The same server over a PostgreSQL database with few keys.
+    FewKeys,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Database {
     Postgres,
+    /// With `--many-keys` keys stored. They are asked for all over the table, as many as are stored elsewhere.
+    PostgresWithManyKeys,
     Sqlite,
 }
 
@@ -65,6 +79,8 @@ pub(crate) struct Goal {
     pub(crate) most_cpu: Option<f64>,
     /// The server's CPU time for a request, in µs.
     pub(crate) most_micros: Option<f64>,
+    /// The 99th percentile of the latency, in ms more than the other's.
+    pub(crate) most_p99_more: Option<f64>,
 }
 
 /// One figure of Keyward by itself.
@@ -72,7 +88,8 @@ pub(crate) struct Single {
     pub(crate) name: &'static str,
     pub(crate) what: Figure,
     pub(crate) unit: &'static str,
-    pub(crate) most: f64,
+    /// Where there is a goal.
+    pub(crate) most: Option<f64>,
 }
 
 #[derive(Clone, Copy)]
@@ -82,6 +99,8 @@ pub(crate) enum Figure {
     BinarySize,
     /// Resident memory of a server that has just become ready.
     IdleMemory(Database),
+    /// PostgreSQL's CPU time a second for so many servers that are asked nothing, and look for changes.
+    Polling(usize),
 }
 
 pub(crate) const PAIRS: &[Pair] = &[
@@ -90,11 +109,13 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Sqlite,
         cache: Cache::On,
         request: Request::Health,
+        rate: Rate::Full,
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.15),
             most_micros: None,
+            most_p99_more: None,
         },
     },
     Pair {
@@ -102,11 +123,13 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Postgres,
         cache: Cache::On,
         request: Request::User,
+        rate: Rate::Full,
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.9),
             most_cpu: Some(1.4),
             most_micros: None,
+            most_p99_more: None,
         },
     },
     Pair {
@@ -114,11 +137,13 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Sqlite,
         cache: Cache::On,
         request: Request::User,
+        rate: Rate::Full,
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.9),
             most_cpu: Some(1.4),
             most_micros: None,
+            most_p99_more: None,
         },
     },
     Pair {
@@ -126,11 +151,13 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Sqlite,
         cache: Cache::On,
         request: Request::ForwardAuth,
+        rate: Rate::Full,
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.25),
             most_micros: None,
+            most_p99_more: None,
         },
     },
     Pair {
@@ -138,11 +165,13 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Sqlite,
         cache: Cache::On,
         request: Request::Introspection,
+        rate: Rate::Full,
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.8),
             most_cpu: None,
             most_micros: None,
+            most_p99_more: None,
         },
     },
     Pair {
@@ -150,11 +179,13 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Postgres,
         cache: Cache::Off,
         request: Request::User,
+        rate: Rate::Full,
         against: Other::Pgbench,
         goal: Goal {
             least_rate: Some(0.5),
             most_cpu: None,
             most_micros: None,
+            most_p99_more: None,
         },
     },
     Pair {
@@ -162,12 +193,14 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Sqlite,
         cache: Cache::Off,
         request: Request::User,
+        rate: Rate::Full,
         against: Other::BareHandler,
         goal: Goal {
             // 40,000 requests per second where the bare handler answers 109,000.
             least_rate: Some(0.37),
             most_cpu: None,
             most_micros: Some(35.0),
+            most_p99_more: None,
         },
     },
     Pair {
@@ -175,11 +208,56 @@ pub(crate) const PAIRS: &[Pair] = &[
         database: Database::Sqlite,
         cache: Cache::On,
         request: Request::Malformed,
+        rate: Rate::Full,
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: None,
             most_micros: None,
+            most_p99_more: None,
+        },
+    },
+    Pair {
+        name: "user-steady",
+        database: Database::Postgres,
+        cache: Cache::On,
+        request: Request::User,
+        rate: Rate::Steady(10_000),
+        against: Other::BareHandler,
+        goal: Goal {
+            least_rate: None,
+            most_cpu: None,
+            most_micros: None,
+            most_p99_more: Some(0.5),
+        },
+    },
+    Pair {
+        name: "forward-auth-steady",
+        database: Database::Postgres,
+        cache: Cache::On,
+        request: Request::ForwardAuth,
+        rate: Rate::Steady(10_000),
+        against: Other::BareHandler,
+        goal: Goal {
+            least_rate: None,
+            most_cpu: None,
+            most_micros: None,
+            most_p99_more: Some(0.5),
+        },
+    },
+    Pair {
+        name: "lookup-many-keys",
+        database: Database::PostgresWithManyKeys,
+        cache: Cache::Off,
+        request: Request::User,
+        rate: Rate::Full,
+        against: Other::FewKeys,
+        goal: Goal {
+            // At most 1.3 times the time.
+            least_rate: Some(0.77),
+            most_cpu: None,
+            most_micros: None,
+            most_p99_more: None,
         },
     },
 ];
@@ -189,31 +267,73 @@ pub(crate) const SINGLES: &[Single] = &[
         name: "start-postgres",
         what: Figure::StartToReady(Database::Postgres),
         unit: "ms",
-        most: 150.0,
+        most: Some(150.0),
     },
     Single {
         name: "start-sqlite",
         what: Figure::StartToReady(Database::Sqlite),
         unit: "ms",
-        most: 150.0,
+        most: Some(150.0),
     },
     Single {
         name: "binary",
         what: Figure::BinarySize,
         unit: "MiB",
-        most: 25.0,
+        most: Some(25.0),
     },
     Single {
         name: "idle-postgres",
         what: Figure::IdleMemory(Database::Postgres),
         unit: "MiB",
-        most: 30.0,
+        most: Some(30.0),
     },
     Single {
         name: "idle-sqlite",
         what: Figure::IdleMemory(Database::Sqlite),
         unit: "MiB",
-        most: 30.0,
+        most: Some(30.0),
+    },
+    Single {
+        name: "polling-1",
+        what: Figure::Polling(1),
+        unit: "ms/s",
+        most: None,
+    },
+    Single {
+        name: "polling-2",
+        what: Figure::Polling(2),
+        unit: "ms/s",
+        most: None,
+    },
+    Single {
+        name: "polling-4",
+        what: Figure::Polling(4),
+        unit: "ms/s",
+        most: None,
+    },
+    Single {
+        name: "polling-8",
+        what: Figure::Polling(8),
+        unit: "ms/s",
+        most: None,
+    },
+    Single {
+        name: "polling-16",
+        what: Figure::Polling(16),
+        unit: "ms/s",
+        most: None,
+    },
+    Single {
+        name: "polling-32",
+        what: Figure::Polling(32),
+        unit: "ms/s",
+        most: None,
+    },
+    Single {
+        name: "polling-64",
+        what: Figure::Polling(64),
+        unit: "ms/s",
+        most: None,
     },
 ];
 

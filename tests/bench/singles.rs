@@ -8,8 +8,9 @@ use crate::figures::median;
 use crate::keyward::binary;
 use crate::options::Options;
 use crate::pairs::Scene;
+use crate::polling;
 use crate::process::{Server, version_time};
-use crate::rows::{Cache, Figure, Single};
+use crate::rows::{Cache, Database, Figure, Single};
 
 /// How long a server that is ready is left alone before its memory is looked at.
 const REST: Duration = Duration::from_secs(2);
@@ -32,6 +33,10 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
         Figure::BinarySize => {
             let bytes = std::fs::metadata(binary()).expect("the binary").len();
             vec![bytes as f64 / 1_048_576.0]
+        }
+        Figure::Polling(servers) => {
+            let storage = scene.storage(Database::Postgres);
+            polling::database_millis(storage, servers, options.rounds, options.time).await
         }
         Figure::IdleMemory(database) => {
             let storage = scene.storage(database);
