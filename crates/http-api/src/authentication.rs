@@ -11,6 +11,7 @@ use crate::gate::Gate;
 use crate::problem::{Code, Problem};
 use crate::rate_limits::{Attempt, count_caller};
 use crate::request_id::client_address;
+use crate::services::Services;
 
 /// Extracts the caller. It is the first parameter of every operation, so that authentication precedes all other
 /// parsing.
@@ -58,7 +59,7 @@ impl<'a> ApiExtractor<'a> for Authenticated {
         _body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        let gate = Gate::of(request)?;
+        let gate = &Services::of(request)?.gate;
         let caller = caller(request, gate).await?;
         count_caller(request, &gate.rate_limits, &caller)?;
         Span::current().record("key_id", field::display(caller.api_key().id));

@@ -6,12 +6,12 @@ use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::leaked_keys::ReportedLeaks;
 use keyward_domain::ports::ReachableProjects;
+use keyward_domain::verifier::CurrentVerifiers;
 use poem::{FromRequest, Request, RequestBody};
 
 use crate::base_url::BaseUrl;
 use crate::gate::Gate;
 use crate::problem::Problem;
-use crate::verifier_authentication::ConfiguredVerifiers;
 
 /// All that operations use. It is data of each request as one: poem copies every value that it adds to requests, and
 /// allocates room for it, whether the operation asks for it or not.
@@ -20,7 +20,8 @@ pub(crate) struct Services {
     pub(crate) keys: PersonalKeys,
     pub(crate) projects: Arc<dyn ReachableProjects>,
     pub(crate) introspect: Introspect,
-    pub(crate) verifiers: ConfiguredVerifiers,
+    /// None if the installation was not told of any.
+    pub(crate) verifiers: Option<Arc<CurrentVerifiers>>,
     pub(crate) leaks: Arc<ReportedLeaks>,
     pub(crate) base_url: BaseUrl,
 }

@@ -1,7 +1,5 @@
 //! Authentication of verifiers: HTTP Basic (RFC 7617).
 
-use std::sync::Arc;
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use keyward_domain::verifier::{CurrentVerifiers, VerifierName};
@@ -19,9 +17,6 @@ use crate::services::Services;
 
 /// The scheme's name in the OpenAPI document.
 pub(crate) const SCHEME: &str = "verifier";
-
-/// The verifiers that an installation has; none if it was not told of any.
-pub(crate) type ConfiguredVerifiers = Option<Arc<CurrentVerifiers>>;
 
 /// Extracts the verifier that sends a request. It is the first parameter of its operations, like
 /// [`Authenticated`](crate::authentication::Authenticated) of others.

@@ -10,13 +10,12 @@ use zeroize::Zeroizing;
 
 use super::examples;
 use super::tag::Tag;
-use crate::gate::Gate;
 use crate::paths::LEAKED_KEYS;
 use crate::problem::Problem;
 use crate::rate_limits::count_leak_report;
 use crate::request::{Fields, JsonBody, QueryNames, ReadFields};
 use crate::request_id::Source;
-use crate::services::Using;
+use crate::services::{Services, Using};
 
 /// The most tokens of one report.
 const MAX_TOKENS: usize = 100;
@@ -28,7 +27,7 @@ struct Allowed;
 
 impl<'a> FromRequest<'a> for Allowed {
     async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Self> {
-        count_leak_report(request, &Gate::of(request)?.rate_limits)?;
+        count_leak_report(request, &Services::of(request)?.gate.rate_limits)?;
         Ok(Self)
     }
 }
