@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tracing::warn;
+use tracing::{error, warn};
 
 /// How long shutdown waits for the current batch. An interrupted batch is rolled back.
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -22,13 +22,23 @@ pub(crate) struct RunningJob {
     task: JoinHandle<()>,
 }
 
-/// Starts a job, which the log calls by its name.
+/// Starts a job, which the log calls by its name. If it panics, that is told at once; only a job that supervises its own work
+/// begins again.
 pub(crate) fn start<W>(name: &'static str, work: impl FnOnce(End) -> W) -> RunningJob
 where
     W: Future<Output = ()> + Send + 'static,
 {
     let (end, ended) = watch::channel(());
-    let task = tokio::spawn(work(ended));
+    let work = tokio::spawn(work(ended));
+    let task = tokio::spawn(async move {
+        if let Err(error) = work.await {
+            error!(
+                job = name,
+                %error,
+                "background job failed by a defect and does not run until the server is started again"
+            );
+        }
+    });
     RunningJob { name, end, task }
 }
 
@@ -46,8 +56,7 @@ impl RunningJob {
         let job = self.name;
         drop(self.end);
         match timeout(SHUTDOWN_TIMEOUT, self.task).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => warn!(job, %error, "background job ended early"),
+            Ok(_) => {}
             Err(_) => warn!(job, "background job cut off at shutdown"),
         }
     }
@@ -61,17 +70,19 @@ mod tests {
     use crate::logging::tests::Lines;
 
     #[tokio::test]
-    async fn panic_of_a_job_is_told_at_its_end() {
+    async fn panic_of_a_job_is_told_at_once() {
         let lines = Lines::default();
         let writer = lines.clone();
         let subscriber = fmt().with_writer(move || writer.clone()).finish();
         let told = tracing::subscriber::set_default(subscriber);
         let job = start("of_a_test", async |_| assert!(std::hint::black_box(false)));
-        job.finish().await;
+        while !job.task.is_finished() {
+            tokio::task::yield_now().await;
+        }
         drop(told);
         let text = lines.text();
         assert!(
-            text.contains("ended early") && text.contains("of_a_test") && text.contains("panicked"),
+            text.contains("by a defect") && text.contains("of_a_test") && text.contains("panicked"),
             "{text}"
         );
     }

@@ -8,15 +8,31 @@ use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::{AccessChanges, StorageError};
 use keyward_verification_cache::{BootClock, Emptied, Next, Replica, VerificationCache};
 use tokio::sync::Notify;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
-use crate::job::{self, RunningJob};
+use crate::job::{self, End, RunningJob};
 
 /// How long to rest between two polls: a lease survives several that fail.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Polls from now on, until it is asked to end.
+/// How long to rest after a panic.
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
+
+/// Polls from now on, until it is asked to end. What panics is begun again, with nothing of what it knew, as PostgreSQL does
+/// with its own processes.
 pub(crate) struct ReplicaJob {
+    changes: Arc<dyn AccessChanges>,
+    clock: Arc<dyn BootClock>,
+    cache: Arc<VerificationCache>,
+    id: ReplicaId,
+    /// What people recognize it by.
+    name: String,
+    /// Notified by this process's own changes.
+    wake: Arc<Notify>,
+}
+
+/// The work, until it panics.
+struct Polling {
     changes: Arc<dyn AccessChanges>,
     clock: Arc<dyn BootClock>,
     id: ReplicaId,
@@ -40,30 +56,58 @@ impl ReplicaJob {
         Self {
             changes,
             clock,
+            cache,
             id,
             name,
-            replica: Replica::new(cache),
             wake,
-            is_failing: false,
         }
     }
 
-    /// Polls until it is asked to end, and is then removed from the replicas: whoever revokes waits for one that is not.
-    pub(crate) fn start(mut self) -> RunningJob {
+    pub(crate) fn start(self) -> RunningJob {
         job::start("verification cache", |mut end| async move {
-            loop {
-                let round = self.round().await;
-                self.report(round);
-                tokio::select! {
-                    biased;
-                    _ = end.changed() => break,
-                    () = self.wake.notified() => {}
-                    () = self.changes.hint() => {}
-                    () = tokio::time::sleep(POLL_INTERVAL) => {}
+            while let Err(panic) = tokio::spawn(self.polling().until(end.clone())).await {
+                // Ends the lease.
+                let idle = self.polling();
+                error!(
+                    error = %panic,
+                    "verification cache failed by a defect; it begins again in 1 s, until then every verification asks the database"
+                );
+                if job::rest(RESTART_PAUSE, &mut end).await.is_break() {
+                    return idle.leave().await;
                 }
             }
-            self.leave().await;
         })
+    }
+
+    /// With an empty cache and without a lease.
+    fn polling(&self) -> Polling {
+        Polling {
+            changes: Arc::clone(&self.changes),
+            clock: Arc::clone(&self.clock),
+            id: self.id,
+            name: self.name.clone(),
+            replica: Replica::new(Arc::clone(&self.cache)),
+            wake: Arc::clone(&self.wake),
+            is_failing: false,
+        }
+    }
+}
+
+impl Polling {
+    /// Polls until it is asked to end, and is then removed from the replicas: whoever revokes waits for one that is not.
+    async fn until(mut self, mut end: End) {
+        loop {
+            let round = self.round().await;
+            self.report(round);
+            tokio::select! {
+                biased;
+                _ = end.changed() => break,
+                () = self.wake.notified() => {}
+                () = self.changes.hint() => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
+            }
+        }
+        self.leave().await;
     }
 
     /// Polls, and does what follows until the lease is renewed.
@@ -136,5 +180,91 @@ fn report_emptied(emptied: Emptied) {
         Emptied::OtherAcknowledgement => {
             info!("verification cache emptied: the database does not hold its last acknowledgement");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use async_trait::async_trait;
+    use keyward_domain::access_changes::{ChangeNumber, PolledChanges, RegisteredReplicas};
+    use keyward_verification_cache::MachineClock;
+    use tokio::time::sleep;
+    use tracing_subscriber::fmt;
+
+    use super::*;
+    use crate::logging::tests::Lines;
+
+    /// The third poll panics.
+    #[derive(Default)]
+    struct PanicsOnce {
+        polls: AtomicU64,
+        registrations: AtomicU64,
+        departures: AtomicU64,
+    }
+
+    #[async_trait]
+    impl AccessChanges for PanicsOnce {
+        async fn register(&self, _: ReplicaId, _: &str) -> Result<ChangeNumber, StorageError> {
+            self.registrations.fetch_add(1, Ordering::SeqCst);
+            Ok(ChangeNumber::from_u64(7))
+        }
+
+        async fn poll(&self, _: ReplicaId, _: Option<ChangeNumber>) -> Result<PolledChanges, StorageError> {
+            let polls = self.polls.fetch_add(1, Ordering::SeqCst) + 1;
+            assert_ne!(polls, 3, "a defect");
+            let is_registered = self.registrations.load(Ordering::SeqCst) > 0;
+            Ok(PolledChanges {
+                counter: ChangeNumber::from_u64(7),
+                acknowledged: is_registered.then_some(ChangeNumber::from_u64(7)),
+                changes: Vec::new(),
+            })
+        }
+
+        async fn hint(&self) {
+            std::future::pending::<()>().await;
+        }
+
+        async fn acknowledge(&self, _: ReplicaId, _: ChangeNumber) -> Result<bool, StorageError> {
+            Ok(true)
+        }
+
+        async fn leave(&self, _: ReplicaId) -> Result<(), StorageError> {
+            self.departures.fetch_add(1, Ordering::SeqCst);
+            Ok(())
+        }
+
+        async fn replicas(&self) -> Result<RegisteredReplicas, StorageError> {
+            std::future::pending().await
+        }
+
+        async fn strike_off(&self, _: ReplicaId, _: ChangeNumber) -> Result<(), StorageError> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn polling_that_panics_loses_the_lease_and_begins_again() {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber = fmt().with_writer(move || writer.clone()).finish();
+        let _told = tracing::subscriber::set_default(subscriber);
+        let changes = Arc::new(PanicsOnce::default());
+        let cache = Arc::new(VerificationCache::new(1 << 20));
+        let clock = Arc::new(MachineClock);
+        let id = "019ab8f2-0000-7000-8000-000000000001".parse().unwrap();
+        let (store, wake) = (Arc::clone(&changes) as _, Arc::default());
+        let job = ReplicaJob::new(store, clock, Arc::clone(&cache), wake, id, "one".to_owned()).start();
+        sleep(POLL_INTERVAL * 3 / 2).await;
+        assert!(cache.has_lease(MachineClock.now()));
+        sleep(POLL_INTERVAL).await;
+        assert!(!cache.has_lease(MachineClock.now()));
+        assert!(lines.text().contains("failed by a defect"), "{}", lines.text());
+        sleep(RESTART_PAUSE).await;
+        assert!(cache.has_lease(MachineClock.now()));
+        job.finish().await;
+        assert!(!cache.has_lease(MachineClock.now()));
+        assert_eq!(changes.departures.load(Ordering::SeqCst), 1);
     }
 }
