@@ -15,7 +15,7 @@ use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
-use super::errors::{commit_error, is_read_only, storage_error};
+use super::errors::{commit_error, is_answer_of_server, is_read_only, storage_error};
 use super::liveness::Liveness;
 use super::numbering::commit_statements;
 use super::sql::concerns::summary;
@@ -184,7 +184,8 @@ where
 ///
 /// So it does after an error during COMMIT, if it goes on to answer: then the error was one of the statement, which rolls back. A
 /// server that ends with its answer to COMMIT (`FATAL`, `PANIC`), and a connection that breaks, answer nothing more, and may
-/// have committed. Diesel does not tell the severities apart.
+/// have committed. Diesel does not tell the severities apart. Nor does an error mean a rollback that the server
+/// [did not answer](is_answer_of_server).
 ///
 /// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send anything.
 async fn transact<T, E, W>(
@@ -216,7 +217,11 @@ where
         Err(abort) => Err(abort),
     };
     let rolled_back = connection.batch_execute("ROLLBACK").await;
-    (rolled_back.is_ok(), outcome)
+    let is_answered = match &outcome {
+        Err(Abort::Query(error)) if progress.is_committing() => is_answer_of_server(error),
+        _ => true,
+    };
+    (rolled_back.is_ok() && is_answered, outcome)
 }
 
 /// A connection on which a transaction may be open. If it is not returned to the pool, it is closed, which ends the

@@ -37,6 +37,20 @@ pub(super) fn commit_error(error: QueryError) -> StorageError {
     }
 }
 
+/// Whether the server has answered with this error, in a session that goes on. A client's own error says nothing of what the
+/// server did. Neither does that of a pooler which has lost the server and answers in its place: what is asked next may
+/// reach another session.
+pub(super) fn is_answer_of_server(error: &QueryError) -> bool {
+    const OF_POOLERS: [&str; 2] = ["server conn crashed", "server closed the connection"];
+    match error {
+        QueryError::DatabaseError(_, information) => {
+            let message = information.message();
+            !is_cut(error) && !OF_POOLERS.iter().any(|beginning| message.starts_with(beginning))
+        }
+        _ => false,
+    }
+}
+
 /// Whether the error may go away without a change of the program or schema.
 fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
     match kind {

@@ -197,6 +197,26 @@ fn slow_commit(seconds: u32) -> String {
     )
 }
 
+/// What adding a key answers when COMMIT is refused with this error, which rolls back; whether a key is stored.
+async fn refused_at_commit(fixture: &Fixture, state: &str, message: &str) -> (Option<StorageError>, bool) {
+    fixture
+        .execute(&format!(
+            "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN RAISE EXCEPTION '{message}' USING ERRCODE = '{state}'; END $$;
+             DROP TRIGGER IF EXISTS refuse ON audit_events;
+             CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON audit_events DEFERRABLE INITIALLY DEFERRED
+                 FOR EACH ROW EXECUTE FUNCTION refuse()"
+        ))
+        .await;
+    let new = fixture.new_key("refused", None);
+    let id = new.key.id;
+    let error = match fixture.add(new).await {
+        Err(AddKeyError::Storage(error)) => Some(error),
+        _ => None,
+    };
+    (error, is_stored(fixture, id).await)
+}
+
 #[tokio::test]
 async fn error_in_answer_to_commit_means_nothing_changed() {
     let fixture = Fixture::new().await;
@@ -207,25 +227,30 @@ async fn error_in_answer_to_commit_means_nothing_changed() {
         ("53100", "could not extend file: No space left on device", true),
         ("22012", "division by zero", false),
     ] {
-        fixture
-            .execute(&format!(
-                "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-                     $$ BEGIN RAISE EXCEPTION '{message}' USING ERRCODE = '{state}'; END $$;
-                 DROP TRIGGER IF EXISTS refuse ON audit_events;
-                 CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON audit_events DEFERRABLE INITIALLY DEFERRED
-                     FOR EACH ROW EXECUTE FUNCTION refuse()"
-            ))
-            .await;
-        let new = fixture.new_key("refused", None);
-        let id = new.key.id;
-        let outcome = fixture.add(new).await;
-        let is_right = match &outcome {
-            Err(AddKeyError::Storage(StorageError::Unavailable(_))) => may_pass,
-            Err(AddKeyError::Storage(StorageError::Defect(_))) => !may_pass,
+        let (error, is_stored) = refused_at_commit(&fixture, state, message).await;
+        let is_right = match &error {
+            Some(StorageError::Unavailable(_)) => may_pass,
+            Some(StorageError::Defect(_)) => !may_pass,
             _ => false,
         };
-        assert!(is_right, "{state}: {outcome:?}");
-        assert!(!is_stored(&fixture, id).await, "{state}");
+        assert!(is_right, "{state}: {error:?}");
+        assert!(!is_stored, "{state}");
+    }
+}
+
+#[tokio::test]
+async fn poolers_answer_to_commit_leaves_the_outcome_unknown() {
+    let fixture = Fixture::new().await;
+    for (state, message) in [
+        ("08P01", "server conn crashed?"),
+        ("08006", "server closed the connection unexpectedly"),
+        ("57P01", "terminating connection due to administrator command"),
+    ] {
+        let (error, _) = refused_at_commit(&fixture, state, message).await;
+        assert!(
+            matches!(error, Some(StorageError::OutcomeUnknown(_))),
+            "{state}: {error:?}"
+        );
     }
 }
 
