@@ -21,6 +21,7 @@
 
 mod addresses;
 mod audit_log;
+mod begin;
 mod change;
 mod config;
 mod connection;

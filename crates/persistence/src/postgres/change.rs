@@ -9,12 +9,11 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 
-use diesel::QueryResult;
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
-use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
+use super::begin::{begin, for_any_connection};
 use super::errors::{commit_error, is_answer_of_server, is_read_only, storage_error};
 use super::liveness::Liveness;
 use super::numbering::commit_statements;
@@ -103,11 +102,6 @@ impl PostgresStore {
     }
 }
 
-/// Begins the transaction of a change. In a pipeline, this is the first statement.
-pub(super) async fn begin(mut connection: &AsyncPgConnection) -> QueryResult<()> {
-    connection.batch_execute("BEGIN").await
-}
-
 /// Work that sends no statement together with [`begin`].
 fn begun_before<T, E, W>(work: W) -> impl Work<AsyncPgConnection, T, E>
 where
@@ -121,14 +115,6 @@ where
             work(connection).await
         })
     })
-}
-
-/// The same closure: only as an argument is it inferred to take a connection of any lifetime.
-pub(super) const fn for_any_connection<T, E, W>(work: W) -> W
-where
-    W: for<'c> FnOnce(&'c mut AsyncPgConnection) -> BoxFuture<'c, Result<T, Abort<E>>>,
-{
-    work
 }
 
 async fn commit<T, E, W>(

@@ -19,7 +19,7 @@ use crate::claim::Claim;
 use crate::columns::StoredId;
 
 pub(super) use super::audit_log::{feed, write_events};
-pub(super) use super::change::{begin, for_any_connection};
+pub(super) use super::begin::{begin, for_any_connection};
 pub(super) use super::count_change::count_change;
 pub(super) use super::errors::storage_error;
 pub(super) use super::key_tree::{ancestor_chain, some_below, some_between, valid_from, valid_in_chain};
