@@ -58,11 +58,13 @@ impl Concern {
             })
         };
         let concern = match event.action {
-            // A planned end is remembered with the key.
-            Action::ChangeExpiry | Action::RevokeApiKey | Action::ExpireApiKey => match event.subject {
-                Subject::ApiKey(key) => Some(Self::ApiKey(key)),
-                _ => None,
-            },
+            // A planned end is remembered with the key; a rotation plans one.
+            Action::ChangeExpiry | Action::RotateApiKey | Action::RevokeApiKey | Action::ExpireApiKey => {
+                match event.subject {
+                    Subject::ApiKey(key) => Some(Self::ApiKey(key)),
+                    _ => None,
+                }
+            }
             Action::MakeOwner
             | Action::MakeMember
             | Action::RemoveMember

@@ -5,6 +5,7 @@ pub(crate) mod filter;
 pub(crate) mod limits;
 pub(crate) mod new_api_key;
 mod planned_end;
+pub(crate) mod rotation;
 mod version;
 
 use std::borrow::Cow;
@@ -20,7 +21,8 @@ use crate::token::TokenHint;
 use crate::validity::{End, is_over};
 use crate::words::words;
 
-pub use expiry::{Expiry, ExpiryChange, ExtendsItself, InvalidExpiry};
+pub use expiry::{Expiry, ExpiryChange, InvalidExpiry, PostponesEnd};
+pub use rotation::{Grace, InvalidGrace, OldKeyEnd};
 pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
 
 /// A personal API key, without its token, which is shown once and never stored.
@@ -49,6 +51,10 @@ pub struct ApiKey {
     pub revocation: Option<Revocation>,
     /// Its last use, up to a minute behind; `None` if never used.
     pub last_use: Option<LastUse>,
+    /// The key that it [succeeds](Self::rotate), if any.
+    pub rotated_from: Option<ApiKeyId>,
+    /// The key that [succeeds](Self::rotate) it, if any.
+    pub rotated_to: Option<ApiKeyId>,
 }
 
 impl ApiKey {
@@ -77,8 +83,10 @@ impl ApiKey {
             created_at,
             revocation: draft
                 .expiry
-                .map(|expiry| Revocation::planned(expiry.at(), origin.actor())),
+                .map(|expiry| Revocation::planned(expiry.at(), origin.actor(), RevocationReason::Expired)),
             last_use: None,
+            rotated_from: None,
+            rotated_to: None,
         }
     }
 
@@ -159,7 +167,11 @@ impl ApiKey {
     fn changeable(&self) -> [Cow<'_, str>; 3] {
         // Revoking a key does not change its version, nor does the coming of its planned end.
         let planned = self.revocation.as_ref().filter(|revocation| {
-            matches!(revocation.end, End::Planned(_)) || revocation.reason == RevocationReason::Expired
+            matches!(revocation.end, End::Planned(_))
+                || matches!(
+                    revocation.reason,
+                    RevocationReason::Expired | RevocationReason::Rotation
+                )
         });
         let planned = planned.map(|revocation| revocation.end.at().timestamp_millis().to_string());
         [
@@ -173,7 +185,7 @@ impl ApiKey {
     ///
     /// # Errors
     /// Nothing is changed then.
-    pub fn apply(&mut self, edit: &KeyEdit, by: Actor) -> Result<Option<Action>, ExtendsItself> {
+    pub fn apply(&mut self, edit: &KeyEdit, by: Actor) -> Result<Option<Action>, PostponesEnd> {
         let before = self.version();
         if let Some(change) = edit.expiry
             && self.replan(change, by)?
@@ -398,6 +410,8 @@ words! {
         Administrator = "administrator",
         /// Its planned end came.
         Expired = "expired",
+        /// It was rotated: its successor took its place.
+        Rotation = "rotation",
     }
 }
 

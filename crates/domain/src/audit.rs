@@ -33,7 +33,7 @@ pub struct AuditEvent {
     /// What it was done to.
     pub subject: Subject,
     /// What else was involved: the project that a member was added to, the membership that an invitation became, the user
-    /// in whose session somebody else signed in.
+    /// in whose session somebody else signed in, the key that took the place of a rotated one.
     pub object: Option<Subject>,
     /// Whether it came to pass.
     pub outcome: Outcome,
@@ -237,6 +237,8 @@ words! {
         EditApiKey = "api_key.edit",
         /// A key's planned end was set, moved or removed; its name and description may have changed with it.
         ChangeExpiry = "api_key.change_expiry",
+        /// A key got a successor in its place. Its own end is a revocation, or planned.
+        RotateApiKey = "api_key.rotate",
         /// A key was revoked.
         RevokeApiKey = "api_key.revoke",
         /// The planned end of a key came.

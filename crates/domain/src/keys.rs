@@ -1,10 +1,11 @@
-//! Use cases of a holder's own keys: issue, list, read, edit, revoke.
+//! Use cases of a holder's own keys: issue, list, read, edit, rotate, revoke.
 
 mod edit;
 mod in_progress;
 mod issue;
 mod read;
 mod revoke;
+mod rotate;
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ pub use crate::api_key::KeyDraft;
 pub use crate::idempotency_key::{
     ChosenKey, FirstUse, IdempotencyKey, InvalidChosenKey, InvalidIdempotencyKey, Repetition, RequestDigest,
 };
-pub use crate::ports::{AddKeyError, EditKeyError, RevokeKeyError};
+pub use crate::ports::{AddKeyError, EditKeyError, RevokeKeyError, RotateKeyError, RotationDraft};
 use in_progress::InProgress;
 pub use issue::IssuedKey;
 pub use read::ReadKeyError;

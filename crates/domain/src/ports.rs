@@ -17,12 +17,13 @@ mod storage_error;
 pub use crate::api_key::filter::{KeyFilter, StatusFilter, search_term};
 pub use crate::api_key::limits::{KeyLimit, KeyLimits};
 pub use crate::api_key::new_api_key::NewApiKey;
+pub use crate::api_key::rotation::{NewRotation, NotRotated, RotationDraft};
 pub use crate::api_key::{DescendantKeys, KeyUse};
 pub use crate::audit::feed::{AuditLogId, FeedPage, FeedPosition, InvalidFeedPosition};
 pub use crate::audit::filter::{AuditFilter, AuditPosition};
 
 pub use access_changes::AccessChanges;
-pub use api_keys::{AddKeyError, ApiKeys, EditKeyError, RevokeKeyError};
+pub use api_keys::{AddKeyError, ApiKeys, EditKeyError, RevokeKeyError, RotateKeyError};
 pub use audit_feed::{AuditFeed, ReadFeedError};
 pub use audit_log::AuditLog;
 pub use credentials::Credentials;

@@ -6,6 +6,7 @@ mod page;
 
 use std::fmt::Display;
 
+use keyward_domain::api_key::PostponesEnd;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::Throttled;
@@ -151,6 +152,14 @@ impl Problem {
         Self {
             created: Some(Box::new((id, hint))),
             ..Self::from(Code::AlreadyCreated)
+        }
+    }
+
+    /// A key's planned end cannot be postponed or removed.
+    pub(crate) fn postpones_end(refusal: PostponesEnd) -> Self {
+        match refusal {
+            PostponesEnd::OfItself => Code::KeyMayNotExtendItself.into(),
+            PostponesEnd::OfRotatedKey => Code::KeyRotated.into(),
         }
     }
 

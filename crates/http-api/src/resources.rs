@@ -15,6 +15,7 @@ mod project_representations;
 mod projects;
 mod representations;
 mod request_bodies;
+mod rotation;
 mod tag;
 mod user;
 
@@ -29,12 +30,14 @@ pub(crate) use project::ProjectResource;
 pub(crate) use projects::ProjectsResource;
 #[cfg(test)]
 pub(crate) use representations::UserItem;
+pub(crate) use rotation::RotationResource;
 pub(crate) use user::UserResource;
 
 /// All resources. Each path has one struct: poem-openapi loses methods if a path is split over two.
 pub(crate) type Api = (
     ApiKeysResource,
     ApiKeyResource,
+    RotationResource,
     ProjectsResource,
     ProjectResource,
     UserResource,
@@ -46,6 +49,7 @@ pub(crate) type Api = (
 pub(crate) const API: Api = (
     ApiKeysResource,
     ApiKeyResource,
+    RotationResource,
     ProjectsResource,
     ProjectResource,
     UserResource,

@@ -8,20 +8,22 @@ use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, Revo
 use keyward_domain::audit::{Act, Action, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
-use keyward_domain::keys::{FirstUse, Repetition, RequestDigest};
+use keyward_domain::keys::{FirstUse, IdempotencyKey, Repetition, RequestDigest};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
-    StorageError,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, NewRotation,
+    RevokeKeyError, RotateKeyError, StorageError,
 };
 use keyward_domain::rate::Rate;
+use keyward_domain::token::TokenDigest;
 use keyward_domain::validity::End;
+use redb::WriteTransaction;
 
 use crate::audit_log;
 use crate::columns::Row;
 use crate::directory::{chosen_for_new_keys, organization_of};
 use crate::key_table::{
-    KEYS, count_change, descendants, find, holder_reach, newest_first, put, valid_in_chain,
+    KEYS, Keys, count_change, descendants, find, holder_reach, newest_first, put, valid_in_chain,
 };
 use crate::store::{FileStore, failed};
 use crate::tables::{CREATED_WITH, KEYS_BY_DIGEST};
@@ -40,33 +42,18 @@ impl ApiKeys for FileStore {
             }
             count_change(transaction, consumer, limits.changes, act.at)?.map_err(AddKeyError::Throttled)?;
             // Whatever is written here goes if one of the next checks refuses.
-            if let Some(idempotency_key) = new.idempotency_key {
-                let mut created_with = transaction.open_table(CREATED_WITH).map_err(failed)?;
-                let scoped = (consumer.as_uuid(), idempotency_key.to_bytes());
-                let request = idempotency_key.request().map(RequestDigest::to_bytes);
-                let row = (id.as_uuid(), act.at.timestamp_millis(), request);
-                let first = created_with.insert(scoped, row).map_err(failed)?;
-                if let Some((first, at, request)) = first.map(|first| first.value()) {
-                    let row = Row {
-                        table: "created_with",
-                        id: first,
-                    };
-                    let first_use = FirstUse {
-                        request: request.map(RequestDigest::from_bytes),
-                        at: row.moment("at", at)?,
-                    };
-                    match idempotency_key.repeats(first_use, act.at) {
-                        Repetition::Same => {
-                            return Err(AddKeyError::AlreadyCreated(ApiKeyId::from_uuid(first)));
-                        }
-                        Repetition::Different => return Err(AddKeyError::IdempotencyKeyReused),
-                        Repetition::Forgotten => {}
-                    }
-                }
+            match earlier_use(transaction, consumer, new.idempotency_key, id, act.at)? {
+                Some((first, Repetition::Same)) => return Err(AddKeyError::AlreadyCreated(first)),
+                Some((_, Repetition::Different)) => return Err(AddKeyError::IdempotencyKeyReused),
+                Some((_, Repetition::Forgotten)) | None => {}
             }
             let mut valid = 0;
             for key in newest_first(&keys, consumer, None)? {
-                valid += u32::from(key?.is_valid(act.at));
+                let key = key?;
+                let successor = key.rotated_to.map(|id| find(&keys, consumer, id)).transpose()?;
+                // Both count as one.
+                let is_rotated = successor.flatten().is_some_and(|key| key.is_valid(act.at));
+                valid += u32::from(key.is_valid(act.at) && !is_rotated);
             }
             if valid >= limits.valid.0 {
                 return Err(AddKeyError::LimitReached(limits.valid));
@@ -75,12 +62,7 @@ impl ApiKeys for FileStore {
                 return Err(AddKeyError::TreeTooDeep);
             }
             new.check_expiry(act.at)?;
-            let mut by_digest = transaction.open_table(KEYS_BY_DIGEST).map_err(failed)?;
-            let path = (consumer.as_uuid(), id.as_uuid());
-            let taken = by_digest.insert(*new.digest.as_bytes(), path).map_err(failed)?;
-            if taken.is_some() || find(&keys, consumer, id)?.is_some() {
-                return Err(StorageError::Defect("two keys share an identifier or a digest".into()).into());
-            }
+            keep_digest(transaction, &keys, &new.key, new.digest)?;
             let mut key = new.key;
             if new.organization_decides {
                 key.can_manage_keys = chosen_for_new_keys(transaction, consumer)?;
@@ -175,6 +157,42 @@ impl ApiKeys for FileStore {
         .await
     }
 
+    async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
+        self.change(move |transaction| {
+            let act = act.as_late_as_now();
+            let consumer = new.consumer_id;
+            let mut keys = transaction.open_table(KEYS).map_err(failed)?;
+            match holder_reach(transaction, &keys, consumer, act.actor.api_key(), act.at)? {
+                Some(KeyReach::All) => {}
+                Some(KeyReach::Only(_)) => return Err(RotateKeyError::MayNotManageKeys),
+                None => return Err(RotateKeyError::HolderGone),
+            }
+            count_change(transaction, consumer, changes, act.at)?.map_err(RotateKeyError::Throttled)?;
+            let mut old = find(&keys, consumer, new.old_key)?.ok_or(RotateKeyError::NotFound)?;
+            match earlier_use(transaction, consumer, new.idempotency_key, new.successor, act.at)? {
+                Some((first, Repetition::Same)) => return Err(RotateKeyError::AlreadyRotated(first)),
+                Some((_, Repetition::Different)) => return Err(RotateKeyError::IdempotencyKeyReused),
+                Some((_, Repetition::Forgotten)) | None => {}
+            }
+            let successor = old.rotate(&new, &act)?;
+            keep_digest(transaction, &keys, &successor, new.digest)?;
+            let before = old.rotated_from.map(|id| find(&keys, consumer, id)).transpose()?;
+            if let Some(mut before) = before.flatten().filter(|key| key.is_valid(act.at)) {
+                before.revocation = Some(Revocation::by_rotation(act.at, act.actor));
+                put(&mut keys, &before)?;
+                let event = act.event(Action::RevokeApiKey, Subject::ApiKey(before.id));
+                audit_log::write(transaction, &event)?;
+            }
+            put(&mut keys, &old)?;
+            put(&mut keys, &successor)?;
+            for event in act.rotation_of_key(&old, &successor) {
+                audit_log::write(transaction, &event)?;
+            }
+            Ok(successor)
+        })
+        .await
+    }
+
     async fn revoke(
         &self,
         consumer: MembershipId,
@@ -243,4 +261,53 @@ impl FileStore {
         self.change(move |transaction| put(&mut transaction.open_table(KEYS).map_err(failed)?, &key))
             .await
     }
+}
+
+/// Keeps with which idempotency key a consumer creates this key; what an earlier use of it means, if there was one. What is
+/// written here goes if the change is refused.
+fn earlier_use(
+    transaction: &WriteTransaction,
+    consumer: MembershipId,
+    key: Option<IdempotencyKey>,
+    creates: ApiKeyId,
+    at: DateTime<Utc>,
+) -> Result<Option<(ApiKeyId, Repetition)>, StorageError> {
+    let Some(key) = key else {
+        return Ok(None);
+    };
+    let mut created_with = transaction.open_table(CREATED_WITH).map_err(failed)?;
+    let scoped = (consumer.as_uuid(), key.to_bytes());
+    let request = key.request().map(RequestDigest::to_bytes);
+    let row = (creates.as_uuid(), at.timestamp_millis(), request);
+    let first = created_with.insert(scoped, row).map_err(failed)?;
+    let Some((first, first_at, request)) = first.map(|first| first.value()) else {
+        return Ok(None);
+    };
+    let row = Row {
+        table: "created_with",
+        id: first,
+    };
+    let first_use = FirstUse {
+        request: request.map(RequestDigest::from_bytes),
+        at: row.moment("at", first_at)?,
+    };
+    Ok(Some((ApiKeyId::from_uuid(first), key.repeats(first_use, at))))
+}
+
+/// Keeps the digest of a new key's token.
+fn keep_digest(
+    transaction: &WriteTransaction,
+    keys: &impl Keys,
+    key: &ApiKey,
+    digest: TokenDigest,
+) -> Result<(), StorageError> {
+    let mut by_digest = transaction.open_table(KEYS_BY_DIGEST).map_err(failed)?;
+    let path = (key.consumer_id.as_uuid(), key.id.as_uuid());
+    let taken = by_digest.insert(*digest.as_bytes(), path).map_err(failed)?;
+    if taken.is_some() || find(keys, key.consumer_id, key.id)?.is_some() {
+        return Err(StorageError::Defect(
+            "two keys share an identifier or a digest".into(),
+        ));
+    }
+    Ok(())
 }

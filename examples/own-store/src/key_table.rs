@@ -18,7 +18,7 @@ use crate::columns::{Row, actor_reference, end_row};
 use crate::store::failed;
 use crate::tables::{CHANGES, EndRow, MEMBERSHIPS, Reference, Table};
 
-/// Hint, name, description, whether it manages keys, origin, creation, revocation.
+/// Hint, name, description, whether it manages keys, origin, creation, revocation, and the keys that it was rotated from and to.
 pub(crate) type KeyRow<'a> = (
     &'a str,
     &'a str,
@@ -27,6 +27,7 @@ pub(crate) type KeyRow<'a> = (
     Reference<'a>,
     i64,
     Option<RevocationRow<'a>>,
+    (Option<Uuid>, Option<Uuid>),
 );
 /// End, actor, reason, note.
 type RevocationRow<'a> = (EndRow, Reference<'a>, &'a str, Option<&'a str>);
@@ -186,6 +187,10 @@ pub(crate) fn put(
         actor_reference(origin),
         key.created_at.timestamp_millis(),
         revocation,
+        (
+            key.rotated_from.map(|key| key.as_uuid()),
+            key.rotated_to.map(|key| key.as_uuid()),
+        ),
     );
     let path = (key.consumer_id.as_uuid(), key.id.as_uuid());
     keys.insert(path, row).map_err(failed)?;
@@ -193,7 +198,7 @@ pub(crate) fn put(
 }
 
 fn read(consumer_id: MembershipId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<ApiKey, StorageError> {
-    let (hint, name, description, can_manage_keys, origin, created_at, revocation) = stored;
+    let (hint, name, description, can_manage_keys, origin, created_at, revocation, rotated) = stored;
     let row = Row {
         table: "api_keys",
         id: id.as_uuid(),
@@ -228,5 +233,7 @@ fn read(consumer_id: MembershipId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<A
         revocation: revocation.transpose()?,
         // When keys are used is not kept here: the port for it is for those who want it.
         last_use: None,
+        rotated_from: rotated.0.map(ApiKeyId::from_uuid),
+        rotated_to: rotated.1.map(ApiKeyId::from_uuid),
     })
 }

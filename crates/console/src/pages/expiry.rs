@@ -158,5 +158,6 @@ pub(super) const fn ended(revocation: &Revocation) -> &'static str {
         | RevocationReason::Owner
         | RevocationReason::Leak
         | RevocationReason::Administrator => "Revoked",
+        RevocationReason::Rotation => "Rotated",
     }
 }

@@ -46,7 +46,7 @@ refused! {
     AddKeyError
         { MayNotManageKeys TreeTooDeep HolderGone IdempotencyKeyReused InProgress }
         { AlreadyCreated(_), LimitReached(_), Throttled(_), InvalidExpiry(_) } { Storage }
-    EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, ExtendsItself(_), InvalidExpiry(_) } { Storage }
+    EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, PostponesEnd(_), InvalidExpiry(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }
     ChangeOrganizationError { NotAllowed } {} { Storage }

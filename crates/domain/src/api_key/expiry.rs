@@ -87,11 +87,17 @@ impl ExpiryChange {
     }
 }
 
-/// A key asked to live longer than was planned. Only a person or another key may decide that: else whoever steals a key
-/// that ends soon could keep it.
+/// Why the planned end of a key cannot be postponed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a key cannot postpone or remove its own planned end")]
-pub struct ExtendsItself;
+pub enum PostponesEnd {
+    /// The key itself asks for it. Only a person or another key may decide that: else whoever steals a key that ends soon
+    /// could keep it.
+    #[error("a key cannot postpone or remove its own planned end")]
+    OfItself,
+    /// The key was rotated: its successor is valid in its place.
+    #[error("the key was rotated, so its end cannot be postponed: use the key that took its place")]
+    OfRotatedKey,
+}
 
 #[cfg(test)]
 mod tests {

@@ -2,17 +2,17 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{ApiKey, Expiry, ExpiryChange, ExtendsItself, Revocation, RevocationReason};
+use super::{ApiKey, Expiry, ExpiryChange, PostponesEnd, Revocation, RevocationReason};
 use crate::audit::Actor;
 use crate::validity::End;
 
 impl Revocation {
     /// The end that somebody plans for a key.
-    pub(super) const fn planned(at: DateTime<Utc>, by: Actor) -> Self {
+    pub(super) const fn planned(at: DateTime<Utc>, by: Actor, reason: RevocationReason) -> Self {
         Self {
             end: End::Planned(at),
             by,
-            reason: RevocationReason::Expired,
+            reason,
             note: None,
         }
     }
@@ -35,17 +35,25 @@ impl ApiKey {
             .is_some_and(|at| at - now <= Self::EXPIRES_SOON)
     }
 
-    /// Changes the planned end of a valid key; returns whether it was another one.
-    pub(super) fn replan(&mut self, change: ExpiryChange, by: Actor) -> Result<bool, ExtendsItself> {
+    /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may only be brought
+    /// forward.
+    pub(super) fn replan(&mut self, change: ExpiryChange, by: Actor) -> Result<bool, PostponesEnd> {
+        let reason = self
+            .revocation
+            .as_ref()
+            .map_or(RevocationReason::Expired, |revocation| revocation.reason);
         let (before, after) = (self.end().map(End::at), change.expiry().map(Expiry::at));
         if before == after {
             return Ok(false);
         }
         let lives_longer = before.is_some_and(|before| after.is_none_or(|after| after > before));
-        if lives_longer && by.api_key() == Some(self.id) {
-            return Err(ExtendsItself);
+        if lives_longer && reason == RevocationReason::Rotation {
+            return Err(PostponesEnd::OfRotatedKey);
         }
-        self.revocation = after.map(|at| Revocation::planned(at, by));
+        if lives_longer && by.api_key() == Some(self.id) {
+            return Err(PostponesEnd::OfItself);
+        }
+        self.revocation = after.map(|at| Revocation::planned(at, by, reason));
         Ok(true)
     }
 }
@@ -54,7 +62,7 @@ impl ApiKey {
 mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
 
-    use crate::api_key::{ApiKey, Expiry, ExpiryChange, ExtendsItself, KeyEdit, RevocationReason};
+    use crate::api_key::{ApiKey, Expiry, ExpiryChange, KeyEdit, PostponesEnd, RevocationReason};
     use crate::audit::{Action, Actor};
     use crate::membership::Role;
     use crate::testing::TestInstallation;
@@ -106,7 +114,7 @@ mod tests {
         key.apply(&set(Some(in_days(30))), itself).unwrap();
         let before = key.clone();
         for longer in [Some(in_days(31)), None] {
-            assert_eq!(key.apply(&set(longer), itself), Err(ExtendsItself));
+            assert_eq!(key.apply(&set(longer), itself), Err(PostponesEnd::OfItself));
             assert_eq!(key, before);
         }
         assert_eq!(key.apply(&set(Some(in_days(30))), itself), Ok(None));

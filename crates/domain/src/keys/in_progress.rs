@@ -19,15 +19,27 @@ pub(super) struct Begun {
     request: Request,
 }
 
+/// The same request is in progress.
+pub(super) struct AlreadyBegun;
+
 impl InProgress {
-    /// Begins a request; `None` if the same one is in progress.
-    pub(super) fn begin(&self, consumer: MembershipId, key: IdempotencyKey) -> Option<Begun> {
+    /// Begins a request, if this is the key of one. A form that is sent again waits: people see where it led.
+    pub(super) fn begin_request(
+        &self,
+        consumer: MembershipId,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Option<Begun>, AlreadyBegun> {
+        let Some(key) = key.filter(|key| key.request().is_some()) else {
+            return Ok(None);
+        };
         let request = (consumer, key.to_bytes());
-        let is_new = self.change(|requests| requests.insert(request));
-        is_new.then(|| Begun {
+        if !self.change(|requests| requests.insert(request)) {
+            return Err(AlreadyBegun);
+        }
+        Ok(Some(Begun {
             all: self.clone(),
             request,
-        })
+        }))
     }
 
     fn change<Done>(&self, change: impl FnOnce(&mut HashSet<Request>) -> Done) -> Done {

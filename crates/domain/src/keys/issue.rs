@@ -33,13 +33,10 @@ impl PersonalKeys {
         if holder.reach() != KeyReach::All {
             return Err(AddKeyError::MayNotManageKeys);
         }
-        // A form that is sent again waits: people see where it led.
-        let request = idempotency_key.filter(|key| key.request().is_some());
-        let begun = request.map(|key| {
-            let begun = self.in_progress.begin(holder.consumer().id, key);
-            begun.ok_or(AddKeyError::InProgress)
-        });
-        let _begun = begun.transpose()?;
+        let begun = self
+            .in_progress
+            .begin_request(holder.consumer().id, idempotency_key);
+        let _begun = begun.map_err(|_| AddKeyError::InProgress)?;
         let act = holder.act(&self.sources, source);
         let token = Token::generate(&self.sources);
         let organization_decides = draft.can_manage_keys.is_none();

@@ -6,8 +6,9 @@ use chrono::{DateTime, Utc};
 use crate::api_key::filter::KeyFilter;
 use crate::api_key::limits::{KeyLimit, KeyLimits};
 use crate::api_key::new_api_key::NewApiKey;
+use crate::api_key::rotation::{NewRotation, NotRotated};
 use crate::api_key::{
-    ApiKey, DescendantKeys, ExtendsItself, InvalidExpiry, KeyEdit, KeyPrecondition, RevocationCause,
+    ApiKey, DescendantKeys, InvalidExpiry, KeyEdit, KeyPrecondition, PostponesEnd, RevocationCause,
 };
 use crate::audit::Act;
 use crate::id::{ApiKeyId, MembershipId};
@@ -62,7 +63,8 @@ pub trait ApiKeys: Send + Sync {
     /// 3. no key of this consumer was added with the same [`NewApiKey::idempotency_key`], unless that must be
     ///    [forgotten](crate::keys::Repetition::Forgotten) by the moment of the act; else [`AddKeyError::AlreadyCreated`] or, if that asked
     ///    for [something else](crate::keys::Repetition::Different), [`AddKeyError::IdempotencyKeyReused`];
-    /// 4. the consumer has fewer valid keys than `limits.valid`; else [`AddKeyError::LimitReached`] with that limit;
+    /// 4. the consumer has fewer valid keys than `limits.valid`, a rotated key and its valid successor counted as one; else
+    ///    [`AddKeyError::LimitReached`] with that limit;
     /// 5. of the parent and all that it came from, directly or not, fewer than [`ApiKey::MAX_TREE_DEPTH`] are valid; else
     ///    [`AddKeyError::TreeTooDeep`];
     /// 6. a planned end [lies ahead](crate::api_key::Expiry::check); else [`AddKeyError::InvalidExpiry`].
@@ -105,7 +107,7 @@ pub trait ApiKeys: Send + Sync {
     ///    [`EditKeyError::Revoked`];
     /// 4. the key [meets](KeyPrecondition::is_met_by) the precondition; else [`EditKeyError::PreconditionFailed`];
     /// 5. a planned end that it sets [lies ahead](crate::api_key::Expiry::check); else [`EditKeyError::InvalidExpiry`];
-    /// 6. who acts may make this edit; else [`EditKeyError::ExtendsItself`].
+    /// 6. the planned end may be moved so; else [`EditKeyError::PostponesEnd`].
     ///
     /// MUST write the event with the action that [`ApiKey::apply`] returns, about the key, and none if that is `None`. Two concurrent edits
     /// MUST NOT undo each other's fields. Once a change of the planned end returns, [`Credentials::find`] MUST tell of it.
@@ -120,6 +122,26 @@ pub trait ApiKeys: Send + Sync {
         changes: Rate,
         act: Act,
     ) -> Result<ApiKey, EditKeyError>;
+
+    /// Replaces a valid key by a successor (see [`ApiKey::rotate`]), which it adds and returns.
+    ///
+    /// MUST check in this order, in the same transaction:
+    /// 1. and 2. as [`ApiKeys::add`] does, with the actor of the act in place of the parent;
+    /// 3. the key exists, else [`RotateKeyError::NotFound`];
+    /// 4. no key of this consumer was added with the same idempotency key, as [`ApiKeys::add`] does; one that was added by the
+    ///    same request is [`RotateKeyError::AlreadyRotated`];
+    /// 5. [`ApiKey::rotate`] allows it.
+    ///
+    /// The successor MUST have the place of the old key among the keys that created each other, also where the parent is not
+    /// stored any more. While the key that the old one succeeds is valid, it MUST be revoked at the moment of the act, by its
+    /// actor and with the reason [`Rotation`](crate::api_key::RevocationReason::Rotation): so of keys that succeed each other,
+    /// two are valid at most. These two count as one for the limit of valid keys that [`ApiKeys::add`] checks, and a rotation
+    /// is not refused for that limit.
+    ///
+    /// MUST write the events of [`Act::rotation_of_key`], and `act.event(Action::RevokeApiKey, Subject::ApiKey(id))` for the
+    /// key that the old one succeeded, if it is revoked. Once it returns, [`Credentials::find`](crate::ports::Credentials::find)
+    /// MUST tell of the old key's end.
+    async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError>;
 
     /// Revokes a key and, if asked, all its descendants, also those below keys that are revoked already, and also if the
     /// key itself is. Returns the keys that were valid until now. Where nothing of a whole tree is, a store should answer
@@ -205,15 +227,64 @@ pub enum EditKeyError {
     /// Somebody changed the key: it is of none of the versions that the change is for.
     #[error("the key is of another version")]
     PreconditionFailed,
-    /// The key that acts would live longer.
+    /// Its planned end may not be postponed.
     #[error(transparent)]
-    ExtendsItself(#[from] ExtendsItself),
+    PostponesEnd(#[from] PostponesEnd),
     /// The new planned end has passed.
     #[error(transparent)]
     InvalidExpiry(#[from] InvalidExpiry),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
+}
+
+/// Why a key was not rotated.
+#[derive(Debug, thiserror::Error)]
+pub enum RotateKeyError {
+    /// The membership has ended, or the key that acts is not valid any more.
+    #[error("the holder may not create keys any more")]
+    HolderGone,
+    /// The key that acts may not manage keys.
+    #[error("this key may not create keys")]
+    MayNotManageKeys,
+    /// The consumer changed its keys too often.
+    #[error(transparent)]
+    Throttled(Throttled),
+    /// Another request had the same idempotency key before.
+    #[error("the idempotency key was used for another request")]
+    IdempotencyKeyReused,
+    /// The same request is being handled at this moment.
+    #[error("the same request is in progress")]
+    InProgress,
+    /// The consumer has no such key.
+    #[error("no such key")]
+    NotFound,
+    /// It has a successor, whose token is not shown again.
+    #[error("the key was rotated already, to key {0}")]
+    AlreadyRotated(ApiKeyId),
+    /// A revoked key stays as it was.
+    #[error("the key is revoked")]
+    Revoked,
+    /// The successor's planned end has passed.
+    #[error(transparent)]
+    InvalidExpiry(#[from] InvalidExpiry),
+    /// The successor would live longer than the key that asks for it.
+    #[error(transparent)]
+    PostponesEnd(#[from] PostponesEnd),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+impl From<NotRotated> for RotateKeyError {
+    fn from(reason: NotRotated) -> Self {
+        match reason {
+            NotRotated::AlreadyRotated(successor) => Self::AlreadyRotated(successor),
+            NotRotated::Revoked => Self::Revoked,
+            NotRotated::InvalidExpiry(error) => error.into(),
+            NotRotated::PostponesEnd(refusal) => refusal.into(),
+        }
+    }
 }
 
 /// Why a key was not revoked.

@@ -13,6 +13,8 @@ async fn misread_key_column_is_detected() {
             "removed_key_remains_recorded_as_creator_of_its_children",
         ),
         (Column::KeyCreatedAt, key),
+        (Column::KeyRotatedFrom, "rotated_key_and_its_successor_are_stored"),
+        (Column::KeyRotatedTo, "rotated_key_and_its_successor_are_stored"),
         (Column::KeyCanManageKeys, "key_keeps_its_right_to_manage_keys"),
     ] {
         assert_caught(Fault::Misreads(column), &[by]).await;

@@ -74,11 +74,13 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             Code::InvalidFields => operation.pointer(JSON_BODY).is_some(),
             // Without verifiers, there is nothing that they could ask.
             Code::NotFound => path.contains('{') || is_for(verifier_authentication::SCHEME),
-            Code::KeyMayNotManageKeys | Code::KeyLimitReached | Code::KeyTreeTooDeep => {
-                id == Some("createApiKey")
-            }
+            Code::KeyMayNotManageKeys => matches!(id, Some("createApiKey" | "rotateApiKey")),
+            Code::KeyLimitReached | Code::KeyTreeTooDeep => id == Some("createApiKey"),
             Code::Forbidden => id == Some("authenticateRequest"),
-            Code::KeyRevoked | Code::KeyMayNotExtendItself => id == Some("updateApiKey"),
+            Code::KeyRevoked | Code::KeyMayNotExtendItself => {
+                matches!(id, Some("updateApiKey" | "rotateApiKey"))
+            }
+            Code::KeyRotated => id == Some("updateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
             Code::AlreadyCreated | Code::InProgress | Code::IdempotencyKeyReused => takes("Idempotency-Key"),
             // A method that is not in the document has no operation.

@@ -84,7 +84,7 @@ codes! {
     }
     KeyMayNotManageKeys = "key_may_not_manage_keys", FORBIDDEN {
         title: "Key may not manage keys",
-        meaning: "The API key was created without the right to manage keys, so it cannot create keys.",
+        meaning: "The API key was created without the right to manage keys, so it cannot create or rotate keys.",
         advice: "Create the key in the console, or with a key that may manage keys: one whose \
                  `canManageKeys` is `true`. What a key may do never changes.",
     }
@@ -133,9 +133,14 @@ codes! {
         meaning: "The key is revoked or has expired. Such a key stays as it was.",
         advice: "Change a valid key, or create a new one.",
     }
+    KeyRotated = "key_rotated", CONFLICT {
+        title: "Key rotated",
+        meaning: "The key was rotated, so its `expiresAt` can only be brought forward.",
+        advice: "Use the key that `rotatedToId` names, or rotate that one to get another token.",
+    }
     AlreadyCreated = "already_created", CONFLICT {
         title: "Already created",
-        meaning: "The same request has created its key before. The token is not shown again.",
+        meaning: "The same request has created its key before, or the key was rotated before. The token is not shown again.",
         advice: "If the first answer, with the token, was lost, revoke the key that `id` names and create another, with \
                  another `Idempotency-Key`.",
     }

@@ -1,7 +1,7 @@
 //! Parses the fields of a request body and collects all errors.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{Expiry, ExpiryChange, InvalidExpiry};
+use keyward_domain::api_key::{Expiry, ExpiryChange, Grace, InvalidExpiry, InvalidGrace, OldKeyEnd};
 use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
 use serde_json::{Map, Value};
@@ -89,6 +89,34 @@ impl Fields {
                 let expiry = self.read_expiry(name, &value)?;
                 Some(Some(ExpiryChange::Set(expiry)))
             }
+        }
+    }
+
+    /// When a rotated key ends, of two optional fields: in which way, and after how many seconds. `None` on error.
+    pub(crate) fn old_key_end(&mut self, way: &str, seconds: &str) -> Option<OldKeyEnd> {
+        let grace = match self.unread.shift_remove(seconds) {
+            None | Some(Value::Null) => Some(None),
+            Some(number) => {
+                let number = number.as_i64().ok_or(InvalidGrace);
+                match number.and_then(Grace::from_seconds) {
+                    Ok(grace) => Some(Some(grace)),
+                    Err(error) => self.refuse(seconds, error.to_string()),
+                }
+            }
+        };
+        let word = self.unread.shift_remove(way).unwrap_or_default();
+        match (word.as_str(), grace?) {
+            (Some("after_grace"), grace) => Some(OldKeyEnd::After(grace.unwrap_or_default())),
+            (Some("at_once"), None) => Some(OldKeyEnd::AtOnce),
+            (Some("on_first_use"), None) => Some(OldKeyEnd::OnFirstUse),
+            (None, grace) if word.is_null() => Some(OldKeyEnd::After(grace.unwrap_or_default())),
+            (Some("at_once" | "on_first_use"), Some(_)) => {
+                self.refuse(seconds, format!("is only for the {way} `after_grace`"))
+            }
+            _ => self.refuse(
+                way,
+                "must be `after_grace`, `at_once` or `on_first_use`".to_owned(),
+            ),
         }
     }
 

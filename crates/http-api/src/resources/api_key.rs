@@ -82,8 +82,8 @@ impl ApiKeyResource {
     /// Update an API key
     ///
     /// Changes the given fields. A revoked or expired key cannot be changed. A key can bring its own `expiresAt` forward, but
-    /// not postpone or remove it: another key of its consumer that can manage keys, or the user in the console, can. With `If-Match`, the response is 412 if the key was
-    /// changed in the meantime.
+    /// not postpone or remove it: another key of its consumer that can manage keys, or the user in the console, can. Nobody can
+    /// postpone the end of a rotated key. With `If-Match`, the response is 412 if the key was changed in the meantime.
     #[oai(path = "/:id", method = "patch", operation_id = "updateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn update(
@@ -151,7 +151,7 @@ impl ApiKeyResource {
 }
 
 /// Parses the key id in a path; a malformed id is answered like an unknown key.
-fn key_named(id: &str, caller: &Caller) -> Result<ApiKeyId, Problem> {
+pub(super) fn key_named(id: &str, caller: &Caller) -> Result<ApiKeyId, Problem> {
     if id == "current" {
         return Ok(caller.api_key().id);
     }
@@ -194,7 +194,7 @@ fn not_edited(error: EditKeyError) -> Problem {
         EditKeyError::NotFound => Problem::no_such_key(),
         EditKeyError::Revoked => Code::KeyRevoked.into(),
         EditKeyError::PreconditionFailed => Code::PreconditionFailed.into(),
-        EditKeyError::ExtendsItself(_) => Code::KeyMayNotExtendItself.into(),
+        EditKeyError::PostponesEnd(refusal) => Problem::postpones_end(refusal),
         EditKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
         EditKeyError::Storage(error) => error.into(),
     }

@@ -1,8 +1,8 @@
 //! `/api/v1/user/api-keys`
 
-use keyward_domain::holder::Holder;
+use keyward_domain::holder::{Consumer, Holder};
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{AddKeyError, PersonalKeys, ReadKeyError};
+use keyward_domain::keys::{AddKeyError, IssuedKey, PersonalKeys, ReadKeyError};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
 use poem_openapi::{ApiResponse, OpenApi};
@@ -40,6 +40,17 @@ pub(crate) enum CreatedKey {
         #[oai(header = "Cache-Control")]
         String,
     ),
+}
+
+impl CreatedKey {
+    pub(super) fn of(issued: &IssuedKey, consumer: &Consumer, base_url: &BaseUrl) -> Self {
+        Self::Created(
+            Json(CreatedApiKey::new(issued, consumer)),
+            base_url.link(format_args!("{API_KEYS}/{}", issued.key.id)),
+            entity_tag::of_key(&issued.key),
+            "no-store".to_owned(),
+        )
+    }
 }
 
 #[derive(ApiResponse)]
@@ -83,12 +94,7 @@ impl ApiKeysResource {
             Err(AddKeyError::AlreadyCreated(id)) => return Err(already_created(keys, &holder, id).await),
             Err(error) => return Err(not_issued(error)),
         };
-        Ok(CreatedKey::Created(
-            Json(CreatedApiKey::new(&issued, holder.consumer())),
-            base_url.link(format_args!("{API_KEYS}/{}", issued.key.id)),
-            entity_tag::of_key(&issued.key),
-            "no-store".to_owned(),
-        ))
+        Ok(CreatedKey::of(&issued, holder.consumer(), base_url))
     }
 
     /// List API keys

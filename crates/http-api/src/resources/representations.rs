@@ -46,6 +46,10 @@ pub(crate) struct ApiKeyItem {
     /// The ID of the key that created this key. That key may no longer exist: revoked keys are deleted after some time.
     /// Absent if the key was created in the console.
     created_by_key_id: Option<String>,
+    /// The ID of the key that this key took the place of, if any. That key may no longer exist.
+    rotated_from_id: Option<String>,
+    /// The ID of the key that took the place of this key, if it was rotated. That key may no longer exist.
+    rotated_to_id: Option<String>,
     /// When the key was last used, accurate to about a minute. Absent if it was never used.
     #[oai(serialize_with = "moment_if_any")]
     last_used_at: Option<DateTime<Utc>>,
@@ -54,8 +58,8 @@ pub(crate) struct ApiKeyItem {
     /// When the key was revoked or expired. Absent if it is valid.
     #[oai(serialize_with = "moment_if_any")]
     revoked_at: Option<DateTime<Utc>>,
-    /// Why the key was revoked: by its `holder`, by an `owner`, because of a `leak`, by an `administrator`, or because it
-    /// `expired`. More reasons may be added. Absent if the key is valid.
+    /// Why the key was revoked: by its `holder`, by an `owner`, because of a `leak`, by an `administrator`, because it
+    /// `expired`, or by its `rotation`. More reasons may be added. Absent if the key is valid.
     revoked_reason: Option<String>,
     /// The consumer that the key acts as: one user's membership in one organization.
     consumer_id: String,
@@ -92,6 +96,8 @@ impl ApiKeyItem {
             expires_at: key.expires_at(now),
             expires_soon: key.expires_soon(now),
             created_by_key_id: key.parent().map(|parent| parent.to_string()),
+            rotated_from_id: key.rotated_from.map(|key| key.to_string()),
+            rotated_to_id: key.rotated_to.map(|key| key.to_string()),
             last_used_at: key.last_use.map(|last| last.at),
             last_used_from: key
                 .last_use
@@ -256,6 +262,8 @@ impl Example for ApiKeyItem {
             expires_at: Some(examples::expiry()),
             expires_soon: false,
             created_by_key_id: Some(examples::PARENT_ID.to_owned()),
+            rotated_from_id: None,
+            rotated_to_id: None,
             last_used_at: Some(examples::moment()),
             last_used_from: Some("203.0.113.7".to_owned()),
             revoked_at: None,

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName};
-use keyward_domain::keys::KeyDraft;
-use poem_openapi::Object;
+use keyward_domain::keys::{KeyDraft, RotationDraft};
 use poem_openapi::types::Example;
+use poem_openapi::{Enum, Object};
 
 use super::examples;
 use crate::json::moment_if_any;
@@ -86,6 +86,59 @@ impl ReadFields for UpdateApiKeyRequest {
             description: description?,
             expiry: expiry?,
         })
+    }
+}
+
+/// How to rotate a key.
+#[derive(Object)]
+#[oai(
+    rename = "RotateApiKeyRequest",
+    rename_all = "camelCase",
+    skip_serializing_if_is_none,
+    example
+)]
+pub(crate) struct RotateApiKeyRequest {
+    /// When the old key ends. `after_grace` if absent or `null`.
+    old_key_ends: Option<OldKeyEnds>,
+    /// For `after_grace`: after how many seconds the old key ends. 86,400, which is a day, if absent or `null`. A key that
+    /// expires sooner does so.
+    #[oai(validator(minimum(value = "1"), maximum(value = "604800")))]
+    grace_seconds: Option<i64>,
+    /// When the new key expires. Same rules as at creation. If absent or `null`, the new key expires when the old one would
+    /// have. A key that rotates itself cannot postpone this.
+    #[oai(serialize_with = "moment_if_any")]
+    expires_at: Option<DateTime<Utc>>,
+}
+
+/// When a rotated key ends: some time after the rotation, `at_once`, or within two minutes of the new key's first use.
+#[derive(Enum)]
+#[oai(rename_all = "snake_case")]
+pub(crate) enum OldKeyEnds {
+    AfterGrace,
+    AtOnce,
+    OnFirstUse,
+}
+
+impl ReadFields for RotateApiKeyRequest {
+    type Read = RotationDraft;
+
+    fn read(fields: &mut Fields) -> Option<RotationDraft> {
+        let old_key_ends = fields.old_key_end("oldKeyEnds", "graceSeconds");
+        let expiry = fields.expiry("expiresAt");
+        Some(RotationDraft {
+            old_key_ends: old_key_ends?,
+            expiry: expiry?,
+        })
+    }
+}
+
+impl Example for RotateApiKeyRequest {
+    fn example() -> Self {
+        Self {
+            old_key_ends: Some(OldKeyEnds::AfterGrace),
+            grace_seconds: Some(3_600),
+            expires_at: Some(examples::expiry()),
+        }
     }
 }
 

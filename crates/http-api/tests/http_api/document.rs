@@ -82,6 +82,7 @@ fn every_operation_is_documented_by_name() {
             "getApiKey GET /api/v1/user/api-keys/{id}",
             "updateApiKey PATCH /api/v1/user/api-keys/{id}",
             "deleteApiKey DELETE /api/v1/user/api-keys/{id}",
+            "rotateApiKey POST /api/v1/user/api-keys/{id}/rotate",
             "listProjects GET /api/v1/user/projects",
             "getProject GET /api/v1/user/projects/{id}",
             "getUser GET /api/v1/user",
@@ -277,7 +278,7 @@ fn extensible_enumerations_are_documented_as_such() {
     };
     assert_eq!(
         known("ApiKey", "revokedReason"),
-        ["holder", "owner", "leak", "administrator", "expired"]
+        ["holder", "owner", "leak", "administrator", "expired", "rotation"]
     );
     let codes = known("Problem", "code");
     for response in DOCUMENT["components"]["responses"].as_object().unwrap().values() {
@@ -376,6 +377,8 @@ fn filled(schema: &'static Value) -> Value {
         }
         Some("array") => vec![filled(&schema["items"])].into(),
         Some("boolean") => true.into(),
+        Some("integer") => schema["minimum"].clone(),
+        _ if !schema["enum"].is_null() => schema["enum"][0].clone(),
         _ if schema["format"] == "date-time" => "2030-01-01T00:00:00Z".into(),
         _ => "x".into(),
     }

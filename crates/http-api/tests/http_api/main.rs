@@ -33,6 +33,7 @@ mod preconditions;
 mod rate_limits;
 mod reference;
 mod restricted_keys;
+mod rotation;
 mod scene;
 mod storage_failures;
 mod update_api_key;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, EditKeyError, KeyLimits, MockApiKeys, MockReachableProjects, ReachableProjects,
-    RevokeKeyError, StorageError,
+    RevokeKeyError, RotateKeyError, StorageError,
 };
 use keyward_domain::testing::TestInstallation;
 use keyward_http_api::HttpApi;
@@ -57,6 +57,8 @@ fn failing(error: fn() -> StorageError) -> MockApiKeys {
     keys.expect_find().returning(move |_, _| Err(error()));
     keys.expect_edit()
         .returning(move |_, _, _, _, _, _| Err(EditKeyError::Storage(error())));
+    keys.expect_rotate()
+        .returning(move |_, _, _| Err(RotateKeyError::Storage(error())));
     keys.expect_revoke()
         .returning(move |_, _, _, _, _, _| Err(RevokeKeyError::Storage(error())));
     keys
@@ -84,7 +86,7 @@ async fn answers_when_failing(error: fn() -> StorageError) -> Vec<(reqwest::Meth
         }
         answers.push((operation.method, api.send(request).await));
     }
-    assert_eq!(answers.len(), 8);
+    assert_eq!(answers.len(), 9);
     answers
 }
 

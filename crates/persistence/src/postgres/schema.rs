@@ -39,6 +39,8 @@ diesel::table! {
         retained_parent_key_id -> Nullable<Uuid>,
         tree_depth -> Int4,
         skip_key_id -> Nullable<Uuid>,
+        rotated_from_key_id -> Nullable<Uuid>,
+        rotated_to_key_id -> Nullable<Uuid>,
         idempotency_key -> Nullable<Binary>,
         request_digest -> Nullable<Binary>,
         created_at -> Timestamptz,

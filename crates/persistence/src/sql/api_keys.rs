@@ -2,7 +2,7 @@
 //!
 //! The invariants of a consumer that span rows (the key limit, a parent that is valid when its child is added, no key
 //! added below one that is being revoked, no change by a key whose revocation was answered, one key for each form) hold
-//! because `add`, `edit` and `revoke` lock the consumer's membership row first: of one consumer, they run one after the
+//! because `add`, `edit`, `rotate` and `revoke` lock the consumer's membership row first: of one consumer, they run one after the
 //! other.
 
 mod add;
@@ -11,6 +11,7 @@ pub(crate) mod holder;
 mod list;
 mod read;
 pub(crate) mod revoke;
+mod rotate;
 pub(crate) mod row;
 
 pub(crate) use add::forget_idempotency_keys;
@@ -22,8 +23,8 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
-    StorageError,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, NewRotation,
+    RevokeKeyError, RotateKeyError, StorageError,
 };
 use keyward_domain::rate::Rate;
 
@@ -97,6 +98,18 @@ impl ApiKeys for Store {
             ))
         });
         self.change_unless_refused(precheck, edit).await
+    }
+
+    async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
+        let (asked, asked_by) = (new.clone(), act.clone());
+        let precheck = for_any_connection(move |connection| {
+            Box::pin(async move {
+                Abort::refusal_of(rotate::precheck(connection, asked, changes, asked_by).await)
+            })
+        });
+        let rotate =
+            for_any_connection(move |connection| Box::pin(rotate::rotate(connection, new, changes, act)));
+        self.change_unless_refused(precheck, rotate).await
     }
 
     async fn revoke(

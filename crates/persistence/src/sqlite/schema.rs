@@ -39,6 +39,8 @@ diesel::table! {
         retained_parent_key_id -> Nullable<Binary>,
         tree_depth -> BigInt,
         skip_key_id -> Nullable<Binary>,
+        rotated_from_key_id -> Nullable<Binary>,
+        rotated_to_key_id -> Nullable<Binary>,
         idempotency_key -> Nullable<Binary>,
         request_digest -> Nullable<Binary>,
         created_at -> BigInt,

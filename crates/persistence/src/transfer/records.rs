@@ -159,6 +159,8 @@ records! {
         retained_parent_key_id: Option<Id>,
         tree_depth: Number as depth,
         skip_key_id: Option<Id>,
+        rotated_from_key_id: Option<Id>,
+        rotated_to_key_id: Option<Id>,
         idempotency_key: Option<Bytes> as idempotency_key,
         request_digest: Option<Bytes> as idempotency_key,
         created_at: Moment,

@@ -23,6 +23,7 @@ const fn took_something_away(action: Action) -> bool {
         | Action::EndSession
         | Action::RevokeApiKey
         | Action::ChangeExpiry
+        | Action::RotateApiKey
         | Action::DisableKeyManagement => true,
         // A setup link works before there is anything to restore, and what went for its age or ended as planned does so again by
         // itself.

@@ -98,6 +98,7 @@ impl Others {
             (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),
             (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
             (RevocationReason::Expired, _) => Revoker::Described("as planned"),
+            (RevocationReason::Rotation, _) => Revoker::Described("when it was rotated"),
         }
     }
 }
@@ -125,7 +126,8 @@ fn revoking_owner(key: &ApiKey, now: DateTime<Utc>) -> Option<Subject> {
         RevocationReason::Holder
         | RevocationReason::Leak
         | RevocationReason::Administrator
-        | RevocationReason::Expired => None,
+        | RevocationReason::Expired
+        | RevocationReason::Rotation => None,
     }
 }
 

@@ -242,6 +242,7 @@ impl Phrase {
             }
             Action::EditApiKey => Self::about("edited the API key"),
             Action::ChangeExpiry => Self::about("changed the expiration of the API key"),
+            Action::RotateApiKey => Self::between("rotated the API key", "to"),
             Action::RevokeApiKey => Self::about("revoked the API key"),
             Action::ExpireApiKey => Self::about("recorded the expiration of the API key"),
             Action::UseApiKey => Self::between("tried to use the inactive API key", "of"),
@@ -278,6 +279,7 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::CreateRestrictedApiKey => Some("API key created, cannot manage keys"),
         Action::EditApiKey => Some("API key edited"),
         Action::ChangeExpiry => Some("API key expiration changed"),
+        Action::RotateApiKey => Some("API key rotated"),
         Action::RevokeApiKey => Some("API key revoked"),
         Action::ExpireApiKey => Some("API key expired"),
         Action::UseApiKey => Some("Inactive API key used"),

@@ -19,6 +19,7 @@ mod planned_end_cases;
 mod precondition_cases;
 mod repeated_request_cases;
 mod revoke_key_cases;
+mod rotation_cases;
 mod search_key_cases;
 
 super::cases::cases! { $
@@ -82,6 +83,21 @@ super::cases::cases! { $
         restricted_key_edits_only_itself
         restricted_key_revokes_only_itself
         unspecified_key_right_defaults_to_the_organizations_choice
+    }
+    rotation_cases {
+        rotated_key_and_its_successor_are_stored
+        rotation_at_once_revokes_the_old_key
+        rotation_keeps_an_earlier_planned_end
+        rotation_writes_its_events
+        key_is_rotated_once
+        rotating_a_successor_revokes_the_key_before
+        rotated_key_and_its_successor_count_as_one
+        end_of_a_rotated_key_is_not_postponed
+        rotation_takes_a_valid_key_of_the_consumer
+        rotation_checks_who_acts
+        key_gives_itself_no_longer_life_by_rotation
+        repeated_rotation_request_tells_its_successor
+        rotation_fails_when_event_cannot_be_written
     }
     find_key_cases {
         unknown_key_is_not_found

@@ -11,8 +11,8 @@ use crate::id::{ApiKeyId, MembershipId};
 use crate::idempotency_key::{FirstUse, IdempotencyKey, Repetition};
 use crate::page::{Page, PageRequest};
 use crate::ports::{
-    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, RevokeKeyError,
-    StorageError,
+    AddKeyError, ApiKeys, DescendantKeys, EditKeyError, KeyFilter, KeyLimits, NewApiKey, NewRotation,
+    RevokeKeyError, RotateKeyError, StorageError,
 };
 use crate::rate::{Rate, Throttled};
 use crate::validity::End;
@@ -31,15 +31,17 @@ impl ApiKeys for MemoryStore {
         let change = state.change(consumer, limits.changes, act.at);
         let change = change.map_err(AddKeyError::Throttled)?;
         if let Some(key) = new.idempotency_key
-            && let Some(first) = state.created_with(consumer, key, act.at)
+            && let Some((id, repetition)) = state.created_with(consumer, key, act.at)
         {
-            return Err(first);
+            return Err(match repetition {
+                Repetition::Same => AddKeyError::AlreadyCreated(id),
+                _ => AddKeyError::IdempotencyKeyReused,
+            });
         }
-        let valid = state
-            .keys_of(consumer)
-            .filter(|stored| stored.key.is_valid(act.at))
-            .count();
-        if valid >= limits.valid.0 as usize {
+        let is_valid = |id| state.key(consumer, id).is_some_and(|key| key.is_valid(act.at));
+        let keys = state.keys_of(consumer).map(|stored| &stored.key);
+        let valid = keys.filter(|key| key.is_valid(act.at) && !key.rotated_to.is_some_and(is_valid));
+        if valid.count() >= limits.valid.0 as usize {
             return Err(AddKeyError::LimitReached(limits.valid));
         }
         let above = std::iter::successors(new.key.parent().and_then(|id| state.key(consumer, id)), |key| {
@@ -160,6 +162,53 @@ impl ApiKeys for MemoryStore {
         Ok(edited)
     }
 
+    async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
+        let mut state = self.state()?;
+        let act = act.as_late_as_now();
+        let consumer = new.consumer_id;
+        match state.holder_reach(consumer, act.actor.api_key(), act.at) {
+            Some(KeyReach::All) => {}
+            Some(KeyReach::Only(_)) => return Err(RotateKeyError::MayNotManageKeys),
+            None => return Err(RotateKeyError::HolderGone),
+        }
+        let change = state.change(consumer, changes, act.at);
+        let change = change.map_err(RotateKeyError::Throttled)?;
+        let old = state.key(consumer, new.old_key).cloned();
+        let mut old = old.ok_or(RotateKeyError::NotFound)?;
+        if let Some(key) = new.idempotency_key
+            && let Some((id, repetition)) = state.created_with(consumer, key, act.at)
+        {
+            return Err(match repetition {
+                Repetition::Same => RotateKeyError::AlreadyRotated(id),
+                _ => RotateKeyError::IdempotencyKeyReused,
+            });
+        }
+        let successor = old.rotate(&new, &act)?;
+        let before = old.rotated_from.and_then(|id| state.key(consumer, id));
+        let before = before.filter(|key| key.is_valid(act.at)).cloned();
+        let end_before = before
+            .as_ref()
+            .map(|key| act.event(Action::RevokeApiKey, Subject::ApiKey(key.id)));
+        let events = act.rotation_of_key(&old, &successor);
+        state.write(events.into_iter().chain(end_before).collect())?;
+        state.count(change);
+        let before = before.map(|key| ApiKey {
+            revocation: Some(Revocation::by_rotation(act.at, act.actor)),
+            ..key
+        });
+        for changed in [Some(old), before].into_iter().flatten() {
+            if let Some(key) = state.key_mut(consumer, changed.id) {
+                *key = changed;
+            }
+        }
+        state.keys.push(StoredKey {
+            key: successor.clone(),
+            digest: new.digest,
+            idempotency_key: new.idempotency_key,
+        });
+        Ok(successor)
+    }
+
     async fn revoke(
         &self,
         consumer: MembershipId,
@@ -250,13 +299,13 @@ impl State {
         self.changes_empty_at.insert(change.consumer, change.empty_at);
     }
 
-    /// Why a consumer may not create a key with this idempotency key at a moment.
+    /// The key that a consumer created with this idempotency key, unless that is to be forgotten at this moment.
     fn created_with(
         &self,
         consumer: MembershipId,
         key: IdempotencyKey,
         at: DateTime<Utc>,
-    ) -> Option<AddKeyError> {
+    ) -> Option<(ApiKeyId, Repetition)> {
         let repetitions = self.keys_of(consumer).filter_map(|stored| {
             let first = stored.idempotency_key?;
             let is_same = first.to_bytes() == key.to_bytes();
@@ -267,12 +316,8 @@ impl State {
             };
             is_same.then(|| (stored.key.id, key.repeats(first, at)))
         });
-        let mut refusals = repetitions.filter_map(|(id, repetition)| match repetition {
-            Repetition::Same => Some(AddKeyError::AlreadyCreated(id)),
-            Repetition::Different => Some(AddKeyError::IdempotencyKeyReused),
-            Repetition::Forgotten => None,
-        });
-        refusals.next()
+        let mut remembered = repetitions.filter(|(_, repetition)| *repetition != Repetition::Forgotten);
+        remembered.next()
     }
 
     fn keys_of(&self, consumer: MembershipId) -> impl Iterator<Item = &StoredKey> {

@@ -9,7 +9,7 @@ use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, AuditLog, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
-    RevokeKeyError, StatusFilter, StorageError,
+    NewRotation, RevokeKeyError, RotateKeyError, StatusFilter, StorageError,
 };
 use keyward_domain::rate::{Rate, Throttled};
 
@@ -190,6 +190,10 @@ impl ApiKeys for BrokenStore {
             AuditLog::record(&self.sound, event).await?;
         }
         Ok(self.as_read(after))
+    }
+
+    async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
+        self.sound.rotate(new, changes, act).await
     }
 
     async fn revoke(

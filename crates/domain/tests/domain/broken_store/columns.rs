@@ -20,6 +20,8 @@ pub(crate) enum Column {
     KeyHint,
     KeyOrigin,
     KeyRetainedParent,
+    KeyRotatedFrom,
+    KeyRotatedTo,
     KeyCreatedAt,
     KeyCanManageKeys,
     KeyRevokedAt,
@@ -95,6 +97,8 @@ impl BrokenStore {
             Some(Column::KeyHint) => key.hint = any_hint(),
             Some(Column::KeyOrigin) => key.origin = in_person(key.origin),
             Some(Column::KeyRetainedParent) => key.retained_parent_id = None,
+            Some(Column::KeyRotatedFrom) => key.rotated_from = None,
+            Some(Column::KeyRotatedTo) => key.rotated_to = None,
             Some(Column::KeyCreatedAt) => key.created_at = whole_seconds(key.created_at),
             Some(Column::KeyCanManageKeys) => key.can_manage_keys = true,
             _ => {}

@@ -171,6 +171,10 @@ CREATE TABLE api_keys (
     -- to. No foreign key: retention may remove it; then the climb takes the next key above.
     tree_depth integer NOT NULL DEFAULT 0,
     skip_key_id uuid,
+    -- The key whose place this one took, and the one that took its place. No foreign keys: either may be forgotten before
+    -- the other.
+    rotated_from_key_id uuid,
+    rotated_to_key_id uuid,
     -- Of the form that asked for it, or of the request. A request's is forgotten after a day, and has a digest of what was
     -- asked for.
     idempotency_key bytea
@@ -197,7 +201,7 @@ CREATE TABLE api_keys (
     revoked_by_id uuid,
     revoked_reason text
         CONSTRAINT api_keys_revoked_reason_check
-        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired')),
+        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired', 'rotation')),
     -- What an owner said when revoking it.
     revoked_note text,
 
@@ -262,7 +266,7 @@ BEGIN
     FROM api_keys parent
     LEFT JOIN api_keys skip ON skip.id = parent.skip_key_id
     LEFT JOIN api_keys second ON second.id = skip.skip_key_id
-    WHERE parent.id = NEW.created_by_key_id AND parent.consumer_id = NEW.consumer_id;
+    WHERE parent.id = coalesce(NEW.retained_parent_key_id, NEW.created_by_key_id) AND parent.consumer_id = NEW.consumer_id;
     NEW.tree_depth := coalesce(NEW.tree_depth, 0);
     RETURN NEW;
 END;

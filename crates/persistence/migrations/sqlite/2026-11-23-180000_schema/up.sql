@@ -187,6 +187,12 @@ CREATE TABLE api_keys (
     tree_depth INTEGER NOT NULL DEFAULT 0,
     skip_key_id BLOB
         CONSTRAINT api_keys_skip_key_id_check CHECK (length(skip_key_id) = 16),
+    -- The key whose place this one took, and the one that took its place. No foreign keys: either may be forgotten before
+    -- the other.
+    rotated_from_key_id BLOB
+        CONSTRAINT api_keys_rotated_from_key_id_check CHECK (length(rotated_from_key_id) = 16),
+    rotated_to_key_id BLOB
+        CONSTRAINT api_keys_rotated_to_key_id_check CHECK (length(rotated_to_key_id) = 16),
     -- Of the form that asked for it, or of the request. A request's is forgotten after a day, and has a digest of what was
     -- asked for.
     idempotency_key BLOB
@@ -209,7 +215,7 @@ CREATE TABLE api_keys (
         CONSTRAINT api_keys_revoked_by_id_length_check CHECK (length(revoked_by_id) = 16),
     revoked_reason TEXT
         CONSTRAINT api_keys_revoked_reason_check
-        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired')),
+        CHECK (revoked_reason IN ('holder', 'owner', 'leak', 'administrator', 'expired', 'rotation')),
     -- What an owner said when revoking it.
     revoked_note TEXT,
 
@@ -274,7 +280,8 @@ BEGIN
     FROM api_keys parent
     LEFT JOIN api_keys skip ON skip.id = parent.skip_key_id
     LEFT JOIN api_keys second ON second.id = skip.skip_key_id
-    WHERE api_keys.id = NEW.id AND parent.id = NEW.created_by_key_id AND parent.consumer_id = NEW.consumer_id;
+    WHERE api_keys.id = NEW.id AND parent.id = coalesce(NEW.retained_parent_key_id, NEW.created_by_key_id)
+        AND parent.consumer_id = NEW.consumer_id;
 END;
 
 -- What the index of what keys are searched by knows a key as; triggers keep both. (The number that SQLite gives a row by

@@ -10,7 +10,9 @@ use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::keys::{FirstUse, IdempotencyKey, Repetition, RequestDigest};
 use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey, StorageError};
 
-use super::super::dialect::{Connection, Database, Pipelined, RunQueryDsl, begin, pipeline, valid_in_chain};
+use super::super::dialect::{
+    Connection, Database, Pipelined, RunQueryDsl, begin, listed, pipeline, valid_in_chain,
+};
 use super::super::events::write_event;
 use super::super::schema::{api_keys, memberships, organizations};
 use super::super::validity::key_is_valid;
@@ -90,15 +92,14 @@ async fn check(
     }
     let refused = |throttled| Abort::Refused(AddKeyError::Throttled(throttled));
     changer.room.map_err(refused)?;
-    if let Some((first, key)) = first.zip(new.idempotency_key) {
-        let id = ApiKeyId::from_uuid(first.id.0);
-        match key.repeats(first.try_into()?, at) {
-            Repetition::Same => return Err(Abort::Refused(AddKeyError::AlreadyCreated(id))),
-            Repetition::Different => return Err(Abort::Refused(AddKeyError::IdempotencyKeyReused)),
-            Repetition::Forgotten => {}
-        }
+    match repetition(first, new.idempotency_key, at)? {
+        Some((id, Repetition::Same)) => return Err(Abort::Refused(AddKeyError::AlreadyCreated(id))),
+        Some((_, Repetition::Different)) => return Err(Abort::Refused(AddKeyError::IdempotencyKeyReused)),
+        Some((_, Repetition::Forgotten)) | None => {}
     }
-    if valid >= i64::from(limits.valid.0) {
+    let limit = i64::from(limits.valid.0);
+    // Few consumers come near the limit, so the pairs are counted only there.
+    if valid >= limit && valid - rotated_pairs(connection, new.key.consumer_id, at).await? >= limit {
         return Err(Abort::Refused(AddKeyError::LimitReached(limits.valid)));
     }
     // A key tree has at most as many valid keys as the consumer, so the depth is checked only beyond that.
@@ -112,7 +113,7 @@ async fn check(
     checked.map_err(|error| Abort::Refused(error.into()))
 }
 
-async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> QueryResult<()> {
+pub(super) async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> QueryResult<()> {
     diesel::insert_into(api_keys::table)
         .values(NewKeyRow::new(new))
         .execute(&mut connection)
@@ -142,8 +143,8 @@ async fn chosen_for_new_keys(
 /// The key that was created with an idempotency key before.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = api_keys, check_for_backend(Database))]
-struct FirstKey {
-    id: StoredId,
+pub(super) struct FirstKey {
+    pub(super) id: StoredId,
     request_digest: Option<Vec<u8>>,
     created_at: StoredMoment,
 }
@@ -164,7 +165,7 @@ impl TryFrom<FirstKey> for FirstUse {
     }
 }
 
-async fn created_with(
+pub(super) async fn created_with(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,
     idempotency_key: Option<IdempotencyKey>,
@@ -179,6 +180,19 @@ async fn created_with(
         .get_result(&mut connection)
         .await
         .optional()
+}
+
+/// What the earlier use of an idempotency key means at this moment, and which key it created.
+pub(super) fn repetition(
+    first: Option<FirstKey>,
+    key: Option<IdempotencyKey>,
+    at: DateTime<Utc>,
+) -> Result<Option<(ApiKeyId, Repetition)>, StorageError> {
+    let Some((first, key)) = first.zip(key) else {
+        return Ok(None);
+    };
+    let id = ApiKeyId::from_uuid(first.id.0);
+    Ok(Some((id, key.repeats(first.try_into()?, at))))
 }
 
 /// Forgets the idempotency keys with which these keys were created.
@@ -205,5 +219,27 @@ async fn valid_keys(
         .filter(key_is_valid(at.into()))
         .count()
         .get_result(&mut connection)
+        .await
+}
+
+/// How many valid keys of the consumer have a valid successor.
+async fn rotated_pairs(
+    connection: &mut Connection,
+    consumer: MembershipId,
+    at: DateTime<Utc>,
+) -> QueryResult<i64> {
+    let successors: Vec<Option<StoredId>> = api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(api_keys::rotated_to_key_id.is_not_null())
+        .filter(key_is_valid(at.into()))
+        .select(api_keys::rotated_to_key_id)
+        .load(connection)
+        .await?;
+    api_keys::table
+        .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+        .filter(listed(successors.into_iter().flatten().map(|id| id.0)))
+        .filter(key_is_valid(at.into()))
+        .count()
+        .get_result(connection)
         .await
 }

@@ -39,6 +39,8 @@ pub(crate) struct KeyRow {
     revoked_note: Option<String>,
     retained_parent_key_id: Option<StoredId>,
     can_manage_keys: StoredFlag,
+    rotated_from_key_id: Option<StoredId>,
+    rotated_to_key_id: Option<StoredId>,
 }
 
 impl KeyRow {
@@ -68,6 +70,7 @@ impl TryFrom<KeyRow> for ApiKey {
         let origin = origin(&stored, &row)?;
         let revocation = revocation(&stored, &row)?;
         let last_use = last_use(&stored, &row)?;
+        let key = |id: Option<StoredId>| id.map(|id| ApiKeyId::from_uuid(id.0));
         Ok(Self {
             id: ApiKeyId::from_uuid(row.id.0),
             consumer_id: MembershipId::from_uuid(row.consumer_id.0),
@@ -75,11 +78,13 @@ impl TryFrom<KeyRow> for ApiKey {
             name: stored.read("name", KeyName::from_storage(row.name))?,
             description: stored.read("description", KeyDescription::from_storage(row.description))?,
             origin,
-            retained_parent_id: row.retained_parent_key_id.map(|id| ApiKeyId::from_uuid(id.0)),
+            retained_parent_id: key(row.retained_parent_key_id),
             can_manage_keys: row.can_manage_keys.0,
             created_at: stored.moment("created_at", row.created_at)?,
             revocation,
             last_use,
+            rotated_from: key(row.rotated_from_key_id),
+            rotated_to: key(row.rotated_to_key_id),
         })
     }
 }
@@ -189,6 +194,8 @@ pub(super) struct NewKeyRow<'a> {
     words: WordsRow<'a>,
     created_by_user_id: Option<StoredId>,
     created_by_key_id: Option<StoredId>,
+    retained_parent_key_id: Option<StoredId>,
+    rotated_from_key_id: Option<StoredId>,
     idempotency_key: Option<Vec<u8>>,
     request_digest: Option<Vec<u8>>,
     created_at: StoredMoment,
@@ -218,6 +225,8 @@ impl<'a> NewKeyRow<'a> {
             words: key.into(),
             created_by_user_id,
             created_by_key_id,
+            retained_parent_key_id: key.retained_parent_id.map(|id| StoredId(id.as_uuid())),
+            rotated_from_key_id: key.rotated_from.map(|id| StoredId(id.as_uuid())),
             idempotency_key: idempotency_key.map(|idempotency_key| idempotency_key.to_bytes().to_vec()),
             request_digest: idempotency_key
                 .and_then(|idempotency_key| idempotency_key.request())

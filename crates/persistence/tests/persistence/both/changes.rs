@@ -5,10 +5,12 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyName, KeyPrecondition, RevocationNote};
+use keyward_domain::api_key::{
+    Expiry, ExpiryChange, KeyEdit, KeyName, KeyPrecondition, OldKeyEnd, RevocationNote,
+};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
-use keyward_domain::keys::KeyDraft;
+use keyward_domain::keys::{KeyDraft, RotationDraft};
 use keyward_domain::membership::Role;
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::ports::{AuditFilter, DescendantKeys};
@@ -61,6 +63,8 @@ pub(crate) enum Change {
     DisableKeyManagement,
     EditKey,
     SetExpiry,
+    RotateKey,
+    RotateKeyAtOnce,
     RevokeKey,
     RevokeKeyWithDescendants,
     RevokeKeysAsOwner,
@@ -132,12 +136,17 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         Action::EnableKeyManagement => (&[], &[Change::EnableKeyManagement]),
         Action::DisableKeyManagement => (&[], &[Change::DisableKeyManagement]),
         Action::CreateRestrictedApiKey => (&[], &[Change::CreateRestrictedKey]),
-        Action::CreateApiKey => (&[], &[Change::CreateKey]),
+        Action::CreateApiKey => (
+            &[],
+            &[Change::CreateKey, Change::RotateKey, Change::RotateKeyAtOnce],
+        ),
         Action::EditApiKey => (&[], &[Change::EditKey]),
         Action::ChangeExpiry => (&[], &[Change::SetExpiry]),
+        Action::RotateApiKey => (&[], &[Change::RotateKey, Change::RotateKeyAtOnce]),
         Action::RevokeApiKey => (
             &[],
             &[
+                Change::RotateKeyAtOnce,
                 Change::RevokeKey,
                 Change::RevokeKeyWithDescendants,
                 Change::RevokeKeysAsOwner,
@@ -328,6 +337,17 @@ impl Scene {
                 };
                 keys.edit(&holder, self.key, edit, KeyPrecondition::AnyVersion, source)
                     .await?;
+            }
+            Change::RotateKey => {
+                let draft = RotationDraft::default();
+                keys.rotate(&holder, self.key, draft, None, source).await?;
+            }
+            Change::RotateKeyAtOnce => {
+                let draft = RotationDraft {
+                    old_key_ends: OldKeyEnd::AtOnce,
+                    expiry: None,
+                };
+                keys.rotate(&holder, self.key, draft, None, source).await?;
             }
             Change::RevokeKey => {
                 keys.revoke(

@@ -127,7 +127,7 @@ pub async fn key_extends_itself_in_no_store(stores: KeyStores) {
         };
         let refused = edit(&scene, &ada, itself, key.id, longer).await;
         assert!(
-            matches!(refused, Err(EditKeyError::ExtendsItself(_))),
+            matches!(refused, Err(EditKeyError::PostponesEnd(_))),
             "{refused:?}"
         );
     }

@@ -1,0 +1,214 @@
+//! Rotation: a key gets a successor in its place, and an end.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{ApiKey, Expiry, InvalidExpiry, PostponesEnd, Revocation, RevocationReason};
+use crate::audit::{Act, Actor, AuditEvent};
+use crate::audit::{Action, Subject};
+use crate::id::{ApiKeyId, MembershipId};
+use crate::idempotency_key::{IdempotencyKey, RequestDigest};
+use crate::token::{TokenDigest, TokenHint};
+use crate::validity::End;
+
+/// When a rotated key ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OldKeyEnd {
+    /// With the rotation.
+    AtOnce,
+    /// Some time after it, so that whoever uses the key can be given its successor.
+    After(Grace),
+    /// Once the successor was used, within two minutes.
+    OnFirstUse,
+}
+
+impl Default for OldKeyEnd {
+    /// After a day.
+    fn default() -> Self {
+        Self::After(Grace::default())
+    }
+}
+
+/// For how long a rotated key stays valid: whole seconds, at least one and at most seven days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Grace(TimeDelta);
+
+/// A time for which no rotated key stays valid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be from 1 to {} seconds", Grace::MAX.num_seconds())]
+pub struct InvalidGrace;
+
+impl Grace {
+    /// The longest: seven days.
+    pub const MAX: TimeDelta = TimeDelta::days(7);
+
+    /// So many seconds.
+    ///
+    /// # Errors
+    /// That is none, or more than [`Grace::MAX`].
+    pub fn from_seconds(seconds: i64) -> Result<Self, InvalidGrace> {
+        if (1..=Self::MAX.num_seconds()).contains(&seconds) {
+            Ok(Self(TimeDelta::seconds(seconds)))
+        } else {
+            Err(InvalidGrace)
+        }
+    }
+}
+
+impl Default for Grace {
+    /// A day.
+    fn default() -> Self {
+        Self(TimeDelta::days(1))
+    }
+}
+
+/// What somebody asks of a rotation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RotationDraft {
+    /// When the old key ends.
+    pub old_key_ends: OldKeyEnd,
+    /// The planned end of the successor; `None` for that of the old key, if it has one.
+    pub expiry: Option<Expiry>,
+}
+
+impl RotationDraft {
+    /// A digest of what is asked for, by which a repeated request is known.
+    #[must_use]
+    pub fn request_digest(self, key: ApiKeyId) -> RequestDigest {
+        let (end, seconds) = match self.old_key_ends {
+            OldKeyEnd::AtOnce => ("at_once", None),
+            OldKeyEnd::After(Grace(time)) => ("after_grace", Some(time.num_seconds().to_string())),
+            OldKeyEnd::OnFirstUse => ("on_first_use", None),
+        };
+        let expiry = self
+            .expiry
+            .map(|expiry| expiry.at().timestamp_millis().to_string());
+        RequestDigest::of(
+            "rotateApiKey",
+            &[
+                &key.to_string(),
+                end,
+                seconds.as_deref().unwrap_or_default(),
+                expiry.as_deref().unwrap_or_default(),
+            ],
+        )
+    }
+}
+
+/// A rotation that is about to be stored.
+#[derive(Debug, Clone)]
+pub struct NewRotation {
+    /// Whose key it is.
+    pub consumer_id: MembershipId,
+    /// The key to rotate.
+    pub old_key: ApiKeyId,
+    /// The identifier of its successor.
+    pub successor: ApiKeyId,
+    /// What people recognize the successor's token by.
+    pub hint: TokenHint,
+    /// The digest of the successor's token; unique among all keys.
+    pub digest: TokenDigest,
+    /// What was asked for.
+    pub draft: RotationDraft,
+    /// The single use of the console form or the request that asks for it, if it has one.
+    pub idempotency_key: Option<IdempotencyKey>,
+}
+
+/// Why a key has no rotation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotRotated {
+    /// It was rotated before, to this key.
+    AlreadyRotated(ApiKeyId),
+    /// It is revoked.
+    Revoked,
+    /// The planned end of its successor has passed.
+    InvalidExpiry(InvalidExpiry),
+    /// The key asks for a successor that lives longer than itself.
+    PostponesEnd(PostponesEnd),
+}
+
+impl ApiKey {
+    /// Rotates the key at the moment of the act: its successor has the same name, description, origin and rights, and its
+    /// planned end unless another one is asked for. Returns the successor.
+    ///
+    /// # Errors
+    /// Nothing is changed then.
+    pub fn rotate(&mut self, new: &NewRotation, act: &Act) -> Result<Self, NotRotated> {
+        if let Some(successor) = self.rotated_to {
+            return Err(NotRotated::AlreadyRotated(successor));
+        }
+        if !self.is_valid(act.at) {
+            return Err(NotRotated::Revoked);
+        }
+        let mut successor = Self {
+            id: new.successor,
+            hint: new.hint.clone(),
+            created_at: act.at,
+            last_use: None,
+            rotated_from: Some(self.id),
+            ..self.clone()
+        };
+        if let Some(expiry) = new.draft.expiry {
+            expiry.check(act.at).map_err(NotRotated::InvalidExpiry)?;
+            let outlives = self.end().is_some_and(|end| expiry.at() > end.at());
+            if outlives && act.actor.api_key() == Some(self.id) {
+                return Err(NotRotated::PostponesEnd(PostponesEnd::OfItself));
+            }
+            successor.revocation = Some(Revocation::planned(
+                expiry.at(),
+                act.actor,
+                RevocationReason::Expired,
+            ));
+        }
+        self.rotated_to = Some(successor.id);
+        match new.draft.old_key_ends {
+            OldKeyEnd::AtOnce => self.revocation = Some(Revocation::by_rotation(act.at, act.actor)),
+            OldKeyEnd::After(Grace(time)) => self.end_by(act.at + time, act.actor),
+            OldKeyEnd::OnFirstUse => {}
+        }
+        Ok(successor)
+    }
+
+    fn end_by(&mut self, at: DateTime<Utc>, by: Actor) {
+        let at = self.end().map_or(at, |end| end.at().min(at));
+        self.revocation = Some(Revocation::planned(at, by, RevocationReason::Rotation));
+    }
+
+    /// Whether the key ends once its successor was used.
+    #[must_use]
+    pub fn ends_on_first_use(&self) -> bool {
+        let by_rotation = |revocation: &Revocation| {
+            matches!(revocation.end, End::Come(_)) || revocation.reason == RevocationReason::Rotation
+        };
+        self.rotated_to.is_some() && !self.revocation.as_ref().is_some_and(by_rotation)
+    }
+}
+
+impl Revocation {
+    /// The end of a key whose successor is valid in its place.
+    #[must_use]
+    pub const fn by_rotation(at: DateTime<Utc>, by: Actor) -> Self {
+        Self {
+            end: End::Come(at),
+            by,
+            reason: RevocationReason::Rotation,
+            note: None,
+        }
+    }
+}
+
+impl Act {
+    /// The events of a rotation, for the old key as it is after it: the successor's creation, the rotation, and the end of
+    /// the old key if that came with it.
+    #[must_use]
+    pub fn rotation_of_key(&self, old: &ApiKey, successor: &ApiKey) -> Vec<AuditEvent> {
+        let [old_key, new_key] = [old.id, successor.id].map(Subject::ApiKey);
+        let end = old
+            .revoked(self.at)
+            .map(|_| self.event(Action::RevokeApiKey, old_key));
+        let events = [
+            self.creation_of_key(successor),
+            self.event_with(Action::RotateApiKey, old_key, new_key),
+        ];
+        events.into_iter().chain(end).collect()
+    }
+}

@@ -1,0 +1,337 @@
+//! What the store of keys promises of rotation.
+
+use chrono::TimeDelta;
+
+use super::super::KeyStores;
+use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
+use crate::api_key::{ApiKey, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, PostponesEnd, RevocationReason};
+use crate::audit::{Act, Action, Actor, Subject};
+use crate::keys::{ChosenKey, IdempotencyKey, RequestDigest};
+use crate::membership::Member;
+use crate::ports::{
+    AddKeyError, DescendantKeys, EditKeyError, KeyLimit, NewApiKey, NewRotation, RotateKeyError,
+    RotationDraft,
+};
+use crate::validity::End;
+
+const DAY: TimeDelta = TimeDelta::days(1);
+
+fn at_once() -> RotationDraft {
+    RotationDraft {
+        old_key_ends: OldKeyEnd::AtOnce,
+        expiry: None,
+    }
+}
+
+const ROTATION: Option<RevocationReason> = Some(RevocationReason::Rotation);
+
+fn reason(key: &ApiKey) -> Option<RevocationReason> {
+    key.revocation.as_ref().map(|revocation| revocation.reason)
+}
+
+/// A rotation of this key, and its successor's token.
+fn rotation_of(scene: &Scene, member: &Member, key: &ApiKey, draft: RotationDraft) -> NewRotation {
+    let NewApiKey {
+        key: made, digest, ..
+    } = scene.new_key(member, "successor");
+    NewRotation {
+        consumer_id: member.membership.id,
+        old_key: key.id,
+        successor: made.id,
+        hint: made.hint,
+        digest,
+        draft,
+        idempotency_key: None,
+    }
+}
+
+async fn rotate_as(scene: &Scene, new: &NewRotation, act: Act) -> Result<ApiKey, RotateKeyError> {
+    let store = &scene.stores.api_keys;
+    store.rotate(new.clone(), MANY_CHANGES, act).await
+}
+
+/// The member rotates a key; returns its successor.
+async fn rotate(scene: &Scene, member: &Member, key: &ApiKey, draft: RotationDraft) -> ApiKey {
+    let new = rotation_of(scene, member, key, draft);
+    let rotated = rotate_as(scene, &new, scene.act(member)).await;
+    rotated.expect("rotated")
+}
+
+pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let parent = scene.add_key(&ada, "parent").await;
+    let new_key = scene.new_child(&ada, parent.id, "child");
+    let key = scene.store(&ada, &new_key).await;
+    let new = rotation_of(&scene, &ada, &key, RotationDraft::default());
+    let act = scene.act(&ada);
+    let mut expected = key.clone();
+    let expected_successor = expected.rotate(&new, &act).expect("rotated");
+
+    let successor = rotate_as(&scene, &new, act).await.expect("rotated");
+    assert_eq!(successor.id, expected_successor.id);
+    let stored = scene.stored(&successor).await;
+    assert_eq!(
+        (stored.parent(), stored.rotated_from),
+        (Some(parent.id), Some(key.id))
+    );
+    let old = scene.stored(&key).await;
+    assert_eq!((old.rotated_to, reason(&old)), (Some(successor.id), ROTATION));
+    let credentials = &scene.stores.credentials;
+    let found = credentials
+        .find(&new_key.digest)
+        .await
+        .expect("the store answers");
+    assert_eq!(found.expect("a known token").key_end, expected.end());
+    let found = credentials.find(&new.digest).await.expect("the store answers");
+    let found = found.expect("a known token");
+    assert_eq!((found.api_key.id, found.key_end), (successor.id, None));
+}
+
+pub async fn rotation_at_once_revokes_the_old_key(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let successor = rotate(&scene, &ada, &key, at_once()).await;
+    let old = scene.stored(&key).await;
+    assert!(!old.is_valid(scene.now()));
+    assert_eq!((reason(&old), old.rotated_to), (ROTATION, Some(successor.id)));
+}
+
+pub async fn rotation_keeps_an_earlier_planned_end(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let end = scene.now() + TimeDelta::hours(1);
+    let key = scene.plan_revocation(&key, end).await;
+    let successor = rotate(&scene, &ada, &key, RotationDraft::default()).await;
+    assert_eq!(scene.stored(&successor).await.revocation, key.revocation);
+    let old = scene.stored(&key).await;
+    assert_eq!((old.end(), reason(&old)), (key.end(), ROTATION));
+}
+
+pub async fn rotation_writes_its_events(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for (draft, revocations) in [(RotationDraft::default(), 0), (at_once(), 1)] {
+        let key = scene.add_key(&ada, "key").await;
+        let successor = rotate(&scene, &ada, &key, draft).await;
+        let subject = Subject::ApiKey(key.id);
+        let told = scene
+            .events_about(Some(ada.organization.id), Action::RotateApiKey, subject)
+            .await;
+        let objects: Vec<_> = told.iter().map(|event| event.object).collect();
+        assert_eq!(objects, [Some(Subject::ApiKey(successor.id))]);
+        assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &successor).await, 1);
+        assert_eq!(
+            scene.count_of(&ada, Action::RevokeApiKey, &key).await,
+            revocations
+        );
+    }
+}
+
+pub async fn key_is_rotated_once(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for draft in [RotationDraft::default(), at_once()] {
+        let key = scene.add_key(&ada, "key").await;
+        let rotations = [(); 2].map(|()| rotation_of(&scene, &ada, &key, draft));
+        let attempts = rotations
+            .iter()
+            .map(|new| rotate_as(&scene, new, scene.act(&ada)));
+        let outcomes = futures_util::future::join_all(attempts).await;
+        let (rotated, refused): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+        let [successor] = rotated.try_into().expect("one successor");
+        let successor = successor.expect("rotated");
+        let [refused] = refused.try_into().expect("one refusal");
+        assert!(
+            matches!(refused, Err(RotateKeyError::AlreadyRotated(id)) if id == successor.id),
+            "{refused:?}"
+        );
+        let consumer = ada.membership.id;
+        let ids = rotations.map(|new| new.successor);
+        let stored = scene.stores.api_keys.find_many(consumer, &ids).await;
+        let stored: Vec<_> = stored
+            .expect("the store answers")
+            .iter()
+            .map(|key| key.id)
+            .collect();
+        assert_eq!(stored, [successor.id]);
+    }
+}
+
+pub async fn rotating_a_successor_revokes_the_key_before(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let first = scene.add_key(&ada, "key").await;
+    let second = rotate(&scene, &ada, &first, RotationDraft::default()).await;
+    let third = rotate(&scene, &ada, &second, RotationDraft::default()).await;
+    let ended = scene.stored(&first).await;
+    assert!(!ended.is_valid(scene.now()));
+    assert_eq!(reason(&ended), ROTATION);
+    assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &first).await, 1);
+    assert!(scene.stored(&second).await.is_valid(scene.now()));
+
+    // Its end has come, so nothing of it changes.
+    scene.later(DAY);
+    let before = scene.stored(&second).await;
+    rotate(&scene, &ada, &third, RotationDraft::default()).await;
+    assert_eq!(scene.stored(&second).await.revocation, before.revocation);
+    assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &second).await, 0);
+}
+
+pub async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let successor = rotate(&scene, &ada, &key, RotationDraft::default()).await;
+    let next = scene.new_key(&ada, "next");
+    let refused = scene.try_add(&ada, &next, KeyLimit(1)).await;
+    assert!(
+        matches!(refused, Err(AddKeyError::LimitReached(_))),
+        "{refused:?}"
+    );
+    let added = scene.try_add(&ada, &next, KeyLimit(2)).await.expect("added");
+
+    // At the limit, a rotation makes no more of them.
+    rotate(&scene, &ada, &added, at_once()).await;
+    scene.revoke(&ada, &successor, DescendantKeys::Keep).await;
+    let next = scene.new_key(&ada, "next");
+    let refused = scene.try_add(&ada, &next, KeyLimit(2)).await;
+    assert!(
+        matches!(refused, Err(AddKeyError::LimitReached(_))),
+        "the old key counts without its successor: {refused:?}"
+    );
+}
+
+pub async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    rotate(&scene, &ada, &key, RotationDraft::default()).await;
+    let edit = async |time| {
+        let edit = KeyEdit {
+            expiry: Some(expiry_in(time, scene.now())),
+            ..KeyEdit::default()
+        };
+        let act = scene.act(&ada);
+        let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);
+        store
+            .edit(ada.membership.id, key.id, edit, any, MANY_CHANGES, act)
+            .await
+    };
+    let refused = edit(DAY * 2).await;
+    assert!(
+        matches!(
+            refused,
+            Err(EditKeyError::PostponesEnd(PostponesEnd::OfRotatedKey))
+        ),
+        "{refused:?}"
+    );
+    let sooner = edit(TimeDelta::hours(1)).await.expect("edited");
+    assert_eq!(reason(&sooner), ROTATION);
+    let refused = edit(TimeDelta::hours(2)).await;
+    assert!(
+        matches!(refused, Err(EditKeyError::PostponesEnd(_))),
+        "{refused:?}"
+    );
+}
+
+pub async fn rotation_takes_a_valid_key_of_the_consumer(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let [bobs, unknown] = [
+        scene.add_key(&bob, "bobs").await,
+        scene.new_key(&ada, "unknown").key,
+    ];
+    for key in [&bobs, &unknown] {
+        let new = rotation_of(&scene, &ada, key, at_once());
+        let refused = rotate_as(&scene, &new, scene.act(&ada)).await;
+        assert!(matches!(refused, Err(RotateKeyError::NotFound)), "{refused:?}");
+    }
+    assert_eq!(scene.stored(&bobs).await, bobs);
+    let revoked = scene.add_key(&ada, "revoked").await;
+    scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
+    let new = rotation_of(&scene, &ada, &revoked, at_once());
+    let refused = rotate_as(&scene, &new, scene.act(&ada)).await;
+    assert!(matches!(refused, Err(RotateKeyError::Revoked)), "{refused:?}");
+}
+
+pub async fn rotation_checks_who_acts(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let restricted = scene.add_restricted(&ada, "restricted").await;
+    let [key, acting] = [
+        scene.add_key(&ada, "key").await,
+        scene.add_key(&ada, "acting").await,
+    ];
+    let act_of = |key: &ApiKey| scene.act_as(Actor::ApiKey(key.id), Some(ada.organization.id));
+    for rotated in [&key, &restricted] {
+        let new = rotation_of(&scene, &ada, rotated, at_once());
+        let refused = rotate_as(&scene, &new, act_of(&restricted)).await;
+        assert!(
+            matches!(refused, Err(RotateKeyError::MayNotManageKeys)),
+            "{refused:?}"
+        );
+    }
+    scene.revoke(&ada, &acting, DescendantKeys::Keep).await;
+    let new = rotation_of(&scene, &ada, &key, at_once());
+    let refused = rotate_as(&scene, &new, act_of(&acting)).await;
+    assert!(matches!(refused, Err(RotateKeyError::HolderGone)), "{refused:?}");
+    assert_eq!(scene.stored(&key).await, key);
+    // A key that rotates itself.
+    let rotated = rotate_as(&scene, &new, act_of(&key)).await.expect("rotated");
+    assert_eq!(rotated.origin, key.origin);
+}
+
+pub async fn key_gives_itself_no_longer_life_by_rotation(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let key = scene.plan_revocation(&key, scene.now() + DAY).await;
+    let draft = RotationDraft {
+        old_key_ends: OldKeyEnd::After(Grace::from_seconds(60).expect("a minute")),
+        expiry: expiry_in(DAY * 2, scene.now()).expiry(),
+    };
+    let new = rotation_of(&scene, &ada, &key, draft);
+    let itself = scene.act_as(Actor::ApiKey(key.id), Some(ada.organization.id));
+    let refused = rotate_as(&scene, &new, itself).await;
+    assert!(
+        matches!(refused, Err(RotateKeyError::PostponesEnd(PostponesEnd::OfItself))),
+        "{refused:?}"
+    );
+    assert_eq!(scene.stored(&key).await, key);
+    let rotated = rotate_as(&scene, &new, scene.act(&ada)).await.expect("rotated");
+    assert_eq!(rotated.end(), Some(End::Planned(scene.now() + DAY * 2)));
+}
+
+pub async fn repeated_rotation_request_tells_its_successor(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let chosen = ChosenKey::parse("rotation-1").expect("a key");
+    let mark = |key: &ApiKey| chosen.for_request(RotationDraft::default().request_digest(key.id));
+    let key = scene.add_key(&ada, "key").await;
+    let attempt = async |key: &ApiKey, idempotency_key: IdempotencyKey| {
+        let new = NewRotation {
+            idempotency_key: Some(idempotency_key),
+            ..rotation_of(&scene, &ada, key, RotationDraft::default())
+        };
+        rotate_as(&scene, &new, scene.act(&ada)).await
+    };
+    let successor = attempt(&key, mark(&key)).await.expect("rotated");
+    let repeated = attempt(&key, mark(&key)).await;
+    assert!(
+        matches!(repeated, Err(RotateKeyError::AlreadyRotated(id)) if id == successor.id),
+        "{repeated:?}"
+    );
+    let other = scene.add_key(&ada, "other").await;
+    for mark in [
+        mark(&other),
+        chosen.for_request(RequestDigest::of("createApiKey", &[])),
+    ] {
+        let refused = attempt(&other, mark).await;
+        assert!(
+            matches!(refused, Err(RotateKeyError::IdempotencyKeyReused)),
+            "{refused:?}"
+        );
+    }
+}
+
+pub async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let new = rotation_of(&scene, &ada, &key, at_once());
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let failed = rotate_as(&scene, &new, act).await;
+    assert!(matches!(failed, Err(RotateKeyError::Storage(_))), "{failed:?}");
+    assert_eq!(scene.stored(&key).await, key);
+}

@@ -1,0 +1,73 @@
+//! `/api/v1/user/api-keys/{id}/rotate`
+
+use keyward_domain::keys::{PersonalKeys, RotateKeyError};
+use poem_openapi::OpenApi;
+use poem_openapi::param::Path;
+
+use super::api_key::key_named;
+use super::api_keys::{CreatedKey, already_created};
+use super::request_bodies::RotateApiKeyRequest;
+use super::tag::Tag;
+use crate::authentication::Authenticated;
+use crate::base_url::BaseUrl;
+use crate::paths::API_KEYS;
+use crate::problem::{Code, Problem};
+use crate::request::{IdempotencyKeyHeader, JsonBody, QueryNames};
+use crate::request_id::Source;
+use crate::services::Using;
+
+pub(crate) struct RotationResource;
+
+#[OpenApi(prefix_path = API_KEYS, tag = "Tag::ApiKeys")]
+impl RotationResource {
+    /// Rotate an API key
+    ///
+    /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`. The old key ends a
+    /// day later, unless something else is asked for; until then both are valid, and count as one for the limit of valid keys.
+    /// A key is rotated once. If the key that it took the place of is still valid, that one ends at once. The calling key
+    /// must be able to manage keys, also to rotate itself. With `Idempotency-Key`, the request can be repeated safely.
+    #[oai(path = "/:id/rotate", method = "post", operation_id = "rotateApiKey")]
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
+    async fn rotate(
+        &self,
+        authenticated: Authenticated,
+        query: QueryNames,
+        Using(keys): Using<&PersonalKeys>,
+        Using(base_url): Using<&BaseUrl>,
+        source: Source,
+        /// Marks this request, so that repeating it within 24 hours has no second effect: 1 to 255 visible characters of
+        /// ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
+        #[oai(name = "Idempotency-Key")]
+        idempotency_key: IdempotencyKeyHeader,
+        draft: JsonBody<RotateApiKeyRequest>,
+        // After the body, so that an undecodable id is refused at the same point as an unknown one.
+        /// The key's `id`, or `current` for the calling key.
+        id: Path<String>,
+    ) -> Result<CreatedKey, Problem> {
+        query.only(&[])?;
+        let id = key_named(&id, &authenticated.0)?;
+        let holder = authenticated.0.as_holder();
+        let idempotency_key = idempotency_key.for_request(draft.0.request_digest(id));
+        match keys.rotate(&holder, id, draft.0, idempotency_key, source.0).await {
+            Ok(issued) => Ok(CreatedKey::of(&issued, holder.consumer(), base_url)),
+            Err(RotateKeyError::AlreadyRotated(id)) => Err(already_created(keys, &holder, id).await),
+            Err(error) => Err(not_rotated(error)),
+        }
+    }
+}
+
+fn not_rotated(error: RotateKeyError) -> Problem {
+    match error {
+        RotateKeyError::HolderGone => Code::InvalidToken.into(),
+        RotateKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
+        RotateKeyError::Throttled(throttled) => Problem::throttled(throttled),
+        RotateKeyError::IdempotencyKeyReused => Code::IdempotencyKeyReused.into(),
+        RotateKeyError::InProgress => Problem::in_progress(),
+        RotateKeyError::NotFound => Problem::no_such_key(),
+        RotateKeyError::AlreadyRotated(id) => Problem::already_created(id, None),
+        RotateKeyError::Revoked => Code::KeyRevoked.into(),
+        RotateKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
+        RotateKeyError::PostponesEnd(refusal) => Problem::postpones_end(refusal),
+        RotateKeyError::Storage(error) => error.into(),
+    }
+}

@@ -1,0 +1,133 @@
+//! Rotating a key.
+
+use chrono::{DateTime, Utc};
+use diesel::QueryResult;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
+use keyward_domain::api_key::{ApiKey, RevocationReason};
+use keyward_domain::audit::Act;
+use keyward_domain::holder::KeyReach;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::Repetition;
+use keyward_domain::ports::{NewApiKey, NewRotation, RotateKeyError};
+use keyward_domain::rate::Rate;
+
+use super::super::dialect::{
+    Connection, Pipelined, RunQueryDsl, begin, lock_keys, pipeline, prepared_once, write_events,
+};
+use super::super::schema::api_keys;
+use super::add::{FirstKey, created_with, forget_idempotency_keys, insert, repetition};
+use super::holder::{Changer, changer, lock_changer};
+use super::read::find_row;
+use super::revoke::revoke_valid;
+use super::row::{EndRow, KeyRow};
+use crate::abort::Abort;
+use crate::columns::StoredId;
+
+pub(super) async fn rotate(
+    connection: &mut Connection,
+    new: NewRotation,
+    changes: Rate,
+    act: Act,
+) -> Result<ApiKey, Abort<RotateKeyError>> {
+    let (consumer, acting_key) = (new.consumer_id, act.actor.api_key());
+    // Under the lock, no other transaction rotates or revokes keys of this consumer, so a key gets one successor.
+    let ((), changer, first, row) = pipeline!(
+        connection,
+        begin(connection),
+        lock_changer(connection, consumer, acting_key, changes, act.at),
+        created_with(connection, consumer, new.idempotency_key),
+        find_row(connection, consumer, new.old_key),
+    );
+    let forgotten = first.as_ref().map(|first| first.id);
+    let act = act.as_late_as_now();
+    let mut old = check(&new, changer, first, row, act.at)?;
+    let successor = old.rotate(&new, &act).map_err(refused)?;
+    let before = match old.rotated_from {
+        Some(id) => find_row(connection, consumer, id).await?,
+        None => None,
+    };
+    let before = before
+        .filter(|row| row.is_valid(act.at))
+        .map(|_| old.rotated_from);
+    if let Some(before) = before.flatten() {
+        let before = before.as_uuid();
+        lock_keys(connection, &[before, old.id.as_uuid()]).await?;
+        revoke_valid(connection, vec![before], RevocationReason::Rotation, None, &act).await?;
+    }
+    if let Some(forgotten) = forgotten {
+        forget_idempotency_keys(connection, vec![forgotten]).await?;
+    }
+    let events = act.rotation_of_key(&old, &successor);
+    let new = NewApiKey {
+        key: successor,
+        organization_decides: false,
+        digest: new.digest,
+        idempotency_key: new.idempotency_key,
+    };
+    pipeline!(
+        connection,
+        insert(connection, &new),
+        write_rotation(connection, &old),
+        write_events(connection, events),
+    );
+    Ok(new.key)
+}
+
+/// The checks before rotating a key, without a lock.
+pub(super) async fn precheck(
+    connection: &mut Connection,
+    new: NewRotation,
+    changes: Rate,
+    act: Act,
+) -> Result<(), Abort<RotateKeyError>> {
+    let (consumer, acting_key) = (new.consumer_id, act.actor.api_key());
+    let (changer, first, row) = pipeline!(
+        connection,
+        changer(connection, consumer, acting_key, changes, act.at),
+        created_with(connection, consumer, new.idempotency_key),
+        find_row(connection, consumer, new.old_key),
+    );
+    let mut old = check(&new, changer, first, row, act.at)?;
+    old.rotate(&new, &act).map(drop).map_err(refused)
+}
+
+/// The key to rotate.
+fn check(
+    new: &NewRotation,
+    changer: Option<Changer>,
+    first: Option<FirstKey>,
+    row: Option<KeyRow>,
+    at: DateTime<Utc>,
+) -> Result<ApiKey, Abort<RotateKeyError>> {
+    let changer = changer.filter(|changer| changer.may_act(at));
+    let changer = changer.ok_or(Abort::Refused(RotateKeyError::HolderGone))?;
+    if changer.reach != KeyReach::All {
+        return Err(Abort::Refused(RotateKeyError::MayNotManageKeys));
+    }
+    let throttled = |throttled| Abort::Refused(RotateKeyError::Throttled(throttled));
+    changer.room.map_err(throttled)?;
+    let row = row.ok_or(Abort::Refused(RotateKeyError::NotFound))?;
+    match repetition(first, new.idempotency_key, at)? {
+        Some((id, Repetition::Same)) => return Err(Abort::Refused(RotateKeyError::AlreadyRotated(id))),
+        Some((_, Repetition::Different)) => return Err(Abort::Refused(RotateKeyError::IdempotencyKeyReused)),
+        Some((_, Repetition::Forgotten)) | None => {}
+    }
+    Ok(ApiKey::try_from(row)?)
+}
+
+fn refused(reason: impl Into<RotateKeyError>) -> Abort<RotateKeyError> {
+    Abort::Refused(reason.into())
+}
+
+/// The end of the old key, and which one took its place.
+async fn write_rotation(mut connection: Pipelined<'_>, old: &ApiKey) -> QueryResult<()> {
+    let successor = old.rotated_to.map(|id: ApiKeyId| StoredId(id.as_uuid()));
+    let update = diesel::update(
+        api_keys::table
+            .filter(api_keys::consumer_id.eq(StoredId(old.consumer_id.as_uuid())))
+            .filter(api_keys::id.eq(StoredId(old.id.as_uuid()))),
+    )
+    .set((EndRow::from(old), api_keys::rotated_to_key_id.eq(successor)));
+    prepared_once(update).execute(&mut connection).await?;
+    Ok(())
+}
