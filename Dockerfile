@@ -4,6 +4,7 @@
 #
 # docs/install.md tells how to run it.
 
+# `cargo xtask image` tests this stage, with a program that is built already.
 FROM debian:bookworm-slim AS runtime
 # The embedded database's directory; a volume that is mounted there inherits its owner.
 RUN install --directory --owner=65532 --group=65532 --mode=0700 /var/lib/keyward
@@ -14,11 +15,6 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=10s --start-period=30s CMD ["keyward", "healthcheck"]
 ENTRYPOINT ["keyward"]
 CMD ["serve"]
-
-# `docker build --target prebuilt` takes a program named `keyward` that stands in the build's context, as `cargo xtask
-# image` does.
-FROM runtime AS prebuilt
-COPY keyward /usr/local/bin/keyward
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /keyward

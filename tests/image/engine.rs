@@ -67,37 +67,32 @@ impl Drop for Image {
     }
 }
 
-/// As `Dockerfile` says, of a program that is built already.
+/// As `Dockerfile` says, but of a program that is built already: the stage that compiles one takes long.
 pub(crate) fn build_image() -> Image {
-    build("KEYWARD_BIN", "keyward", "Dockerfile", "prebuilt")
+    let dockerfile = std::fs::read_to_string(repository().join("Dockerfile")).expect("the Dockerfile");
+    let (runtime, _) = dockerfile
+        .split_once("FROM rust:")
+        .expect("a stage that compiles after the one that runs");
+    let dockerfile = format!("{runtime}FROM runtime\nCOPY keyward /usr/local/bin/keyward\n");
+    build("KEYWARD_BIN", "keyward", &dockerfile, "service")
 }
 
 /// A Debian machine whose first process is systemd, with the package that `KEYWARD_PACKAGE` names in its root directory.
 pub(crate) fn build_machine() -> Image {
-    build(
-        "KEYWARD_PACKAGE",
-        "keyward.deb",
-        "tests/image/machine.Dockerfile",
-        "machine",
-    )
+    let dockerfile = include_str!("machine.Dockerfile");
+    build("KEYWARD_PACKAGE", "keyward.deb", dockerfile, "machine")
 }
 
-/// Builds the stage `target` of a Dockerfile whose context is one file, which a variable names.
-fn build(variable: &str, name: &str, dockerfile: &str, target: &str) -> Image {
+/// Builds a Dockerfile whose context is one file, which a variable names.
+fn build(variable: &str, name: &str, dockerfile: &str, purpose: &str) -> Image {
     let file = std::env::var_os(variable)
         .unwrap_or_else(|| panic!("{variable} names the file: run `cargo xtask image`"));
-    let context = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(target);
+    let context = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(purpose);
     std::fs::create_dir_all(&context).expect("the image's context");
     std::fs::copy(file, context.join(name)).expect("a copy of the file");
-    let image = Image(format!("keyward:{target}-{}", std::process::id()));
+    let image = Image(format!("keyward:{purpose}-{}", std::process::id()));
     let mut build = Command::new("docker");
-    build.args(["build", "--quiet", "--target", target, "--tag", image.name()]);
-    output(
-        build
-            .arg("--file")
-            .arg(repository().join(dockerfile))
-            .arg(context),
-        "",
-    );
+    build.args(["build", "--quiet", "--file", "-", "--tag", image.name()]);
+    output(build.arg(context), dockerfile);
     image
 }

@@ -1,5 +1,5 @@
 # A Debian machine, for the test of the package.
-FROM debian:bookworm-slim AS machine
+FROM debian:bookworm-slim
 RUN apt-get update --quiet=2 \
     && DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends systemd systemd-sysv
 COPY keyward.deb /
