@@ -3,6 +3,9 @@
 //! A key or a membership is over from the moment of its planned end on, by every clock that has passed it. That the end is
 //! recorded makes it final, also for a server whose clock is behind, and takes back what a membership takes with it. It
 //! cannot be undone, so it is not done on the word of one clock: see [`retention`](crate::retention).
+//!
+//! The end of a rotated key may be planned for no moment, but for the first use of its successor. It comes once that use
+//! is recorded and seen here.
 
 pub mod ports;
 
@@ -35,7 +38,7 @@ pub enum RecordEndsError {
 }
 
 impl PlannedEnds {
-    /// The most ends of keys, and the most of memberships, that are recorded in one transaction.
+    /// The most ends of one kind that are recorded in one transaction.
     pub const BATCH_SIZE: u32 = 200;
 
     /// The use case over these ports. `clock` knows whether the clock may be believed.
@@ -51,8 +54,8 @@ impl PlannedEnds {
     /// Records one batch of the ends that have come by now, and returns how many that were. None is left, or another process
     /// records them, when it is 0.
     ///
-    /// Keys do not wait for memberships, nor memberships for keys: if one batch fails, the other is recorded all the same,
-    /// and the failure is returned once the other has nothing left.
+    /// Keys, memberships and rotated keys do not wait for each other: if one batch fails, the others are recorded all the
+    /// same, and the failure is returned once these have nothing left.
     ///
     /// # Errors
     /// See [`RecordEndsError`]. This call has recorded nothing, unless the outcome of a change is unknown.
@@ -66,13 +69,16 @@ impl PlannedEnds {
             return Err(RecordEndsError::Clock(doubt));
         }
         let act = || self.sources.act_at(now, Actor::System, RequestSource::default());
-        let memberships = self.store.record_ends_of_memberships(Self::BATCH_SIZE, act());
-        let memberships = memberships.await;
-        let keys = self.store.record_ends_of_keys(Self::BATCH_SIZE, act()).await;
-        match (memberships, keys) {
-            (Ok(memberships), Ok(keys)) => Ok(memberships.saturating_add(keys)),
-            (Err(error), Ok(0) | Err(_)) | (Ok(0), Err(error)) => Err(error.into()),
-            (Err(_), Ok(recorded)) | (Ok(recorded), Err(_)) => Ok(recorded),
+        let store = &self.store;
+        let outcomes = [
+            store.record_ends_of_memberships(Self::BATCH_SIZE, act()).await,
+            store.record_ends_of_keys(Self::BATCH_SIZE, act()).await,
+            store.end_rotated_keys(Self::BATCH_SIZE, act()).await,
+        ];
+        let recorded = outcomes.iter().flatten().copied().fold(0, u32::saturating_add);
+        match outcomes.into_iter().find_map(Result::err) {
+            Some(error) if recorded == 0 => Err(error.into()),
+            _ => Ok(recorded),
         }
     }
 }

@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::{ApiKey, Expiry, InvalidExpiry, PostponesEnd, Revocation, RevocationReason};
 use crate::audit::{Act, Actor, AuditEvent};
 use crate::audit::{Action, Subject};
-use crate::id::{ApiKeyId, MembershipId};
+use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 use crate::idempotency_key::{IdempotencyKey, RequestDigest};
 use crate::token::{TokenDigest, TokenHint};
 use crate::validity::End;
@@ -40,6 +40,9 @@ pub struct InvalidGrace;
 impl Grace {
     /// The longest: seven days.
     pub const MAX: TimeDelta = TimeDelta::days(7);
+
+    /// That of [`Grace::MAX`].
+    pub const LONGEST: Self = Self(Self::MAX);
 
     /// So many seconds.
     ///
@@ -197,6 +200,13 @@ impl Revocation {
 }
 
 impl Act {
+    /// The event that the system ends a rotated key because its successor was used.
+    #[must_use]
+    pub fn end_of_rotated_key(&self, organization: OrganizationId, id: ApiKeyId) -> AuditEvent {
+        self.of_system(organization)
+            .event(Action::RevokeApiKey, Subject::ApiKey(id))
+    }
+
     /// The events of a rotation, for the old key as it is after it: the successor's creation, the rotation, and the end of
     /// the old key if that came with it.
     #[must_use]

@@ -23,12 +23,20 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait PlannedEndStore: Send + Sync {
-    /// Whether any end is [due](crate::validity::End::is_due) at this moment. MUST NOT take the longer the more ends are
-    /// planned or recorded, nor wait for changes.
+    /// Whether any end is [due](crate::validity::End::is_due) at this moment, or any key is to be ended by
+    /// [`PlannedEndStore::end_rotated_keys`]. MUST NOT take the longer the more ends are planned or recorded, nor wait for
+    /// changes.
     async fn has_due(&self, now: DateTime<Utc>) -> Result<bool, StorageError>;
 
     /// Records ends of keys that are due at the moment of the act.
     async fn record_ends_of_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError>;
+
+    /// Ends valid keys that [end on the first use](crate::api_key::ApiKey::ends_on_first_use) of their successors, if a use
+    /// of the successor is recorded: each is [revoked by its rotation](crate::api_key::Revocation::by_rotation), at the
+    /// moment of the act and by its actor. Their order is not defined.
+    ///
+    /// MUST write [`Act::end_of_rotated_key`] of each.
+    async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError>;
 
     /// Records ends of memberships that are due at the moment of the act.
     ///

@@ -9,23 +9,46 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::dsl::exists;
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
+use keyward_domain::api_key::RevocationReason;
 use keyward_domain::audit::Act;
+use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
+use uuid::Uuid;
 
+use super::api_keys::revoke::write_revocation;
 use super::dialect::{
-    Connection, Pipelined, RunQueryDsl, Store, begin, listed, locked, locked_by_nobody, pipeline, retention,
+    Connection, Pipelined, RunQueryDsl, Store, begin, listed, lock_keys, locked, locked_by_nobody, pipeline,
+    retention, write_events,
 };
 use super::due_keys::{DueKey, record_ends_of_keys};
 use super::end_of_membership::record_ends_of_memberships;
 use super::schema::{api_keys, memberships, organizations};
-use super::validity::{key_is_due, membership_is_due};
+use super::validity::{key_ends_on_first_use, key_is_due, membership_is_due};
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredId;
 use crate::locked_member::LockedMember;
 use crate::retention::{AdvisoryLock, to_u32};
+
+/// Keys that end on the first use of their successors, which were used.
+macro_rules! replaced_keys {
+    ($at:expr) => {{
+        let successors = diesel::alias!(api_keys as successors);
+        let successor = successors
+            .filter(
+                successors
+                    .field(api_keys::id)
+                    .nullable()
+                    .eq(api_keys::rotated_to_key_id),
+            )
+            .filter(successors.field(api_keys::last_used_at).is_not_null());
+        api_keys::table
+            .filter(key_ends_on_first_use($at.into()))
+            .filter(exists(successor))
+    }};
+}
 
 #[async_trait]
 impl PlannedEndStore for Store {
@@ -33,7 +56,8 @@ impl PlannedEndStore for Store {
         read!(self, |connection| {
             let has_due_key = exists(api_keys::table.filter(key_is_due(now.into())));
             let has_due_membership = exists(memberships::table.filter(membership_is_due(now.into())));
-            let has_due: bool = diesel::select(has_due_key.or(has_due_membership))
+            let has_replaced_key = exists(replaced_keys!(now));
+            let has_due: bool = diesel::select(has_due_key.or(has_due_membership).or(has_replaced_key))
                 .get_result(connection)
                 .await?;
             Ok(has_due)
@@ -43,6 +67,13 @@ impl PlannedEndStore for Store {
     async fn record_ends_of_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
         self.change_that_begins(Claim::Nothing, move |connection| {
             Box::pin(record_some_of_keys(connection, at_most, act))
+        })
+        .await
+    }
+
+    async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
+        self.change_that_begins(Claim::Nothing, move |connection| {
+            Box::pin(end_some_rotated_keys(connection, at_most, act))
         })
         .await
     }
@@ -69,10 +100,7 @@ async fn record_some_of_keys(
     let Some((keys, consumers)) = batch(has_lock, found) else {
         return Ok(0);
     };
-    let consumers = memberships::table
-        .filter(memberships::id.eq_any(consumers))
-        .select(memberships::id);
-    let consumers: Vec<StoredId> = locked_by_nobody!(consumers).load(connection).await?;
+    let consumers = lock_free_consumers(connection, consumers).await?;
     let due: Vec<(StoredId, StoredId)> = api_keys::table
         .filter(listed(keys.into_iter().map(|key| key.0)))
         .filter(api_keys::consumer_id.eq_any(consumers))
@@ -84,6 +112,55 @@ async fn record_some_of_keys(
     let recorded = due.len();
     record_ends_of_keys(connection, due, &act).await?;
     Ok(to_u32(recorded))
+}
+
+async fn end_some_rotated_keys(
+    connection: &mut Connection,
+    at_most: u32,
+    act: Act,
+) -> Result<u32, Abort<StorageError>> {
+    let ((), has_lock, found) = pipeline!(
+        connection,
+        begin(connection),
+        retention::try_lock(connection, AdvisoryLock::PlannedEnds),
+        find_replaced_keys(connection, at_most, act.at),
+    );
+    let Some((keys, consumers)) = batch(has_lock, found) else {
+        return Ok(0);
+    };
+    let consumers = lock_free_consumers(connection, consumers).await?;
+    // That the successor was used stays true.
+    let replaced: Vec<(StoredId, StoredId)> = api_keys::table
+        .filter(listed(keys.into_iter().map(|key| key.0)))
+        .filter(api_keys::consumer_id.eq_any(consumers))
+        .filter(key_ends_on_first_use(act.at.into()))
+        .select((api_keys::id, api_keys::organization_id))
+        .load(connection)
+        .await?;
+    let events = replaced.iter().map(|(key, organization)| {
+        let organization = OrganizationId::from_uuid(organization.0);
+        act.end_of_rotated_key(organization, ApiKeyId::from_uuid(key.0))
+    });
+    let events = events.collect();
+    let keys: Vec<Uuid> = replaced.into_iter().map(|(key, _)| key.0).collect();
+    pipeline!(
+        connection,
+        lock_keys(connection, &keys),
+        write_revocation(connection, &keys, RevocationReason::Rotation, None, &act),
+        write_events(connection, events),
+    );
+    Ok(to_u32(keys.len()))
+}
+
+/// Locks those of these consumers that no other transaction holds.
+async fn lock_free_consumers(
+    connection: &mut Connection,
+    consumers: BTreeSet<StoredId>,
+) -> QueryResult<Vec<StoredId>> {
+    let consumers = memberships::table
+        .filter(memberships::id.eq_any(consumers))
+        .select(memberships::id);
+    locked_by_nobody!(consumers).load(connection).await
 }
 
 async fn record_some_of_memberships(
@@ -128,6 +205,19 @@ async fn find_due_keys(
     api_keys::table
         .filter(key_is_due(at.into()))
         .order((api_keys::revoked_at, api_keys::id))
+        .limit(i64::from(at_most))
+        .select((api_keys::id, api_keys::consumer_id))
+        .load(&mut connection)
+        .await
+}
+
+/// Some of the [`replaced_keys`], each with its consumer.
+async fn find_replaced_keys(
+    mut connection: Pipelined<'_>,
+    at_most: u32,
+    at: DateTime<Utc>,
+) -> QueryResult<Vec<(StoredId, StoredId)>> {
+    replaced_keys!(at)
         .limit(i64::from(at_most))
         .select((api_keys::id, api_keys::consumer_id))
         .load(&mut connection)

@@ -8,6 +8,7 @@
 use chrono::{DateTime, Utc};
 use diesel::dsl::auto_type;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods};
+use keyward_domain::api_key::RevocationReason;
 use keyward_domain::ports::StorageError;
 use keyward_domain::validity::End;
 
@@ -48,6 +49,17 @@ pub(crate) fn key_is_due(now: StoredMoment) -> _ {
         .is_null()
         .and(api_keys::revoked_at.is_not_null());
     is_planned.and(api_keys::revoked_at.le(now).assume_not_null())
+}
+
+/// The condition that a key is valid and ends once its successor was used.
+#[auto_type]
+pub(crate) fn key_ends_on_first_use(now: StoredMoment) -> _ {
+    let rotation: &'static str = RevocationReason::Rotation.as_str();
+    let has_no_end = api_keys::revoked_reason.is_null();
+    let ends_otherwise = api_keys::revoked_reason.ne(rotation).assume_not_null();
+    let is_rotated = api_keys::rotated_to_key_id.is_not_null();
+    let is_valid: key_is_valid = key_is_valid(now);
+    is_valid.and(is_rotated).and(has_no_end.or(ends_otherwise))
 }
 
 /// The condition that a key has an end, past or planned, for the index of an organization's keys. For the keys of one

@@ -51,6 +51,10 @@ impl PlannedEndStore for DueEnds {
         Ok(recorded)
     }
 
+    async fn end_rotated_keys(&self, _: u32, _: Act) -> Result<u32, StorageError> {
+        Ok(0)
+    }
+
     async fn record_ends_of_memberships(&self, _: u32, _: Act) -> Result<u32, StorageError> {
         if self.memberships_fail.load(Ordering::SeqCst) {
             return Err(StorageError::Unavailable(io::Error::other("too slow").into()));

@@ -28,6 +28,7 @@ mod reachable_project_cases;
 mod recorded_end_cases;
 mod returning_member_cases;
 mod revoke_descendants_cases;
+mod rotated_end_cases;
 mod scene;
 
 super::cases::cases! { $
@@ -57,6 +58,12 @@ super::cases::cases! { $
         ending_an_elapsed_membership_records_its_planned_end
         owners_record_planned_ends_of_selected_keys_that_have_come
         a_revocation_goes_on_until_no_selected_end_is_due
+    }
+    rotated_end_cases {
+        rotated_key_ends_once_its_successor_was_used
+        only_keys_that_wait_for_a_use_end_with_it
+        a_batch_of_rotated_keys_has_a_limit
+        rotated_key_whose_event_cannot_be_written_stays
     }
     list_member_cases {
         members_are_listed_latest_first

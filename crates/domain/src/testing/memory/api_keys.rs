@@ -326,12 +326,12 @@ impl State {
             .filter(move |stored| stored.key.consumer_id == consumer)
     }
 
-    fn key(&self, consumer: MembershipId, id: ApiKeyId) -> Option<&ApiKey> {
+    pub(super) fn key(&self, consumer: MembershipId, id: ApiKeyId) -> Option<&ApiKey> {
         let mut keys = self.keys_of(consumer).map(|stored| &stored.key);
         keys.find(|key| key.id == id)
     }
 
-    fn key_mut(&mut self, consumer: MembershipId, id: ApiKeyId) -> Option<&mut ApiKey> {
+    pub(super) fn key_mut(&mut self, consumer: MembershipId, id: ApiKeyId) -> Option<&mut ApiKey> {
         let of_consumer = self
             .keys
             .iter_mut()

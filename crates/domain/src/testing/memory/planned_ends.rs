@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State};
+use crate::api_key::Revocation;
 use crate::audit::{Act, AuditEvent};
 use crate::id::{ApiKeyId, InvitationId, MembershipId};
 use crate::invitation::InvitationEnd;
@@ -14,7 +15,9 @@ use crate::validity::End;
 impl PlannedEndStore for MemoryStore {
     async fn has_due(&self, now: DateTime<Utc>) -> Result<bool, StorageError> {
         let state = self.state()?;
-        let has_due = state.due_keys(now).next().is_some() || state.due_memberships(now).next().is_some();
+        let has_due = state.due_keys(now).next().is_some()
+            || state.due_memberships(now).next().is_some()
+            || state.replaced_keys(now).next().is_some();
         Ok(has_due)
     }
 
@@ -24,6 +27,24 @@ impl PlannedEndStore for MemoryStore {
         let recorded = due.len();
         state.write_with_due_ends(Vec::new(), due, &act)?;
         Ok(u32::try_from(recorded).unwrap_or(u32::MAX))
+    }
+
+    async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        let replaced: Vec<(MembershipId, ApiKeyId)> =
+            state.replaced_keys(act.at).take(at_most as usize).collect();
+        let events = replaced.iter().filter_map(|(consumer, id)| {
+            let membership = state.membership(*consumer)?;
+            Some(act.end_of_rotated_key(membership.organization_id, *id))
+        });
+        let events = events.collect();
+        state.write(events)?;
+        for (consumer, id) in &replaced {
+            if let Some(key) = state.key_mut(*consumer, *id) {
+                key.revocation = Some(Revocation::by_rotation(act.at, act.actor));
+            }
+        }
+        Ok(u32::try_from(replaced.len()).unwrap_or(u32::MAX))
     }
 
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
@@ -55,6 +76,17 @@ impl State {
         let mut due: Vec<_> = ends.filter(|(end, _)| end.is_due(now)).collect();
         due.sort_by_key(|(end, id)| (end.at(), *id));
         due.into_iter().map(|(_, id)| id)
+    }
+
+    /// Valid keys that end on the first use of their successors, which were used.
+    fn replaced_keys(&self, now: DateTime<Utc>) -> impl Iterator<Item = (MembershipId, ApiKeyId)> {
+        let keys = self.keys.iter().map(|stored| &stored.key);
+        let replaced = keys.filter(move |key| {
+            let successor = key.rotated_to.and_then(|id| self.key(key.consumer_id, id));
+            let is_used = successor.is_some_and(|successor| successor.last_use.is_some());
+            is_used && key.is_valid(now) && key.ends_on_first_use()
+        });
+        replaced.map(|key| (key.consumer_id, key.id))
     }
 
     /// The memberships whose planned end has come by then and is not recorded.

@@ -20,6 +20,10 @@ impl PlannedEndStore for BrokenStore {
         self.sound.record_ends_of_keys(self.batch(at_most), act).await
     }
 
+    async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
+        self.sound.end_rotated_keys(self.batch(at_most), act).await
+    }
+
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
         if self.fault == Fault::RecordsEndsOfKeysOnly {
             return Ok(0);

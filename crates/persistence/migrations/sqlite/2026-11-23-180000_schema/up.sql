@@ -210,7 +210,7 @@ CREATE TABLE api_keys (
     end_came_at INTEGER,
     revoked_by_kind TEXT
         CONSTRAINT api_keys_revoked_by_kind_check
-        CHECK (revoked_by_kind IN ('user', 'api_key', 'administrator', 'anonymous')),
+        CHECK (revoked_by_kind IN ('user', 'api_key', 'administrator', 'system', 'anonymous')),
     revoked_by_id BLOB
         CONSTRAINT api_keys_revoked_by_id_length_check CHECK (length(revoked_by_id) = 16),
     revoked_reason TEXT
@@ -259,6 +259,8 @@ CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(retained_parent
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
 -- their parents, who are older.
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
+-- Keys that may be valid beside their successors.
+CREATE INDEX api_keys_rotated_idx ON api_keys (consumer_id, id) WHERE rotated_to_key_id IS NOT NULL AND end_came_at IS NULL;
 -- Keys with a planned end that is not recorded as come, the earliest first.
 CREATE INDEX api_keys_planned_end_idx ON api_keys (revoked_at, id) WHERE revoked_at IS NOT NULL AND end_came_at IS NULL;
 

@@ -145,7 +145,8 @@ pub(crate) async fn revoke_valid(
     Ok(keys.into_iter().map(ApiKeyId::from_uuid).collect())
 }
 
-async fn write_revocation(
+/// Writes the revocation of these keys, by who acts.
+pub(crate) async fn write_revocation(
     mut connection: Pipelined<'_>,
     keys: &[Uuid],
     reason: RevocationReason,
