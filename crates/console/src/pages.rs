@@ -39,6 +39,7 @@ pub(crate) mod projects;
 pub(crate) mod remove_member;
 pub(crate) mod revoke_api_key;
 pub(crate) mod revoke_keys;
+pub(crate) mod rotate_api_key;
 mod settings;
 pub(crate) mod setup;
 pub(crate) mod sign_in;

@@ -111,6 +111,7 @@ paths! {
                 ApiKeys = "/api-keys" {
                     NewApiKey = "/new";
                     EditApiKey(id: ApiKeyId) = "/{id}/edit";
+                    RotateApiKey(id: ApiKeyId) = "/{id}/rotate";
                     RevokeApiKey(id: ApiKeyId) = "/{id}/revoke";
                     OrganizationKeys = "/all" {
                         OrganizationKey(id: ApiKeyId) = "/{id}";

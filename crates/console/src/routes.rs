@@ -14,8 +14,8 @@ use crate::flash::{Flash, Message};
 use crate::pages::{
     account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
     invite, join, leave, member, members, new_api_key, new_project, organization_key, organization_keys,
-    project, project_members, projects, remove_member, revoke_api_key, revoke_keys, setup, sign_in, sign_out,
-    take_back_invitation,
+    project, project_members, projects, remove_member, revoke_api_key, revoke_keys, rotate_api_key, setup,
+    sign_in, sign_out, take_back_invitation,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -86,6 +86,11 @@ fn table() -> Table {
             paths::EditApiKey::PATTERN,
             edit_api_key::show,
             edit_api_key::submit,
+        )
+        .form(
+            paths::RotateApiKey::PATTERN,
+            rotate_api_key::show,
+            rotate_api_key::submit,
         )
         .form(
             paths::RevokeApiKey::PATTERN,

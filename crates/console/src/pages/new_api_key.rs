@@ -1,7 +1,7 @@
 //! The form that creates a key, and the only page that ever shows its token: the answer.
 
 use askama::Template;
-use keyward_domain::api_key::ExpiryChange;
+use keyward_domain::api_key::{ApiKey, ExpiryChange};
 use keyward_domain::keys::{AddKeyError, IdempotencyKey, IssuedKey, KeyDraft};
 use keyward_domain::ports::KeyLimit;
 use poem::http::StatusCode;
@@ -39,10 +39,23 @@ struct NewApiKeyPage {
 
 #[derive(Template)]
 #[template(path = "issued_api_key.html")]
-struct IssuedApiKeyPage<'a> {
+pub(super) struct IssuedApiKeyPage<'a> {
     settings: Settings,
     issued: IssuedKey,
+    /// The key whose place it takes, if it was rotated.
+    rotated: Option<ApiKey>,
     public_url: &'a PublicUrl,
+}
+
+impl<'a> IssuedApiKeyPage<'a> {
+    pub(super) fn new(member: &'a Member, issued: IssuedKey, rotated: Option<ApiKey>) -> Self {
+        Self {
+            settings: Settings::new(member, Section::ApiKeys),
+            issued,
+            rotated,
+            public_url: &member.console.public_url,
+        }
+    }
 }
 
 #[handler]
@@ -77,11 +90,7 @@ pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Res
         .issue(&member.holder(), draft, Some(page.idempotency_key), source)
         .await
     {
-        Ok(issued) => member.page(&IssuedApiKeyPage {
-            settings: Settings::new(&member, Section::ApiKeys),
-            issued,
-            public_url: &member.console.public_url,
-        }),
+        Ok(issued) => member.page(&IssuedApiKeyPage::new(&member, issued, None)),
         Err(AddKeyError::AlreadyCreated(key)) => {
             let message = Message::KeyAlreadyCreated.about(key.as_uuid());
             Ok(member.lead_on(paths::ApiKeys(member.slug()), message))

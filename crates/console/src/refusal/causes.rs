@@ -7,7 +7,7 @@ use keyward_domain::administration::ports::{
     AddInvitationError, AddProjectError, ChangeOrganizationError, ChangeProjectError,
     ChangeProjectMembersError, ChangeRoleError, EndMembershipError, RevokeInvitationError, RevokeKeysError,
 };
-use keyward_domain::keys::{AddKeyError, ReadKeyError, RevokeKeyError};
+use keyward_domain::keys::{AddKeyError, ReadKeyError, RevokeKeyError, RotateKeyError};
 use keyward_domain::ports::{EditKeyError, StorageError};
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError};
 use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
@@ -47,6 +47,9 @@ refused! {
         { MayNotManageKeys TreeTooDeep HolderGone IdempotencyKeyReused InProgress }
         { AlreadyCreated(_), LimitReached(_), Throttled(_), InvalidExpiry(_) } { Storage }
     EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, PostponesEnd(_), InvalidExpiry(_) } { Storage }
+    RotateKeyError
+        { MayNotManageKeys HolderGone NotFound IdempotencyKeyReused InProgress }
+        { AlreadyRotated(_), Throttled(_), Revoked, InvalidExpiry(_), PostponesEnd(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }
     ChangeOrganizationError { NotAllowed } {} { Storage }

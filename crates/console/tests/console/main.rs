@@ -34,6 +34,7 @@ mod project;
 mod projects;
 mod query_counts;
 mod revoke_key;
+mod rotate_key;
 mod running;
 mod same_origin;
 mod sessions;

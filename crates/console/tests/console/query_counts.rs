@@ -223,6 +223,7 @@ async fn each_page_queries_each_thing_once() {
         (member, at("api-keys")),
         (member, at("api-keys/new")),
         (member, at(&format!("api-keys/{key}/edit"))),
+        (member, at(&format!("api-keys/{key}/rotate"))),
         (member, at(&format!("api-keys/{key}/revoke"))),
         (owner, at("members")),
         (owner, at(&format!("members/{grace}"))),
@@ -263,6 +264,7 @@ async fn each_page_queries_each_thing_once() {
         6 /api-keys
         2 /api-keys/new
         3 /api-keys/KEY/edit
+        3 /api-keys/KEY/rotate
         4 /api-keys/KEY/revoke
         3 /members
         3 /members/GRACE

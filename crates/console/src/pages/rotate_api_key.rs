@@ -1,0 +1,155 @@
+//! The form that rotates a key. The answer shows the token of the new one, once.
+
+use askama::Template;
+use chrono::{DateTime, Utc};
+use keyward_domain::api_key::{ApiKey, Grace, OldKeyEnd};
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::{IdempotencyKey, RotateKeyError, RotationDraft};
+use poem::http::StatusCode;
+use poem::{Response, handler};
+
+use crate::answer::html;
+use crate::flash::Message;
+use crate::forms::{MemberForm, Sent};
+use crate::pages::filters;
+use crate::pages::new_api_key::IssuedApiKeyPage;
+use crate::pages::settings::{Section, Settings};
+use crate::pages::waiting::{Wait, too_many};
+use crate::path_id::PathId;
+use crate::paths;
+use crate::reader::Member;
+use crate::refusal::Refusal;
+
+#[derive(Template)]
+#[template(path = "rotate_api_key.html")]
+struct RotateApiKeyPage {
+    settings: Settings,
+    key: ApiKey,
+    /// Set for a revoked key, which cannot be rotated: the page then has no form.
+    revoked: Option<DateTime<Utc>>,
+    idempotency_key: IdempotencyKey,
+    chosen: Choice,
+    /// How long to wait, if the rate limit for changing keys is exceeded.
+    rate_limited: Option<Wait>,
+    has_errors: bool,
+}
+
+/// When the old key ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    AfterADay,
+    AfterAWeek,
+    OnFirstUse,
+    AtOnce,
+}
+
+#[handler]
+pub(crate) async fn show(member: Member, PathId(id): PathId<ApiKeyId>) -> Result<Response, Refusal> {
+    let key = member.console.keys.read(&member.holder(), id).await?;
+    let idempotency_key = member.console.new_idempotency_key();
+    member.page(&RotateApiKeyPage::new(&member, key, member.now, idempotency_key))
+}
+
+#[handler]
+pub(crate) async fn submit(
+    Sent(member, form, source): MemberForm,
+    PathId(id): PathId<ApiKeyId>,
+) -> Result<Response, Refusal> {
+    let (keys, holder) = (&member.console.keys, member.holder());
+    let idempotency_key = form.idempotency_key()?;
+    let chosen = Choice::parse(form.required("old_key_ends")?)?;
+    let draft = RotationDraft {
+        old_key_ends: chosen.old_key_end(),
+        expiry: None,
+    };
+    match keys
+        .rotate(&holder, id, draft, Some(idempotency_key), source)
+        .await
+    {
+        Ok(issued) => {
+            let rotated = keys.read(&holder, id).await.ok();
+            member.page(&IssuedApiKeyPage::new(&member, issued, rotated))
+        }
+        Err(RotateKeyError::AlreadyRotated(successor)) => {
+            let message = Message::KeyAlreadyCreated.about(successor.as_uuid());
+            Ok(member.lead_on(paths::ApiKeys(member.slug()), message))
+        }
+        Err(RotateKeyError::Throttled(throttled)) => {
+            let key = keys.read(&holder, id).await?;
+            let page = RotateApiKeyPage {
+                chosen,
+                rate_limited: Some(throttled.into()),
+                has_errors: true,
+                ..RotateApiKeyPage::new(&member, key, member.now, idempotency_key)
+            };
+            too_many(&page, throttled)
+        }
+        Err(RotateKeyError::Revoked) => {
+            let key = keys.read(&holder, id).await?;
+            // It may have been revoked after the form was read, so the time is read again.
+            let page = RotateApiKeyPage::new(&member, key, member.console.now(), idempotency_key);
+            Ok(html(StatusCode::CONFLICT, &page)?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl RotateApiKeyPage {
+    fn new(member: &Member, key: ApiKey, now: DateTime<Utc>, idempotency_key: IdempotencyKey) -> Self {
+        Self {
+            settings: Settings::new(member, Section::ApiKeys),
+            revoked: key.revoked(now).map(|revocation| revocation.end.at()),
+            key,
+            idempotency_key,
+            chosen: Choice::AfterADay,
+            rate_limited: None,
+            has_errors: false,
+        }
+    }
+}
+
+impl Choice {
+    const ALL: &[Self] = &[Self::AfterADay, Self::AfterAWeek, Self::OnFirstUse, Self::AtOnce];
+
+    fn parse(value: &str) -> Result<Self, Refusal> {
+        let choice = Self::ALL.iter().find(|choice| choice.value() == value);
+        choice
+            .copied()
+            .ok_or(Refusal::BadForm("A choice in the form is invalid."))
+    }
+
+    const fn value(self) -> &'static str {
+        match self {
+            Self::AfterADay => "after_a_day",
+            Self::AfterAWeek => "after_a_week",
+            Self::OnFirstUse => "on_first_use",
+            Self::AtOnce => "at_once",
+        }
+    }
+
+    const fn label(self) -> &'static str {
+        match self {
+            Self::AfterADay => "In 24 hours",
+            Self::AfterAWeek => "In 7 days",
+            Self::OnFirstUse => "When the new token is first used",
+            Self::AtOnce => "Now",
+        }
+    }
+
+    const fn hint(self) -> &'static str {
+        match self {
+            Self::AfterADay | Self::AfterAWeek => "Until then, both tokens work.",
+            Self::OnFirstUse => "Within two minutes. Until then, both tokens work.",
+            Self::AtOnce => "Recommended if the token may have leaked.",
+        }
+    }
+
+    fn old_key_end(self) -> OldKeyEnd {
+        match self {
+            Self::AfterADay => OldKeyEnd::After(Grace::default()),
+            Self::AfterAWeek => OldKeyEnd::After(Grace::LONGEST),
+            Self::OnFirstUse => OldKeyEnd::OnFirstUse,
+            Self::AtOnce => OldKeyEnd::AtOnce,
+        }
+    }
+}

@@ -1,0 +1,140 @@
+use chrono::TimeDelta;
+use keyward_domain::api_key::ApiKey;
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::membership::Member;
+
+use crate::browser::{Answer, Browser};
+use crate::running::{LIST, Running};
+
+fn rotate_path(key: &ApiKey) -> String {
+    format!("{LIST}/{}/rotate", key.id)
+}
+
+async fn ada_with_key() -> (Running, Member, Browser, IssuedKey) {
+    let (running, ada) = Running::with_ada().await;
+    let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
+    let browser = running.signed_in("ada").await;
+    (running, ada, browser, issued)
+}
+
+async fn send(browser: &Browser, key: &ApiKey, idempotency_key: &str, old_key_ends: &str) -> Answer {
+    let fields = [
+        ("idempotency_key", idempotency_key),
+        ("old_key_ends", old_key_ends),
+    ];
+    browser.post(&rotate_path(key), &fields).await
+}
+
+async fn rotate(browser: &Browser, key: &ApiKey, old_key_ends: &str) -> Answer {
+    let form = browser.get(&rotate_path(key)).await;
+    send(browser, key, form.field("idempotency_key"), old_key_ends).await
+}
+
+async fn works(running: &Running, token: &str) -> bool {
+    let authenticate = running.installation.authenticate();
+    authenticate.caller(token, None).await.is_ok()
+}
+
+#[tokio::test]
+async fn rotated_keys_new_token_is_shown_once_and_works() {
+    for (old_key_ends, says, valid_for) in [
+        ("after_a_day", "works until", Some(TimeDelta::days(1))),
+        ("after_a_week", "works until", Some(TimeDelta::days(7))),
+        ("on_first_use", "works until this one is used", None),
+        ("at_once", "no longer works", Some(TimeDelta::zero())),
+    ] {
+        let (running, ada, browser, old) = ada_with_key().await;
+        let page = rotate(&browser, &old.key, old_key_ends).await;
+        assert_eq!((page.status, page.header("cache-control")), (200, "no-store"));
+        assert!(
+            page.shows(says) && page.text().contains(old.key.hint.as_str()),
+            "{}",
+            page.text()
+        );
+        let token = page.tokens()[0].to_owned();
+        assert!(works(&running, &token).await, "{old_key_ends}");
+        let keys = running.installation.keys();
+        let stored = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
+        let lives = stored.end().map(|end| end.at() - running.installation.now());
+        assert_eq!(lives, valid_for, "{old_key_ends}");
+        let at_once = valid_for == Some(TimeDelta::zero());
+        assert_eq!(works(&running, old.token.expose()).await, !at_once);
+    }
+}
+
+#[tokio::test]
+async fn rotation_form_that_is_sent_again_shows_no_token() {
+    let (_running, _, browser, old) = ada_with_key().await;
+    let form = browser.get(&rotate_path(&old.key)).await;
+    let idempotency_key = form.field("idempotency_key");
+    let first = send(&browser, &old.key, idempotency_key, "after_a_day").await;
+    assert_eq!(first.tokens().len(), 2);
+    for again in [
+        send(&browser, &old.key, idempotency_key, "at_once").await,
+        rotate_anew(&browser, &old.key).await,
+    ] {
+        let list = browser.follow(&again).await;
+        assert!(again.tokens().is_empty() && list.tokens().is_empty());
+        assert!(list.shows("was already created"), "{}", list.text());
+    }
+}
+
+/// With a form that was opened before the key was rotated.
+async fn rotate_anew(browser: &Browser, key: &ApiKey) -> Answer {
+    let other = browser.get(&format!("{LIST}/new")).await;
+    send(browser, key, other.field("idempotency_key"), "at_once").await
+}
+
+#[tokio::test]
+async fn only_a_valid_key_without_successor_offers_rotation() {
+    let (running, ada, browser, old) = ada_with_key().await;
+    let path = rotate_path(&old.key);
+    let offer = format!("href=\"{path}\"");
+    assert!(browser.get(LIST).await.shows(&offer));
+    assert!(
+        browser
+            .get(&format!("{LIST}/{}/edit", old.key.id))
+            .await
+            .shows(&offer)
+    );
+    rotate(&browser, &old.key, "after_a_day").await;
+    assert!(!browser.get(LIST).await.shows(&offer));
+    assert!(
+        !browser
+            .get(&format!("{LIST}/{}/edit", old.key.id))
+            .await
+            .shows(&offer)
+    );
+    let page = browser.get(&path).await;
+    assert!(page.shows("This key was rotated") && !page.shows("<fieldset"));
+
+    let revoked = running.installation.issue(&ada.as_holder(), "Revoked").await;
+    let form = browser.get(&rotate_path(&revoked.key)).await;
+    let confirmed = [("confirm", "yes")];
+    browser
+        .post(&format!("{LIST}/{}/revoke", revoked.key.id), &confirmed)
+        .await;
+    let refused = send(&browser, &revoked.key, form.field("idempotency_key"), "at_once").await;
+    assert_eq!(refused.status, 409);
+    assert!(refused.shows("This key is revoked") && refused.tokens().is_empty());
+}
+
+#[tokio::test]
+async fn malformed_rotation_form_changes_nothing() {
+    let (running, ada, browser, old) = ada_with_key().await;
+    let form = browser.get(&rotate_path(&old.key)).await;
+    let mark = form.field("idempotency_key");
+    for fields in [
+        vec![("idempotency_key", mark)],
+        vec![("idempotency_key", mark), ("old_key_ends", "never")],
+        vec![("idempotency_key", mark), ("old_key_ends", "")],
+        vec![("old_key_ends", "at_once")],
+        vec![("idempotency_key", "x"), ("old_key_ends", "at_once")],
+    ] {
+        let answer = browser.post(&rotate_path(&old.key), &fields).await;
+        assert_eq!(answer.status, 400, "{fields:?}");
+    }
+    let keys = running.installation.keys();
+    let stored = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
+    assert_eq!((stored.rotated_to, stored.end()), (None, None));
+}
