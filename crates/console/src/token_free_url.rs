@@ -11,7 +11,15 @@ use crate::paths;
 /// What people type into.
 const TYPED: [&str; 3] = ["search", "who", "what"];
 /// What they choose, which stays as it is.
-const CHOSEN: [&str; 6] = ["status", "unused", "holder", "action", "from", "until"];
+const CHOSEN: [&str; 7] = [
+    "status",
+    "unused",
+    "expires_within",
+    "holder",
+    "action",
+    "from",
+    "until",
+];
 
 /// The same search for the last four characters of a token, by which lists find a key, if a whole token is searched for.
 /// It is said before it is known who asks: who is not signed in takes the URL along to the sign-in page.

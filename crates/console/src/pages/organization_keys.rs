@@ -25,6 +25,8 @@ use crate::refusal::Refusal;
 
 /// The choices for the filter of unused keys, in days.
 const UNUSED_DAYS: [u16; 4] = [30, 90, 180, 365];
+/// Likewise for keys that expire.
+const EXPIRING_DAYS: [u16; 3] = [7, 30, 90];
 
 #[derive(Template)]
 #[template(path = "organization_keys.html")]
@@ -38,6 +40,7 @@ struct OrganizationKeysPage {
     is_empty: bool,
     items: Items,
     unused: Option<u16>,
+    expiring: Option<u16>,
     /// The only person whose keys are shown: one of their keys.
     holder: Option<HeldKey>,
     list: List<ApiKeyId>,
@@ -72,20 +75,28 @@ pub(super) struct Asked {
     pub(super) list: List<ApiKeyId>,
     standing: OrganizationKeyTab,
     unused: Option<u16>,
+    expiring: Option<u16>,
     holder: Option<MembershipId>,
 }
 
 impl Asked {
     pub(super) fn read(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
         let (standing, list) = List::with_status(paths::OrganizationKeys(owner.slug()), query)?;
-        let unused = query.optional("unused").filter(|days| !days.is_empty());
-        let unused = unused.map(str::parse).transpose().map_err(|_| Refusal::BadUrl)?;
+        let days = |name| {
+            let days = query.optional(name).filter(|days| !days.is_empty());
+            days.map(str::parse).transpose().map_err(|_| Refusal::BadUrl)
+        };
+        let (unused, expiring) = (days("unused")?, days("expires_within")?);
         let holder = query.optional("holder").map(str::parse).transpose();
         let holder = holder.map_err(|_| Refusal::BadUrl)?;
         Ok(Self {
-            list: list.keeping("unused", unused).keeping("holder", holder),
+            list: list
+                .keeping("unused", unused)
+                .keeping("expires_within", expiring)
+                .keeping("holder", holder),
             standing,
             unused,
+            expiring,
             holder,
         })
     }
@@ -98,6 +109,9 @@ impl Asked {
         }
         if let Some(days) = self.unused {
             filter = filter.unused_since(now - TimeDelta::days(days.into()));
+        }
+        if let Some(days) = self.expiring {
+            filter = filter.expiring_before(now + TimeDelta::days(days.into()));
         }
         filter
     }
@@ -126,6 +140,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         is_empty: found.items.is_empty() && first_of(&owner, any).await?.is_none(),
         items: asked.standing.called(),
         unused: asked.unused,
+        expiring: asked.expiring,
         holder,
         names: names_beside(&found.items, &owner).await?,
         standing: asked.standing,
@@ -133,6 +148,12 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         found,
         now,
     })
+}
+
+/// The days to choose from: what is usual, and what the URL says.
+fn choices(usual: &[u16], asked: Option<u16>) -> Vec<u16> {
+    let unusual = asked.filter(|days| !usual.contains(days));
+    usual.iter().copied().chain(unusual).collect()
 }
 
 async fn first_of(owner: &Owner, filter: OrganizationKeyFilter) -> Result<Option<HeldKey>, Refusal> {
@@ -152,20 +173,23 @@ impl OrganizationKeysPage {
         key.is_valid(self.now)
     }
 
-    /// The days to choose from: what is usual, and what the URL says.
     fn unused_days(&self) -> Vec<u16> {
-        let unusual = self.unused.filter(|days| !UNUSED_DAYS.contains(days));
-        UNUSED_DAYS.into_iter().chain(unusual).collect()
+        choices(&UNUSED_DAYS, self.unused)
+    }
+
+    fn expiring_days(&self) -> Vec<u16> {
+        choices(&EXPIRING_DAYS, self.expiring)
     }
 
     /// Whether the search form says anything.
     const fn is_filtered(&self) -> bool {
-        !self.list.search.is_empty() || self.unused.is_some()
+        !self.list.search.is_empty() || self.unused.is_some() || self.expiring.is_some()
     }
 
     /// What the list shows with an empty search form.
     fn unfiltered(&self) -> String {
-        self.list.keeping("unused", None::<u16>).unsearched()
+        let list = self.list.keeping("unused", None::<u16>);
+        list.keeping("expires_within", None::<u16>).unsearched()
     }
 
     fn of_everybody(&self) -> String {
@@ -174,7 +198,8 @@ impl OrganizationKeysPage {
 
     /// What the search keeps: the other things are fields of it.
     fn kept_by_search(&self) -> Vec<(&'static str, String)> {
-        let kept = self.list.kept.iter().filter(|(name, _)| *name != "unused");
+        let fields = ["unused", "expires_within"];
+        let kept = self.list.kept.iter().filter(|(name, _)| !fields.contains(name));
         kept.cloned().collect()
     }
 

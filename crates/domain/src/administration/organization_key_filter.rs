@@ -19,6 +19,8 @@ pub struct OrganizationKeyFilter {
     pub holders: HolderStatusFilter,
     /// Only valid keys that were created before this moment and not used since.
     pub unused_since: Option<DateTime<Utc>>,
+    /// Only valid keys whose planned end is before this moment.
+    pub expires_before: Option<DateTime<Utc>>,
     term: Option<String>,
 }
 
@@ -84,6 +86,15 @@ impl OrganizationKeyFilter {
         }
     }
 
+    /// Restricts the filter to valid keys whose planned end is before this time.
+    #[must_use]
+    pub fn expiring_before(self, moment: DateTime<Utc>) -> Self {
+        Self {
+            expires_before: Some(moment),
+            ..self
+        }
+    }
+
     /// What one of the two search texts must contain, literally; a store escapes its own wildcards.
     #[must_use]
     pub fn term(&self) -> Option<&str> {
@@ -98,9 +109,17 @@ impl OrganizationKeyFilter {
         let is_unused = self.unused_since.is_none_or(|since| {
             key.is_valid(now) && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
         });
+        let expires = self
+            .expires_before
+            .is_none_or(|time| key.expires_at(now).is_some_and(|at| at < time));
         let is_found = self
             .term()
             .is_none_or(|term| key.search_text().contains(term) || holder.user.search_text().contains(term));
-        has_status && is_consumers && self.holders.accepts(&holder.membership, now) && is_unused && is_found
+        has_status
+            && is_consumers
+            && self.holders.accepts(&holder.membership, now)
+            && is_unused
+            && expires
+            && is_found
     }
 }

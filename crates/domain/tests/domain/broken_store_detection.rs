@@ -79,7 +79,10 @@ async fn store_that_judges_by_the_beginning_of_an_act_is_detected() {
 
 #[tokio::test]
 async fn list_that_ignores_planned_ends_is_detected() {
-    let by = ["list_filters_by_planned_end"];
+    let by = [
+        "list_filters_by_planned_end",
+        "owners_list_filters_by_planned_end",
+    ];
     assert_caught(Fault::IgnoresPlannedEndsInLists, &by).await;
 }
 

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::KeySelection;
-use keyward_domain::api_key::KeyPrecondition;
+use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::keys::IssuedKey;
@@ -65,7 +65,7 @@ async fn organization_key_pages_are_not_found_for_non_owners() {
 }
 
 #[tokio::test]
-async fn organization_keys_are_filtered_by_text_state_holder_and_inactivity() {
+async fn organization_keys_are_filtered_by_text_state_holder_and_times() {
     let scene = Scene::new().await;
     let old = scene.issue(&scene.bob, "forgotten").await;
     let busy = scene.issue(&scene.ada, "busy").await;
@@ -76,6 +76,18 @@ async fn organization_keys_are_filtered_by_text_state_holder_and_inactivity() {
         .clock
         .advance(TimeDelta::days(40));
     scene.use_key(&busy).await;
+    let now = scene.running.installation.now();
+    let ending = KeyEdit {
+        expiry: Expiry::new(now + TimeDelta::days(10), now)
+            .ok()
+            .map(ExpiryChange::Set),
+        ..KeyEdit::default()
+    };
+    let (keys, ada) = (scene.running.installation.keys(), scene.ada.as_holder());
+    let any = KeyPrecondition::AnyVersion;
+    keys.edit(&ada, busy.key.id, ending, any, RequestSource::default())
+        .await
+        .unwrap();
     // A session does not last that long.
     let owner = scene.running.signed_in("ada").await;
     let holder = scene.bob.membership.id;
@@ -88,6 +100,8 @@ async fn organization_keys_are_filtered_by_text_state_holder_and_inactivity() {
             "busy",
         ),
         ("?unused=30".to_owned(), "forgotten", "busy"),
+        ("?expires_within=30".to_owned(), "busy", "forgotten"),
+        ("?expires_within=7".to_owned(), "No valid keys", "busy"),
         (format!("?holder={holder}"), "Revoke all keys of bob", "busy"),
         ("?status=revoked".to_owned(), "No revoked keys", "forgotten"),
         (
@@ -109,7 +123,14 @@ async fn organization_keys_are_filtered_by_text_state_holder_and_inactivity() {
     }
     let unusual = owner.get(&format!("{ALL}?unused=41")).await;
     assert!(unusual.text().contains("No valid keys"));
-    for broken in ["?unused=x", "?holder=x", "?after=x", "?status=x"] {
+    for broken in [
+        "?unused=x",
+        "?expires_within=x",
+        "?expires_within=-1",
+        "?holder=x",
+        "?after=x",
+        "?status=x",
+    ] {
         assert_eq!(owner.get(&format!("{ALL}{broken}")).await.status, 400, "{broken}");
     }
 }

@@ -42,6 +42,7 @@ super::cases::cases! { $
         membership_with_planned_end_can_be_ended_earlier
         member_past_planned_end_returns_with_a_later_invitation
         owners_see_keys_as_valid_until_their_planned_end
+        owners_list_filters_by_planned_end
         previews_apply_planned_ends_at_the_given_time
         large_key_tree_shows_keys_first_until_their_planned_end
         owners_revoke_keys_until_their_planned_end

@@ -19,11 +19,14 @@ impl OrganizationKeyStore for BrokenStore {
     async fn list(
         &self,
         organization: OrganizationId,
-        filter: OrganizationKeyFilter,
+        mut filter: OrganizationKeyFilter,
         page: PageRequest<ApiKeyId>,
         now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError> {
         let now = self.asked_about(List::OrganizationKeys, now);
+        if self.fault == Fault::IgnoresPlannedEndsInLists {
+            filter.expires_before = None;
+        }
         let is_filtered = filter != OrganizationKeyFilter::default();
         let ask = |page| OrganizationKeyStore::list(&self.sound, organization, filter, page, now);
         let Page { items, next } = self.page(List::OrganizationKeys, is_filtered, page, ask).await?;

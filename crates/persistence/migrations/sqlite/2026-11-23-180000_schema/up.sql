@@ -252,6 +252,9 @@ CREATE INDEX api_keys_organization_revoked_idx ON api_keys (organization_id, id)
 CREATE INDEX api_keys_organization_idle_idx
     ON api_keys (organization_id, coalesce(last_used_at, created_at) / 86400000, id, revoked_at, end_came_at)
     WHERE end_came_at IS NULL;
+-- An organization's keys with a planned end that is not recorded as come, the earliest first.
+CREATE INDEX api_keys_organization_end_idx ON api_keys (organization_id, revoked_at, id)
+    WHERE revoked_at IS NOT NULL AND end_came_at IS NULL;
 -- An organization's keys that may be valid, the earliest created first. (Identifiers are made by several clocks.)
 CREATE INDEX api_keys_organization_created_idx ON api_keys (organization_id, created_at, id) WHERE end_came_at IS NULL;
 -- The children of a key in its key tree: the keys that it created, and those of which it is the retained parent.

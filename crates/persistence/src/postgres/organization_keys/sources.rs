@@ -1,8 +1,9 @@
 //! Index queries that yield the candidate keys of a filter.
 
 use chrono::{DateTime, Utc};
+use diesel::dsl::sql;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, QueryableByName, TextExpressionMethods};
-use diesel::sql_types::{Array, BigInt, Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Bool, Integer, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
@@ -11,7 +12,7 @@ use crate::columns::StoredMoment;
 use crate::limit::at_most;
 use crate::postgres::schema::{api_keys, memberships, users};
 use crate::postgres::search::{containing, grams};
-use crate::postgres::validity::{membership_is_over, not_over};
+use crate::postgres::validity::{key_expires_before, membership_is_over, not_over};
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
@@ -197,6 +198,28 @@ pub(crate) async fn unused(
     .load(connection)
     .await?;
     Ok(found.into_iter().map(|key| key.id).collect())
+}
+
+/// Valid keys whose planned end is before a time.
+pub(crate) async fn expiring(
+    connection: &mut AsyncPgConnection,
+    organization: OrganizationId,
+    time: StoredMoment,
+    before: Uuid,
+    limit: usize,
+    now: StoredMoment,
+) -> QueryResult<Vec<Uuid>> {
+    api_keys::table
+        .filter(api_keys::organization_id.eq(organization.as_uuid()))
+        .filter(key_expires_before(time, now))
+        // The condition of the index.
+        .filter(sql::<Bool>("api_keys.revoked_at > '-infinity'"))
+        .filter(api_keys::id.lt(before))
+        .select(api_keys::id)
+        .order(either(api_keys::id, api_keys::id).desc())
+        .limit(at_most(limit))
+        .load(connection)
+        .await
 }
 
 /// Keys of former members.

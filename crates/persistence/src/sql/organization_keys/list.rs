@@ -18,7 +18,7 @@ use super::super::dialect::{
 };
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::{
-    key_has_end, key_is_revoked, key_is_valid, membership_is_live, membership_is_over,
+    key_expires_before, key_has_end, key_is_revoked, key_is_valid, membership_is_live, membership_is_over,
 };
 use super::read::{HeldKeyRow, held};
 use super::sources::Source;
@@ -232,6 +232,9 @@ impl Listing {
                         .is_null()
                         .or(api_keys::last_used_at.lt(since).assume_not_null()),
                 );
+        }
+        if let Some(time) = filter.expires_before {
+            query = query.filter(key_expires_before(time.into(), self.now));
         }
         if let Some(after) = self.page.after {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));

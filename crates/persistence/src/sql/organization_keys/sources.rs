@@ -16,6 +16,8 @@ pub(super) enum Source {
     Term(String),
     /// Valid keys that were not used since this moment or, if they never were, not created since, and perhaps others.
     UnusedSince(DateTime<Utc>),
+    /// Valid keys whose planned end is before this moment.
+    ExpiresBefore(DateTime<Utc>),
     /// Keys of those whose membership has ended.
     FormerMembers,
 }
@@ -30,12 +32,13 @@ impl Source {
             return term.into_iter().collect();
         }
         let unused = filter.unused_since.map(Self::UnusedSince);
+        let expiring = filter.expires_before.map(Self::ExpiresBefore);
         let holders = match filter.holders {
             // Not selective: nearly all keys belong to members.
             HolderStatusFilter::Anybody | HolderStatusFilter::Members => None,
             HolderStatusFilter::FormerMembers => Some(Self::FormerMembers),
         };
-        [term, unused, holders].into_iter().flatten().collect()
+        [term, expiring, unused, holders].into_iter().flatten().collect()
     }
 
     /// Up to `limit` candidates older than this key, newest first; fewer only if there are no more.
@@ -56,6 +59,9 @@ impl Source {
             }
             Self::UnusedSince(since) => {
                 sources::unused(connection, organization, *since, before, limit, now).await
+            }
+            Self::ExpiresBefore(time) => {
+                sources::expiring(connection, organization, (*time).into(), before, limit, now).await
             }
             Self::FormerMembers => {
                 sources::of_former_members(connection, organization, before, limit, now).await

@@ -15,7 +15,7 @@ use crate::narrowing::newest;
 use crate::sqlite::dialect::cancellable;
 use crate::sqlite::schema::{api_key_search, api_keys, memberships};
 use crate::sqlite::search::grams;
-use crate::sqlite::validity::{membership_is_over, not_over};
+use crate::sqlite::validity::{key_expires_before, membership_is_over, not_over};
 
 #[derive(QueryableByName)]
 struct Candidate {
@@ -171,6 +171,27 @@ pub(crate) async fn unused(
     .bind::<BigInt, _>(now)
     .load(connection)?;
     Ok(ids(candidates))
+}
+
+/// Valid keys whose planned end is before a time.
+pub(crate) async fn expiring(
+    connection: &mut SqliteConnection,
+    organization: OrganizationId,
+    time: StoredMoment,
+    before: Uuid,
+    limit: usize,
+    now: StoredMoment,
+) -> QueryResult<Vec<Uuid>> {
+    // The `+` keeps SQLite from scanning all keys by identifier.
+    let found: Vec<StoredId> = cancellable!(api_keys::table, api_keys::id)
+        .filter(api_keys::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(key_expires_before(time, now))
+        .filter(api_keys::id.lt(StoredId(before)))
+        .order(sql::<Binary>("+id").desc())
+        .limit(at_most(limit))
+        .select(api_keys::id)
+        .load(connection)?;
+    Ok(found.into_iter().map(|id| id.0).collect())
 }
 
 /// Keys of former members.

@@ -211,6 +211,10 @@ async fn lists_are_filtered_by_indexes_only() {
             "api_keys_organization_idle_idx (organization_id=? AND <expr><?)",
         ),
         (
+            all(None).expiring_before(DateTime::UNIX_EPOCH + TimeDelta::days(1)),
+            "api_keys_organization_end_idx (organization_id=? AND revoked_at>? AND revoked_at<?)",
+        ),
+        (
             all(None).held_by(HolderStatusFilter::FormerMembers),
             "memberships_organization_idx (organization_id=?)",
         ),

@@ -224,9 +224,13 @@ fn passes(filter: &OrganizationKeyFilter, key: &HeldKey) -> bool {
     let is_unused = filter.unused_since.is_none_or(|since| {
         key.is_valid(now()) && key.created_at < since && key.last_use.is_none_or(|last| last.at < since)
     });
+    let expires = filter
+        .expires_before
+        .is_none_or(|time| key.expires_at(now()).is_some_and(|at| at < time));
     let membership = &key.holder.membership;
     has_status
         && is_unused
+        && expires
         && filter.consumer.is_none_or(|consumer| membership.id == consumer)
         && filter.holders.accepts(membership, now())
         && filter
@@ -429,6 +433,7 @@ async fn search_without_match_skips_most_keys(database: Database) {
         filter(Some("nobody has this")),
         filter(Some("zq")),
         filter(None).unused_since(long_ago),
+        filter(None).expiring_before(scene.make.clock.now() + TimeDelta::days(1)),
         filter(None).held_by(HolderStatusFilter::FormerMembers),
         filter(Some("nobody has this")).held_by(HolderStatusFilter::Members),
     ] {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::{
-    InvitationStore, MemberFilter, MemberStore, Names, ProjectFilter, ProjectStatus, ProjectStore,
+    InvitationStore, MemberFilter, MemberStore, Names, OrganizationKeyFilter, OrganizationKeyStore,
+    ProjectFilter, ProjectStatus, ProjectStore,
 };
 use keyward_domain::administration::{Invitations, Projects};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
@@ -33,6 +34,7 @@ on_both!(
     audit_log_queries_use_an_index,
     retention_queries_use_an_index,
     due_ends_are_found_by_an_index,
+    expiring_keys_are_found_by_an_index,
     an_export_sorts_nothing,
 );
 
@@ -478,6 +480,51 @@ async fn due_ends_are_found_by_an_index(database: Database) {
     assert_eq!(recorded.expect("recorded"), 1);
     let index = [of_memberships];
     listening.expect("ends of memberships", &index, &index).await;
+}
+
+async fn expiring_keys_are_found_by_an_index(database: Database) {
+    let listening = Listening::to(database).await;
+    let (scene, store) = (&listening.scene, listening.store());
+    let database = &scene.database;
+    // More than owners' lists go through one after the other.
+    let (ada, more) = (scene.ada.membership.id.as_uuid(), database.series(6_000));
+    let valid = format!(
+        "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id, created_at)
+         SELECT {}, {}, {}, hint, name, description, search_text, created_by_user_id, created_at
+         FROM (SELECT * FROM api_keys WHERE created_by_user_id IS NOT NULL LIMIT 1) AS a_key, {more}",
+        database.new_id(),
+        database.id(ada),
+        database.new_digest(),
+    );
+    let planned = format!(
+        "UPDATE api_keys SET revoked_at = {}, revoked_by_kind = 'administrator', revoked_reason = 'expired' WHERE id = {}",
+        database.moment(now() + TimeDelta::days(1)),
+        database.id(scene.key.as_uuid()),
+    );
+    database.execute(&valid).await;
+    database.settle().await;
+    database.execute(&planned).await;
+    let soon = now() + TimeDelta::days(7);
+    drop(listening.asked.plans(database).await);
+
+    let own = KeyFilter::new(StatusFilter::Valid, None).expiring_before(Some(soon));
+    let found = ApiKeys::list(store, scene.bob.membership.id, own, page(None), now()).await;
+    let found = found.expect("a page").items;
+    assert_eq!(found.iter().map(|key| key.id).collect::<Vec<_>>(), [scene.key]);
+    let index = ["api_keys_valid_idx"];
+    listening.expect("own keys that expire", &index, &index).await;
+
+    let of_all = OrganizationKeyFilter::new(StatusFilter::Valid, None).expiring_before(soon);
+    let organization = scene.ada.organization.id;
+    let found = OrganizationKeyStore::list(store, organization, of_all, page(None), now()).await;
+    let found = found.expect("a page").items;
+    assert_eq!(found.iter().map(|key| key.id).collect::<Vec<_>>(), [scene.key]);
+    let plans = listening.asked.plans(database).await;
+    let steps: String = plans.iter().map(told).collect();
+    assert!(steps.contains("api_keys_organization_end_idx"), "{steps}");
+    // What the index names is sorted, and nothing else is gone through.
+    let of_table = ["Seq Scan on api_keys", "SCAN api_keys\n"];
+    assert!(!of_table.iter().any(|scan| steps.contains(scan)), "{steps}");
 }
 
 async fn an_export_sorts_nothing(database: Database) {

@@ -211,6 +211,31 @@ pub async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
     assert_eq!(scene.stored(&of_bob).await.revocation, None);
 }
 
+pub async fn owners_list_filters_by_planned_end(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let [_without, planned] = [
+        scene.add_key(&ada, "without").await,
+        scene.add_key(&ada, "planned").await,
+    ];
+    let (key, end) = (planned.id, soon(&scene));
+    scene.plan_revocation(&planned, end).await;
+    for (status, time, at, expected) in [
+        (
+            StatusFilter::Valid,
+            end + MILLISECOND,
+            end - MILLISECOND,
+            &[key][..],
+        ),
+        (StatusFilter::All, end + MILLISECOND, end - MILLISECOND, &[key]),
+        (StatusFilter::Revoked, end + MILLISECOND, end - MILLISECOND, &[]),
+        (StatusFilter::All, end, end - MILLISECOND, &[]),
+        (StatusFilter::All, end + MILLISECOND, end, &[]),
+    ] {
+        let filter = OrganizationKeyFilter::new(status, None).expiring_before(time);
+        assert_eq!(shown_at(&scene, &ada, &filter, at).await, expected, "{filter:?}");
+    }
+}
+
 pub async fn previews_apply_planned_ends_at_the_given_time(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
