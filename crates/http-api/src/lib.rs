@@ -42,6 +42,6 @@ mod verifier_authentication;
 
 pub use base_url::BaseUrl;
 pub use document::document;
-pub use problem::{operation_id, problem_code, problem_response, unavailable_response};
+pub use problem::{exceeded_limit, operation_id, problem_code, problem_response, unavailable_response};
 pub use rate_limits::{PeerAddress, RateLimits};
 pub use service::HttpApi;

@@ -20,7 +20,7 @@ use poem_openapi::{ApiResponse, Object};
 use serde::Serialize;
 
 pub(crate) use answer::ProblemAnswers;
-pub use answer::{operation_id, problem_code, problem_response, unavailable_response};
+pub use answer::{exceeded_limit, operation_id, problem_code, problem_response, unavailable_response};
 pub(crate) use code::{Code, ProblemType};
 pub(crate) use page::problem_page;
 
@@ -42,8 +42,7 @@ pub(crate) struct Problem {
     created: Option<Box<(ApiKeyId, Option<TokenHint>)>>,
     /// The value of `Retry-After` in seconds, if specific to this request.
     retry_after: Option<i64>,
-    /// The limit that was exceeded, for `RateLimit` and `RateLimit-Policy`; not if it is one of those that are told with every
-    /// response.
+    /// The limit that was exceeded.
     exceeded: Option<Box<ExceededLimit>>,
     /// The value of `Accept-Encoding` (RFC 9110 §12.5.3), if the request's content coding was refused.
     accept_encoding: Option<&'static str>,
@@ -186,7 +185,7 @@ impl Problem {
     /// The address sent too many credentials that are not accepted, of which these are one more.
     pub(crate) fn too_many_failures(exceeded: Exceeded) -> Self {
         Self {
-            exceeded: Some(Box::new(ExceededLimit::OfRequests(exceeded.standing()))),
+            exceeded: Some(Box::new(ExceededLimit::OfRequests(exceeded))),
             ..Self::rate_limited(
                 exceeded.retry_after().into(),
                 "The credentials are not accepted, and this address has sent too many such ones. Keys that are accepted are not \
@@ -199,7 +198,10 @@ impl Problem {
     pub(crate) fn too_many_requests(exceeded: Exceeded) -> Self {
         let limit = exceeded.limit();
         let detail = format!("There were too many requests for one {limit}. Nothing was changed.");
-        Self::rate_limited(exceeded.retry_after().into(), detail)
+        Self {
+            exceeded: Some(Box::new(ExceededLimit::ToldAnyway(exceeded))),
+            ..Self::rate_limited(exceeded.retry_after().into(), detail)
+        }
     }
 
     fn rate_limited(seconds: i64, detail: impl Into<String>) -> Self {
@@ -212,7 +214,7 @@ impl Problem {
     /// The address reported leaked keys too often.
     pub(crate) fn too_frequent_leak_reports(exceeded: Exceeded) -> Self {
         Self {
-            exceeded: Some(Box::new(ExceededLimit::OfRequests(exceeded.standing()))),
+            exceeded: Some(Box::new(ExceededLimit::OfRequests(exceeded))),
             ..Self::rate_limited(
                 exceeded.retry_after().into(),
                 "This address has sent too many reports: put up to 100 tokens into each.",

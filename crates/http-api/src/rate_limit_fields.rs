@@ -2,29 +2,43 @@
 
 use std::sync::{Arc, OnceLock};
 
-use keyward_rate_limits::{Standing, rate_limit, rate_limit_policy};
+use keyward_rate_limits::{Exceeded, Standing, rate_limit, rate_limit_policy};
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::{Endpoint, Request, Response};
 
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
-/// A limit that is told only when it is exceeded.
+/// A limit that refused a request.
 #[derive(Debug)]
 pub(crate) enum ExceededLimit {
-    /// One that a server counts in its memory.
-    OfRequests(Standing),
+    /// One that a server counts in its memory, and that is told only when it is exceeded.
+    OfRequests(Exceeded),
+    /// One that is told with every answer by [`RateLimitFields`].
+    ToldAnyway(Exceeded),
     /// That of creating and editing keys, of which only the wait is known here.
     OfChanges { seconds: i64 },
 }
 
+/// The name of the limit of creating and editing keys.
+const CHANGES: &str = "changes";
+
 impl ExceededLimit {
     pub(crate) fn tell(&self, headers: &mut HeaderMap) {
         match self {
-            Self::OfRequests(standing) => tell(&[*standing], headers),
+            Self::OfRequests(exceeded) => tell(&[exceeded.standing()], headers),
+            Self::ToldAnyway(_) => {}
             Self::OfChanges { seconds } => {
-                append(RATE_LIMIT, format!("\"changes\";r=0;t={seconds}"), headers);
+                append(RATE_LIMIT, format!("\"{CHANGES}\";r=0;t={seconds}"), headers);
             }
+        }
+    }
+
+    /// The name by which clients know it.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::OfRequests(exceeded) | Self::ToldAnyway(exceeded) => exceeded.limit(),
+            Self::OfChanges { .. } => CHANGES,
         }
     }
 }

@@ -9,13 +9,18 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::client::Client;
 
 /// How many grants of others that wait lie between two of one client, at most.
 const SPACING: u64 = 4;
+
+/// Is told how long somebody waited, who was served or has stopped waiting.
+pub type WaitObserver = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// Permits for clients. Clones share them.
 #[derive(Clone)]
@@ -30,6 +35,7 @@ struct InLine<'a> {
     semaphore: &'a FairSemaphore,
     client: Client,
     arrival: u64,
+    since: Instant,
 }
 
 struct State {
@@ -43,6 +49,7 @@ struct State {
     grants: u64,
     /// Arrivals so far.
     arrivals: u64,
+    observer: Option<WaitObserver>,
 }
 
 #[derive(Default)]
@@ -75,7 +82,13 @@ impl FairSemaphore {
             line: BTreeSet::new(),
             grants: 0,
             arrivals: 0,
+            observer: None,
         })))
+    }
+
+    /// Tells this observer of every wait that ends from now on. Who gets a permit at once does not wait.
+    pub(crate) fn observe_waits(&self, observer: WaitObserver) {
+        self.state().observer = Some(observer);
     }
 
     /// How many callers wait for a permit.
@@ -95,6 +108,7 @@ impl FairSemaphore {
             semaphore: self,
             client,
             arrival,
+            since: Instant::now(),
         };
         match waiting.await {
             Ok(permit) => permit,
@@ -122,13 +136,19 @@ impl FairSemaphore {
         Err((place.arrival, waiting))
     }
 
-    fn leave(&self, client: Client, arrival: u64) {
-        self.state().change(client, |share, _| {
+    fn leave(&self, client: Client, arrival: u64, waited: Duration) {
+        let mut state = self.state();
+        state.change(client, |share, _| {
             let waiting = &mut share.waiting;
             if let Ok(at) = waiting.binary_search_by_key(&arrival, |waiter| waiter.place.arrival) {
                 waiting.remove(at);
             }
         });
+        let observer = state.observer.clone();
+        drop(state);
+        if let Some(observer) = observer {
+            observer(waited);
+        }
     }
 
     fn give_back(&self, client: Client) {
@@ -171,7 +191,8 @@ impl Drop for FairPermit {
 
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
-        self.semaphore.leave(self.client, self.arrival);
+        self.semaphore
+            .leave(self.client, self.arrival, self.since.elapsed());
     }
 }
 
@@ -279,6 +300,22 @@ mod tests {
         let mut next = ask(&semaphore, 2);
         drop(permit);
         assert!(acquired(&mut next).is_some());
+    }
+
+    #[test]
+    fn observer_is_told_of_waits_and_of_no_permit_at_once() {
+        let semaphore = FairSemaphore::new(1);
+        let waits = Arc::new(Mutex::new(0));
+        let counting = Arc::clone(&waits);
+        semaphore.observe_waits(Arc::new(move |_| *counting.lock().unwrap() += 1));
+        let permit = acquired(&mut ask(&semaphore, 1)).unwrap();
+        assert_eq!(*waits.lock().unwrap(), 0);
+        let mut served = ask(&semaphore, 2);
+        drop(ask(&semaphore, 3));
+        assert_eq!(*waits.lock().unwrap(), 1, "whoever stops waiting has waited");
+        drop(permit);
+        assert!(acquired(&mut served).is_some());
+        assert_eq!(*waits.lock().unwrap(), 2);
     }
 
     #[test]

@@ -64,3 +64,5 @@ pub use language::MessageLanguage;
 pub use migrations::MigrateError;
 pub use store::{ConnectError, PoolUsage, PostgresStore};
 pub use tls::TlsError;
+
+pub use crate::fair_semaphore::WaitObserver;

@@ -7,8 +7,10 @@ use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tracing::{debug, info, warn};
+
+use crate::runs::{MeasuredTask, Runs};
 
 /// The interval between writes, also after a failure.
 pub(crate) const WRITE_INTERVAL: Duration = Duration::from_secs(5);
@@ -20,6 +22,9 @@ pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) trait BackgroundWriter: Send + Sync + 'static {
     /// What it writes, as log lines name it: a plural.
     const RECORDS: &'static str;
+
+    /// What metrics call the writing.
+    const TASK: &'static str;
 
     /// Writes the due records and returns their number. Records that an unavailable store did not accept MUST become
     /// due again.
@@ -37,7 +42,8 @@ pub(crate) trait BackgroundWriter: Send + Sync + 'static {
 /// A writer at work.
 pub(crate) struct RunningWriter {
     records: &'static str,
-    unwritten: Box<dyn Fn() -> usize + Send + Sync>,
+    unwritten: Arc<dyn Fn() -> usize + Send + Sync>,
+    runs: Arc<Runs>,
     end: oneshot::Sender<()>,
     task: JoinHandle<Result<usize, StorageError>>,
 }
@@ -47,17 +53,20 @@ pub(crate) fn start<W: BackgroundWriter>(writer: W) -> RunningWriter {
     let (end, ended) = oneshot::channel();
     let writer = Arc::new(writer);
     let counted = Arc::clone(&writer);
+    let runs = Runs::of(W::TASK);
     RunningWriter {
         records: W::RECORDS,
-        unwritten: Box::new(move || counted.unwritten()),
+        unwritten: Arc::new(move || counted.unwritten()),
         end,
-        task: tokio::spawn(run(writer, ended)),
+        task: tokio::spawn(run(writer, ended, Arc::clone(&runs))),
+        runs,
     }
 }
 
 async fn run<W: BackgroundWriter>(
     writer: Arc<W>,
     mut ended: oneshot::Receiver<()>,
+    runs: Arc<Runs>,
 ) -> Result<usize, StorageError> {
     let mut ticks = interval(WRITE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -69,9 +78,17 @@ async fn run<W: BackgroundWriter>(
             _ = &mut ended => break,
             _ = ticks.tick() => {}
         }
-        is_failing = report::<W>(&writer.write().await, is_failing);
+        let begun = Instant::now();
+        let written = writer.write().await;
+        is_failing = report::<W>(&written, is_failing);
+        runs.add(begun, written.map(as_count));
     }
     writer.write_last().await
+}
+
+/// `usize` has at most 64 bits.
+fn as_count(records: usize) -> u64 {
+    u64::try_from(records).unwrap_or(u64::MAX)
 }
 
 /// Logs the begin and the end of a series of failures. Returns whether it fails now.
@@ -92,6 +109,14 @@ fn report<W: BackgroundWriter>(written: &Result<usize, StorageError>, was_failin
 }
 
 impl RunningWriter {
+    /// How its runs went, and how many records wait, for metrics.
+    pub(crate) fn measured(&self) -> MeasuredTask {
+        MeasuredTask {
+            runs: Arc::clone(&self.runs),
+            waiting: Some(Arc::clone(&self.unwritten)),
+        }
+    }
+
     /// Writes the remaining records and stops. Logs and returns the number of lost records.
     pub(crate) async fn finish(self) -> usize {
         let records = self.records;

@@ -39,12 +39,13 @@ use tokio::sync::Notify;
 use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
 use crate::leak_writer::LeakWriter;
+use crate::outage::DatabaseFailures;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
 use crate::readings::Readings;
 use crate::refusal_log::{RefusalLog, RefusalQueue};
 use crate::refused_use_writer::RefusedUseWriter;
-use crate::replica_job::ReplicaJob;
+use crate::replica_job::{Progress, ReplicaJob};
 use crate::replica_wait::ReplicaWait;
 use crate::seen_session_writer::SeenSessionWriter;
 use crate::store::Store;
@@ -87,6 +88,8 @@ pub(crate) struct Composition {
     reachable_projects: Arc<dyn ReachableProjects>,
     boot_clock: Arc<dyn BootClock>,
     cache: Option<Arc<VerificationCache>>,
+    /// What the job of that cache found; none of it yet, without one.
+    progress: Arc<Progress>,
     /// Notified when a change of access is committed here.
     wake: Arc<Notify>,
     replica_wait: ReplicaWait,
@@ -116,6 +119,7 @@ impl Composition {
             reachable_projects: store.clone(),
             boot_clock,
             cache: None,
+            progress: Arc::default(),
             wake,
             sources,
             hasher,
@@ -149,6 +153,7 @@ impl Composition {
         );
         self.credentials = Arc::new(credentials.counted(lookups));
         self.cache = Some(Arc::clone(&cache));
+        self.progress = job.progress();
         self.reachable_projects = Arc::new(CachedReachableProjects::new(
             self.store.clone(),
             cache,
@@ -256,13 +261,14 @@ impl Composition {
     }
 
     /// What is read when metrics are asked for, beside what is counted as it happens.
-    pub(crate) fn readings(&self, lookups: Arc<Lookups>) -> Readings {
+    pub(crate) fn readings(&self, lookups: Arc<Lookups>, failures: Arc<DatabaseFailures>) -> Readings {
         Readings {
             cache: self.cache.clone(),
             lookups,
+            progress: Arc::clone(&self.progress),
             boot_clock: Arc::clone(&self.boot_clock),
             pool: self.store.clone(),
-            recent_uses: Arc::clone(&self.recent_uses),
+            failures,
         }
     }
 

@@ -59,6 +59,7 @@ impl LastUseWriter {
 
 impl BackgroundWriter for LastUseWriter {
     const RECORDS: &'static str = "last uses of keys";
+    const TASK: &'static str = "last_uses";
 
     /// A key is due once a minute at most.
     async fn write(&self) -> Result<usize, StorageError> {

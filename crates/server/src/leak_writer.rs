@@ -17,6 +17,7 @@ impl LeakWriter {
 
 impl BackgroundWriter for LeakWriter {
     const RECORDS: &'static str = "revocations of leaked keys";
+    const TASK: &'static str = "leaked_keys";
 
     async fn write(&self) -> Result<usize, StorageError> {
         let revoked = self.0.revoke_reported().await?;

@@ -48,6 +48,7 @@ mod replica_watch;
 mod request_metrics;
 mod retention_job;
 mod routes;
+mod runs;
 mod schema_watch;
 mod secret;
 mod seen_session_writer;

@@ -56,8 +56,8 @@ impl Measurements {
     }
 
     /// Sets a counter that is kept elsewhere.
-    pub(crate) fn set_count(&self, counter: &Metric, count: u64) {
-        let key = Key::from_static_name(counter.name);
+    pub(crate) fn set_count(&self, counter: &Metric, labels: Vec<Label>, count: u64) {
+        let key = Key::from_parts(counter.name, labels);
         self.recorder().register_counter(&key, &METADATA).absolute(count);
     }
 

@@ -50,6 +50,8 @@ metrics! {
         "Time from the end of a request's head to its answer, by operation.";
     PROBLEMS = Counter "keyward_http_problems_total"
         "Problems that were answered, by code.";
+    LIMITED = Counter "keyward_rate_limit_refusals_total"
+        "Requests to the API that a rate limit refused, by limit.";
     CACHE_HITS = Counter "keyward_verification_cache_hits_total"
         "Tokens that were found in the verification cache.";
     CACHE_MISSES = Counter "keyward_verification_cache_misses_total"
@@ -58,6 +60,12 @@ metrics! {
         "Credentials that the verification cache was given.";
     CACHE_ENTRIES = Gauge "keyward_verification_cache_entries"
         "Credentials in the verification cache.";
+    CACHE_EVICTIONS = Counter "keyward_verification_cache_evictions_total"
+        "Changes of access after which the verification cache forgot whom they concern.";
+    CACHE_EMPTIED = Counter "keyward_verification_cache_emptied_total"
+        "How often the verification cache forgot everything.";
+    CHANGE_SEEN = Gauge "keyward_replica_acknowledged_change"
+        "The number of the last change of access that this server has seen; the lag is the difference to other servers.";
     LEASE_HELD = Gauge "keyward_lease_held"
         "1 while this server may answer from its verification cache, else 0.";
     LEASE_LEFT = Gauge "keyward_lease_remaining_seconds"
@@ -70,10 +78,30 @@ metrics! {
         "Database connections that are in use.";
     POOL_WAITING = Gauge "keyward_database_pool_waiting"
         "Callers that wait for a database connection.";
-    UNWRITTEN_USES = Gauge "keyward_unwritten_key_uses"
-        "Keys whose last use has yet to be written.";
+    POOL_WAITS = Histogram "keyward_database_pool_wait_seconds"
+        "How long those who waited for a database connection did so.";
+    DATABASE_FAILURES = Counter "keyward_database_failed_requests_total"
+        "Requests that failed because the database did not answer, by outcome.";
+    TASK_SUCCESS = Gauge "keyward_task_last_success_timestamp_seconds"
+        "When a run of a background task last ended without a failure, by task.";
+    TASK_DURATION = Gauge "keyward_task_last_run_duration_seconds"
+        "How long the last run of a background task took, by task.";
+    TASK_FAILURES = Counter "keyward_task_failed_runs_total"
+        "Runs of a background task in which something failed, by task.";
+    TASK_RECORDS = Counter "keyward_task_records_total"
+        "Records that a background task wrote or removed, by task.";
+    TASK_WAITING = Gauge "keyward_task_records_waiting"
+        "Records in memory that a background task has yet to write, by task.";
+    CPU = Counter "process_cpu_seconds_total"
+        "Processor time of this process, in whole seconds.";
+    STARTED = Gauge "process_start_time_seconds"
+        "When this process started, in seconds since 1970.";
+    VIRTUAL_MEMORY = Gauge "process_virtual_memory_bytes"
+        "Memory that this process has addressed.";
     RESIDENT_MEMORY = Gauge "process_resident_memory_bytes"
         "Memory of this process that is in RAM.";
     OPEN_FILES = Gauge "process_open_fds"
         "Files and sockets that this process has open.";
+    MOST_FILES = Gauge "process_max_fds"
+        "How many files and sockets this process may have open.";
 }

@@ -5,9 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyward_domain::clock::Clock as _;
 use keyward_front_door::{
     ConfigError, Deadlines, FrontDoor, FrontDoorConfig, Limits, Observer, RequestIds, listen,
 };
+use keyward_persistence::postgres::WaitObserver;
 use keyward_verification_cache::Lookups;
 use metrics_exporter_prometheus::BuildError;
 use poem::http::{Method, StatusCode, header};
@@ -15,11 +17,14 @@ use poem::{Endpoint, Request, Response};
 use tokio::net::TcpListener;
 use tracing::info;
 
+use crate::clock::SystemClock;
 use crate::exposure;
 use crate::job::{self, RunningJob, rest};
 use crate::measurements::Measurements;
-use crate::readings::Readings;
+use crate::metric::{POOL_WAITS, STARTED};
+use crate::readings::{Readings, seconds_since_1970};
 use crate::request_metrics;
+use crate::runs::MeasuredTask;
 
 const PATH: &str = "/metrics";
 
@@ -95,11 +100,14 @@ impl MetricsListener {
             health_paths: &[PATH],
             ..FrontDoorConfig::new(request_ids)
         })?;
+        let measurements = Measurements::new()?;
+        // Whatever is slow comes later, such as the database.
+        measurements.set(&STARTED, Vec::new(), seconds_since_1970(SystemClock.now()));
         Ok(Self {
             listener,
             listening_on,
             front_door,
-            measurements: Arc::new(Measurements::new()?),
+            measurements: Arc::new(measurements),
             lookups: Arc::default(),
         })
     }
@@ -112,6 +120,12 @@ impl MetricsListener {
     /// Counts look-ups in the verification cache.
     pub(crate) fn lookups(&self) -> Arc<Lookups> {
         Arc::clone(&self.lookups)
+    }
+
+    /// Measures how long requests wait for a database connection.
+    pub(crate) fn pool_waits(&self) -> WaitObserver {
+        let waits = self.measurements.histogram(&POOL_WAITS, Vec::new());
+        Arc::new(move |waited: Duration| waits.record(waited.as_secs_f64()))
     }
 
     /// With what is read when somebody asks.
@@ -130,14 +144,15 @@ fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
 }
 
 impl MetricsServer {
-    /// Answers until it is asked to finish.
-    pub(crate) fn start(self) -> RunningJob {
+    /// Answers until it is asked to finish, also about these tasks.
+    pub(crate) fn start(self, tasks: Vec<MeasuredTask>) -> RunningJob {
         let Self { listener, readings } = self;
         info!(address = %listener.listening_on, "metrics listening");
         let measurements = listener.measurements;
         let scrapes = Scrapes {
             measurements: Arc::clone(&measurements),
             readings,
+            tasks,
         };
         job::start("metrics", move |mut end| async move {
             let until = async {
@@ -154,6 +169,7 @@ impl MetricsServer {
 struct Scrapes {
     measurements: Arc<Measurements>,
     readings: Readings,
+    tasks: Vec<MeasuredTask>,
 }
 
 impl Endpoint for Scrapes {
@@ -172,7 +188,7 @@ impl Endpoint for Scrapes {
                 .header(header::ALLOW, "GET, HEAD")
                 .finish());
         }
-        self.readings.take(&self.measurements);
+        self.readings.take(&self.tasks, &self.measurements);
         Ok(Response::builder()
             .header(header::CACHE_CONTROL, "no-store")
             .content_type(MEDIA_TYPE)

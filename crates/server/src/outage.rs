@@ -2,6 +2,7 @@
 //! line per request.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,14 @@ pub(crate) struct Outages {
     /// Whether the storage answers and takes changes.
     probe: Arc<Probe>,
     current: Arc<Mutex<Option<Outage>>>,
+    failures: Arc<DatabaseFailures>,
+}
+
+/// How many requests failed since the start of the process because the database did not answer.
+#[derive(Default)]
+pub(crate) struct DatabaseFailures {
+    unavailable: AtomicU64,
+    outcome_unknown: AtomicU64,
 }
 
 /// One that has not ended.
@@ -36,11 +45,18 @@ impl Outages {
         Self {
             probe: Arc::new(move || Box::pin(probe())),
             current: Arc::default(),
+            failures: Arc::default(),
         }
+    }
+
+    /// All that failed, also in outages that are over.
+    pub(crate) fn failures(&self) -> Arc<DatabaseFailures> {
+        Arc::clone(&self.failures)
     }
 
     /// Records a request that failed because of the storage.
     pub(crate) fn request_failed(&self, cause: &StorageError) {
+        self.failures.count(cause);
         let mut current = self.current();
         if let Some(outage) = &mut *current {
             outage.failed_requests = outage.failed_requests.saturating_add(1);
@@ -78,10 +94,32 @@ impl Outages {
     }
 }
 
+impl DatabaseFailures {
+    fn count(&self, cause: &StorageError) {
+        let counter = match cause {
+            StorageError::Unavailable(_) => &self.unavailable,
+            StorageError::OutcomeUnknown(_) => &self.outcome_unknown,
+            // No outage; the log has each of them, and the request was answered with 500.
+            StorageError::Corrupt { .. } | StorageError::Defect(_) => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Of how many nothing was changed.
+    pub(crate) fn unavailable(&self) -> u64 {
+        self.unavailable.load(Ordering::Relaxed)
+    }
+
+    /// Of how many nobody knows whether they changed something.
+    pub(crate) fn outcome_unknown(&self) -> u64 {
+        self.outcome_unknown.load(Ordering::Relaxed)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::io;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
 
     use super::*;
 
@@ -135,5 +173,8 @@ mod tests {
         // The next one is told anew.
         outages.request_failed(&cause);
         assert_eq!(log.text().lines().count(), 3);
+        outages.request_failed(&StorageError::OutcomeUnknown("connection reset".into()));
+        let failures = outages.failures();
+        assert_eq!((failures.unavailable(), failures.outcome_unknown()), (1_002, 1));
     }
 }

@@ -3,6 +3,7 @@
 //! Any number of servers on one database do so at once.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_domain::failure_sentence::sentence;
@@ -12,6 +13,7 @@ use tracing::{info, warn};
 
 use crate::job::{self, End, RunningJob, rest};
 use crate::removal::describe_clock_doubt;
+use crate::runs::Runs;
 
 /// How long to rest between two runs: with the run itself, an end is told within a minute of its moment.
 const REST: Duration = Duration::from_secs(30);
@@ -25,11 +27,21 @@ pub(crate) struct PlannedEndJob {
     ends: PlannedEnds,
     /// Why the last run stopped, as it was logged.
     failing: Option<String>,
+    runs: Arc<Runs>,
 }
 
 impl PlannedEndJob {
-    pub(crate) const fn new(ends: PlannedEnds) -> Self {
-        Self { ends, failing: None }
+    pub(crate) fn new(ends: PlannedEnds) -> Self {
+        Self {
+            ends,
+            failing: None,
+            runs: Runs::of("planned_ends"),
+        }
+    }
+
+    /// How its runs went.
+    pub(crate) fn runs(&self) -> Arc<Runs> {
+        Arc::clone(&self.runs)
     }
 
     /// Records what is due, and twice a minute from then on.
@@ -45,6 +57,7 @@ impl PlannedEndJob {
 
     /// Batch after batch, until nothing is due or it is asked to end.
     async fn run(&mut self, end: &mut End) -> ControlFlow<()> {
+        let started = Instant::now();
         let mut recorded = 0_u64;
         let outcome = loop {
             let begun = Instant::now();
@@ -60,6 +73,7 @@ impl PlannedEndJob {
         if recorded > 0 {
             info!(recorded, "planned ends recorded");
         }
+        self.runs.add(started, outcome.as_ref().map(|()| recorded));
         self.report(outcome);
         ControlFlow::Continue(())
     }

@@ -22,6 +22,7 @@ impl RefusedUseWriter {
 
 impl BackgroundWriter for RefusedUseWriter {
     const RECORDS: &'static str = "uses of keys that no longer work";
+    const TASK: &'static str = "refused_uses";
 
     async fn write(&self) -> Result<usize, StorageError> {
         let written = self.reports.write().await;

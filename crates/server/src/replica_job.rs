@@ -1,16 +1,19 @@
 //! The verification cache of this server: polls what changed, beside the requests, and keeps the lease.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use keyward_domain::access_changes::ReplicaId;
+use keyward_domain::access_changes::{ChangeNumber, ReplicaId};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::{AccessChanges, StorageError};
 use keyward_verification_cache::{BootClock, Emptied, Next, Replica, VerificationCache};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 use tracing::{error, info, warn};
 
 use crate::job::{self, End, RunningJob};
+use crate::runs::Runs;
 
 /// How long to rest between two polls: a lease survives several that fail.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
@@ -29,6 +32,8 @@ pub(crate) struct ReplicaJob {
     name: String,
     /// Notified by this process's own changes.
     wake: Arc<Notify>,
+    runs: Arc<Runs>,
+    progress: Arc<Progress>,
 }
 
 /// The work, until it panics.
@@ -42,6 +47,16 @@ struct Polling {
     /// Notified by this process's own changes.
     wake: Arc<Notify>,
     is_failing: bool,
+    runs: Arc<Runs>,
+    progress: Arc<Progress>,
+}
+
+/// What the polls of this process found, for whoever measures them.
+#[derive(Default)]
+pub(crate) struct Progress {
+    acknowledged: AtomicU64,
+    evictions: AtomicU64,
+    emptied: AtomicU64,
 }
 
 impl ReplicaJob {
@@ -60,7 +75,19 @@ impl ReplicaJob {
             id,
             name,
             wake,
+            runs: Runs::of("verification_cache"),
+            progress: Arc::default(),
         }
+    }
+
+    /// How its polls went.
+    pub(crate) fn runs(&self) -> Arc<Runs> {
+        Arc::clone(&self.runs)
+    }
+
+    /// What they found.
+    pub(crate) fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
     }
 
     pub(crate) fn start(self) -> RunningJob {
@@ -89,6 +116,8 @@ impl ReplicaJob {
             replica: Replica::new(Arc::clone(&self.cache)),
             wake: Arc::clone(&self.wake),
             is_failing: false,
+            runs: self.runs(),
+            progress: self.progress(),
         }
     }
 }
@@ -97,7 +126,9 @@ impl Polling {
     /// Polls until it is asked to end, and is then removed from the replicas: whoever revokes waits for one that is not.
     async fn until(mut self, mut end: End) {
         loop {
+            let begun = Instant::now();
             let round = self.round().await;
+            self.runs.add(begun, round.as_ref().map(|()| 0));
             self.report(round);
             tokio::select! {
                 biased;
@@ -118,12 +149,19 @@ impl Polling {
         let mut next = self.replica.polled(sent, &polled);
         loop {
             next = match next {
-                Next::Poll => return Ok(()),
+                Next::Poll => {
+                    self.progress.seen(self.replica.last_acknowledged());
+                    return Ok(());
+                }
                 Next::Acknowledge(acknowledgement) => {
+                    let seen = acknowledgement.counter();
                     if let Some(emptied) = acknowledgement.emptied() {
                         report_emptied(emptied);
+                        self.progress.emptied.fetch_add(1, Ordering::Relaxed);
+                    } else if let Some(after) = after {
+                        let changes = seen.as_u64().saturating_sub(after.as_u64());
+                        self.progress.evictions.fetch_add(changes, Ordering::Relaxed);
                     }
-                    let seen = acknowledgement.counter();
                     let is_registered = self.changes.acknowledge(self.id, seen).await?;
                     self.replica.acknowledged(acknowledgement, is_registered)
                 }
@@ -164,6 +202,29 @@ impl Polling {
                 "this replica could not be removed; revocations may wait for it for 5 s once"
             );
         }
+    }
+}
+
+impl Progress {
+    fn seen(&self, acknowledged: Option<ChangeNumber>) {
+        if let Some(number) = acknowledged {
+            self.acknowledged.store(number.as_u64(), Ordering::Relaxed);
+        }
+    }
+
+    /// The number of the last change of access that this server has seen and told the database of; 0 before the first.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// For how many changes it has evicted what they concern.
+    pub(crate) fn evictions(&self) -> u64 {
+        self.evictions.load(Ordering::Relaxed)
+    }
+
+    /// How often it has emptied the cache.
+    pub(crate) fn emptied(&self) -> u64 {
+        self.emptied.load(Ordering::Relaxed)
     }
 }
 

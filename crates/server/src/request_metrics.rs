@@ -9,7 +9,7 @@ use poem::Response;
 use poem::http::StatusCode;
 
 use crate::measurements::Measurements;
-use crate::metric::{ABANDONED, DURATION, PROBLEMS, REQUESTS};
+use crate::metric::{ABANDONED, DURATION, LIMITED, Metric, PROBLEMS, REQUESTS};
 use crate::routes::HEALTH_PATHS;
 
 /// What reached no operation has this name in the place of one, whatever its path: clients choose paths, and every name
@@ -28,6 +28,7 @@ pub(crate) fn observer(measurements: Arc<Measurements>) -> Observer {
             operation: operation(exchanged, response),
             status: response.status(),
             problem: keyward_http_api::problem_code(response),
+            limit: keyward_http_api::exceeded_limit(response),
             seconds: exchanged.duration.as_secs_f64(),
         };
         metrics.count(&answer);
@@ -47,6 +48,7 @@ struct Answer<'a> {
     operation: &'a str,
     status: StatusCode,
     problem: Option<&'static str>,
+    limit: Option<&'static str>,
     seconds: f64,
 }
 
@@ -56,7 +58,8 @@ struct RequestMetrics {
     measurements: Arc<Measurements>,
     /// There are as many as the API and the console have.
     operations: RwLock<HashMap<String, Operation>>,
-    problems: RwLock<HashMap<&'static str, Counter>>,
+    problems: Counters,
+    limits: Counters,
     abandoned: Counter,
 }
 
@@ -74,7 +77,8 @@ impl RequestMetrics {
             abandoned: measurements.counter(&ABANDONED, Vec::new()),
             measurements,
             operations: RwLock::default(),
-            problems: RwLock::default(),
+            problems: Counters::of(&PROBLEMS, "code"),
+            limits: Counters::of(&LIMITED, "limit"),
         }
     }
 
@@ -84,7 +88,10 @@ impl RequestMetrics {
             self.count_registered(answer);
         }
         if let Some(code) = answer.problem {
-            self.count_problem(code);
+            self.problems.count(code, &self.measurements);
+        }
+        if let Some(limit) = answer.limit {
+            self.limits.count(limit, &self.measurements);
         }
     }
 
@@ -116,19 +123,35 @@ impl RequestMetrics {
             self.measurements.counter(&REQUESTS, vec![label(), status])
         });
     }
+}
 
-    fn count_problem(&self, code: &'static str) {
-        let problems = self.problems.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(counter) = problems.get(code) {
+/// Counters that differ in one label, the values of which are words of this program.
+struct Counters {
+    metric: &'static Metric,
+    label: &'static str,
+    by_value: RwLock<HashMap<&'static str, Counter>>,
+}
+
+impl Counters {
+    fn of(metric: &'static Metric, label: &'static str) -> Self {
+        Self {
+            metric,
+            label,
+            by_value: RwLock::default(),
+        }
+    }
+
+    fn count(&self, value: &'static str, measurements: &Measurements) {
+        let by_value = self.by_value.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counter) = by_value.get(value) {
             counter.increment(1);
             return;
         }
-        drop(problems);
-        let mut problems = self.problems.write().unwrap_or_else(PoisonError::into_inner);
-        let counter = problems.entry(code).or_insert_with(|| {
-            let label = Label::new("code", code);
-            self.measurements.counter(&PROBLEMS, vec![label])
-        });
+        drop(by_value);
+        let mut by_value = self.by_value.write().unwrap_or_else(PoisonError::into_inner);
+        let counter = by_value
+            .entry(value)
+            .or_insert_with(|| measurements.counter(self.metric, vec![Label::new(self.label, value)]));
         counter.increment(1);
     }
 }
@@ -141,12 +164,14 @@ mod tests {
         operation: "getUser",
         status: StatusCode::OK,
         problem: None,
+        limit: None,
         seconds: 0.000_2,
     };
 
     const REFUSAL: Answer<'_> = Answer {
-        status: StatusCode::UNAUTHORIZED,
-        problem: Some("invalid_token"),
+        status: StatusCode::TOO_MANY_REQUESTS,
+        problem: Some("rate_limited"),
+        limit: Some("key"),
         ..ANSWER
     };
 
@@ -161,14 +186,15 @@ mod tests {
             metrics.count(&ANSWER);
             metrics.count(&REFUSAL);
         }
-        // Two counters of requests, one histogram, one counter of problems, and of those that left.
-        assert_eq!((registered, measurements.registrations()), (5, registered));
+        // Two counters of requests, one histogram, a counter of problems, of limits, and of those that left.
+        assert_eq!((registered, measurements.registrations()), (6, registered));
         let text = measurements.to_text();
         for line in [
             "keyward_http_requests_total{operation=\"getUser\",status=\"200\"} 4",
-            "keyward_http_requests_total{operation=\"getUser\",status=\"401\"} 4",
+            "keyward_http_requests_total{operation=\"getUser\",status=\"429\"} 4",
             "keyward_http_request_duration_seconds_count{operation=\"getUser\"} 8",
-            "keyward_http_problems_total{code=\"invalid_token\"} 4",
+            "keyward_http_problems_total{code=\"rate_limited\"} 4",
+            "keyward_rate_limit_refusals_total{limit=\"key\"} 4",
             "keyward_http_requests_abandoned_total 0",
         ] {
             assert!(text.contains(line), "{line} in {text}");
@@ -185,10 +211,10 @@ mod tests {
             }
         });
         let text = measurements.to_text();
-        let line = "keyward_http_requests_total{operation=\"getUser\",status=\"401\"} 8";
+        let line = "keyward_http_requests_total{operation=\"getUser\",status=\"429\"} 8";
         assert!(text.contains(line), "{text}");
         assert!(
-            text.contains("keyward_http_problems_total{code=\"invalid_token\"} 8"),
+            text.contains("keyward_http_problems_total{code=\"rate_limited\"} 8"),
             "{text}"
         );
     }

@@ -4,17 +4,20 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::{Retention, RetentionClass, RetentionError};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::job::{self, End, RunningJob, rest};
 use crate::program;
 use crate::removal::{Removal, describe_clock_doubt};
+use crate::runs::Runs;
 
 /// The interval between two runs. The shortest retention period is a day.
 const RUN_INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -30,6 +33,7 @@ pub(crate) struct RetentionJob {
     /// The last run could not check the clock.
     cannot_begin: bool,
     has_told_who_may: bool,
+    runs: Arc<Runs>,
 }
 
 impl RetentionJob {
@@ -39,7 +43,13 @@ impl RetentionJob {
             failing: HashSet::new(),
             cannot_begin: false,
             has_told_who_may: false,
+            runs: Runs::of("retention"),
         }
+    }
+
+    /// How its runs went.
+    pub(crate) fn runs(&self) -> Arc<Runs> {
+        Arc::clone(&self.runs)
     }
 
     /// Removes what there is, and once an hour from then on; sooner again if something failed.
@@ -60,20 +70,24 @@ impl RetentionJob {
 
     /// One run through everything.
     async fn run(&mut self, end: &mut End) -> ControlFlow<()> {
+        let begun = Instant::now();
         let mut run = match self.retention.begin().await {
             Ok(run) => run,
             Err(error) => {
                 self.log_start_failure(&error);
+                self.runs.add(begun, Err(error));
                 return ControlFlow::Continue(());
             }
         };
         self.cannot_begin = false;
         let mut failures = Vec::new();
+        let mut removed_in_all = 0;
         for kind in RetentionClass::ALL {
             let before = run.cutoff(*kind);
             let mut removal = Removal::of(*kind, &mut run);
             let outcome = remove_all(&mut removal, end).await;
             let removed = removal.removed();
+            removed_in_all += removed;
             if removed > 0 {
                 info!(
                     kind = kind.as_str(),
@@ -91,6 +105,12 @@ impl RetentionJob {
             }
         }
         self.report(&failures);
+        let outcome = if failures.is_empty() {
+            Ok(removed_in_all)
+        } else {
+            Err(failures)
+        };
+        self.runs.add(begun, outcome);
         ControlFlow::Continue(())
     }
 

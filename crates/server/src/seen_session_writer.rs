@@ -22,6 +22,7 @@ impl SeenSessionWriter {
 
 impl BackgroundWriter for SeenSessionWriter {
     const RECORDS: &'static str = "the last requests of sessions";
+    const TASK: &'static str = "seen_sessions";
 
     /// After a failure the rest waits for the next time; so does the one that was being written, if the storage was
     /// unavailable. Else it would fail again, and the session's next request notes it anew.

@@ -15,7 +15,9 @@ use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
 };
-use keyward_persistence::postgres::{ConnectError, ConnectionRefused, PoolUsage, PostgresStore};
+use keyward_persistence::postgres::{
+    ConnectError, ConnectionRefused, PoolUsage, PostgresStore, WaitObserver,
+};
 use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
@@ -104,11 +106,18 @@ pub(crate) trait RefusalProbe: Send + Sync {
 pub(crate) trait PoolProbe: Send + Sync {
     /// What they are doing now; nothing where there is no pool of connections.
     fn pool_usage(&self) -> Option<PoolUsage>;
+
+    /// Tells this observer how long somebody waited for a connection, where there is a pool.
+    fn observe_pool_waits(&self, observer: WaitObserver);
 }
 
 impl PoolProbe for PostgresStore {
     fn pool_usage(&self) -> Option<PoolUsage> {
         Some(Self::pool_usage(self))
+    }
+
+    fn observe_pool_waits(&self, observer: WaitObserver) {
+        Self::observe_pool_waits(self, observer);
     }
 }
 
@@ -116,6 +125,8 @@ impl PoolProbe for SqliteStore {
     fn pool_usage(&self) -> Option<PoolUsage> {
         None
     }
+
+    fn observe_pool_waits(&self, _: WaitObserver) {}
 }
 
 #[async_trait]

@@ -14,6 +14,7 @@ use poem_openapi::error::ParsePathError as ParseOperationPathError;
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
 use crate::json::line;
+use crate::rate_limit_fields::ExceededLimit;
 use crate::request_id::{self, REQUEST_ID};
 use crate::routes::Routes;
 
@@ -34,12 +35,24 @@ pub fn unavailable_response(detail: &str, request_id: &str, base_url: &BaseUrl) 
 
 /// Left with the answer for whoever counts problems.
 #[derive(Debug, Clone, Copy)]
-struct ProblemCode(&'static str);
+struct Reported {
+    code: &'static str,
+    limit: Option<&'static str>,
+}
 
 /// The code of the problem that a response holds, if it holds one.
 #[must_use]
 pub fn problem_code(response: &Response) -> Option<&'static str> {
-    response.extensions().get::<ProblemCode>().map(|code| code.0)
+    response
+        .extensions()
+        .get::<Reported>()
+        .map(|problem| problem.code)
+}
+
+/// The name of the limit that refused a request, if one did: that of the field `RateLimit`.
+#[must_use]
+pub fn exceeded_limit(response: &Response) -> Option<&'static str> {
+    response.extensions().get::<Reported>()?.limit
 }
 
 /// The operation of the API that made a response, by its `operationId`; none if the request reached no operation.
@@ -147,9 +160,10 @@ impl Problem {
             .content_type(MEDIA_TYPE)
             .header(header::CACHE_CONTROL, "no-store")
             .body(line(&self.document(request_id, base_url)));
-        answer
-            .extensions_mut()
-            .insert(ProblemCode(self.code.definition().word));
+        answer.extensions_mut().insert(Reported {
+            code: self.code.definition().word,
+            limit: self.exceeded.as_deref().map(ExceededLimit::name),
+        });
         let headers = answer.headers_mut();
         if let Some(codings) = self.accept_encoding {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(codings));

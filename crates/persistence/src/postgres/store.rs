@@ -18,7 +18,7 @@ use super::liveness::Liveness;
 use super::numbering::LISTEN;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow, Work};
-use crate::fair_semaphore::{FairPermit, FairSemaphore};
+use crate::fair_semaphore::{FairPermit, FairSemaphore, WaitObserver};
 use crate::known_migrations::KnownMigrations;
 use crate::task;
 
@@ -103,6 +103,11 @@ impl PostgresStore {
             in_use: status.size.saturating_sub(status.available),
             waiting: self.turns.waiting(),
         }
+    }
+
+    /// Tells this observer of every wait for a connection that ends from now on. Who gets one at once does not wait.
+    pub fn observe_pool_waits(&self, observer: WaitObserver) {
+        self.turns.observe_waits(observer);
     }
 
     /// The same database on one connection of its own, for a replica: whatever the others are busy with, it polls, and is told

@@ -18,7 +18,7 @@ use tracing::info;
 use zeroize::Zeroizing;
 
 use super::Failure;
-use crate::background_writer;
+use crate::background_writer::{self, RunningWriter};
 use crate::clock::since_now;
 use crate::composition::{Composition, request_ids, sources_of_this_machine};
 use crate::data_directory::DataDirectoryLock;
@@ -38,6 +38,7 @@ use crate::refused_use_writer::RefusedUseWriter;
 use crate::replica_job::ReplicaJob;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
+use crate::runs::MeasuredTask;
 use crate::schema_watch::SchemaWatch;
 use crate::seen_session_writer::SeenSessionWriter;
 use crate::setup_command::{public_setup_command, setup_command};
@@ -142,6 +143,9 @@ impl Server {
         if let (Some(directory), None) = (new_in, demo) {
             info!(directory = %directory.display(), "database created");
         }
+        if let Some(metrics) = &metrics {
+            store.observe_pool_waits(metrics.pool_waits());
+        }
         let composition = Composition::new(sources.clone(), Arc::clone(&store)).of_server();
         let (composition, replica_job) = match options.cache.verification_cache {
             Switch::On => {
@@ -155,15 +159,17 @@ impl Server {
         };
         let key_limits = key_limits(&options.limits);
         let (trial_changes, changes) = TrialChanges::new(store.clone());
+        let outages = Outages::new({
+            let store = Arc::clone(&store);
+            move || {
+                let store = Arc::clone(&store);
+                async move { store.is_ready().await.is_ok() && store.try_change().await.is_ok() }
+            }
+        });
+        let failures = outages.failures();
         let routes = Routes::new(
             Health::new(front_door.readiness(), store.clone(), changes),
-            Outages::new({
-                let store = Arc::clone(&store);
-                move || {
-                    let store = Arc::clone(&store);
-                    async move { store.is_ready().await.is_ok() && store.try_change().await.is_ok() }
-                }
-            }),
+            outages,
             base_url.clone(),
             composition
                 .http_api(
@@ -208,7 +214,7 @@ impl Server {
             trial_changes,
             verifier_job,
             metrics: metrics.map(|metrics| {
-                let readings = composition.readings(metrics.lookups());
+                let readings = composition.readings(metrics.lookups(), failures);
                 metrics.reading(readings)
             }),
             _data_directory_lock: data_directory_lock,
@@ -228,11 +234,21 @@ impl Server {
         let refusals = background_writer::start(self.refusal_log);
         let seen_sessions = background_writer::start(self.seen_session_writer);
         let leaks = background_writer::start(self.leak_writer);
+        let tasks = [&last_uses, &refused_uses, &refusals, &seen_sessions, &leaks];
+        let tasks = tasks.into_iter().map(RunningWriter::measured);
+        let jobs = [
+            self.retention_job.as_ref().map(RetentionJob::runs),
+            Some(self.planned_end_job.runs()),
+            self.replica_job.as_ref().map(ReplicaJob::runs),
+        ];
+        let tasks = tasks
+            .chain(jobs.into_iter().flatten().map(MeasuredTask::from))
+            .collect();
         let retention = self.retention_job.map(RetentionJob::start);
         let planned_ends = self.planned_end_job.start();
         let verifiers = self.verifier_job.map(VerifierJob::start);
         let replica = self.replica_job.map(ReplicaJob::start);
-        let metrics = self.metrics.map(MetricsServer::start);
+        let metrics = self.metrics.map(|metrics| metrics.start(tasks));
         let _trial_changes = self.trial_changes.start();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         let end_of_retention = async {

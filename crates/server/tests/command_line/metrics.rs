@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 use crate::browser::{cookie, create_key, sign_in, token_in};
 use crate::data_directory::DataDirectory;
@@ -15,6 +16,18 @@ const DOCUMENT: &str = include_str!("../../../../docs/observability/README.md");
 const RULES: &str = include_str!("../../../../docs/observability/keyward-rules.yaml");
 const DASHBOARD: &str = include_str!("../../../../docs/observability/keyward-dashboard.json");
 
+/// All background tasks.
+const TASKS: [&str; 8] = [
+    "last_uses",
+    "refused_uses",
+    "refused_sign_ins",
+    "seen_sessions",
+    "leaked_keys",
+    "retention",
+    "planned_ends",
+    "verification_cache",
+];
+
 /// A server that serves metrics, too.
 struct Measured {
     server: Server,
@@ -23,16 +36,25 @@ struct Measured {
 
 impl Measured {
     fn start(place: &Place) -> Self {
-        let mut server = place.serve(&["--metrics-listen=127.0.0.1:0"]);
+        Self::start_with(place, &[])
+    }
+
+    fn start_with(place: &Place, options: &[&str]) -> Self {
+        let options: Vec<&str> = options
+            .iter()
+            .copied()
+            .chain(["--metrics-listen=127.0.0.1:0"])
+            .collect();
+        let mut server = place.serve(&options);
         let listening = server.event("metrics listening");
         let metrics = listening["address"].as_str().unwrap().to_owned();
         Self { server, metrics }
     }
 
     /// With a key that was used, and a refused one.
-    fn with_traffic(place: &Place) -> (Self, String) {
+    fn with_traffic(place: &Place, options: &[&str]) -> (Self, String) {
         place.bootstrap();
-        let measured = Self::start(place);
+        let measured = Self::start_with(place, options);
         let server = &measured.server;
         let signed_in = sign_in(server, "ada", PASSWORD);
         let page = create_key(server, cookie(&signed_in), "laptop");
@@ -62,6 +84,24 @@ impl Measured {
         HttpAnswer::parse(&answer)
     }
 
+    fn report_leak(&self, token: &str) -> HttpAnswer {
+        let body = format!("{{\"tokens\": [{{\"token\": \"{token}\"}}]}}");
+        let headers = ["Content-Type: application/json"];
+        self.server.ask("POST", "/api/v1/leaked-keys", &headers, &body)
+    }
+
+    /// Asks until something is so.
+    fn scrape_until(&self, is_so: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + TIMEOUT;
+        loop {
+            let text = self.scrape();
+            if is_so(&text) {
+                return text;
+            }
+            assert!(Instant::now() < deadline, "{text}");
+        }
+    }
+
     fn scrape(&self) -> String {
         let answer = self.ask("GET", "/metrics");
         assert_eq!(answer.status, 200, "{answer:?}");
@@ -78,6 +118,12 @@ fn value(text: &str, series: &str) -> f64 {
     line.unwrap_or_else(|| panic!("no {series} in:\n{text}"))
         .parse()
         .unwrap()
+}
+
+fn has_succeeded(text: &str, task: &str) -> bool {
+    text.contains(&format!(
+        "keyward_task_last_success_timestamp_seconds{{task=\"{task}\"}} "
+    ))
 }
 
 /// The names of the metrics that are exported.
@@ -120,7 +166,7 @@ fn promtool(arguments: &[&str], input: &str) {
 #[tokio::test]
 async fn requests_are_counted_by_operation_and_status() {
     for place in [Place::file("metrics-requests"), Place::server().await] {
-        let (measured, _) = Measured::with_traffic(&place);
+        let (measured, _) = Measured::with_traffic(&place, &[]);
         let text = measured.scrape();
         for (operation, status) in [("getUser", 200), ("getUser", 401), ("POST /sign-in", 303)] {
             let series =
@@ -165,42 +211,97 @@ async fn unknown_paths_and_methods_share_one_name() {
 #[tokio::test]
 async fn cached_verifications_count_as_hits_under_a_lease() {
     for place in [Place::file("metrics-cache"), Place::server().await] {
-        let (measured, token) = Measured::with_traffic(&place);
-        let deadline = std::time::Instant::now() + TIMEOUT;
-        loop {
+        let (measured, token) = Measured::with_traffic(&place, &[]);
+        let text = measured.scrape_until(|text| {
             assert_eq!(measured.get_user(&token).status, 200);
-            let text = measured.scrape();
-            if value(&text, "keyward_verification_cache_hits_total") > 0.0 {
-                assert_eq!(value(&text, "keyward_verification_cache_entries"), 1.0);
-                assert!(value(&text, "keyward_verification_cache_misses_total") >= 1.0);
-                assert!(value(&text, "keyward_verification_cache_fills_total") >= 1.0);
-                assert_eq!(value(&text, "keyward_lease_held"), 1.0);
-                let left = value(&text, "keyward_lease_remaining_seconds");
-                assert!(left > 0.0 && left <= 5.0, "{left}");
-                break;
-            }
-            assert!(std::time::Instant::now() < deadline, "{text}");
-        }
+            value(text, "keyward_verification_cache_hits_total") > 0.0
+        });
+        assert_eq!(value(&text, "keyward_verification_cache_entries"), 1.0);
+        assert!(value(&text, "keyward_verification_cache_misses_total") >= 1.0);
+        assert!(value(&text, "keyward_verification_cache_fills_total") >= 1.0);
+        assert_eq!(value(&text, "keyward_lease_held"), 1.0);
+        let left = value(&text, "keyward_lease_remaining_seconds");
+        assert!(left > 0.0 && left <= 5.0, "{left}");
     }
 }
 
 #[tokio::test]
 async fn exported_metrics_are_documented_and_pass_promtool() {
     let place = Place::server().await;
-    let (measured, token) = Measured::with_traffic(&place);
-    let text = measured.scrape();
+    let (measured, token) = Measured::with_traffic(&place, &["--limit-per-key=1/1h"]);
+    assert_eq!(measured.get_user(&token).status, 429);
+    // Tasks are told of from their first success on.
+    let text = measured.scrape_until(|text| TASKS.iter().all(|task| has_succeeded(text, task)));
     assert_eq!(exported(&text), named(DOCUMENT));
     promtool(&["check", "metrics"], &text);
     assert!(!text.contains(&token) && !text.contains("ada"), "{text}");
     assert!(value(&text, "process_resident_memory_bytes") > 1e6);
+    assert!(value(&text, "process_virtual_memory_bytes") > value(&text, "process_resident_memory_bytes"));
     assert!(value(&text, "process_open_fds") > 3.0);
+    assert!(value(&text, "process_max_fds") > value(&text, "process_open_fds"));
+    assert!(value(&text, "process_start_time_seconds") > 1.7e9);
     assert_eq!(value(&text, "keyward_database_pool_connections_limit"), 16.0);
+    assert_eq!(
+        value(&text, "keyward_rate_limit_refusals_total{limit=\"key\"}"),
+        1.0
+    );
     assert!(text.contains("keyward_build_info{version=\""), "{text}");
+}
+
+#[tokio::test]
+async fn tasks_tell_of_their_successes_and_records() {
+    let place = Place::file("metrics-tasks");
+    let (measured, token) = Measured::with_traffic(&place, &[]);
+    assert_eq!(measured.report_leak(&token).status, 202);
+    // It is dealt with at the next run, within five seconds.
+    let revoked = "keyward_task_records_total{task=\"leaked_keys\"}";
+    let text = measured.scrape_until(|text| value(text, revoked) == 1.0);
+    let waiting = "keyward_task_records_waiting{task=\"leaked_keys\"}";
+    assert_eq!(value(&text, waiting), 0.0);
+    let started = value(&text, "process_start_time_seconds");
+    for task in TASKS {
+        let of_task = |metric: &str| value(&text, &format!("keyward_task_{metric}{{task=\"{task}\"}}"));
+        assert!(of_task("last_success_timestamp_seconds") >= started, "{task}");
+        assert!(of_task("last_run_duration_seconds") < 10.0, "{task}");
+        assert_eq!(of_task("failed_runs_total"), 0.0, "{task}");
+    }
+    // The revocation was a change of access.
+    measured.scrape_until(|text| {
+        value(text, "keyward_verification_cache_evictions_total") >= 1.0
+            && value(text, "keyward_replica_acknowledged_change") >= 1.0
+    });
+    assert_eq!(measured.get_user(&token).status, 401);
+}
+
+#[tokio::test]
+async fn requests_without_a_database_count_as_its_failures() {
+    let place = Place::server().await;
+    let (measured, token) = Measured::with_traffic(&place, &["--verification-cache=off"]);
+    let Place::Server(database) = &place else {
+        unreachable!("it is on a server")
+    };
+    database.refuse_connections().await.unwrap();
+    assert_eq!(measured.get_user(&token).status, 503);
+    let series = "keyward_database_failed_requests_total{outcome=\"unavailable\"}";
+    let text = measured.scrape_until(|text| value(text, series) >= 1.0);
+    assert_eq!(
+        value(
+            &text,
+            "keyward_database_failed_requests_total{outcome=\"outcome_unknown\"}"
+        ),
+        0.0
+    );
 }
 
 #[test]
 fn alert_rules_pass_promtool() {
     promtool(&["check", "rules", "--lint-fatal", "/dev/stdin"], RULES);
+}
+
+#[test]
+fn alert_rules_fire_for_faults_and_for_nothing_else() {
+    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command_line/alert_rules.yaml");
+    promtool(&["test", "rules", cases], "");
 }
 
 #[test]

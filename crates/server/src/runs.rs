@@ -1,0 +1,111 @@
+//! How the runs of background tasks went, for whoever measures them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use keyward_domain::clock::Clock;
+use tokio::time::Instant;
+
+use crate::clock::SystemClock;
+
+/// The runs of one task since the start of the process.
+pub(crate) struct Runs {
+    task: &'static str,
+    clock: Arc<dyn Clock>,
+    summary: Mutex<RunSummary>,
+}
+
+/// What is known of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct RunSummary {
+    /// When a run ended last in which nothing failed.
+    pub(crate) last_success: Option<DateTime<Utc>>,
+    /// How long the last run took, failed or not.
+    pub(crate) last_duration: Option<Duration>,
+    /// In how many runs something failed.
+    pub(crate) failures: u64,
+    /// What all of them wrote or removed, as far as that succeeded.
+    pub(crate) records: u64,
+}
+
+/// A task as metrics show it.
+pub(crate) struct MeasuredTask {
+    pub(crate) runs: Arc<Runs>,
+    /// How many records wait to be written, of a task that writes what requests left.
+    pub(crate) waiting: Option<Arc<dyn Fn() -> usize + Send + Sync>>,
+}
+
+impl From<Arc<Runs>> for MeasuredTask {
+    fn from(runs: Arc<Runs>) -> Self {
+        Self { runs, waiting: None }
+    }
+}
+
+impl Runs {
+    /// No runs yet, of a task with this name in metrics.
+    pub(crate) fn of(task: &'static str) -> Arc<Self> {
+        Self::with_clock(task, Arc::new(SystemClock))
+    }
+
+    fn with_clock(task: &'static str, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            task,
+            clock,
+            summary: Mutex::default(),
+        })
+    }
+
+    /// Adds a run that is over: with how many records, if nothing failed.
+    pub(crate) fn add<E>(&self, begun: Instant, outcome: Result<u64, E>) {
+        let now = self.clock.now();
+        let mut summary = self.lock();
+        summary.last_duration = Some(begun.elapsed());
+        match outcome {
+            Ok(records) => {
+                summary.last_success = Some(now);
+                summary.records = summary.records.saturating_add(records);
+            }
+            Err(_) => summary.failures = summary.failures.saturating_add(1),
+        }
+    }
+
+    pub(crate) const fn task(&self) -> &'static str {
+        self.task
+    }
+
+    pub(crate) fn summary(&self) -> RunSummary {
+        *self.lock()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RunSummary> {
+        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_domain::testing::FixedClock;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn failed_run_keeps_the_last_success() {
+        let runs = Runs::with_clock("retention", Arc::new(FixedClock::default()));
+        assert_eq!(runs.summary(), RunSummary::default());
+        let begun = Instant::now();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        runs.add(begun, Ok::<_, ()>(7));
+        let success = runs.summary();
+        assert_eq!((success.records, success.failures), (7, 0));
+        assert_eq!(success.last_duration, Some(Duration::from_secs(2)));
+        assert!(success.last_success.is_some());
+        runs.add(Instant::now(), Err(()));
+        let failure = RunSummary {
+            last_duration: Some(Duration::ZERO),
+            failures: 1,
+            ..success
+        };
+        assert_eq!(runs.summary(), failure);
+    }
+}
