@@ -13,7 +13,7 @@ use poem::{Response, handler};
 use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Sent};
-use crate::pages::expiry::ExpiryForm;
+use crate::pages::expiry::{ExpiryForm, Unacceptable};
 use crate::pages::filters;
 use crate::pages::key_text::KeyTextForm;
 use crate::pages::settings::{Section, Settings};
@@ -94,11 +94,8 @@ pub(crate) async fn submit(
                 return Ok(html(StatusCode::CONFLICT, &page)?);
             }
         }
-        Err(EditKeyError::InvalidExpiry(error)) => {
-            page.expiry.refuse(error);
-            page.expiry.focus_error_after(&mut page.words);
-            return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
-        }
+        Err(EditKeyError::InvalidExpiry(error)) => return page.refuse_expiry(error),
+        Err(EditKeyError::PostponesEnd(error)) => return page.refuse_expiry(error),
         Err(error) => return Err(error.into()),
     }
     let message = Message::KeyEdited.about(id.as_uuid());
@@ -118,6 +115,12 @@ impl EditApiKeyPage {
             has_errors: false,
             key,
         }
+    }
+
+    fn refuse_expiry(mut self, error: impl Into<Unacceptable>) -> Result<Response, Refusal> {
+        self.expiry.refuse(error);
+        self.expiry.focus_error_after(&mut self.words);
+        Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &self)?)
     }
 
     /// Combines the current key with the submitted text. Submitting the page again overwrites the version that it

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
-use keyward_domain::api_key::{ApiKey, Expiry, ExpiryChange, InvalidExpiry, Revocation, RevocationReason};
+use keyward_domain::api_key::{
+    ApiKey, Expiry, ExpiryChange, InvalidExpiry, PostponesEnd, Revocation, RevocationReason,
+};
 
 use crate::forms::Fields;
 use crate::pages::field::Field;
@@ -90,8 +92,8 @@ impl ExpiryForm {
     }
 
     /// Tells why the store did not take what was chosen.
-    pub(super) fn refuse(&mut self, error: InvalidExpiry) {
-        let _: Option<()> = self.at.check("Expiration", Err(Unacceptable::from(error)));
+    pub(super) fn refuse(&mut self, error: impl Into<Unacceptable>) {
+        let _: Option<()> = self.at.check("Expiration", Err(error.into()));
     }
 
     /// Parses the form as a change, if there is one; on failure, the field has the error.
@@ -114,10 +116,11 @@ impl ExpiryForm {
 }
 
 /// Why a key cannot expire then, for people.
-enum Unacceptable {
+pub(super) enum Unacceptable {
     NoTime,
     Past,
     TooFar,
+    Postponed,
 }
 
 impl From<InvalidExpiry> for Unacceptable {
@@ -130,12 +133,19 @@ impl From<InvalidExpiry> for Unacceptable {
     }
 }
 
+impl From<PostponesEnd> for Unacceptable {
+    fn from(_: PostponesEnd) -> Self {
+        Self::Postponed
+    }
+}
+
 impl fmt::Display for Unacceptable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTime => f.write_str("must be a date and a time"),
             Self::Past => f.write_str("must be in the future"),
             Self::TooFar => write!(f, "must be at most {} days ahead", Expiry::MAX_DAYS),
+            Self::Postponed => f.write_str("can only be brought forward: the key was rotated"),
         }
     }
 }

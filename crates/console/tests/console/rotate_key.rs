@@ -138,3 +138,25 @@ async fn malformed_rotation_form_changes_nothing() {
     let stored = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
     assert_eq!((stored.rotated_to, stored.end()), (None, None));
 }
+
+#[tokio::test]
+async fn edit_that_postpones_a_rotated_keys_end_says_why_not() {
+    let (running, ada, browser, old) = ada_with_key().await;
+    rotate(&browser, &old.key, "after_a_day").await;
+    let path = format!("{LIST}/{}/edit", old.key.id);
+    let form = browser.get(&path).await;
+    let fields = [
+        ("version", form.field("version")),
+        ("name", "Deploy"),
+        ("description", ""),
+        ("expiration", "90"),
+        ("expires_at", ""),
+    ];
+    let answer = browser.post(&path, &fields).await;
+    assert_eq!(answer.status, 422, "{}", answer.text());
+    assert!(answer.shows("can only be brought forward"), "{}", answer.text());
+    let keys = running.installation.keys();
+    let stored = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
+    let lives = stored.end().map(|end| end.at() - running.installation.now());
+    assert_eq!(lives, Some(TimeDelta::days(1)));
+}
