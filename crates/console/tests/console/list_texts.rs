@@ -167,6 +167,7 @@ async fn user_texts_are_rendered_in_their_own_direction() {
                 "<bdi>",
                 "<bdi class=\"organization\">",
                 "Edit<span class=\"unseen\"> ",
+                "Rotate<span class=\"unseen\"> ",
                 "Revoke<span class=\"unseen\"> ",
                 " · "
             ]

@@ -250,7 +250,8 @@ CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(retained_parent
 -- their parents, who are older.
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
 -- Keys that may be valid beside their successors.
-CREATE INDEX api_keys_rotated_idx ON api_keys (consumer_id, id) WHERE rotated_to_key_id IS NOT NULL AND end_came_at IS NULL;
+CREATE INDEX api_keys_rotated_idx ON api_keys (rotated_to_key_id)
+    WHERE rotated_to_key_id IS NOT NULL AND end_came_at IS NULL;
 -- Keys with a planned end that is not recorded as come, the earliest first.
 CREATE INDEX api_keys_planned_end_idx ON api_keys (revoked_at, id) WHERE revoked_at IS NOT NULL AND end_came_at IS NULL;
 

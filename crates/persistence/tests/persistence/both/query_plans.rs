@@ -471,8 +471,9 @@ async fn due_ends_are_found_by_an_index(database: Database) {
     let (of_keys, of_memberships) = ("api_keys_planned_end_idx", "memberships_planned_end_idx");
 
     assert!(store.has_due(later).await.expect("an answer"));
-    let both = [of_keys, of_memberships];
-    listening.expect("whether ends are due", &both, &both).await;
+    let of_rotated_keys = "api_keys_rotated_idx";
+    let all = [of_keys, of_memberships, of_rotated_keys];
+    listening.expect("whether ends are due", &all, &all).await;
     let act = || scene.make.act(Actor::System);
     assert_eq!(store.record_ends_of_keys(10, act()).await.expect("recorded"), 1);
     listening.expect("ends of keys", &[of_keys], &[of_keys]).await;
@@ -480,6 +481,9 @@ async fn due_ends_are_found_by_an_index(database: Database) {
     assert_eq!(recorded.expect("recorded"), 1);
     let index = [of_memberships];
     listening.expect("ends of memberships", &index, &index).await;
+    assert_eq!(store.end_rotated_keys(10, act()).await.expect("ended"), 0);
+    let index = [of_rotated_keys];
+    listening.expect("ends of rotated keys", &index, &index).await;
 }
 
 async fn expiring_keys_are_found_by_an_index(database: Database) {
