@@ -81,6 +81,11 @@ pub(super) enum ScenarioStep {
         name: String,
         expires_after: u16,
     },
+    /// The key ends with it; its name goes over to its successor.
+    RotatesKey {
+        by: String,
+        name: String,
+    },
     /// Whatever has expired by now is recorded.
     ExpiredKeysAreRecorded,
     RevokesKey {

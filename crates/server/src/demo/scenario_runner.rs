@@ -158,6 +158,7 @@ impl<'a> ScenarioRunner<'a> {
                 };
                 self.edit_key(by, name, edit).await?;
             }
+            Step::RotatesKey { by, name } => self.rotate_key(by, name).await?,
             Step::ExpiredKeysAreRecorded => self.record_expired_keys().await?,
             Step::RevokesKey {
                 by,

@@ -7,12 +7,12 @@ use keyward_domain::access::AuthenticateError;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{
-    Expiry, KeyEdit, KeyName, KeyPrecondition, LastUse, RevocationNote, RevocationReason,
+    Expiry, KeyEdit, KeyName, KeyPrecondition, LastUse, OldKeyEnd, RevocationNote, RevocationReason,
 };
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{IssuedKey, KeyDraft, PersonalKeys};
+use keyward_domain::keys::{IssuedKey, KeyDraft, PersonalKeys, RotationDraft};
 use keyward_domain::planned_ends::PlannedEnds;
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{DescendantKeys, KeyLimits, KeyUse, LastUses};
@@ -63,6 +63,20 @@ impl ScenarioRunner<'_> {
         self.personal_keys()
             .edit(&holder, id, edit, any, self.source(by))
             .await?;
+        Ok(())
+    }
+
+    pub(super) async fn rotate_key(&mut self, by: &str, name: &str) -> Result<(), StepError> {
+        let (holder, id) = (self.holder(by).await?, self.key_id(name)?);
+        let draft = RotationDraft {
+            old_key_ends: OldKeyEnd::AtOnce,
+            expiry: None,
+        };
+        let issued = self
+            .personal_keys()
+            .rotate(&holder, id, draft, None, self.source(by))
+            .await?;
+        self.keys.insert(name.to_owned(), issued);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::scene::MANY_CHANGES;
 use super::key_scene::{KeyScene, only};
-use crate::api_key::{ApiKey, Grace, KeyUse, LastUse, OldKeyEnd, Revocation};
+use crate::api_key::{ApiKey, Grace, KeyUse, LastUse, OldKeyEnd, RevocationReason};
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::membership::Member;
 use crate::ports::{NewApiKey, NewRotation, RotationDraft, StorageError};
@@ -88,10 +88,9 @@ pub async fn rotated_key_ends_once_its_successor_was_used(stores: Stores) {
     assert!(scene.has_key_to_end().await);
     assert_eq!(scene.end_rotated(MANY).await, 1);
     let ended = scene.stored(&key).await;
-    assert_eq!(
-        ended.revocation,
-        Some(Revocation::by_rotation(scene.now(), Actor::System))
-    );
+    assert!(!ended.is_valid(scene.now()));
+    let revocation = ended.revocation.as_ref().expect("a revocation");
+    assert_eq!(revocation.reason, RevocationReason::Rotation);
     let subject = Subject::ApiKey(key.id);
     let here = Some(ada.organization.id);
     let told = scene.events_about(here, Action::RevokeApiKey, subject).await;
