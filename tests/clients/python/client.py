@@ -10,6 +10,7 @@ from keyward_api_client.api.api_keys import (
     delete_api_key,
     get_api_key,
     list_api_keys,
+    rotate_api_key,
     update_api_key,
 )
 from keyward_api_client.api.projects import get_project, list_projects
@@ -20,9 +21,11 @@ from keyward_api_client.models import (
     ApiKeyStatus,
     CreateApiKeyRequest,
     CreatedApiKey,
+    OldKeyEnds,
     Problem,
     Project,
     ProjectPage,
+    RotateApiKeyRequest,
     UpdateApiKeyRequest,
     User,
 )
@@ -77,6 +80,14 @@ retried = CreateApiKeyRequest("Retried")
 first_sent = answered(CreatedApiKey, create_api_key.sync(client=keyward, body=retried, idempotency_key="retry"))
 sent_again = answered(Problem, create_api_key.sync(client=keyward, body=retried, idempotency_key="retry"))
 assert (sent_again.code, sent_again.id) == ("already_created", first_sent.id)
+
+rotation = RotateApiKeyRequest(old_key_ends=OldKeyEnds.AT_ONCE)
+successor = answered(CreatedApiKey, rotate_api_key.sync(first_sent.id, client=keyward, body=rotation))
+assert answered(User, get_user.sync(client=with_key(successor.key))).api_key.id == successor.id
+rotated = answered(ApiKey, get_api_key.sync(first_sent.id, client=keyward))
+assert (rotated.status, rotated.rotated_to_id) == (ApiKeyStatus.REVOKED, successor.id)
+rotated_again = answered(Problem, rotate_api_key.sync(first_sent.id, client=keyward, body=rotation))
+assert (rotated_again.code, rotated_again.id) == ("already_created", successor.id)
 
 renamed = answered(
     ApiKey, update_api_key.sync(nightly.id, client=keyward, body=UpdateApiKeyRequest(name="Hourly"))

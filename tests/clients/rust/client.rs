@@ -7,7 +7,9 @@ use futures_util::TryStreamExt;
 use progenitor::progenitor_client::{ByteStream, Error, ResponseValue};
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use v1::Client;
-use v1::types::{ApiKeyStatus, CreateApiKeyRequest, Problem, UpdateApiKeyRequest};
+use v1::types::{
+    ApiKeyStatus, CreateApiKeyRequest, OldKeyEnds, Problem, RotateApiKeyRequest, UpdateApiKeyRequest,
+};
 
 mod v1 {
     progenitor::generate_api!(spec = "../openapi/v1.json", interface = Positional);
@@ -93,7 +95,28 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
     let again = problem(keyward.create_api_key(Some("retry"), &retried).await).await;
     assert_eq!(
         (again.code.as_str(), again.id),
-        ("already_created", Some(first.id))
+        ("already_created", Some(first.id.clone()))
+    );
+
+    let old = first.id;
+    let rotation = RotateApiKeyRequest {
+        old_key_ends: Some(OldKeyEnds::AtOnce),
+        grace_seconds: None,
+        expires_at: None,
+    };
+    let successor = keyward.rotate_api_key(&old, None, &rotation).await;
+    let successor = successor.expect("a key").into_inner();
+    let user = with_key(url, &successor.key).get_user().await;
+    assert_eq!(user.expect("the user").api_key.id, successor.id);
+    let rotated = keyward.get_api_key(&old).await.expect("the key").into_inner();
+    assert_eq!(
+        (rotated.status, rotated.rotated_to_id),
+        (ApiKeyStatus::Revoked, Some(successor.id.clone()))
+    );
+    let again = problem(keyward.rotate_api_key(&old, None, &rotation).await).await;
+    assert_eq!(
+        (again.code.as_str(), again.id),
+        ("already_created", Some(successor.id))
     );
 
     let found = keyward.get_api_key(&id).await.expect("the key");

@@ -59,6 +59,14 @@ const again = await keyward.POST("/api/v1/user/api-keys", retry);
 assert.equal(again.error?.code, "already_created");
 assert.equal(again.error?.id, first.id);
 
+const rotation = { ...one(first.id), body: { oldKeyEnds: "at_once" as const } };
+const successor = answered(await keyward.POST("/api/v1/user/api-keys/{id}/rotate", rotation));
+assert.equal(answered(await withKey(successor.key).GET("/api/v1/user")).apiKey.id, successor.id);
+const rotated = answered(await keyward.GET("/api/v1/user/api-keys/{id}", one(first.id)));
+assert.deepEqual([rotated.status, rotated.rotatedToId], ["revoked", successor.id]);
+const rotatedAgain = await keyward.POST("/api/v1/user/api-keys/{id}/rotate", rotation);
+assert.deepEqual([rotatedAgain.error?.code, rotatedAgain.error?.id], ["already_created", successor.id]);
+
 const renamed = answered(
   await keyward.PATCH("/api/v1/user/api-keys/{id}", { ...one(nightly.id), body: { name: "Hourly" } }),
 );

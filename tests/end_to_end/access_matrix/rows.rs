@@ -176,6 +176,12 @@ pub(super) const API: &[Row] = &[
         &[("name", "renamed")],
         MEMBERS_KEY,
     ),
+    post(
+        "/api/v1/user/api-keys/{id}/rotate",
+        KeyOfApi,
+        &[("graceSeconds", "3600")],
+        MEMBERS_KEY,
+    ),
     row("DELETE", "/api/v1/user/api-keys/{id}", KeyOfApi, &[], MEMBERS_KEY),
 ];
 
@@ -207,6 +213,9 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings/api-keys/:id/edit", OwnKey, THE_MEMBER),
     post("/organizations/:slug/settings/api-keys/:id/edit", OwnKey,
         &[("version", "{version}"), ("name", "edited"), ("description", "")], THE_MEMBER),
+    get("/organizations/:slug/settings/api-keys/:id/rotate", OwnKey, THE_MEMBER),
+    post("/organizations/:slug/settings/api-keys/:id/rotate", OwnKey,
+        &[("idempotency_key", "00000000000000000000000000000001"), ("old_key_ends", "after_a_day")], THE_MEMBER),
     get("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, THE_MEMBER),
     post("/organizations/:slug/settings/api-keys/:id/revoke", OwnKey, CONFIRMED, THE_MEMBER),
 

@@ -12,6 +12,7 @@ async fn axe_finds_nothing_while_editing_and_revoking_a_key() {
     for number in 0..8 {
         api.create(&format!("child {number}"), "").await;
     }
+    let second = text(&api.create("to rotate", "").await, "id").to_owned();
     let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
     let keys = "/organizations/engines/settings/api-keys";
     let revoke = format!("{keys}/{first}/revoke");
@@ -30,6 +31,12 @@ async fn axe_finds_nothing_while_editing_and_revoking_a_key() {
     tour.browser.press("Save changes").await;
     tour.browser.element("[data-notice]").await;
     tour.look("API key edited").await;
+    let rotate = format!("{keys}/{second}/rotate");
+    tour.go_and_look("rotate API key", &rotate).await;
+    tour.browser.press("Rotate key").await;
+    tour.browser.element("[data-forget]").await;
+    tour.look("API key rotated").await;
+    tour.go_and_look("API key rotated before", &rotate).await;
     tour.go_and_look("a key to revoke", &format!("{keys}?search=first"))
         .await;
     tour.click("a[data-dialog]").await;
@@ -41,6 +48,9 @@ async fn axe_finds_nothing_while_editing_and_revoking_a_key() {
     tour.look("API key revoked").await;
     tour.go_and_look("API key revoked before", &revoke).await;
     tour.go_and_look("an API key that cannot be edited", &edit).await;
+    let rotate = format!("{keys}/{first}/rotate");
+    tour.go_and_look("an API key that cannot be rotated", &rotate)
+        .await;
     tour.end().await;
 }
 

@@ -21,6 +21,7 @@ const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/problems/{code}",
     "/organizations/engines/settings/api-keys/{id}/edit",
     "/organizations/engines/settings/api-keys/{id}/revoke",
+    "/organizations/engines/settings/api-keys/{id}/rotate",
     "/organizations/engines/settings/api-keys/all/{id}",
     "/organizations/engines/settings/members/{id}",
     "/organizations/engines/settings/members/{id}/remove",

@@ -13,6 +13,8 @@ use crate::invitations::invitation;
 use crate::running::Running;
 
 const IDEMPOTENCY_KEY: &str = "00000000000000000000000000000001";
+/// Another one, as both create keys.
+const ROTATION_KEY: &str = "00000000000000000000000000000002";
 
 impl Scene {
     /// Every form of the console once the first run is over, filled in, in an order in which none takes away what the
@@ -94,6 +96,12 @@ impl Scene {
                 &settings("api-keys/:id/edit"),
                 edited,
                 &[("version", version), ("name", "Server"), ("description", "")],
+            ),
+            form(
+                member,
+                &settings("api-keys/:id/rotate"),
+                edited,
+                &[("idempotency_key", ROTATION_KEY), ("old_key_ends", "after_a_day")],
             ),
             form(member, &settings("api-keys/:id/revoke"), edited, &confirmed),
             form(
