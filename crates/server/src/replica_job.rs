@@ -36,6 +36,14 @@ pub(crate) struct ReplicaJob {
     progress: Arc<Progress>,
 }
 
+/// What the polls of this process found, for whoever measures them.
+#[derive(Default)]
+pub(crate) struct Progress {
+    acknowledged: AtomicU64,
+    evictions: AtomicU64,
+    emptied: AtomicU64,
+}
+
 /// The work, until it panics.
 struct Polling {
     changes: Arc<dyn AccessChanges>,
@@ -49,14 +57,6 @@ struct Polling {
     is_failing: bool,
     runs: Arc<Runs>,
     progress: Arc<Progress>,
-}
-
-/// What the polls of this process found, for whoever measures them.
-#[derive(Default)]
-pub(crate) struct Progress {
-    acknowledged: AtomicU64,
-    evictions: AtomicU64,
-    emptied: AtomicU64,
 }
 
 impl ReplicaJob {
@@ -95,6 +95,7 @@ impl ReplicaJob {
             while let Err(panic) = tokio::spawn(self.polling().until(end.clone())).await {
                 // Ends the lease.
                 let idle = self.polling();
+                self.runs.add_panicked();
                 error!(
                     error = %panic,
                     "verification cache failed by a defect; it begins again in 1 s, until then every verification asks the database"
@@ -116,8 +117,8 @@ impl ReplicaJob {
             replica: Replica::new(Arc::clone(&self.cache)),
             wake: Arc::clone(&self.wake),
             is_failing: false,
-            runs: self.runs(),
-            progress: self.progress(),
+            runs: Arc::clone(&self.runs),
+            progress: Arc::clone(&self.progress),
         }
     }
 }
@@ -246,10 +247,8 @@ fn report_emptied(emptied: Emptied) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicU64, Ordering};
-
     use async_trait::async_trait;
-    use keyward_domain::access_changes::{ChangeNumber, PolledChanges, RegisteredReplicas};
+    use keyward_domain::access_changes::{PolledChanges, RegisteredReplicas};
     use keyward_verification_cache::MachineClock;
     use tokio::time::sleep;
     use tracing_subscriber::fmt;
@@ -316,7 +315,9 @@ mod tests {
         let clock = Arc::new(MachineClock);
         let id = "019ab8f2-0000-7000-8000-000000000001".parse().unwrap();
         let (store, wake) = (Arc::clone(&changes) as _, Arc::default());
-        let job = ReplicaJob::new(store, clock, Arc::clone(&cache), wake, id, "one".to_owned()).start();
+        let job = ReplicaJob::new(store, clock, Arc::clone(&cache), wake, id, "one".to_owned());
+        let (runs, progress) = (job.runs(), job.progress());
+        let job = job.start();
         sleep(POLL_INTERVAL * 3 / 2).await;
         assert!(cache.has_lease(MachineClock.now()));
         sleep(POLL_INTERVAL).await;
@@ -327,5 +328,6 @@ mod tests {
         job.finish().await;
         assert!(!cache.has_lease(MachineClock.now()));
         assert_eq!(changes.departures.load(Ordering::SeqCst), 1);
+        assert_eq!((runs.summary().failures, progress.acknowledged()), (1, 7));
     }
 }

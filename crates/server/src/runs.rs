@@ -70,6 +70,12 @@ impl Runs {
         }
     }
 
+    /// Adds a run that ended by a panic: how long it took is not known.
+    pub(crate) fn add_panicked(&self) {
+        let mut summary = self.lock();
+        summary.failures = summary.failures.saturating_add(1);
+    }
+
     pub(crate) const fn task(&self) -> &'static str {
         self.task
     }
