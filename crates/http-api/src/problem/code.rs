@@ -142,7 +142,8 @@ codes! {
         title: "Already created",
         meaning: "The same request has created its key before, or the key was rotated before. The token is not shown again.",
         advice: "If the first answer, with the token, was lost, revoke the key that `id` names and create another, with \
-                 another `Idempotency-Key`.",
+                 another `Idempotency-Key`. But if another client rotated the key, it uses what `id` names: do not \
+                 revoke that, rotate it.",
     }
     InProgress = "in_progress", CONFLICT {
         title: "In progress",
