@@ -71,7 +71,6 @@ pub(crate) enum Request {
 }
 
 /// What is to be reached; nothing fails where it is not.
-#[derive(Default)]
 pub(crate) struct Goal {
     /// Requests per second, as a share of the other's.
     pub(crate) least_rate: Option<f64>,
@@ -81,6 +80,15 @@ pub(crate) struct Goal {
     pub(crate) most_micros: Option<f64>,
     /// The 99th percentile of the latency, in ms more than the other's.
     pub(crate) most_p99_more: Option<f64>,
+}
+
+impl Goal {
+    const NONE: Self = Self {
+        least_rate: None,
+        most_cpu: None,
+        most_micros: None,
+        most_p99_more: None,
+    };
 }
 
 /// One figure of Keyward by itself.
@@ -114,8 +122,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.15),
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
     },
     Pair {
@@ -128,8 +135,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         goal: Goal {
             least_rate: Some(0.9),
             most_cpu: Some(1.4),
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
     },
     Pair {
@@ -142,8 +148,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         goal: Goal {
             least_rate: Some(0.9),
             most_cpu: Some(1.4),
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
     },
     Pair {
@@ -156,8 +161,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.25),
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
     },
     Pair {
@@ -169,9 +173,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.8),
-            most_cpu: None,
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
     },
     Pair {
@@ -183,9 +185,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         against: Other::Pgbench,
         goal: Goal {
             least_rate: Some(0.5),
-            most_cpu: None,
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
     },
     Pair {
@@ -212,9 +212,7 @@ pub(crate) const PAIRS: &[Pair] = &[
         against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
-            most_cpu: None,
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
     },
     Pair {
@@ -225,10 +223,8 @@ pub(crate) const PAIRS: &[Pair] = &[
         rate: Rate::Steady(10_000),
         against: Other::BareHandler,
         goal: Goal {
-            least_rate: None,
-            most_cpu: None,
-            most_micros: None,
             most_p99_more: Some(0.5),
+            ..Goal::NONE
         },
     },
     Pair {
@@ -239,10 +235,8 @@ pub(crate) const PAIRS: &[Pair] = &[
         rate: Rate::Steady(10_000),
         against: Other::BareHandler,
         goal: Goal {
-            least_rate: None,
-            most_cpu: None,
-            most_micros: None,
             most_p99_more: Some(0.5),
+            ..Goal::NONE
         },
     },
     Pair {

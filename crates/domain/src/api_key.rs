@@ -165,7 +165,7 @@ impl ApiKey {
 
     /// The editable fields, which determine the [version](Self::version).
     fn changeable(&self) -> [Cow<'_, str>; 3] {
-        // Revoking a key does not change its version, nor does the coming of its planned end.
+        // Revoking a key does not change its version, unless a rotation does it; nor does the coming of its planned end.
         let planned = self.revocation.as_ref().filter(|revocation| {
             matches!(revocation.end, End::Planned(_))
                 || matches!(

@@ -85,7 +85,7 @@ impl ReplicaJob {
         Arc::clone(&self.runs)
     }
 
-    /// What they found.
+    /// What its polls found.
     pub(crate) fn progress(&self) -> Arc<Progress> {
         Arc::clone(&self.progress)
     }

@@ -66,7 +66,7 @@ struct RequestMetrics {
 /// The requests of one operation.
 struct Operation {
     duration: Histogram,
-    /// A handful.
+    /// By status, of which an operation has few.
     answers: HashMap<StatusCode, Counter>,
 }
 

@@ -147,7 +147,7 @@ impl Choice {
     fn old_key_end(self) -> OldKeyEnd {
         match self {
             Self::AfterADay => OldKeyEnd::After(Grace::default()),
-            Self::AfterAWeek => OldKeyEnd::After(Grace::LONGEST),
+            Self::AfterAWeek => OldKeyEnd::After(Grace::MAX),
             Self::OnFirstUse => OldKeyEnd::OnFirstUse,
             Self::AtOnce => OldKeyEnd::AtOnce,
         }

@@ -3,8 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{ApiKey, Expiry, InvalidExpiry, PostponesEnd, Revocation, RevocationReason};
-use crate::audit::{Act, Actor, AuditEvent};
-use crate::audit::{Action, Subject};
+use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 use crate::idempotency_key::{IdempotencyKey, RequestDigest};
 use crate::token::{TokenDigest, TokenHint};
@@ -32,24 +31,21 @@ impl Default for OldKeyEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Grace(TimeDelta);
 
-/// A time for which no rotated key stays valid.
+/// Not a grace that a rotated key can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be from 1 to {} seconds", Grace::MAX.num_seconds())]
+#[error("must be from 1 to {} seconds", Grace::MAX.0.num_seconds())]
 pub struct InvalidGrace;
 
 impl Grace {
     /// The longest: seven days.
-    pub const MAX: TimeDelta = TimeDelta::days(7);
+    pub const MAX: Self = Self(TimeDelta::days(7));
 
-    /// That of [`Grace::MAX`].
-    pub const LONGEST: Self = Self(Self::MAX);
-
-    /// So many seconds.
+    /// Reads a number of seconds.
     ///
     /// # Errors
-    /// That is none, or more than [`Grace::MAX`].
+    /// It is less than 1, or more than [`Grace::MAX`].
     pub fn from_seconds(seconds: i64) -> Result<Self, InvalidGrace> {
-        if (1..=Self::MAX.num_seconds()).contains(&seconds) {
+        if (1..=Self::MAX.0.num_seconds()).contains(&seconds) {
             Ok(Self(TimeDelta::seconds(seconds)))
         } else {
             Err(InvalidGrace)
@@ -74,7 +70,8 @@ pub struct RotationDraft {
 }
 
 impl RotationDraft {
-    /// A digest of what is asked for, by which a repeated request is known.
+    /// A digest of what is asked for, by which a repeated request is known. It is compared with those that other versions
+    /// stored, so a later member may count only where it is given.
     #[must_use]
     pub fn request_digest(self, key: ApiKeyId) -> RequestDigest {
         let (end, seconds) = match self.old_key_ends {

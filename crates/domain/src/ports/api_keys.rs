@@ -37,10 +37,11 @@ use crate::rate::{Rate, Throttled};
 /// Which keys are valid and which memberships live is a question about a moment (see [`validity`](crate::validity)): the
 /// moment of the act or the event or, where nothing is changed, the one that a method takes as `now`. An end may lie ahead
 /// of it, and come while a store waits for a lock. Where a store checks who adds or edits a key, what has ended, and whether
-/// an end lies ahead, it MUST do so by the moment [at which](Act::as_late_as_now) it has that lock. Who revokes a key whose end is planned ends it at the moment of the act. Where the end of a key that is to be
-/// revoked is [due](crate::validity::End::is_due) by then, a store MUST [record](crate::planned_ends::ports) it instead: so
-/// no server accepts the key any more, also one whose clock is behind, and the key keeps its end and who planned it. It is
-/// none of the keys that were valid until now.
+/// an end lies ahead, it MUST do so by the moment [at which](Act::as_late_as_now) it has that lock. Who revokes a key whose
+/// end is planned ends it at the moment of the act. Where the end of a key that is to be revoked is
+/// [due](crate::validity::End::is_due) by then, a store MUST [record](crate::planned_ends::ports) it instead: so no server
+/// accepts the key any more, also one whose clock is behind, and the key keeps its end and who planned it. It is none of the
+/// keys that were valid until now.
 ///
 /// Methods that change something MUST do so, and write the given audit events, in one transaction: both or neither.
 /// They MUST finish that transaction even if the caller stops waiting.
@@ -109,8 +110,8 @@ pub trait ApiKeys: Send + Sync {
     /// 5. a planned end that it sets [lies ahead](crate::api_key::Expiry::check); else [`EditKeyError::InvalidExpiry`];
     /// 6. the planned end may be moved so; else [`EditKeyError::PostponesEnd`].
     ///
-    /// MUST write the event with the action that [`ApiKey::apply`] returns, about the key, and none if that is `None`. Two concurrent edits
-    /// MUST NOT undo each other's fields. Once a change of the planned end returns, [`Credentials::find`] MUST tell of it.
+    /// MUST write the event with the action that [`ApiKey::apply`] returns, about the key, and none if that is `None`. Two
+    /// concurrent edits MUST NOT undo each other's fields. Once a change of the planned end returns, [`Credentials::find`] MUST tell of it.
     ///
     /// [`Credentials::find`]: crate::ports::Credentials::find
     async fn edit(

@@ -1,10 +1,11 @@
 //! `/api/v1/auth`
 
+use std::fmt;
+
 use keyward_domain::id::ProjectId;
 use keyward_domain::ports::ReachableProjects;
 use poem_openapi::registry::MetaSchema;
 use poem_openapi::{ApiResponse, OpenApi};
-use std::fmt;
 
 use super::tag::Tag;
 use crate::authentication::Authenticated;

@@ -97,6 +97,7 @@ super::cases::cases! { $
         rotation_checks_who_acts
         key_gives_itself_no_longer_life_by_rotation
         repeated_rotation_request_tells_its_successor
+        rotation_may_use_a_forgotten_idempotency_key
         rotation_fails_when_event_cannot_be_written
     }
     find_key_cases {

@@ -60,7 +60,7 @@ pub(super) async fn reach(
     }
 }
 
-/// Who acts.
+/// The holder who acts, in person or through a key.
 pub(super) struct Acting {
     pub(super) reach: KeyReach,
     /// The ends of the key and of its membership, which may come while the change waits for the lock.

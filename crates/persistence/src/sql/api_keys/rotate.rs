@@ -10,6 +10,7 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::Repetition;
 use keyward_domain::ports::{NewApiKey, NewRotation, RotateKeyError};
 use keyward_domain::rate::Rate;
+use uuid::Uuid;
 
 use super::super::dialect::{
     Connection, Pipelined, RunQueryDsl, begin, lock_keys, pipeline, prepared_once, write_events,
@@ -46,13 +47,22 @@ pub(super) async fn rotate(
         Some(id) => find_row(connection, consumer, id).await?,
         None => None,
     };
-    let before = before
-        .filter(|row| row.is_valid(act.at))
-        .map(|_| old.rotated_from);
-    if let Some(before) = before.flatten() {
-        let before = before.as_uuid();
-        lock_keys(connection, &[before, old.id.as_uuid()]).await?;
-        revoke_valid(connection, vec![before], RevocationReason::Rotation, None, &act).await?;
+    let before = old
+        .rotated_from
+        .filter(|_| before.is_some_and(|row| row.is_valid(act.at)));
+    let others = [before.map(|id| id.as_uuid()), forgotten.map(|id| id.0)];
+    // All at once, in the order in which whoever else changes several keys locks them.
+    let changed: Vec<Uuid> = others.into_iter().flatten().chain([old.id.as_uuid()]).collect();
+    lock_keys(connection, &changed).await?;
+    if let Some(before) = before {
+        revoke_valid(
+            connection,
+            vec![before.as_uuid()],
+            RevocationReason::Rotation,
+            None,
+            &act,
+        )
+        .await?;
     }
     if let Some(forgotten) = forgotten {
         forget_idempotency_keys(connection, vec![forgotten]).await?;

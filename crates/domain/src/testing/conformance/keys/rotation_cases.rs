@@ -326,6 +326,30 @@ pub async fn repeated_rotation_request_tells_its_successor(stores: KeyStores) {
     }
 }
 
+pub async fn rotation_may_use_a_forgotten_idempotency_key(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let [first, second] = [
+        scene.add_key(&ada, "first").await,
+        scene.add_key(&ada, "second").await,
+    ];
+    let chosen = ChosenKey::parse("rotation-1").expect("a key");
+    // The key whose place the second one takes is valid until that is rotated: three stored keys change then.
+    let long = RotationDraft {
+        old_key_ends: OldKeyEnd::After(Grace::MAX),
+        expiry: None,
+    };
+    let second = rotate(&scene, &ada, &second, long).await;
+    for key in [&first, &second] {
+        let new = NewRotation {
+            idempotency_key: Some(chosen.for_request(RotationDraft::default().request_digest(key.id))),
+            ..rotation_of(&scene, &ada, key, RotationDraft::default())
+        };
+        let rotated = rotate_as(&scene, &new, scene.act(&ada)).await;
+        assert_eq!(rotated.expect("rotated").rotated_from, Some(key.id));
+        scene.later(IdempotencyKey::REMEMBERED);
+    }
+}
+
 pub async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
