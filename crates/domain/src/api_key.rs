@@ -40,9 +40,10 @@ pub struct ApiKey {
     pub description: KeyDescription,
     /// How it came to be.
     pub origin: Origin,
-    /// The nearest ancestor that is still stored, set when the parent is purged (see [`retention`](crate::retention));
-    /// `None` if there is none.
-    pub retained_parent_id: Option<ApiKeyId>,
+    /// The key that this one is below in its key tree, if that is not its parent: the key that [rotated](Self::rotate)
+    /// another one to it or, once what it was below is purged (see [`retention`](crate::retention)), the nearest ancestor that
+    /// is still stored.
+    pub adoptive_parent_id: Option<ApiKeyId>,
     /// Whether it may create keys, and see and change the other keys of its consumer. It never changes.
     pub can_manage_keys: bool,
     /// When it was created.
@@ -78,7 +79,7 @@ impl ApiKey {
             name: draft.name,
             description: draft.description,
             origin,
-            retained_parent_id: None,
+            adoptive_parent_id: None,
             can_manage_keys: draft.can_manage_keys.unwrap_or(true),
             created_at,
             revocation: draft
@@ -133,11 +134,11 @@ impl ApiKey {
         }
     }
 
-    /// The parent in the key tree: the key that created this one or, if that was purged, the nearest ancestor that is
-    /// still stored.
+    /// The key that this one is below in its key tree: the [adoptive parent](Self::adoptive_parent_id) or else the key that
+    /// created it.
     #[must_use]
     pub fn effective_parent(&self) -> Option<ApiKeyId> {
-        self.retained_parent_id.or_else(|| self.parent())
+        self.adoptive_parent_id.or_else(|| self.parent())
     }
 
     /// From when the retention of the key counts: its own end or else the end of its membership, once that is recorded as

@@ -175,6 +175,10 @@ impl ApiKeys for FileStore {
                 Some((_, Repetition::Forgotten)) | None => {}
             }
             let successor = old.rotate(&new, &act)?;
+            let acting = act.actor.api_key().filter(|acting| *acting != old.id);
+            if valid_in_chain(&keys, consumer, acting, act.at)? >= ApiKey::MAX_TREE_DEPTH {
+                return Err(RotateKeyError::TreeTooDeep);
+            }
             keep_digest(transaction, &keys, &successor, new.digest)?;
             let before = old.rotated_from.map(|id| find(&keys, consumer, id)).transpose()?;
             if let Some(mut before) = before.flatten().filter(|key| key.is_valid(act.at)) {

@@ -18,7 +18,10 @@ use crate::columns::{Row, actor_reference, end_row};
 use crate::store::failed;
 use crate::tables::{CHANGES, EndRow, MEMBERSHIPS, Reference, Table};
 
-/// Hint, name, description, whether it manages keys, origin, creation, revocation, and the keys that it was rotated from and to.
+/// The adoptive parent, and the keys that it was rotated from and to.
+type Relations = (Option<Uuid>, Option<Uuid>, Option<Uuid>);
+
+/// Hint, name, description, whether it manages keys, origin, creation, revocation, and what [`Relations`] has.
 pub(crate) type KeyRow<'a> = (
     &'a str,
     &'a str,
@@ -27,7 +30,7 @@ pub(crate) type KeyRow<'a> = (
     Reference<'a>,
     i64,
     Option<RevocationRow<'a>>,
-    (Option<Uuid>, Option<Uuid>),
+    Relations,
 );
 /// End, actor, reason, note.
 type RevocationRow<'a> = (EndRow, Reference<'a>, &'a str, Option<&'a str>);
@@ -80,7 +83,7 @@ pub(crate) fn descendants(
     let mut key_tree = vec![id];
     let mut met = 0;
     while let Some(&parent) = key_tree.get(met) {
-        let children = all.iter().filter(|key| key.parent() == Some(parent));
+        let children = all.iter().filter(|key| key.effective_parent() == Some(parent));
         key_tree.extend(children.map(|key| key.id));
         met += 1;
     }
@@ -102,7 +105,7 @@ pub(crate) fn valid_in_chain(
             break;
         };
         valid += u32::from(key.is_valid(now));
-        next = key.parent();
+        next = key.effective_parent();
     }
     Ok(valid)
 }
@@ -188,6 +191,7 @@ pub(crate) fn put(
         key.created_at.timestamp_millis(),
         revocation,
         (
+            key.adoptive_parent_id.map(|key| key.as_uuid()),
             key.rotated_from.map(|key| key.as_uuid()),
             key.rotated_to.map(|key| key.as_uuid()),
         ),
@@ -198,7 +202,7 @@ pub(crate) fn put(
 }
 
 fn read(consumer_id: MembershipId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<ApiKey, StorageError> {
-    let (hint, name, description, can_manage_keys, origin, created_at, revocation, rotated) = stored;
+    let (hint, name, description, can_manage_keys, origin, created_at, revocation, relations) = stored;
     let row = Row {
         table: "api_keys",
         id: id.as_uuid(),
@@ -226,14 +230,13 @@ fn read(consumer_id: MembershipId, id: ApiKeyId, stored: KeyRow<'_>) -> Result<A
         name: row.valid("name", KeyName::from_storage(name))?,
         description: row.valid("description", KeyDescription::from_storage(description))?,
         origin: row.known("origin", origin)?,
-        // Nothing is removed here: the port for it is for those who want it, too.
-        retained_parent_id: None,
+        adoptive_parent_id: relations.0.map(ApiKeyId::from_uuid),
         can_manage_keys,
         created_at: row.moment("created_at", created_at)?,
         revocation: revocation.transpose()?,
         // When keys are used is not kept here: the port for it is for those who want it.
         last_use: None,
-        rotated_from: rotated.0.map(ApiKeyId::from_uuid),
-        rotated_to: rotated.1.map(ApiKeyId::from_uuid),
+        rotated_from: relations.1.map(ApiKeyId::from_uuid),
+        rotated_to: relations.2.map(ApiKeyId::from_uuid),
     })
 }

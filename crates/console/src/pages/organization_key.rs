@@ -34,8 +34,8 @@ struct Node<'a> {
     key: &'a HeldKey,
     /// It is the one that the page is about.
     is_asked_for: bool,
-    /// The key that made it is not kept any more.
-    has_retained_parent: bool,
+    /// The key that created it is not kept any more.
+    has_deleted_parent: bool,
     /// A list of its children follows.
     has_children: bool,
     /// So many lists end after it.
@@ -77,7 +77,7 @@ fn tree(key_tree: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
         let node = Node {
             key,
             is_asked_for: key.id == asked_for,
-            has_retained_parent: key.effective_parent() != key.parent(),
+            has_deleted_parent: key.effective_parent() != key.parent() && key.rotated_from.is_none(),
             has_children: !below.is_empty(),
             ends: 0,
         };

@@ -48,7 +48,7 @@ refused! {
         { AlreadyCreated(_), LimitReached(_), Throttled(_), InvalidExpiry(_) } { Storage }
     EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, PostponesEnd(_), InvalidExpiry(_) } { Storage }
     RotateKeyError
-        { MayNotManageKeys HolderGone NotFound IdempotencyKeyReused InProgress }
+        { MayNotManageKeys TreeTooDeep HolderGone NotFound IdempotencyKeyReused InProgress }
         { AlreadyRotated(_), Throttled(_), Revoked, InvalidExpiry(_), PostponesEnd(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }

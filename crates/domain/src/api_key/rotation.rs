@@ -130,6 +130,9 @@ impl ApiKey {
     /// Rotates the key at the moment of the act: its successor has the same name, description, origin and rights, and its
     /// planned end unless another one is asked for. Returns the successor.
     ///
+    /// A successor is in the old key's place in the key tree if a person made it, and below the key that made it otherwise:
+    /// whoever revokes a stolen key and its descendants revokes everything that was made with it.
+    ///
     /// # Errors
     /// Nothing is changed then.
     pub fn rotate(&mut self, new: &NewRotation, act: &Act) -> Result<Self, NotRotated> {
@@ -145,6 +148,7 @@ impl ApiKey {
             created_at: act.at,
             last_use: None,
             rotated_from: Some(self.id),
+            adoptive_parent_id: act.actor.api_key().or(self.adoptive_parent_id),
             ..self.clone()
         };
         if let Some(expiry) = new.draft.expiry {

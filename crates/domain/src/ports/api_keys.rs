@@ -131,10 +131,11 @@ pub trait ApiKeys: Send + Sync {
     /// 3. the key exists, else [`RotateKeyError::NotFound`];
     /// 4. no key of this consumer was added with the same idempotency key, as [`ApiKeys::add`] does; one that was added by the
     ///    same request is [`RotateKeyError::AlreadyRotated`];
-    /// 5. [`ApiKey::rotate`] allows it.
+    /// 5. [`ApiKey::rotate`] allows it;
+    /// 6. if a key rotates another one, it and its ancestors include fewer than [`ApiKey::MAX_TREE_DEPTH`] valid keys, else
+    ///    [`RotateKeyError::TreeTooDeep`]. A key that rotates itself is not refused: it ends in its successor's favour.
     ///
-    /// The successor MUST have the place of the old key among the keys that created each other, also where the parent is not
-    /// stored any more. While the key that the old one succeeds is valid, it MUST be revoked at the moment of the act, by its
+    /// While the key that the old one succeeds is valid, it MUST be revoked at the moment of the act, by its
     /// actor and with the reason [`Rotation`](crate::api_key::RevocationReason::Rotation): so of keys that succeed each other,
     /// two are valid at most. These two count as one for the limit of valid keys that [`ApiKeys::add`] checks, and a rotation
     /// is not refused for that limit.
@@ -266,6 +267,12 @@ pub enum RotateKeyError {
     /// A revoked key stays as it was.
     #[error("the key is revoked")]
     Revoked,
+    /// There are as many valid keys above the successor as a line may have.
+    #[error(
+        "at most {} valid keys may come from one another: rotate the key with one that was made earlier, or in the console",
+        ApiKey::MAX_TREE_DEPTH
+    )]
+    TreeTooDeep,
     /// The successor's planned end has passed.
     #[error(transparent)]
     InvalidExpiry(#[from] InvalidExpiry),

@@ -29,7 +29,7 @@ pub trait RetentionStore: Send + Sync {
     /// end was before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
     ///
     /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their
-    /// [`ApiKey::retained_parent_id`](crate::api_key::ApiKey::retained_parent_id) to their nearest ancestor that is still stored. MUST
+    /// [`ApiKey::adoptive_parent_id`](crate::api_key::ApiKey::adoptive_parent_id) to their nearest ancestor that is still stored. MUST
     /// NOT change anything else. Before that, a store may record, in separate transactions, which former members have
     /// no keys left.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;

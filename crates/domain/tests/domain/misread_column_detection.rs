@@ -9,7 +9,7 @@ async fn misread_key_column_is_detected() {
         (Column::KeyDescription, key),
         (Column::KeyOrigin, key),
         (
-            Column::KeyRetainedParent,
+            Column::KeyAdoptiveParent,
             "removed_key_remains_recorded_as_creator_of_its_children",
         ),
         (Column::KeyCreatedAt, key),

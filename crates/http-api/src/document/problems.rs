@@ -74,8 +74,10 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             Code::InvalidFields => operation.pointer(JSON_BODY).is_some(),
             // Without verifiers, there is nothing that they could ask.
             Code::NotFound => path.contains('{') || is_for(verifier_authentication::SCHEME),
-            Code::KeyMayNotManageKeys => matches!(id, Some("createApiKey" | "rotateApiKey")),
-            Code::KeyLimitReached | Code::KeyTreeTooDeep => id == Some("createApiKey"),
+            Code::KeyMayNotManageKeys | Code::KeyTreeTooDeep => {
+                matches!(id, Some("createApiKey" | "rotateApiKey"))
+            }
+            Code::KeyLimitReached => id == Some("createApiKey"),
             Code::Forbidden => id == Some("authenticateRequest"),
             Code::KeyRevoked | Code::KeyMayNotExtendItself => {
                 matches!(id, Some("updateApiKey" | "rotateApiKey"))

@@ -24,8 +24,9 @@ impl RotationResource {
     ///
     /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`. The old key ends a
     /// day later, unless something else is asked for; until then both are valid, and count as one for the limit of valid keys.
-    /// A key is rotated once. If the key that it took the place of is still valid, that one ends at once. The calling key
-    /// must be able to manage keys, also to rotate itself. With `Idempotency-Key`, the request can be repeated safely.
+    /// A key is rotated once. If the key that it took the place of is still valid, that one ends at once. The new key is a
+    /// descendant of the calling key, which must be able to manage keys, also to rotate itself. With `Idempotency-Key`, the
+    /// request can be repeated safely.
     #[oai(path = "/:id/rotate", method = "post", operation_id = "rotateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn rotate(
@@ -66,6 +67,7 @@ fn not_rotated(error: RotateKeyError) -> Problem {
         RotateKeyError::NotFound => Problem::no_such_key(),
         RotateKeyError::AlreadyRotated(id) => Problem::already_created(id, None),
         RotateKeyError::Revoked => Code::KeyRevoked.into(),
+        RotateKeyError::TreeTooDeep => Code::KeyTreeTooDeep.into(),
         RotateKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
         RotateKeyError::PostponesEnd(refusal) => Problem::postpones_end(refusal),
         RotateKeyError::Storage(error) => error.into(),

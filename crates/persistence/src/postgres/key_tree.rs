@@ -32,7 +32,7 @@ const CLIMB: &str = "
             WHERE goals.consumer_id = climb.consumer_id AND goals.tree_depth < climb.tree_depth
         ) END AS goal
     ) AS next CROSS JOIN LATERAL (
-        SELECT id, coalesce(retained_parent_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id
+        SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id
         FROM api_keys
         WHERE id IN (climb.skip_key_id, climb.effective_parent) AND consumer_id = climb.consumer_id
             AND next.goal <= CASE id WHEN climb.effective_parent THEN climb.tree_depth ELSE tree_depth END
@@ -72,7 +72,7 @@ async fn steps_to(
          ), goals AS (
              SELECT DISTINCT consumer_id, tree_depth FROM roots
          ), starts AS (
-             SELECT key.id, coalesce(key.retained_parent_key_id, key.created_by_key_id) AS effective_parent, key.skip_key_id,
+             SELECT key.id, coalesce(key.adoptive_parent_key_id, key.created_by_key_id) AS effective_parent, key.skip_key_id,
                  key.tree_depth, key.consumer_id, NULL::integer AS goal
              FROM (SELECT DISTINCT consumer_id FROM goals) AS consumers
                  JOIN api_keys key ON key.consumer_id = consumers.consumer_id AND {valid}
@@ -110,7 +110,7 @@ pub(super) async fn valid_in_chain(
         "WITH RECURSIVE goals AS (
              SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = $1 AND {valid}
          ), climb AS (
-             SELECT NULL::uuid AS below, id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent,
+             SELECT NULL::uuid AS below, id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent,
                  skip_key_id, tree_depth, consumer_id, tree_depth AS goal
              FROM api_keys WHERE id = $2 AND consumer_id = $1
              UNION {CLIMB}
@@ -135,11 +135,11 @@ pub(super) async fn ancestor_chain(
 ) -> QueryResult<Vec<ChainKey>> {
     let line: Vec<FoundChainKey> = diesel::sql_query(
         "WITH RECURSIVE line AS (
-             SELECT id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
+             SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = $1 AND consumer_id = $2
              UNION ALL
              SELECT above.* FROM line CROSS JOIN LATERAL (
-                 SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth
+                 SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth
                  FROM api_keys WHERE id = line.effective_parent AND consumer_id = $2 AND tree_depth < line.tree_depth LIMIT 1
              ) AS above
          )
@@ -163,11 +163,11 @@ pub(super) async fn some_between(
 ) -> QueryResult<Vec<Uuid>> {
     let found: Vec<FoundId> = diesel::sql_query(
         "WITH RECURSIVE line AS (
-             SELECT id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
+             SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = ANY($1) AND consumer_id = $2
              UNION
              SELECT above.* FROM line CROSS JOIN LATERAL (
-                 SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth FROM api_keys
+                 SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth FROM api_keys
                  WHERE id = line.effective_parent AND consumer_id = $2 AND tree_depth > $3 AND tree_depth < line.tree_depth
                  LIMIT 1
              ) AS above
@@ -196,7 +196,7 @@ pub(super) async fn some_below(
              UNION
              SELECT child.id FROM below CROSS JOIN LATERAL (
                  SELECT id FROM api_keys
-                 WHERE coalesce(retained_parent_key_id, created_by_key_id) = below.id AND consumer_id = $2 LIMIT $3
+                 WHERE coalesce(adoptive_parent_key_id, created_by_key_id) = below.id AND consumer_id = $2 LIMIT $3
              ) AS child
          )
          SELECT id FROM below LIMIT $3",

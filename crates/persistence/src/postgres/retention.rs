@@ -78,7 +78,7 @@ pub(super) async fn never_revoked_keys(
         "SELECT key.id, key.consumer_id, key.effective_parent
          FROM unnest($1) WITH ORDINALITY AS former (member, place)
          CROSS JOIN LATERAL (
-             SELECT id, consumer_id, coalesce(retained_parent_key_id, created_by_key_id) AS effective_parent
+             SELECT id, consumer_id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent
              FROM api_keys WHERE consumer_id = former.member AND end_came_at IS NULL
              ORDER BY id DESC LIMIT $2
          ) key
@@ -107,8 +107,8 @@ pub(super) async fn lock_keys(connection: &mut AsyncPgConnection, keys: &[Uuid])
         .map(drop)
 }
 
-/// Sets each key's retained parent; none if that key was purged before.
-pub(super) async fn set_retained_parents(
+/// Sets each key's adoptive parent; none if that key was purged before.
+pub(super) async fn set_adoptive_parents(
     connection: &mut AsyncPgConnection,
     new_parents: Vec<KeyAndParent>,
 ) -> QueryResult<()> {
@@ -118,7 +118,7 @@ pub(super) async fn set_retained_parents(
     let (keys, above): (Vec<Uuid>, Vec<Option<Uuid>>) = new_parents.into_iter().unzip();
     diesel::sql_query(
         "UPDATE api_keys
-         SET retained_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = new_parent.above)
+         SET adoptive_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = new_parent.above)
          FROM unnest($1, $2) AS new_parent (key, above) WHERE api_keys.id = new_parent.key",
     )
     .bind::<Array<SqlUuid>, _>(keys)

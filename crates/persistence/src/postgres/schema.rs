@@ -36,7 +36,7 @@ diesel::table! {
         can_manage_keys -> Bool,
         created_by_user_id -> Nullable<Uuid>,
         created_by_key_id -> Nullable<Uuid>,
-        retained_parent_key_id -> Nullable<Uuid>,
+        adoptive_parent_key_id -> Nullable<Uuid>,
         tree_depth -> Int4,
         skip_key_id -> Nullable<Uuid>,
         rotated_from_key_id -> Nullable<Uuid>,

@@ -30,7 +30,7 @@ const NEXT_GOAL: &str = "
 /// another consumer's key. Walks that meet continue as one.
 fn climb() -> String {
     format!(
-        "SELECT climb.id, above.id, coalesce(above.retained_parent_key_id, above.created_by_key_id), above.skip_key_id,
+        "SELECT climb.id, above.id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id), above.skip_key_id,
              above.tree_depth, above.consumer_id, {NEXT_GOAL}
          FROM climb CROSS JOIN api_keys above ON above.id = (
              SELECT step.id FROM api_keys step
@@ -72,7 +72,7 @@ fn steps_to(
          ), consumers AS MATERIALIZED (
              SELECT DISTINCT consumer_id FROM goals
          ), starts (id, effective_parent, skip_key_id, tree_depth, consumer_id, goal) AS MATERIALIZED (
-             SELECT key.id, coalesce(key.retained_parent_key_id, key.created_by_key_id), key.skip_key_id, key.tree_depth,
+             SELECT key.id, coalesce(key.adoptive_parent_key_id, key.created_by_key_id), key.skip_key_id, key.tree_depth,
                  key.consumer_id, NULL
              FROM consumers CROSS JOIN api_keys key ON key.consumer_id = consumers.consumer_id
                  AND {valid}
@@ -114,7 +114,7 @@ pub(super) async fn valid_in_chain(
         "WITH RECURSIVE goals AS MATERIALIZED (
              SELECT DISTINCT consumer_id, tree_depth FROM api_keys WHERE consumer_id = ? AND {valid}
          ), climb (below, id, effective_parent, skip_key_id, tree_depth, consumer_id, goal) AS (
-             SELECT NULL, id, coalesce(retained_parent_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id,
+             SELECT NULL, id, coalesce(adoptive_parent_key_id, created_by_key_id), skip_key_id, tree_depth, consumer_id,
                  tree_depth
              FROM api_keys WHERE id = ? AND +consumer_id = ?
              UNION {climb}
@@ -141,10 +141,10 @@ pub(super) async fn ancestor_chain(
 ) -> QueryResult<Vec<ChainKey>> {
     let line: Vec<FoundChainKey> = diesel::sql_query(
         "WITH RECURSIVE line (id, effective_parent, tree_depth, consumer_id) AS (
-             SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth, consumer_id
+             SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id = ? AND +consumer_id = ?
              UNION ALL
-             SELECT above.id, coalesce(above.retained_parent_key_id, above.created_by_key_id), above.tree_depth,
+             SELECT above.id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id), above.tree_depth,
                  above.consumer_id
              FROM line CROSS JOIN api_keys above ON above.id = line.effective_parent AND +above.consumer_id = line.consumer_id
                  AND above.tree_depth < line.tree_depth
@@ -171,10 +171,10 @@ pub(super) async fn some_between(
 ) -> QueryResult<Vec<Uuid>> {
     let found: Vec<FoundId> = diesel::sql_query(
         "WITH RECURSIVE line (id, effective_parent, tree_depth, consumer_id) AS (
-             SELECT id, coalesce(retained_parent_key_id, created_by_key_id), tree_depth, consumer_id
+             SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id IN (SELECT unhex(value) FROM json_each(?)) AND +consumer_id = ?
              UNION
-             SELECT above.id, coalesce(above.retained_parent_key_id, above.created_by_key_id), above.tree_depth,
+             SELECT above.id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id), above.tree_depth,
                  above.consumer_id
              FROM line CROSS JOIN api_keys above ON above.id = line.effective_parent AND +above.consumer_id = line.consumer_id
                  AND above.tree_depth > ? AND above.tree_depth < line.tree_depth
@@ -203,7 +203,7 @@ pub(super) async fn some_below(
              UNION
              SELECT child.id, child.consumer_id
              FROM below CROSS JOIN api_keys child
-                 ON coalesce(child.retained_parent_key_id, child.created_by_key_id) = below.id
+                 ON coalesce(child.adoptive_parent_key_id, child.created_by_key_id) = below.id
                  AND +child.consumer_id = below.consumer_id
              LIMIT ?
          )

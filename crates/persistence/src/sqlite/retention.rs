@@ -74,15 +74,15 @@ pub(super) async fn never_revoked_keys(
             .order(api_keys::id.desc())
             .select((
                 api_keys::id,
-                api_keys::retained_parent_key_id,
+                api_keys::adoptive_parent_key_id,
                 api_keys::created_by_key_id,
             ));
         let keys = diesel::RunQueryDsl::load_iter::<_, DefaultLoadingMode>(keys, connection)?;
         for key in keys.take(missing) {
-            let (id, retained_parent_id, created_by): (StoredId, Option<StoredId>, Option<StoredId>) = key?;
+            let (id, adoptive_parent_id, created_by): (StoredId, Option<StoredId>, Option<StoredId>) = key?;
             found.push(KeyOf {
                 consumer: *consumer,
-                below: (id.0, retained_parent_id.or(created_by).map(|above| above.0)),
+                below: (id.0, adoptive_parent_id.or(created_by).map(|above| above.0)),
             });
         }
     }
@@ -93,14 +93,14 @@ pub(super) async fn lock_keys(_: &mut Connection, _: &[Uuid]) -> QueryResult<()>
     Ok(())
 }
 
-/// Sets each key's retained parent; none if that key was purged before.
-pub(super) async fn set_retained_parents(
+/// Sets each key's adoptive parent; none if that key was purged before.
+pub(super) async fn set_adoptive_parents(
     connection: &mut Connection,
     new_parents: Vec<KeyAndParent>,
 ) -> QueryResult<()> {
     for (key, above) in new_parents {
         diesel::sql_query(
-            "UPDATE api_keys SET retained_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = ?)
+            "UPDATE api_keys SET adoptive_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = ?)
              WHERE id = ?",
         )
         .bind::<Nullable<Binary>, _>(above.map(StoredId))

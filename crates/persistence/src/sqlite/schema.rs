@@ -36,7 +36,7 @@ diesel::table! {
         can_manage_keys -> BigInt,
         created_by_user_id -> Nullable<Binary>,
         created_by_key_id -> Nullable<Binary>,
-        retained_parent_key_id -> Nullable<Binary>,
+        adoptive_parent_key_id -> Nullable<Binary>,
         tree_depth -> BigInt,
         skip_key_id -> Nullable<Binary>,
         rotated_from_key_id -> Nullable<Binary>,

@@ -156,7 +156,7 @@ records! {
         can_manage_keys: Flag,
         created_by_user_id: Option<Id>,
         created_by_key_id: Option<Id>,
-        retained_parent_key_id: Option<Id>,
+        adoptive_parent_key_id: Option<Id>,
         tree_depth: Number as depth,
         skip_key_id: Option<Id>,
         rotated_from_key_id: Option<Id>,

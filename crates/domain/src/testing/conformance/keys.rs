@@ -98,6 +98,8 @@ super::cases::cases! { $
         key_gives_itself_no_longer_life_by_rotation
         repeated_rotation_request_tells_its_successor
         rotation_may_use_a_forgotten_idempotency_key
+        successor_is_revoked_with_the_key_that_made_it
+        rotation_lengthens_no_line_of_keys
         rotation_fails_when_event_cannot_be_written
     }
     find_key_cases {

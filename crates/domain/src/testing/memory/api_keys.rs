@@ -44,10 +44,9 @@ impl ApiKeys for MemoryStore {
         if valid.count() >= limits.valid.0 as usize {
             return Err(AddKeyError::LimitReached(limits.valid));
         }
-        let above = std::iter::successors(new.key.parent().and_then(|id| state.key(consumer, id)), |key| {
-            key.effective_parent().and_then(|id| state.key(consumer, id))
-        });
-        if above.filter(|key| key.is_valid(act.at)).count() >= ApiKey::MAX_TREE_DEPTH as usize {
+        if let Some(parent) = new.key.parent()
+            && state.valid_in_chain(consumer, parent, act.at) >= ApiKey::MAX_TREE_DEPTH as usize
+        {
             return Err(AddKeyError::TreeTooDeep);
         }
         new.check_expiry(act.at)?;
@@ -184,6 +183,11 @@ impl ApiKeys for MemoryStore {
             });
         }
         let successor = old.rotate(&new, &act)?;
+        if let Some(acting) = act.actor.api_key().filter(|acting| *acting != old.id)
+            && state.valid_in_chain(consumer, acting, act.at) >= ApiKey::MAX_TREE_DEPTH as usize
+        {
+            return Err(RotateKeyError::TreeTooDeep);
+        }
         let before = old.rotated_from.and_then(|id| state.key(consumer, id));
         let before = before.filter(|key| key.is_valid(act.at)).cloned();
         let end_before = before
@@ -318,6 +322,14 @@ impl State {
         });
         let mut remembered = repetitions.filter(|(_, repetition)| *repetition != Repetition::Forgotten);
         remembered.next()
+    }
+
+    /// How many keys are valid of this one and its ancestors.
+    fn valid_in_chain(&self, consumer: MembershipId, id: ApiKeyId, at: DateTime<Utc>) -> usize {
+        let chain = std::iter::successors(self.key(consumer, id), |key| {
+            key.effective_parent().and_then(|id| self.key(consumer, id))
+        });
+        chain.filter(|key| key.is_valid(at)).count()
     }
 
     fn keys_of(&self, consumer: MembershipId) -> impl Iterator<Item = &StoredKey> {

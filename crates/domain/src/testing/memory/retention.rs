@@ -39,7 +39,7 @@ impl RetentionStore for MemoryStore {
             let mut above = stored.key.effective_parent();
             while let Some(next) = above.and_then(|id| removed.get(&id)) {
                 above = *next;
-                stored.key.retained_parent_id = above;
+                stored.key.adoptive_parent_id = above;
             }
         }
         Ok(count(removed.len()))

@@ -162,9 +162,10 @@ CREATE TABLE api_keys (
         CONSTRAINT api_keys_created_by_user_id_fkey REFERENCES users (id),
     -- No foreign key: a parent may be forgotten before its children.
     created_by_key_id uuid,
-    -- The nearest of the keys that this one came from which is still kept, once its parent is not. No foreign key: it is
-    -- set again in the transaction that removes what it names.
-    retained_parent_key_id uuid,
+    -- The key below which this one is in its key tree, if its parent is not: the key that rotated another one to it, or
+    -- the nearest of those above it which is still kept. No foreign key: it is set again in the transaction that removes
+    -- what it names.
+    adoptive_parent_key_id uuid,
     -- How many keys made each other before this one, in one line; and one of these, chosen so that any of them is found
     -- in a number of steps that grows with the logarithm of the depth (E. W. Myers, "An applicative random-access stack",
     -- 1983). The trigger api_keys_line fills both in, and neither ever changes. Without a parent there is nothing to skip
@@ -242,10 +243,10 @@ CREATE INDEX api_keys_organization_end_idx ON api_keys (organization_id, revoked
     WHERE revoked_at > '-infinity' AND end_came_at IS NULL;
 -- An organization's keys that may be valid, the earliest created first. (Identifiers are made by several clocks.)
 CREATE INDEX api_keys_organization_created_idx ON api_keys (organization_id, created_at, id) WHERE end_came_at IS NULL;
--- The children of a key in its key tree: the keys that it created, and those of which it is the retained parent.
+-- The children of a key in its key tree: the keys that it created, and those of which it is the adoptive parent.
 -- Not partial, though keys that no key created are of
 -- no use here: PostgreSQL's planner passes over the statistics of a partial index.
-CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(retained_parent_key_id, created_by_key_id));
+CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(adoptive_parent_key_id, created_by_key_id));
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
 -- their parents, who are older.
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
@@ -274,14 +275,14 @@ BEGIN
     FROM api_keys parent
     LEFT JOIN api_keys skip ON skip.id = parent.skip_key_id
     LEFT JOIN api_keys second ON second.id = skip.skip_key_id
-    WHERE parent.id = coalesce(NEW.retained_parent_key_id, NEW.created_by_key_id) AND parent.consumer_id = NEW.consumer_id;
+    WHERE parent.id = coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id) AND parent.consumer_id = NEW.consumer_id;
     NEW.tree_depth := coalesce(NEW.tree_depth, 0);
     RETURN NEW;
 END;
 $$;
 -- An imported key comes with its place.
 CREATE TRIGGER api_keys_line BEFORE INSERT ON api_keys
-    FOR EACH ROW WHEN (NEW.created_by_key_id IS NOT NULL AND NEW.tree_depth = 0)
+    FOR EACH ROW WHEN (coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id) IS NOT NULL AND NEW.tree_depth = 0)
     EXECUTE FUNCTION api_keys_line();
 
 CREATE FUNCTION api_keys_days() RETURNS trigger LANGUAGE plpgsql AS $$

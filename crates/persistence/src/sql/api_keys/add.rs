@@ -22,7 +22,7 @@ use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
-const MAX_TREE_DEPTH: i64 = ApiKey::MAX_TREE_DEPTH as i64;
+pub(super) const MAX_TREE_DEPTH: i64 = ApiKey::MAX_TREE_DEPTH as i64;
 
 pub(super) async fn add(
     connection: &mut Connection,

@@ -13,10 +13,11 @@ use keyward_domain::rate::Rate;
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, Pipelined, RunQueryDsl, begin, lock_keys, pipeline, prepared_once, write_events,
+    Connection, Pipelined, RunQueryDsl, begin, lock_keys, pipeline, prepared_once, valid_in_chain,
+    write_events,
 };
 use super::super::schema::api_keys;
-use super::add::{FirstKey, created_with, forget_idempotency_keys, insert, repetition};
+use super::add::{FirstKey, MAX_TREE_DEPTH, created_with, forget_idempotency_keys, insert, repetition};
 use super::holder::{Changer, changer, lock_changer};
 use super::read::find_row;
 use super::revoke::revoke_valid;
@@ -43,6 +44,7 @@ pub(super) async fn rotate(
     let act = act.as_late_as_now();
     let mut old = check(&new, changer, first, row, act.at)?;
     let successor = old.rotate(&new, &act).map_err(refused)?;
+    check_depth(connection, &new, &act).await?;
     let before = match old.rotated_from {
         Some(id) => find_row(connection, consumer, id).await?,
         None => None,
@@ -98,7 +100,22 @@ pub(super) async fn precheck(
         find_row(connection, consumer, new.old_key),
     );
     let mut old = check(&new, changer, first, row, act.at)?;
-    old.rotate(&new, &act).map(drop).map_err(refused)
+    old.rotate(&new, &act).map_err(refused)?;
+    check_depth(connection, &new, &act).await
+}
+
+/// That there is room in the key tree below the key that rotates another one.
+async fn check_depth(
+    connection: &mut Connection,
+    new: &NewRotation,
+    act: &Act,
+) -> Result<(), Abort<RotateKeyError>> {
+    if let Some(acting) = act.actor.api_key().filter(|acting| *acting != new.old_key)
+        && valid_in_chain(connection, new.consumer_id, acting, act.at).await? >= MAX_TREE_DEPTH
+    {
+        return Err(Abort::Refused(RotateKeyError::TreeTooDeep));
+    }
+    Ok(())
 }
 
 /// The key to rotate.

@@ -41,7 +41,7 @@ pub(super) async fn remove(
     let ids = || dead.iter().map(|(id, _)| *id);
     let all: Vec<Uuid> = ids().chain(children.iter().map(|(id, _)| *id)).collect();
     retention::lock_keys(connection, &all).await?;
-    retention::set_retained_parents(connection, new_parents(&dead, &children)).await?;
+    retention::set_adoptive_parents(connection, new_parents(&dead, &children)).await?;
     let removed = diesel::delete(api_keys::table.filter(listed(ids())))
         .execute(connection)
         .await?;
@@ -71,12 +71,12 @@ struct Dead {
 struct DeadRow {
     id: StoredId,
     created_by_key_id: Option<StoredId>,
-    retained_parent_key_id: Option<StoredId>,
+    adoptive_parent_key_id: Option<StoredId>,
 }
 
 impl From<DeadRow> for KeyAndParent {
     fn from(row: DeadRow) -> Self {
-        let effective_parent = row.retained_parent_key_id.or(row.created_by_key_id);
+        let effective_parent = row.adoptive_parent_key_id.or(row.created_by_key_id);
         (row.id.0, effective_parent.map(|above| above.0))
     }
 }
@@ -132,7 +132,7 @@ async fn children_of(connection: &mut Connection, dead: &[KeyAndParent]) -> Quer
     }
     let ids = || dead.iter().map(|(id, _)| StoredId(*id));
     // The expression of the index.
-    let effective_parent = sql::<Nullable<Id>>("coalesce(retained_parent_key_id, created_by_key_id)");
+    let effective_parent = sql::<Nullable<Id>>("coalesce(adoptive_parent_key_id, created_by_key_id)");
     let keys: Vec<DeadRow> = api_keys::table
         .filter(effective_parent.eq_any(ids()))
         .filter(api_keys::id.ne_all(ids()))

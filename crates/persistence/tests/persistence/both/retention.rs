@@ -118,7 +118,7 @@ async fn removal_batch_is_limited_by_children_to_reassign(database: Database) {
     assert!(batches.len() > 1, "{batches:?}");
     assert_eq!(batches.iter().sum::<u32>(), 7);
     let above_id = scene.database.id(above.as_uuid());
-    let adopted = format!("api_keys WHERE retained_parent_key_id = {above_id}");
+    let adopted = format!("api_keys WHERE adoptive_parent_key_id = {above_id}");
     assert_eq!(scene.database.count(&adopted).await, 6 * 900 + 3_000);
     let everything = KeyTreeSize {
         ancestors: 1,

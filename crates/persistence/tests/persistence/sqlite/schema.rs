@@ -135,8 +135,8 @@ async fn contradictory_rows_are_rejected() {
             "api_keys_origin_check",
         ),
         (
-            "UPDATE api_keys SET retained_parent_key_id = zeroblob(15)".to_owned(),
-            "api_keys_retained_parent_key_id_check",
+            "UPDATE api_keys SET adoptive_parent_key_id = zeroblob(15)".to_owned(),
+            "api_keys_adoptive_parent_key_id_check",
         ),
         (
             "UPDATE api_keys SET skip_key_id = zeroblob(15)".to_owned(),

@@ -9,7 +9,7 @@ use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys};
 
 /// A line of valid keys, as long as it may be.
-async fn longest_line(scene: &Scene, member: &Member) -> Vec<ApiKey> {
+pub(super) async fn longest_line(scene: &Scene, member: &Member) -> Vec<ApiKey> {
     let mut line = vec![scene.add_key(member, "first").await];
     for number in 1..ApiKey::MAX_TREE_DEPTH {
         let child = scene
@@ -20,7 +20,7 @@ async fn longest_line(scene: &Scene, member: &Member) -> Vec<ApiKey> {
     line
 }
 
-async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKeyId> {
+pub(super) async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKeyId> {
     let found = scene
         .stores
         .api_keys

@@ -4,6 +4,7 @@ use chrono::TimeDelta;
 
 use super::super::KeyStores;
 use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
+use super::key_tree_depth_cases::{descendants, longest_line};
 use crate::api_key::{ApiKey, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, PostponesEnd, RevocationReason};
 use crate::audit::{Act, Action, Actor, Subject};
 use crate::keys::{ChosenKey, IdempotencyKey, RequestDigest};
@@ -48,6 +49,11 @@ fn rotation_of(scene: &Scene, member: &Member, key: &ApiKey, draft: RotationDraf
 async fn rotate_as(scene: &Scene, new: &NewRotation, act: Act) -> Result<ApiKey, RotateKeyError> {
     let store = &scene.stores.api_keys;
     store.rotate(new.clone(), MANY_CHANGES, act).await
+}
+
+/// An act through this key.
+fn act_of(scene: &Scene, member: &Member, key: &ApiKey) -> Act {
+    scene.act_as(Actor::ApiKey(key.id), Some(member.organization.id))
 }
 
 /// The member rotates a key; returns its successor.
@@ -256,7 +262,7 @@ pub async fn rotation_checks_who_acts(stores: KeyStores) {
         scene.add_key(&ada, "key").await,
         scene.add_key(&ada, "acting").await,
     ];
-    let act_of = |key: &ApiKey| scene.act_as(Actor::ApiKey(key.id), Some(ada.organization.id));
+    let act_of = |key: &ApiKey| act_of(&scene, &ada, key);
     for rotated in [&key, &restricted] {
         let new = rotation_of(&scene, &ada, rotated, at_once());
         let refused = rotate_as(&scene, &new, act_of(&restricted)).await;
@@ -284,8 +290,7 @@ pub async fn key_gives_itself_no_longer_life_by_rotation(stores: KeyStores) {
         expiry: expiry_in(DAY * 2, scene.now()).expiry(),
     };
     let new = rotation_of(&scene, &ada, &key, draft);
-    let itself = scene.act_as(Actor::ApiKey(key.id), Some(ada.organization.id));
-    let refused = rotate_as(&scene, &new, itself).await;
+    let refused = rotate_as(&scene, &new, act_of(&scene, &ada, &key)).await;
     assert!(
         matches!(refused, Err(RotateKeyError::PostponesEnd(PostponesEnd::OfItself))),
         "{refused:?}"
@@ -348,6 +353,54 @@ pub async fn rotation_may_use_a_forgotten_idempotency_key(stores: KeyStores) {
         assert_eq!(rotated.expect("rotated").rotated_from, Some(key.id));
         scene.later(IdempotencyKey::REMEMBERED);
     }
+}
+
+pub async fn successor_is_revoked_with_the_key_that_made_it(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let parent = scene.add_key(&ada, "parent").await;
+    let key = scene.add_child(&ada, &parent, "key").await;
+    let acting = scene.add_key(&ada, "acting").await;
+    let mut made_with_it = Vec::new();
+    for (old, draft) in [(&key, RotationDraft::default()), (&acting, at_once())] {
+        let new = rotation_of(&scene, &ada, old, draft);
+        let made = rotate_as(&scene, &new, act_of(&scene, &ada, &acting)).await;
+        let made = scene.stored(&made.expect("rotated")).await;
+        assert_eq!(
+            (made.parent(), made.effective_parent()),
+            (old.parent(), Some(acting.id))
+        );
+        let child = scene.add_child(&ada, &made, "child").await;
+        // In person: the successor is where the old key is.
+        let next = rotate(&scene, &ada, &made, RotationDraft::default()).await;
+        assert_eq!(scene.stored(&next).await.effective_parent(), Some(acting.id));
+        made_with_it.extend([made, child, next]);
+    }
+    let descendants = descendants(&scene, &ada, acting.id).await;
+    assert_eq!(descendants.len(), made_with_it.len());
+    // Its own rotation has ended it already.
+    scene.revoke(&ada, &acting, DescendantKeys::Revoke).await;
+    for made in made_with_it {
+        assert!(!scene.stored(&made).await.is_valid(scene.now()), "{made:?}");
+    }
+    assert!(scene.stored(&parent).await.is_valid(scene.now()));
+}
+
+pub async fn rotation_lengthens_no_line_of_keys(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let line = longest_line(&scene, &ada).await;
+    let other = scene.add_key(&ada, "other").await;
+    let [last, before] = [&line[line.len() - 1], &line[line.len() - 2]];
+
+    let new = rotation_of(&scene, &ada, &other, RotationDraft::default());
+    let refused = rotate_as(&scene, &new, act_of(&scene, &ada, last)).await;
+    assert!(matches!(refused, Err(RotateKeyError::TreeTooDeep)), "{refused:?}");
+    assert!(scene.stored(&other).await.rotated_to.is_none());
+
+    let rotated = rotate_as(&scene, &new, act_of(&scene, &ada, before)).await;
+    rotated.expect("there is room");
+    let new = rotation_of(&scene, &ada, last, RotationDraft::default());
+    let rotated = rotate_as(&scene, &new, act_of(&scene, &ada, last)).await;
+    rotated.expect("a key may rotate itself");
 }
 
 pub async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {

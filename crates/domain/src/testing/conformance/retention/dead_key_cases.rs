@@ -172,5 +172,5 @@ pub async fn dead_key_removal_completes_after_caller_cancellation(stores: Stores
         !scene.is_stored(&line[1]).await
     })
     .await;
-    assert_eq!(scene.stored(&line[2]).await.retained_parent_id, Some(line[0].id));
+    assert_eq!(scene.stored(&line[2]).await.adoptive_parent_id, Some(line[0].id));
 }

@@ -62,7 +62,7 @@ pub async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
     scene.kill(&ada, &line[0]).await;
     assert_eq!(scene.remove_dead_keys(ALL).await, 1);
 
-    assert_eq!(scene.stored(&line[1]).await.retained_parent_id, None);
+    assert_eq!(scene.stored(&line[1]).await.adoptive_parent_id, None);
     assert_eq!(
         key_tree_of(&scene, &ada, &line[2]).await,
         [&line[1], &line[2]].map(|key| key.id)
@@ -114,7 +114,7 @@ pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Store
         }
 
         assert_eq!(descendants(&scene, &ada, &line[0]).await, [line[5].id]);
-        assert_eq!(scene.stored(&line[5]).await.retained_parent_id, Some(line[0].id));
+        assert_eq!(scene.stored(&line[5]).await.adoptive_parent_id, Some(line[0].id));
         assert_eq!(
             key_tree_of(&scene, &ada, &line[5]).await,
             [line[0].id, line[5].id],
@@ -185,7 +185,7 @@ pub async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores)
         assert_eq!(descendants(&scene, &ada, &line[0]).await, [last.id]);
     }
 
-    assert_eq!(scene.stored(last).await.retained_parent_id, Some(line[0].id));
+    assert_eq!(scene.stored(last).await.adoptive_parent_id, Some(line[0].id));
 }
 
 pub async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Stores) {
@@ -195,7 +195,7 @@ pub async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Sto
     scene.remove_dead_keys(ALL).await;
 
     let expected = ApiKey {
-        retained_parent_id: Some(line[0].id),
+        adoptive_parent_id: Some(line[0].id),
         ..line[2].clone()
     };
     assert_eq!(expected.origin, Origin::Key(line[1].id));
