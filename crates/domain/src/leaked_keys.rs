@@ -1,11 +1,9 @@
 //! Leaked keys: whoever finds a token may report it, and its key is revoked.
 //!
-//! A report is answered before anything is looked up, so that neither the answer nor its time tells whether a token exists. A
-//! request only leaves it in memory; whoever serves calls [`RevokeLeakedKeys::revoke_reported`] every few seconds, which waits
-//! for all servers as every revocation does.
+//! Whoever reports is told nothing of the keys. An answer promises that no server accepts them, as that to every revocation
+//! does: a report that was answered is lost in no crash.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::api_key::{KeyPrecondition, RevocationCause, RevocationNote, RevocationReason};
 use crate::audit::{Actor, RequestSource};
@@ -58,75 +56,9 @@ fn shortened(text: &str) -> String {
     beginning.chain(['…']).collect()
 }
 
-/// The tokens that were reported and are not dealt with, each once however often it is reported, in a bounded amount of
-/// memory.
-#[derive(Debug)]
-pub struct ReportedLeaks {
-    capacity: usize,
-    /// By their digests.
-    tokens: Mutex<HashMap<[u8; 32], LeakedToken>>,
-}
-
-/// There is no room for a report: nothing of it was accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too many reported tokens wait to be looked up")]
-pub struct TooManyReports;
-
-impl ReportedLeaks {
-    /// Keeps at most so many tokens: at most a kilobyte for each.
-    #[must_use]
-    pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity,
-            tokens: Mutex::default(),
-        }
-    }
-
-    /// Takes the tokens of one report.
-    ///
-    /// # Errors
-    /// There is no room for all of them.
-    pub fn report(&self, tokens: Vec<LeakedToken>) -> Result<(), TooManyReports> {
-        let mut waiting = self.tokens();
-        let new: HashMap<_, _> = tokens
-            .into_iter()
-            .map(|leaked| (*leaked.digest.as_bytes(), leaked))
-            .filter(|(digest, _)| !waiting.contains_key(digest))
-            .collect();
-        if waiting.len() + new.len() > self.capacity {
-            return Err(TooManyReports);
-        }
-        waiting.extend(new);
-        Ok(())
-    }
-
-    /// How many wait.
-    #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.tokens().len()
-    }
-
-    fn digests(&self) -> Vec<[u8; 32]> {
-        self.tokens().keys().copied().collect()
-    }
-
-    fn get(&self, digest: &[u8; 32]) -> Option<LeakedToken> {
-        self.tokens().get(digest).cloned()
-    }
-
-    fn remove(&self, digest: &[u8; 32]) {
-        self.tokens().remove(digest);
-    }
-
-    fn tokens(&self) -> MutexGuard<'_, HashMap<[u8; 32], LeakedToken>> {
-        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The use case that revokes the keys of reported tokens.
 #[derive(Clone)]
 pub struct RevokeLeakedKeys {
-    reported: Arc<ReportedLeaks>,
     credentials: Arc<dyn Credentials>,
     keys: Arc<dyn ApiKeys>,
     sources: Sources,
@@ -136,14 +68,8 @@ pub struct RevokeLeakedKeys {
 impl RevokeLeakedKeys {
     /// Creates the use case over a store.
     #[must_use]
-    pub fn new(
-        reported: Arc<ReportedLeaks>,
-        credentials: Arc<dyn Credentials>,
-        keys: Arc<dyn ApiKeys>,
-        sources: Sources,
-    ) -> Self {
+    pub fn new(credentials: Arc<dyn Credentials>, keys: Arc<dyn ApiKeys>, sources: Sources) -> Self {
         Self {
-            reported,
             credentials,
             keys,
             sources,
@@ -160,30 +86,17 @@ impl RevokeLeakedKeys {
         }
     }
 
-    /// How many reported tokens wait.
-    #[must_use]
-    pub fn waiting(&self) -> usize {
-        self.reported.waiting()
-    }
-
-    /// Revokes the keys of all tokens that wait, and returns how many that were: then no server accepts them. One caller at a
-    /// time.
+    /// Revokes the keys with these tokens, and returns how many were valid: then no server accepts them.
     ///
     /// # Errors
-    /// The store failed for a token, or is unavailable. Every token that was not dealt with waits for the next call; unless the
-    /// store is unavailable, the others are dealt with.
-    pub async fn revoke_reported(&self) -> Result<usize, StorageError> {
+    /// The store failed for a token, or is unavailable: some keys may be valid still, so the report must be repeated. Unless
+    /// the store is unavailable, the other tokens are dealt with.
+    pub async fn revoke(&self, reported: Vec<LeakedToken>) -> Result<usize, StorageError> {
         let mut revoked = 0;
         let mut failed = Ok(());
-        for digest in self.reported.digests() {
-            let Some(leaked) = self.reported.get(&digest) else {
-                continue;
-            };
-            match self.revoke(leaked).await {
-                Ok(was_valid) => {
-                    self.reported.remove(&digest);
-                    revoked += usize::from(was_valid);
-                }
+        for leaked in reported {
+            match self.revoke_one(leaked).await {
+                Ok(was_valid) => revoked += usize::from(was_valid),
                 Err(error) => {
                     let is_outage = error.is_outage();
                     failed = failed.and(Err(error));
@@ -200,7 +113,7 @@ impl RevokeLeakedKeys {
     }
 
     /// Revokes the key with this token alone: whoever found it says nothing of the keys created with it.
-    async fn revoke(&self, leaked: LeakedToken) -> Result<bool, StorageError> {
+    async fn revoke_one(&self, leaked: LeakedToken) -> Result<bool, StorageError> {
         let Some(credential) = self.credentials.find(&leaked.digest).await? else {
             return Ok(false);
         };

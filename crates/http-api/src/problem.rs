@@ -214,20 +214,12 @@ impl Problem {
     /// The address reported leaked keys too often.
     pub(crate) fn too_frequent_leak_reports(exceeded: Exceeded) -> Self {
         Self {
-            exceeded: Some(Box::new(ExceededLimit::OfRequests(exceeded))),
+            exceeded: Some(Box::new(ExceededLimit::ToldAnyway(exceeded))),
             ..Self::rate_limited(
                 exceeded.retry_after().into(),
                 "This address has sent too many reports: put up to 100 tokens into each.",
             )
         }
-    }
-
-    /// No more reported tokens can be kept until those before them are looked up.
-    pub(crate) fn too_many_leak_reports() -> Self {
-        Self::with_detail(
-            Code::Unavailable,
-            "Too many reported tokens wait to be looked up. Nothing of this report was accepted.",
-        )
     }
 
     /// A defect, whose cause is not shown to clients.

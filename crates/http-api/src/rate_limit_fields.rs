@@ -6,6 +6,8 @@ use keyward_rate_limits::{Exceeded, Standing, rate_limit, rate_limit_policy};
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::{Endpoint, Request, Response};
 
+use crate::paths::LEAKED_KEYS;
+
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
@@ -71,7 +73,7 @@ impl Told {
 /// Adds to every answer, be it an error or not, how its client stands to the limits that counted the request.
 pub(crate) struct RateLimitFields<E> {
     pub(crate) inner: E,
-    /// Whether there are such limits. If not, this costs nothing.
+    /// Whether there are limits of authenticated requests. If not, this costs nothing but for reports of leaked keys.
     pub(crate) are_configured: bool,
 }
 
@@ -79,7 +81,8 @@ impl<E: Endpoint<Output = Response>> Endpoint for RateLimitFields<E> {
     type Output = Response;
 
     async fn call(&self, mut request: Request) -> poem::Result<Response> {
-        let told = self.are_configured.then(Told::default);
+        let may_count = self.are_configured || request.uri().path() == LEAKED_KEYS;
+        let told = may_count.then(Told::default);
         if let Some(told) = &told {
             request.set_data(told.clone());
         }

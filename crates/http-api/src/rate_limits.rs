@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyward_domain::access::Caller;
 use keyward_domain::verifier::VerifierName;
 use keyward_rate_limits::{
-    ClientNetwork, Counted, CountedKey, FailedAuthentications, Limiter, LookupTurn, RequestLimits,
+    ClientNetwork, Counted, CountedKey, Exceeded, FailedAuthentications, Limiter, LookupTurn, RequestLimits,
 };
 use poem::Request;
 use poem::http::Method;
@@ -136,13 +136,15 @@ fn is_of_gateway(request: &Request) -> bool {
 /// # Errors
 /// The address has sent too many.
 pub(crate) fn count_leak_report(request: &Request, limits: &RateLimits) -> Result<(), Problem> {
-    match (&limits.leak_reports, client_address(request)) {
-        (Some(limiter), Some(address)) => match limiter.count(&address.into()) {
-            Ok(_) => Ok(()),
-            Err(exceeded) => Err(Problem::too_frequent_leak_reports(exceeded)),
-        },
-        _ => Ok(()),
+    let (Some(limiter), Some(address)) = (&limits.leak_reports, client_address(request)) else {
+        return Ok(());
+    };
+    let counted = limiter.count(&address.into());
+    let standing = counted.map_or_else(Exceeded::standing, |standing| standing);
+    if let Some(told) = request.data::<Told>() {
+        told.set(vec![standing]);
     }
+    counted.map(drop).map_err(Problem::too_frequent_leak_reports)
 }
 
 /// Of a gateway that asks about other people's requests, its own address counts, never theirs.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyward_domain::access::Authenticate;
 use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
-use keyward_domain::leaked_keys::ReportedLeaks;
+use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::CurrentVerifiers;
 use poem::endpoint::BoxEndpoint;
@@ -39,7 +39,7 @@ pub struct HttpApi {
     /// Who may introspect tokens; nobody without it.
     pub verifiers: Option<Arc<CurrentVerifiers>>,
     /// Takes reports of leaked keys.
-    pub leaks: Arc<ReportedLeaks>,
+    pub leaks: RevokeLeakedKeys,
     /// The public URL, if configured.
     pub base_url: BaseUrl,
     /// The limits of requests.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
-use keyward_domain::leaked_keys::ReportedLeaks;
+use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::CurrentVerifiers;
 use poem::{FromRequest, Request, RequestBody};
@@ -22,7 +22,7 @@ pub(crate) struct Services {
     pub(crate) introspect: Introspect,
     /// None if the installation was not told of any.
     pub(crate) verifiers: Option<Arc<CurrentVerifiers>>,
-    pub(crate) leaks: Arc<ReportedLeaks>,
+    pub(crate) leaks: RevokeLeakedKeys,
     pub(crate) base_url: BaseUrl,
 }
 
@@ -65,8 +65,8 @@ impl AsRef<Introspect> for Services {
     }
 }
 
-impl AsRef<ReportedLeaks> for Services {
-    fn as_ref(&self) -> &ReportedLeaks {
+impl AsRef<RevokeLeakedKeys> for Services {
+    fn as_ref(&self) -> &RevokeLeakedKeys {
         &self.leaks
     }
 }

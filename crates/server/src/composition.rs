@@ -11,7 +11,7 @@ use keyward_domain::administration::{
 };
 use keyward_domain::id::AuditEventId;
 use keyward_domain::keys::PersonalKeys;
-use keyward_domain::leaked_keys::{ReportedLeaks, RevokeLeakedKeys};
+use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::planned_ends::PlannedEnds;
 use keyward_domain::ports::{AuditFilter, Credentials, KeyLimits, ReachableProjects};
 use keyward_domain::propagation::Propagation;
@@ -38,7 +38,6 @@ use tokio::sync::Notify;
 
 use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
-use crate::leak_writer::LeakWriter;
 use crate::outage::DatabaseFailures;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
@@ -54,8 +53,6 @@ use crate::store::Store;
 const RECENTLY_USED_KEYS: usize = 100_000;
 /// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB likewise.
 const REFUSED_KEYS: usize = 50_000;
-/// How many reported tokens wait in memory until they are looked up: 10 MiB at most.
-const REPORTED_LEAKS: usize = 10_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
 /// How many bytes verifications may take in memory: those of a million keys, and what they reach (`docs/performance.md`).
@@ -80,7 +77,6 @@ pub(crate) struct Composition {
     store: Arc<dyn Store>,
     recent_uses: Arc<RecentUses>,
     refused_uses: Arc<RefusedUses>,
-    reported_leaks: Arc<ReportedLeaks>,
     refusals: Arc<RefusalQueue>,
     seen_sessions: Arc<SeenSessions>,
     credentials: Arc<dyn Credentials>,
@@ -112,7 +108,6 @@ impl Composition {
             replica_wait: ReplicaWait::new(store.clone(), Arc::clone(&boot_clock), Arc::clone(&wake)),
             recent_uses: Arc::new(RecentUses::new(RECENTLY_USED_KEYS)),
             refused_uses: Arc::new(RefusedUses::new(REFUSED_KEYS)),
-            reported_leaks: Arc::new(ReportedLeaks::new(REPORTED_LEAKS)),
             refusals: Arc::default(),
             seen_sessions: Arc::new(SeenSessions::new(SEEN_SESSIONS)),
             credentials: store.clone(),
@@ -201,7 +196,7 @@ impl Composition {
             keys: self.keys(limits),
             projects: Arc::clone(&self.reachable_projects),
             verifiers,
-            leaks: Arc::clone(&self.reported_leaks),
+            leaks: self.leaks(),
             base_url,
             rate_limits,
         }
@@ -286,15 +281,10 @@ impl Composition {
         RefusedUseWriter::new(Arc::clone(&self.refused_uses), self.refused_use_reports())
     }
 
-    /// What revokes the keys of reported tokens, every few seconds.
-    pub(crate) fn leak_writer(&self) -> LeakWriter {
-        let leaks = RevokeLeakedKeys::new(
-            Arc::clone(&self.reported_leaks),
-            self.store.clone(),
-            self.store.clone(),
-            self.sources.clone(),
-        );
-        LeakWriter::new(leaks.with_propagation(self.propagation()))
+    /// What revokes the keys of reported tokens. It asks the database, so that made-up tokens take nobody's room in memory.
+    fn leaks(&self) -> RevokeLeakedKeys {
+        let leaks = RevokeLeakedKeys::new(self.store.clone(), self.store.clone(), self.sources.clone());
+        leaks.with_propagation(self.propagation())
     }
 
     /// What tells of refused sign-ins.

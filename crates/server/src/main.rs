@@ -10,7 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`leak_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`verifier_job`], [`replica_job`], [`replica_wait`] |
+//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`verifier_job`], [`replica_job`], [`replica_wait`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
@@ -25,7 +25,6 @@ mod exposure;
 mod health;
 mod job;
 mod last_use_writer;
-mod leak_writer;
 mod logging;
 mod measurements;
 mod metric;

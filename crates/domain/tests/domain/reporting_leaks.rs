@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::{ApiKey, RevocationReason};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
-use keyward_domain::leaked_keys::{LeakedToken, ReportedLeaks, RevokeLeakedKeys, TooManyReports};
+use keyward_domain::leaked_keys::{LeakedToken, RevokeLeakedKeys};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys, StorageError};
 use keyward_domain::testing::TestInstallation;
@@ -15,7 +15,6 @@ use keyward_domain::token::{Token, TokenDigest};
 struct Scene {
     installation: TestInstallation,
     ada: Member,
-    reported: Arc<ReportedLeaks>,
     leaks: RevokeLeakedKeys,
 }
 
@@ -24,10 +23,8 @@ impl Scene {
         let installation = TestInstallation::new();
         let organization = installation.organization("Acme");
         let ada = installation.member(&organization, "ada", Role::Member);
-        let reported = Arc::new(ReportedLeaks::new(3));
         let store = Arc::new(installation.store.clone());
         let leaks = RevokeLeakedKeys::new(
-            Arc::clone(&reported),
             Arc::clone(&store) as _,
             store,
             installation.builder.sources.clone(),
@@ -35,24 +32,26 @@ impl Scene {
         Self {
             installation,
             ada,
-            reported,
             leaks,
         }
     }
 
-    fn report(&self, token: &str, place: &str, kind: &str) -> Result<(), TooManyReports> {
-        let source = RequestSource {
-            address: Some([203, 0, 113, 7].into()),
-            request_id: Some("request-1".to_owned()),
-        };
-        let leaked = LeakedToken::parse(token, place, kind, source).expect("a token");
-        self.reported.report(vec![leaked])
+    async fn report(&self, token: &str, place: &str, kind: &str) -> Result<usize, StorageError> {
+        self.leaks.revoke(vec![leaked(token, place, kind)]).await
     }
 
     async fn stored(&self, key: &ApiKey) -> ApiKey {
         let found = ApiKeys::find(&self.installation.store, key.consumer_id, key.id).await;
         found.expect("the store answers").expect("the key")
     }
+}
+
+fn leaked(token: &str, place: &str, kind: &str) -> LeakedToken {
+    let source = RequestSource {
+        address: Some([203, 0, 113, 7].into()),
+        request_id: Some("request-1".to_owned()),
+    };
+    LeakedToken::parse(token, place, kind, source).expect("a token")
 }
 
 /// Credentials of a store that answers otherwise than it should about one token.
@@ -79,12 +78,10 @@ async fn reported_key_is_revoked_as_leaked_with_its_place() {
         let caller = scene.installation.caller(&issued).await;
         scene.installation.issue(&caller.as_holder(), "child").await
     };
-    scene
+    let revoked = scene
         .report(issued.token.expose(), "https://example.com/a.py#L3", "commit")
-        .unwrap();
-    assert_eq!(scene.leaks.waiting(), 1);
-    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 1);
-    assert_eq!(scene.leaks.waiting(), 0);
+        .await;
+    assert_eq!(revoked.unwrap(), 1);
 
     let revocation = scene.stored(&issued.key).await.revocation.unwrap();
     assert_eq!(
@@ -128,9 +125,8 @@ async fn revoked_and_unknown_tokens_change_nothing() {
     let before = (scene.stored(&issued.key).await, scene.installation.store.events());
     let unknown = Token::generate(&*scene.installation.builder.random);
     for token in [issued.token.expose(), unknown.expose()] {
-        scene.report(token, "", "").unwrap();
+        assert_eq!(scene.report(token, "", "").await.unwrap(), 0);
     }
-    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 0);
     assert_eq!(
         (scene.stored(&issued.key).await, scene.installation.store.events()),
         before
@@ -138,59 +134,42 @@ async fn revoked_and_unknown_tokens_change_nothing() {
 }
 
 #[tokio::test]
-async fn reports_wait_while_the_store_is_away() {
+async fn report_fails_while_the_store_is_away() {
     let scene = Scene::new();
     let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
-    scene.report(issued.token.expose(), "", "").unwrap();
     scene.installation.store.go_down();
-    assert!(scene.leaks.revoke_reported().await.is_err());
-    assert_eq!(scene.leaks.waiting(), 1);
+    assert!(scene.report(issued.token.expose(), "", "").await.is_err());
     scene.installation.store.come_back();
-    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 1);
+    assert_eq!(scene.report(issued.token.expose(), "", "").await.unwrap(), 1);
 }
 
 #[tokio::test]
-async fn token_that_the_store_fails_for_waits_beside_others() {
+async fn token_that_the_store_fails_for_spares_no_other() {
     let scene = Scene::new();
     let issue = async |name| scene.installation.issue(&scene.ada.as_holder(), name).await;
-    let (misread, leaked) = (issue("misread").await, issue("leaked").await);
+    let (misread, other) = (issue("misread").await, issue("leaked").await);
     let store = Arc::new(scene.installation.store.clone());
     let credentials = FailsFor {
         store: Arc::clone(&store) as _,
         digest: misread.token.digest(),
     };
-    let leaks = RevokeLeakedKeys::new(
-        Arc::clone(&scene.reported),
-        Arc::new(credentials),
-        store,
-        scene.installation.builder.sources.clone(),
-    );
-    for issued in [&misread, &leaked] {
-        scene.report(issued.token.expose(), "", "").unwrap();
-    }
-    for _ in 0..2 {
-        assert!(leaks.revoke_reported().await.is_err());
-        assert_eq!(leaks.waiting(), 1);
-    }
-    assert!(scene.stored(&leaked.key).await.revocation.is_some());
-    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 1);
+    let sources = scene.installation.builder.sources.clone();
+    let leaks = RevokeLeakedKeys::new(Arc::new(credentials), store, sources);
+    let report = || [&misread, &other].map(|issued| leaked(issued.token.expose(), "", ""));
+    assert!(leaks.revoke(report().into()).await.is_err());
+    assert!(scene.stored(&other.key).await.revocation.is_some());
+    assert_eq!(scene.leaks.revoke(report().into()).await.unwrap(), 1);
     assert!(scene.stored(&misread.key).await.revocation.is_some());
 }
 
 #[tokio::test]
-async fn full_memory_takes_no_part_of_a_report() {
+async fn token_that_is_reported_twice_is_revoked_once() {
     let scene = Scene::new();
     let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
-    let unknown = || Token::generate(&*scene.installation.builder.random);
-    scene.report(issued.token.expose(), "", "").unwrap();
-    for _ in 0..2 {
-        scene.report(unknown().expose(), "", "").unwrap();
-    }
-    assert_eq!(scene.report(unknown().expose(), "", ""), Err(TooManyReports));
-    scene.report(issued.token.expose(), "", "").unwrap();
-    assert_eq!(scene.leaks.waiting(), 3);
-    assert_eq!(scene.leaks.revoke_reported().await.unwrap(), 1);
-    scene.report(unknown().expose(), "", "").unwrap();
+    let report = ["first", "second"].map(|place| leaked(issued.token.expose(), place, ""));
+    assert_eq!(scene.leaks.revoke(report.into()).await.unwrap(), 1);
+    let note = scene.stored(&issued.key).await.revocation.unwrap().note.unwrap();
+    assert_eq!(note.as_str(), "Found at first");
 }
 
 #[tokio::test]
@@ -214,8 +193,7 @@ async fn note_tells_the_place_as_far_as_it_can_be_shown() {
         ("a\nb", "", None),
     ] {
         let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
-        scene.report(issued.token.expose(), place, kind).unwrap();
-        scene.leaks.revoke_reported().await.unwrap();
+        scene.report(issued.token.expose(), place, kind).await.unwrap();
         let note = scene.stored(&issued.key).await.revocation.unwrap().note;
         let note = note.map(|note| note.as_str().to_owned());
         assert_eq!(note, expected, "{place} {kind}");

@@ -1,11 +1,15 @@
 //! `/api/v1/leaked-keys`
 
+use std::time::Duration;
+
 use keyward_domain::audit::RequestSource;
-use keyward_domain::leaked_keys::{LeakedToken, ReportedLeaks};
+use keyward_domain::leaked_keys::{LeakedToken, RevokeLeakedKeys};
 use keyward_domain::text::TextError;
-use poem::{FromRequest, Request, RequestBody};
+use poem::Request;
 use poem_openapi::types::Example;
 use poem_openapi::{ApiResponse, Object, OpenApi};
+use tokio::time::{Instant, sleep_until};
+use tracing::info;
 use zeroize::Zeroizing;
 
 use super::examples;
@@ -22,15 +26,9 @@ const MAX_TOKENS: usize = 100;
 
 pub(crate) struct LeakedKeysResource;
 
-/// Extracts nothing, unless the address has sent too many reports. It precedes the body, which is not read then.
-struct Allowed;
-
-impl<'a> FromRequest<'a> for Allowed {
-    async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Self> {
-        count_leak_report(request, &Services::of(request)?.gate.rate_limits)?;
-        Ok(Self)
-    }
-}
+/// When a report is answered at the earliest: by then, keys are revoked on all servers unless one of them does not respond.
+/// So the time tells hardly more than the answer does.
+const ANSWER_TIME: Duration = Duration::from_millis(250);
 
 #[derive(ApiResponse)]
 pub(crate) enum ReportedLeakedKeys {
@@ -44,24 +42,32 @@ impl LeakedKeysResource {
     /// Report leaked API keys
     ///
     /// For anybody who finds an API key where it does not belong, such as in a repository or a log. No credentials are needed.
-    /// Keys that exist are revoked within seconds, with the reason `leak`; keys created with them are not. Their users and
-    /// the owners of their organization see that, and where the key was found.
+    /// Keys that exist are revoked before the response, with the reason `leak`; keys created with them are not. Their users
+    /// and the owners of their organization see that, and where the key was found.
     ///
-    /// The response tells nothing about the tokens: they are looked up after it.
+    /// The response tells nothing about the tokens. After any other response, repeat the report.
     #[oai(path = "/", method = "post", operation_id = "reportLeakedKeys")]
     async fn post(
         &self,
-        _allowed: Allowed,
+        request: &Request,
         query: QueryNames,
-        Using(reported): Using<&ReportedLeaks>,
+        Using(leaks): Using<&RevokeLeakedKeys>,
         source: Source,
         report: JsonBody<LeakReport>,
     ) -> Result<ReportedLeakedKeys, Problem> {
         query.only(&[])?;
+        let begun = Instant::now();
         let tokens = report.0.iter().filter_map(|found| found.leaked(&source.0));
-        reported
-            .report(tokens.collect())
-            .map_err(|_| Problem::too_many_leak_reports())?;
+        let tokens: Vec<LeakedToken> = tokens.collect();
+        if !tokens.is_empty() {
+            count_leak_report(request, &Services::of(request)?.gate.rate_limits)?;
+        }
+        let revoked = leaks.revoke(tokens).await;
+        sleep_until(begun + ANSWER_TIME).await;
+        match revoked? {
+            0 => {}
+            revoked => info!(revoked, "leaked keys revoked"),
+        }
         Ok(ReportedLeakedKeys::Accepted)
     }
 }

@@ -6,7 +6,7 @@ use keyward_domain::administration::Authority;
 use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::{AuditEvent, RequestSource};
 use keyward_domain::keys::KeyDraft;
-use keyward_domain::leaked_keys::ReportedLeaks;
+use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::organization::Organization;
 use keyward_domain::ports::KeyLimits;
@@ -129,10 +129,19 @@ pub(crate) fn http_api(installation: &TestInstallation) -> HttpApi {
         keys: installation.keys(),
         projects: Arc::new(installation.store.clone()),
         verifiers: Some(Arc::new(CurrentVerifiers::new(verifiers()))),
-        leaks: Arc::new(ReportedLeaks::new(1_000)),
+        leaks: leaks(installation),
         base_url: BaseUrl::default(),
         rate_limits: RateLimits::default(),
     }
+}
+
+fn leaks(installation: &TestInstallation) -> RevokeLeakedKeys {
+    let store = Arc::new(installation.store.clone());
+    RevokeLeakedKeys::new(
+        Arc::clone(&store) as _,
+        store,
+        installation.builder.sources.clone(),
+    )
 }
 
 fn verifiers() -> Verifiers {

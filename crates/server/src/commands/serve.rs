@@ -26,7 +26,6 @@ use crate::demo::Demo;
 use crate::exposure;
 use crate::health::Health;
 use crate::last_use_writer::LastUseWriter;
-use crate::leak_writer::LeakWriter;
 use crate::metrics_listener::{MetricsListener, MetricsServer};
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions, Switch};
 use crate::outage::Outages;
@@ -77,7 +76,6 @@ struct Server {
     refused_use_writer: RefusedUseWriter,
     refusal_log: RefusalLog,
     seen_session_writer: SeenSessionWriter,
-    leak_writer: LeakWriter,
     retention_job: Option<RetentionJob>,
     planned_end_job: PlannedEndJob,
     replica_job: Option<ReplicaJob>,
@@ -206,7 +204,6 @@ impl Server {
             refused_use_writer: composition.refused_use_writer(),
             refusal_log: composition.refusal_log(),
             seen_session_writer: composition.seen_session_writer(),
-            leak_writer: composition.leak_writer(),
             planned_end_job: PlannedEndJob::new(composition.planned_ends()),
             retention_job: periods.map(|periods| RetentionJob::new(composition.retention(periods))),
             replica_job,
@@ -233,8 +230,7 @@ impl Server {
         let refused_uses = background_writer::start(self.refused_use_writer);
         let refusals = background_writer::start(self.refusal_log);
         let seen_sessions = background_writer::start(self.seen_session_writer);
-        let leaks = background_writer::start(self.leak_writer);
-        let tasks = [&last_uses, &refused_uses, &refusals, &seen_sessions, &leaks];
+        let tasks = [&last_uses, &refused_uses, &refusals, &seen_sessions];
         let tasks = tasks.into_iter().map(RunningWriter::measured);
         let jobs = [
             self.retention_job.as_ref().map(RetentionJob::runs),
@@ -278,7 +274,6 @@ impl Server {
             refused_uses.finish(),
             refusals.finish(),
             seen_sessions.finish(),
-            leaks.finish(),
             planned_ends.finish(),
             end_of_verifiers,
             end_of_retention

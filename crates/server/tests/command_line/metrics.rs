@@ -17,12 +17,11 @@ const RULES: &str = include_str!("../../../../docs/observability/keyward-rules.y
 const DASHBOARD: &str = include_str!("../../../../docs/observability/keyward-dashboard.json");
 
 /// All background tasks.
-const TASKS: [&str; 8] = [
+const TASKS: [&str; 7] = [
     "last_uses",
     "refused_uses",
     "refused_sign_ins",
     "seen_sessions",
-    "leaked_keys",
     "retention",
     "planned_ends",
     "verification_cache",
@@ -253,10 +252,10 @@ async fn tasks_tell_of_their_successes_and_records() {
     let place = Place::file("metrics-tasks");
     let (measured, token) = Measured::with_traffic(&place, &[]);
     assert_eq!(measured.report_leak(&token).status, 202);
-    // It is dealt with at the next run, within five seconds.
-    let revoked = "keyward_task_records_total{task=\"leaked_keys\"}";
-    let text = measured.scrape_until(|text| value(text, revoked) == 1.0);
-    let waiting = "keyward_task_records_waiting{task=\"leaked_keys\"}";
+    // Its use is written at the next run, within five seconds.
+    let written = "keyward_task_records_total{task=\"last_uses\"}";
+    let text = measured.scrape_until(|text| value(text, written) == 1.0);
+    let waiting = "keyward_task_records_waiting{task=\"last_uses\"}";
     assert_eq!(value(&text, waiting), 0.0);
     let started = value(&text, "process_start_time_seconds");
     for task in TASKS {
