@@ -56,6 +56,17 @@ fn shortened(text: &str) -> String {
     beginning.chain(['…']).collect()
 }
 
+/// What became of a token that somebody reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reported {
+    /// No key has it.
+    Unknown,
+    /// Its key had ended before.
+    Ended,
+    /// Its key is revoked because of the report.
+    Revoked,
+}
+
 /// The use case that revokes the keys of reported tokens.
 #[derive(Clone)]
 pub struct RevokeLeakedKeys {
@@ -86,17 +97,17 @@ impl RevokeLeakedKeys {
         }
     }
 
-    /// Revokes the keys with these tokens, and returns how many were valid: then no server accepts them.
+    /// Revokes the keys with these tokens, and returns what became of each: then no server accepts them.
     ///
     /// # Errors
     /// The store failed for a token, or is unavailable: some keys may be valid still, so the report must be repeated. Unless
     /// the store is unavailable, the other tokens are dealt with.
-    pub async fn revoke(&self, reported: Vec<LeakedToken>) -> Result<usize, StorageError> {
-        let mut revoked = 0;
+    pub async fn revoke(&self, found: Vec<LeakedToken>) -> Result<Vec<Reported>, StorageError> {
+        let mut reported = Vec::with_capacity(found.len());
         let mut failed = Ok(());
-        for leaked in reported {
+        for leaked in found {
             match self.revoke_one(leaked).await {
-                Ok(was_valid) => revoked += usize::from(was_valid),
+                Ok(one) => reported.push(one),
                 Err(error) => {
                     let is_outage = error.is_outage();
                     failed = failed.and(Err(error));
@@ -106,20 +117,20 @@ impl RevokeLeakedKeys {
                 }
             }
         }
-        if revoked > 0 {
+        if reported.contains(&Reported::Revoked) {
             self.to_all_servers.wait().await;
         }
-        failed.map(|()| revoked)
+        failed.map(|()| reported)
     }
 
     /// Revokes the key with this token alone: whoever found it says nothing of the keys created with it.
-    async fn revoke_one(&self, leaked: LeakedToken) -> Result<bool, StorageError> {
+    async fn revoke_one(&self, leaked: LeakedToken) -> Result<Reported, StorageError> {
         let Some(credential) = self.credentials.find(&leaked.digest).await? else {
-            return Ok(false);
+            return Ok(Reported::Unknown);
         };
         // It is over for good. Whoever has a dead token must not make its consumer's row be locked by reporting it.
         if credential.has_ended() {
-            return Ok(false);
+            return Ok(Reported::Ended);
         }
         let act = self
             .sources
@@ -141,12 +152,13 @@ impl RevokeLeakedKeys {
             )
             .await;
         match revoked {
-            Ok(revoked) => Ok(!revoked.is_empty()),
+            Ok(revoked) if revoked.is_empty() => Ok(Reported::Ended),
+            Ok(_) => Ok(Reported::Revoked),
             Err(RevokeKeyError::Storage(error)) => Err(error),
             // It was removed meanwhile. No key acts, and every version will do.
             Err(
                 RevokeKeyError::NotFound | RevokeKeyError::HolderGone | RevokeKeyError::PreconditionFailed,
-            ) => Ok(false),
+            ) => Ok(Reported::Ended),
         }
     }
 }

@@ -20,6 +20,7 @@
 //! | passwords, console sessions, first-run setup | [`sign_in`] (no key rule depends on it) |
 //! | time, randomness and identifiers | [`clock`], [`random`], [`id`]; all three in [`sources`], as use cases take them |
 //! | where people reach an installation | [`public_url`] |
+//! | what is replaced while a server runs | [`current`] |
 //! | what a store must promise | [`ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
 //!
@@ -69,6 +70,7 @@ pub mod audit;
 mod authority;
 pub mod clock;
 mod credential;
+pub mod current;
 pub mod failure_sentence;
 mod half_digest;
 pub mod holder;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, PoisonError, RwLock};
 
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
@@ -106,32 +105,9 @@ impl Verifiers {
     }
 }
 
-/// The verifiers as they are now, while the server runs.
-#[derive(Debug, Default)]
-pub struct CurrentVerifiers(RwLock<Arc<Verifiers>>);
-
-impl CurrentVerifiers {
-    /// Begins with these.
-    #[must_use]
-    pub fn new(verifiers: Verifiers) -> Self {
-        Self(RwLock::new(Arc::new(verifiers)))
-    }
-
-    /// Puts others in their place.
-    pub fn replace(&self, verifiers: Verifiers) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(verifiers);
-    }
-
-    /// The verifiers of this moment.
-    #[must_use]
-    pub fn now(&self) -> Arc<Verifiers> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{CurrentVerifiers, VerifierName, VerifierSecret, VerifierSecretDigest, Verifiers};
+    use super::{VerifierName, VerifierSecret, VerifierSecretDigest, Verifiers};
     use crate::testing::Builder;
 
     fn name(text: &str) -> VerifierName {
@@ -183,17 +159,5 @@ mod tests {
         ] {
             assert_eq!(VerifierSecretDigest::from_hex(text), None, "{text}");
         }
-    }
-
-    #[test]
-    fn replaced_verifiers_are_no_longer_accepted() {
-        let secret = VerifierSecret::generate(&*Builder::new(1).random);
-        let mut verifiers = Verifiers::default();
-        verifiers.add(name("orders"), secret.digest());
-        let current = CurrentVerifiers::new(verifiers);
-        let find = || current.now().find("orders", secret.expose().as_bytes());
-        assert!(find().is_some());
-        current.replace(Verifiers::default());
-        assert!(find().is_none());
     }
 }

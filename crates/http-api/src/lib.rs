@@ -7,7 +7,7 @@
 //! | to read about | look at |
 //! |---|---|
 //! | what operations there are, and what they answer | `resources` |
-//! | who sends a request | `authentication`, `verifier_authentication` |
+//! | who sends a request | `authentication`, `verifier_authentication`, `github_keys` |
 //! | what every request passes | `gate` |
 //! | how often requests are allowed | `rate_limits` |
 //! | what gateways send, and which operation it becomes | `forward_auth` |
@@ -24,6 +24,7 @@ mod document;
 mod entity_tag;
 mod forward_auth;
 mod gate;
+mod github_keys;
 mod json;
 pub mod paths;
 mod problem;
@@ -42,6 +43,7 @@ mod verifier_authentication;
 
 pub use base_url::BaseUrl;
 pub use document::document;
+pub use github_keys::{GitHubKeys, InvalidGitHubKeys};
 pub use problem::{exceeded_limit, operation_id, problem_code, problem_response, unavailable_response};
 pub use rate_limits::{PeerAddress, RateLimits};
 pub use service::HttpApi;

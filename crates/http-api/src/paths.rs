@@ -19,6 +19,8 @@ pub(crate) const INTROSPECTION: &str = "/api/v1/introspect";
 
 /// Where anybody reports tokens that they found.
 pub(crate) const LEAKED_KEYS: &str = "/api/v1/leaked-keys";
+/// Where GitHub does.
+pub(crate) const GITHUB_LEAKS: &str = "/api/v1/leaked-keys/github";
 
 /// The OpenAPI document.
 pub(crate) const DOCUMENT: &str = "/openapi.json";

@@ -131,6 +131,15 @@ impl Problem {
         )
     }
 
+    /// The response to a report of GitHub where none of its keys is known.
+    pub(crate) fn no_github_keys() -> Self {
+        Self::with_detail(
+            Code::NotFound,
+            "This installation has no keys of GitHub, so it takes no reports from there: its operator names their file with \
+             the option `--github-keys`. Anybody can report leaked keys at `/api/v1/leaked-keys`.",
+        )
+    }
+
     /// The response to a body of which one field turned out to be invalid as it was acted on.
     pub(crate) fn invalid_field(name: &str, problem: impl Display) -> Self {
         Self::invalid_fields(vec![FieldError {

@@ -140,7 +140,7 @@ pub(crate) fn count_leak_report(request: &Request, limits: &RateLimits) -> Resul
         return Ok(());
     };
     let counted = limiter.count(&address.into());
-    let standing = counted.map_or_else(Exceeded::standing, |standing| standing);
+    let standing = counted.unwrap_or_else(Exceeded::standing);
     if let Some(told) = request.data::<Told>() {
         told.set(vec![standing]);
     }

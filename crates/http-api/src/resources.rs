@@ -5,6 +5,7 @@ mod api_keys;
 mod auth;
 mod cursor;
 pub(crate) mod examples;
+mod github_leaks;
 mod introspection;
 mod introspection_representations;
 mod leaked_keys;
@@ -22,6 +23,7 @@ mod user;
 pub(crate) use api_key::ApiKeyResource;
 pub(crate) use api_keys::ApiKeysResource;
 pub(crate) use auth::AuthResource;
+pub(crate) use github_leaks::GitHubLeaksResource;
 pub(crate) use introspection::IntrospectionResource;
 #[cfg(test)]
 pub(crate) use introspection_representations::Introspection;
@@ -44,6 +46,7 @@ pub(crate) type Api = (
     AuthResource,
     IntrospectionResource,
     LeakedKeysResource,
+    GitHubLeaksResource,
 );
 
 pub(crate) const API: Api = (
@@ -56,4 +59,5 @@ pub(crate) const API: Api = (
     AuthResource,
     IntrospectionResource,
     LeakedKeysResource,
+    GitHubLeaksResource,
 );

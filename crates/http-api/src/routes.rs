@@ -33,6 +33,15 @@ impl Routes {
         Self(operations.chain(others).collect())
     }
 
+    /// With an operation that is not in the document.
+    pub(crate) fn with_hidden(mut self, template: &str, method: &str) -> Self {
+        self.0.push(Route {
+            template: template.to_owned(),
+            methods: BTreeSet::from([method.to_owned()]),
+        });
+        self
+    }
+
     /// The value of `Allow` for a path.
     pub(crate) fn allowed_methods(&self, path: &str) -> String {
         let matching = self.0.iter().filter(|route| matches(&route.template, path));

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use keyward_domain::access::Authenticate;
+use keyward_domain::current::Current;
 use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
-use keyward_domain::verifier::CurrentVerifiers;
+use keyward_domain::verifier::Verifiers;
 use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, IntoEndpoint, Request, Response, Route, get};
@@ -17,6 +18,7 @@ use crate::base_url::BaseUrl;
 use crate::document;
 use crate::forward_auth;
 use crate::gate::Gate;
+use crate::github_keys::GitHubKeys;
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
 use crate::rate_limit_fields::RateLimitFields;
@@ -37,9 +39,11 @@ pub struct HttpApi {
     /// The projects that callers reach.
     pub projects: Arc<dyn ReachableProjects>,
     /// Who may introspect tokens; nobody without it.
-    pub verifiers: Option<Arc<CurrentVerifiers>>,
+    pub verifiers: Option<Arc<Current<Verifiers>>>,
     /// Takes reports of leaked keys.
     pub leaks: RevokeLeakedKeys,
+    /// The keys with which GitHub signs its reports of leaked keys; without them, it reports none.
+    pub github_keys: Option<Arc<Current<GitHubKeys>>>,
     /// The public URL, if configured.
     pub base_url: BaseUrl,
     /// The limits of requests.
@@ -62,6 +66,7 @@ impl HttpApi {
             projects: self.projects,
             verifiers: self.verifiers,
             leaks: self.leaks,
+            github_keys: self.github_keys,
             base_url: self.base_url.clone(),
         });
         let reference_page = ReferencePage::new();
@@ -83,7 +88,7 @@ impl HttpApi {
                 services,
                 pages,
             },
-            Routes::of(&API, others),
+            Routes::of(&API, others).with_hidden(paths::GITHUB_LEAKS, "POST"),
             self.base_url,
         );
         RateLimitFields {

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use keyward_domain::current::Current;
 use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
-use keyward_domain::verifier::CurrentVerifiers;
+use keyward_domain::verifier::Verifiers;
 use poem::{FromRequest, Request, RequestBody};
 
 use crate::base_url::BaseUrl;
 use crate::gate::Gate;
+use crate::github_keys::GitHubKeys;
 use crate::problem::Problem;
 
 /// All that operations use. It is data of each request as one: poem copies every value that it adds to requests, and
@@ -21,8 +23,10 @@ pub(crate) struct Services {
     pub(crate) projects: Arc<dyn ReachableProjects>,
     pub(crate) introspect: Introspect,
     /// None if the installation was not told of any.
-    pub(crate) verifiers: Option<Arc<CurrentVerifiers>>,
+    pub(crate) verifiers: Option<Arc<Current<Verifiers>>>,
     pub(crate) leaks: RevokeLeakedKeys,
+    /// None if the installation was not told of any.
+    pub(crate) github_keys: Option<Arc<Current<GitHubKeys>>>,
     pub(crate) base_url: BaseUrl,
 }
 

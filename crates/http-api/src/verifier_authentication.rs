@@ -2,7 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use keyward_domain::verifier::{CurrentVerifiers, VerifierName};
+use keyward_domain::current::Current;
+use keyward_domain::verifier::{VerifierName, Verifiers};
 use poem::http::header;
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaSecurityScheme, Registry};
@@ -80,7 +81,7 @@ struct BasicCredentials(Zeroizing<String>);
 impl BasicCredentials {
     /// OAuth clients encode name and secret like a form (RFC 6749 §2.3.1), others do not: for generated secrets it is the
     /// same, others are tried in both ways.
-    fn find_in(&self, verifiers: &CurrentVerifiers) -> Option<VerifierName> {
+    fn find_in(&self, verifiers: &Current<Verifiers>) -> Option<VerifierName> {
         let (name, secret) = self.0.split_once(':')?;
         let verifiers = verifiers.now();
         verifiers.find(name, secret.as_bytes()).or_else(|| {

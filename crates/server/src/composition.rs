@@ -9,6 +9,7 @@ use keyward_domain::administration::{
     AuditFollower, AuditTrail, FeedStart, FollowedLog, Invitations, Members, OrganizationKeys, Organizations,
     Projects,
 };
+use keyward_domain::current::Current;
 use keyward_domain::id::AuditEventId;
 use keyward_domain::keys::PersonalKeys;
 use keyward_domain::leaked_keys::RevokeLeakedKeys;
@@ -27,9 +28,9 @@ use keyward_domain::sign_in::seen_sessions::SeenSessions;
 use keyward_domain::sign_in::signing_in::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_domain::sources::Sources;
-use keyward_domain::verifier::CurrentVerifiers;
+use keyward_domain::verifier::Verifiers;
 use keyward_front_door::RequestIds;
-use keyward_http_api::{BaseUrl, HttpApi, RateLimits};
+use keyward_http_api::{BaseUrl, GitHubKeys, HttpApi, RateLimits};
 use keyward_persistence::postgres::ConnectError;
 use keyward_verification_cache::{
     BootClock, CachedCredentials, CachedReachableProjects, Lookups, MachineClock, VerificationCache,
@@ -187,7 +188,8 @@ impl Composition {
     pub(crate) fn http_api(
         &self,
         limits: KeyLimits,
-        verifiers: Option<Arc<CurrentVerifiers>>,
+        verifiers: Option<Arc<Current<Verifiers>>>,
+        github_keys: Option<Arc<Current<GitHubKeys>>>,
         base_url: BaseUrl,
         rate_limits: RateLimits,
     ) -> HttpApi {
@@ -197,6 +199,7 @@ impl Composition {
             projects: Arc::clone(&self.reachable_projects),
             verifiers,
             leaks: self.leaks(),
+            github_keys,
             base_url,
             rate_limits,
         }

@@ -5,12 +5,12 @@
 //!
 //! | to read about | look at |
 //! |---|---|
-//! | what can be asked, and how | [`options`], [`database_url`], [`public_url`], [`verifier_file`] |
+//! | what can be asked, and how | [`options`], [`database_url`], [`public_url`], [`verifier_file`], [`github_key_file`] |
 //! | what each command does | [`commands`], one module per command |
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`verifier_job`], [`replica_job`], [`replica_wait`] |
+//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`watched_file`], [`replica_job`], [`replica_wait`] |
 //! | made-up data for a look around | [`demo`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
@@ -22,6 +22,7 @@ mod data_directory;
 mod database_url;
 mod demo;
 mod exposure;
+mod github_key_file;
 mod health;
 mod job;
 mod last_use_writer;
@@ -58,8 +59,8 @@ mod storage;
 mod store;
 mod trial_changes;
 mod verifier_file;
-mod verifier_job;
 mod wanted_format;
+mod watched_file;
 
 use std::process::ExitCode;
 use std::time::Duration;

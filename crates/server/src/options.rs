@@ -9,6 +9,7 @@ mod audit_log;
 mod environment;
 mod rate_limits;
 mod retention;
+mod secret_scanning;
 mod serve;
 mod storage;
 mod verifier;

@@ -1,31 +1,16 @@
 //! The file that names the verifiers: lines `name:SHA-256 of the secret`, in hexadecimal.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
-
 use keyward_domain::verifier::{VerifierName, VerifierSecretDigest, Verifiers};
 
 use crate::program;
+use crate::watched_file::FileContent;
 
-/// Far more than any number of services needs.
-const MAX_BYTES: u64 = 1024 * 1024;
-
-/// Why a file names no verifiers. No message repeats anything of the file: it may hold a secret by mistake.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum VerifierFileError {
-    #[error("cannot read {} (set --verifiers to a file that this user may read)", .path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
-    #[error("{} is no regular file: set --verifiers to one", .path.display())]
-    NotAFile { path: PathBuf },
-    #[error("{} is larger than 1 MiB: set --verifiers to a file that has only verifiers", .path.display())]
-    TooLarge { path: PathBuf },
-    #[error("{}, line {line}: {problem}", .path.display())]
-    Line {
-        path: PathBuf,
-        line: usize,
-        problem: LineProblem,
-    },
+/// The first line that names no verifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
+pub(crate) struct InvalidLine {
+    line: usize,
+    problem: LineProblem,
 }
 
 /// What is wrong with a line.
@@ -53,51 +38,30 @@ pub(crate) fn line(name: &VerifierName, secret: VerifierSecretDigest) -> String 
     format!("{name}:{}\n", secret.to_hex())
 }
 
-/// The bytes of the file.
-///
-/// # Errors
-/// It cannot be read, is no regular file or is too large.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, VerifierFileError> {
-    let unreadable = |source| VerifierFileError::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
-    // Asked before it is opened: to open a pipe would wait for its writer.
-    if !path.metadata().map_err(unreadable)?.is_file() {
-        return Err(VerifierFileError::NotAFile {
-            path: path.to_owned(),
-        });
-    }
-    let file = File::open(path).map_err(unreadable)?;
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(VerifierFileError::TooLarge {
-            path: path.to_owned(),
-        });
-    }
-    Ok(bytes)
-}
+impl FileContent for Verifiers {
+    const RECORDS: &'static str = "verifiers";
+    const OPTION: &'static str = "--verifiers";
 
-/// The verifiers that these bytes of the file name.
-///
-/// # Errors
-/// Names the first line that is wrong.
-pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Verifiers, VerifierFileError> {
-    let mut verifiers = Verifiers::default();
-    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
-        let read = read_line(line).map_err(|problem| VerifierFileError::Line {
-            path: path.to_owned(),
-            line: index + 1,
-            problem,
-        })?;
-        if let Some((name, secret)) = read {
-            verifiers.add(name, secret);
+    type Invalid = InvalidLine;
+
+    fn parse(bytes: &[u8]) -> Result<Self, InvalidLine> {
+        let mut verifiers = Self::default();
+        for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+            let line_number = index + 1;
+            let read = read_line(line).map_err(|problem| InvalidLine {
+                line: line_number,
+                problem,
+            })?;
+            if let Some((name, secret)) = read {
+                verifiers.add(name, secret);
+            }
         }
+        Ok(verifiers)
     }
-    Ok(verifiers)
+
+    fn count(&self) -> usize {
+        self.count()
+    }
 }
 
 /// What a line says; nothing if it is empty or a comment.
@@ -122,10 +86,7 @@ mod tests {
     use crate::random::OsRandom;
 
     fn parsed(text: &[u8]) -> Result<Verifiers, (usize, LineProblem)> {
-        parse(Path::new("file"), text).map_err(|error| match error {
-            VerifierFileError::Line { line, problem, .. } => (line, problem),
-            other => panic!("{other}"),
-        })
+        <Verifiers as FileContent>::parse(text).map_err(|error| (error.line, error.problem))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::{ApiKey, RevocationReason};
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
-use keyward_domain::leaked_keys::{LeakedToken, RevokeLeakedKeys};
+use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys, StorageError};
 use keyward_domain::testing::TestInstallation;
@@ -36,7 +36,7 @@ impl Scene {
         }
     }
 
-    async fn report(&self, token: &str, place: &str, kind: &str) -> Result<usize, StorageError> {
+    async fn report(&self, token: &str, place: &str, kind: &str) -> Result<Vec<Reported>, StorageError> {
         self.leaks.revoke(vec![leaked(token, place, kind)]).await
     }
 
@@ -81,7 +81,7 @@ async fn reported_key_is_revoked_as_leaked_with_its_place() {
     let revoked = scene
         .report(issued.token.expose(), "https://example.com/a.py#L3", "commit")
         .await;
-    assert_eq!(revoked.unwrap(), 1);
+    assert_eq!(revoked.unwrap(), [Reported::Revoked]);
 
     let revocation = scene.stored(&issued.key).await.revocation.unwrap();
     assert_eq!(
@@ -124,8 +124,11 @@ async fn revoked_and_unknown_tokens_change_nothing() {
     .unwrap();
     let before = (scene.stored(&issued.key).await, scene.installation.store.events());
     let unknown = Token::generate(&*scene.installation.builder.random);
-    for token in [issued.token.expose(), unknown.expose()] {
-        assert_eq!(scene.report(token, "", "").await.unwrap(), 0);
+    for (token, reported) in [
+        (issued.token.expose(), Reported::Ended),
+        (unknown.expose(), Reported::Unknown),
+    ] {
+        assert_eq!(scene.report(token, "", "").await.unwrap(), [reported]);
     }
     assert_eq!(
         (scene.stored(&issued.key).await, scene.installation.store.events()),
@@ -140,7 +143,8 @@ async fn report_fails_while_the_store_is_away() {
     scene.installation.store.go_down();
     assert!(scene.report(issued.token.expose(), "", "").await.is_err());
     scene.installation.store.come_back();
-    assert_eq!(scene.report(issued.token.expose(), "", "").await.unwrap(), 1);
+    let reported = scene.report(issued.token.expose(), "", "").await;
+    assert_eq!(reported.unwrap(), [Reported::Revoked]);
 }
 
 #[tokio::test]
@@ -158,7 +162,8 @@ async fn token_that_the_store_fails_for_spares_no_other() {
     let report = || [&misread, &other].map(|issued| leaked(issued.token.expose(), "", ""));
     assert!(leaks.revoke(report().into()).await.is_err());
     assert!(scene.stored(&other.key).await.revocation.is_some());
-    assert_eq!(scene.leaks.revoke(report().into()).await.unwrap(), 1);
+    let reported = scene.leaks.revoke(report().into()).await.unwrap();
+    assert_eq!(reported, [Reported::Revoked, Reported::Ended]);
     assert!(scene.stored(&misread.key).await.revocation.is_some());
 }
 
@@ -167,7 +172,8 @@ async fn token_that_is_reported_twice_is_revoked_once() {
     let scene = Scene::new();
     let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
     let report = ["first", "second"].map(|place| leaked(issued.token.expose(), place, ""));
-    assert_eq!(scene.leaks.revoke(report.into()).await.unwrap(), 1);
+    let reported = scene.leaks.revoke(report.into()).await.unwrap();
+    assert_eq!(reported, [Reported::Revoked, Reported::Ended]);
     let note = scene.stored(&issued.key).await.revocation.unwrap().note.unwrap();
     assert_eq!(note.as_str(), "Found at first");
 }

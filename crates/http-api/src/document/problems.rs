@@ -85,8 +85,8 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
             Code::KeyRotated => id == Some("updateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
             Code::AlreadyCreated | Code::InProgress | Code::IdempotencyKeyReused => takes("Idempotency-Key"),
-            // A method that is not in the document has no operation.
-            Code::MethodNotAllowed => false,
+            // A method that is not in the document has no operation, and GitHub's report is not in it.
+            Code::MethodNotAllowed | Code::InvalidSignature => false,
         })
         .collect();
     codes.sort_by_key(|code| status(*code));

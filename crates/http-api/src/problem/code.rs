@@ -82,6 +82,13 @@ codes! {
                  \"$VERIFIER:$VERIFIER_SECRET\"`. The operator makes them with `keyward verifier create`. API keys \
                  are not accepted here.",
     }
+    InvalidSignature = "invalid_signature", FORBIDDEN {
+        title: "Invalid signature",
+        meaning: "The body has no valid signature by one of the keys that are configured here.",
+        advice: "Sign the body byte by byte as it is sent, and name the key. Whoever operates this installation sets the keys \
+                 of GitHub's reports with `--github-keys`. Without GitHub's signature, report leaked keys at \
+                 `/api/v1/leaked-keys`.",
+    }
     KeyMayNotManageKeys = "key_may_not_manage_keys", FORBIDDEN {
         title: "Key may not manage keys",
         meaning: "The API key was created without the right to manage keys, so it cannot create or rotate keys.",

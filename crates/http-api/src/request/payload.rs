@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 64 * 1024;
 ///
 /// # Errors
 /// It is of another type, compressed, too large, or did not arrive.
-pub(super) async fn read(
+pub(crate) async fn read(
     request: &Request,
     body: &mut RequestBody,
     media_type: &'static str,

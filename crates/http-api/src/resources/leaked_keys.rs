@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keyward_domain::audit::RequestSource;
-use keyward_domain::leaked_keys::{LeakedToken, RevokeLeakedKeys};
+use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
 use keyward_domain::text::TextError;
 use poem::Request;
 use poem_openapi::types::Example;
@@ -62,13 +62,18 @@ impl LeakedKeysResource {
         if !tokens.is_empty() {
             count_leak_report(request, &Services::of(request)?.gate.rate_limits)?;
         }
-        let revoked = leaks.revoke(tokens).await;
+        let reported = leaks.revoke(tokens).await;
         sleep_until(begun + ANSWER_TIME).await;
-        match revoked? {
-            0 => {}
-            revoked => info!(revoked, "leaked keys revoked"),
-        }
+        tell_of_revoked(&reported?);
         Ok(ReportedLeakedKeys::Accepted)
+    }
+}
+
+/// Logs how many keys were revoked because of a report.
+pub(super) fn tell_of_revoked(reported: &[Reported]) {
+    let revoked = reported.iter().filter(|one| **one == Reported::Revoked).count();
+    if revoked > 0 {
+        info!(revoked, "leaked keys revoked");
     }
 }
 

@@ -21,6 +21,7 @@ mod forward_auth;
 mod get_api_key;
 mod get_project;
 mod get_user;
+mod github_leaks;
 mod idempotency_keys;
 mod introspection;
 mod last_use;

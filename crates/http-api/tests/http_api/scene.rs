@@ -5,6 +5,7 @@ use std::sync::Arc;
 use keyward_domain::administration::Authority;
 use keyward_domain::api_key::{KeyDescription, KeyName};
 use keyward_domain::audit::{AuditEvent, RequestSource};
+use keyward_domain::current::Current;
 use keyward_domain::keys::KeyDraft;
 use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::membership::{Member, Role};
@@ -12,7 +13,7 @@ use keyward_domain::organization::Organization;
 use keyward_domain::ports::KeyLimits;
 use keyward_domain::project::{Project, ProjectName};
 use keyward_domain::testing::TestInstallation;
-use keyward_domain::verifier::{CurrentVerifiers, VerifierName, VerifierSecretDigest, Verifiers};
+use keyward_domain::verifier::{VerifierName, VerifierSecretDigest, Verifiers};
 use keyward_http_api::{BaseUrl, HttpApi, RateLimits};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -128,8 +129,9 @@ pub(crate) fn http_api(installation: &TestInstallation) -> HttpApi {
         authenticate: installation.authenticate(),
         keys: installation.keys(),
         projects: Arc::new(installation.store.clone()),
-        verifiers: Some(Arc::new(CurrentVerifiers::new(verifiers()))),
+        verifiers: Some(Arc::new(Current::new(verifiers()))),
         leaks: leaks(installation),
+        github_keys: None,
         base_url: BaseUrl::default(),
         rate_limits: RateLimits::default(),
     }

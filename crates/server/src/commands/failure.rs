@@ -22,7 +22,7 @@ use crate::program;
 use crate::public_url::PublicUrlError;
 use crate::standard_input::StandardInputError;
 use crate::storage::OpenError;
-use crate::verifier_file::VerifierFileError;
+use crate::watched_file::FileError;
 
 /// One sentence for whoever typed the command; see [`keyward_domain::failure_sentence`]. Nothing was changed unless it says so.
 #[derive(Debug, thiserror::Error)]
@@ -34,7 +34,7 @@ pub(crate) enum Failure {
     #[error(transparent)]
     PublicUrl(#[from] PublicUrlError),
     #[error(transparent)]
-    Verifiers(#[from] VerifierFileError),
+    File(#[from] FileError),
     #[error(transparent)]
     StandardInput(#[from] StandardInputError),
     #[error(transparent)]

@@ -11,8 +11,9 @@ use keyward_domain::rate::Rate;
 use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::sign_in::Setup;
 use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
+use keyward_domain::verifier::Verifiers;
 use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, Refused, TrustedProxies, listen};
-use keyward_http_api::BaseUrl;
+use keyward_http_api::{BaseUrl, GitHubKeys};
 use tokio::net::TcpListener;
 use tracing::info;
 use zeroize::Zeroizing;
@@ -45,7 +46,7 @@ use crate::shutdown::ShutdownSignals;
 use crate::storage;
 use crate::store::SchemaProbe;
 use crate::trial_changes::TrialChanges;
-use crate::verifier_job::VerifierJob;
+use crate::watched_file::WatchedFile;
 
 /// Serves until it is asked to end and the requests in flight are finished.
 pub(crate) async fn run(options: ServeOptions, demo: Option<&Demo>) -> Result<(), Failure> {
@@ -81,7 +82,8 @@ struct Server {
     replica_job: Option<ReplicaJob>,
     schema_probe: Arc<dyn SchemaProbe>,
     trial_changes: TrialChanges,
-    verifier_job: Option<VerifierJob>,
+    verifiers: Option<WatchedFile<Verifiers>>,
+    github_keys: Option<WatchedFile<GitHubKeys>>,
     metrics: Option<MetricsServer>,
     _data_directory_lock: Option<DataDirectoryLock>,
 }
@@ -99,7 +101,13 @@ impl Server {
             Some(_) => None,
             None => Some(options.retention.periods()?),
         };
-        let verifier_job = options.verifiers.verifiers.map(VerifierJob::new).transpose()?;
+        let verifiers = options
+            .verifiers
+            .verifiers
+            .map(WatchedFile::<Verifiers>::new)
+            .transpose()?;
+        let github_keys = options.secret_scanning.github_keys;
+        let github_keys = github_keys.map(WatchedFile::<GitHubKeys>::new).transpose()?;
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
         let address = options.server.listen;
@@ -172,7 +180,8 @@ impl Server {
             composition
                 .http_api(
                     key_limits,
-                    verifier_job.as_ref().map(VerifierJob::verifiers),
+                    verifiers.as_ref().map(WatchedFile::current),
+                    github_keys.as_ref().map(WatchedFile::current),
                     base_url,
                     options.rate_limits.limits(&since_now()),
                 )
@@ -209,7 +218,8 @@ impl Server {
             replica_job,
             schema_probe,
             trial_changes,
-            verifier_job,
+            verifiers,
+            github_keys,
             metrics: metrics.map(|metrics| {
                 let readings = composition.readings(metrics.lookups(), failures);
                 metrics.reading(readings)
@@ -242,7 +252,8 @@ impl Server {
             .collect();
         let retention = self.retention_job.map(RetentionJob::start);
         let planned_ends = self.planned_end_job.start();
-        let verifiers = self.verifier_job.map(VerifierJob::start);
+        let verifiers = self.verifiers.map(WatchedFile::start);
+        let github_keys = self.github_keys.map(WatchedFile::start);
         let replica = self.replica_job.map(ReplicaJob::start);
         let metrics = self.metrics.map(|metrics| metrics.start(tasks));
         let _trial_changes = self.trial_changes.start();
@@ -252,9 +263,9 @@ impl Server {
                 retention.finish().await;
             }
         };
-        let end_of_verifiers = async {
-            if let Some(verifiers) = verifiers {
-                verifiers.finish().await;
+        let end_of_files = async {
+            for file in [verifiers, github_keys].into_iter().flatten() {
+                file.finish().await;
             }
         };
         let end_of_replica = async {
@@ -275,7 +286,7 @@ impl Server {
             refusals.finish(),
             seen_sessions.finish(),
             planned_ends.finish(),
-            end_of_verifiers,
+            end_of_files,
             end_of_retention
         );
         info!(cut_off = drained.cut_off, "stopped");

@@ -9,6 +9,7 @@ use keyward_front_door::{ForwardedHeader, parse_network};
 
 use super::rate_limits::RateLimitOptions;
 use super::retention::RetentionOptions;
+use super::secret_scanning::SecretScanningOptions;
 use super::storage::{DatabaseOptions, LoggingOptions};
 use super::verifier::VerifierOptions;
 
@@ -36,6 +37,8 @@ pub(crate) struct ServeOptions {
     pub(crate) proxies: ProxyOptions,
     #[command(flatten)]
     pub(crate) verifiers: VerifierOptions,
+    #[command(flatten)]
+    pub(crate) secret_scanning: SecretScanningOptions,
     #[command(flatten)]
     pub(crate) logging: LoggingOptions,
 }

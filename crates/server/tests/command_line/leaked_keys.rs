@@ -1,9 +1,17 @@
 //! Reports of leaked keys, as the servers deal with them.
 
+use std::fs;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::browser::{cookie, create_key, sign_in, token_in};
+use crate::data_directory::DataDirectory;
+use crate::keyward::Keyward;
 use crate::place::Place;
 use crate::server::Server;
 use crate::setup::PASSWORD;
@@ -76,4 +84,79 @@ fn answered_report_survives_a_killed_server() {
     server.signal(Signal::KILL);
     server.ended();
     assert_eq!(revocations(&place).len(), 1);
+}
+
+/// One who signs as GitHub does.
+struct Signer(EcdsaKeyPair);
+
+impl Signer {
+    fn new() -> Self {
+        let (random, algorithm) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
+        let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
+        Self(EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random).unwrap())
+    }
+
+    /// What GitHub serves of a key.
+    fn file(&self) -> String {
+        let mut der = STANDARD.decode("MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE").unwrap();
+        der.extend(&self.0.public_key().as_ref()[1..]);
+        let pem = format!(
+            "-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n",
+            STANDARD.encode(der)
+        );
+        json!({"public_keys": [{"key_identifier": "one", "key": pem, "is_current": true}]}).to_string()
+    }
+
+    fn report(&self, server: &Server, token: &str) -> (u16, Value) {
+        let body =
+            json!([{"token": token, "type": "keyward_api_key", "url": "", "source": "commit"}]).to_string();
+        let signature = self.0.sign(&SystemRandom::new(), body.as_bytes()).unwrap();
+        let headers = [
+            "Content-Type: application/json",
+            "Github-Public-Key-Identifier: one",
+            &format!("Github-Public-Key-Signature: {}", STANDARD.encode(signature)),
+        ];
+        let answer = server.ask("POST", "/api/v1/leaked-keys/github", &headers, &body);
+        (answer.status, answer.json())
+    }
+}
+
+#[test]
+fn reports_of_github_are_believed_by_the_keys_in_the_file() {
+    let directory = DataDirectory::new("github-keys");
+    directory.bootstrap().success();
+    let file = directory.path().join("github-keys.json");
+    let serve = || {
+        Keyward::new(&["serve", "--listen", "127.0.0.1:0"])
+            .data_directory(directory.path())
+            .variable("KEYWARD_GITHUB_KEYS", file.to_str().unwrap())
+    };
+    for (content, words) in [("[]", "line 1"), ("{\"public_keys\": []}", "is empty")] {
+        fs::write(&file, content).unwrap();
+        let answer = serve().run();
+        let refusal = answer.refusal();
+        assert!(
+            refusal.contains(words) && refusal.contains("github-keys.json"),
+            "{refusal}"
+        );
+    }
+    let [old, new] = [Signer::new(), Signer::new()];
+    fs::write(&file, old.file()).unwrap();
+    let mut server = Server::listening_as(serve());
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let cookie = cookie(&signed_in).to_owned();
+    let [first, second] =
+        ["first", "second"].map(|name| token_in(&create_key(&server, &cookie, name).body).to_owned());
+    assert_eq!(new.report(&server, &first).0, 403);
+    assert!(is_accepted(&server, &first));
+    let (status, feedback) = old.report(&server, &first);
+    assert_eq!((status, &feedback[0]["label"]), (200, &json!("true_positive")));
+    assert!(!is_accepted(&server, &first));
+
+    fs::write(&file, new.file()).unwrap();
+    assert_eq!(server.event("keys of GitHub read again")["count"], 1);
+    assert_eq!(old.report(&server, &second).0, 403);
+    assert!(is_accepted(&server, &second));
+    assert_eq!(new.report(&server, &second).0, 200);
+    assert!(!is_accepted(&server, &second));
 }

@@ -73,7 +73,7 @@ fn verifiers_introspect_and_their_file_is_reloaded_while_serving() {
     assert_eq!(introspect(&server, "orders", &new, token).status, 401);
 
     fs::write(&file, new_line).unwrap();
-    assert_eq!(server.event("verifiers read again")["verifiers"], 1);
+    assert_eq!(server.event("verifiers read again")["count"], 1);
     assert_eq!(introspect(&server, "orders", &new, token).status, 200);
     let refused = introspect(&server, "orders", &old, token);
     assert_eq!(

@@ -1,60 +1,138 @@
-//! Reads the file of verifiers again when it changes, beside the requests.
+//! Files that the server reads again when they change, beside the requests.
 
-use std::path::PathBuf;
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use keyward_domain::current::Current;
 use keyward_domain::failure_sentence::sentence;
-use keyward_domain::verifier::{CurrentVerifiers, Verifiers};
 use tokio::task::spawn_blocking;
 use tracing::{error, info};
 
 use crate::job::{self, RunningJob, rest};
-use crate::verifier_file::{self, VerifierFileError};
 
-/// How often the file is read. It is small; its time of change is not trusted, since a mounted secret may keep its own.
+/// How often a file is read. It is small; its time of change is not trusted, since a mounted secret may keep its own.
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// Keeps the verifiers as the file names them.
-pub(crate) struct VerifierJob {
+/// Far more than any of these files needs.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// What a file names.
+pub(crate) trait FileContent: Sized + Send + Sync + 'static {
+    /// What that is, as log lines say it: a plural.
+    const RECORDS: &'static str;
+
+    /// The option that names the file.
+    const OPTION: &'static str;
+
+    /// Why bytes name nothing. No message repeats anything of the file: it may hold a secret by mistake.
+    type Invalid: Error;
+
+    /// Reads all bytes of a file.
+    ///
+    /// # Errors
+    /// Tells what is wrong first, and where.
+    fn parse(bytes: &[u8]) -> Result<Self, Self::Invalid>;
+
+    /// How many are named.
+    fn count(&self) -> usize;
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FileError {
+    #[error("cannot read {} (set {option} to a file that this user may read)", .path.display())]
+    Unreadable {
+        path: PathBuf,
+        option: &'static str,
+        source: io::Error,
+    },
+    #[error("{} is no regular file: set {option} to one", .path.display())]
+    NotAFile { path: PathBuf, option: &'static str },
+    #[error("{} is larger than 1 MiB: set {option} to a file that has only {records}", .path.display())]
+    TooLarge {
+        path: PathBuf,
+        option: &'static str,
+        records: &'static str,
+    },
+    #[error("{}, {problem}", .path.display())]
+    Invalid { path: PathBuf, problem: String },
+}
+
+/// The bytes of the file.
+fn read<T: FileContent>(path: &Path) -> Result<Vec<u8>, FileError> {
+    let (path, option) = (path.to_owned(), T::OPTION);
+    // Asked before it is opened: to open a pipe would wait for its writer.
+    let read = || {
+        if !path.metadata()?.is_file() {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        File::open(&path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    };
+    match read() {
+        Ok(Some(bytes)) if bytes.len() as u64 <= MAX_BYTES => Ok(bytes),
+        Ok(Some(_)) => Err(FileError::TooLarge {
+            path,
+            option,
+            records: T::RECORDS,
+        }),
+        Ok(None) => Err(FileError::NotAFile { path, option }),
+        Err(source) => Err(FileError::Unreadable { path, option, source }),
+    }
+}
+
+fn parse<T: FileContent>(path: &Path, bytes: &[u8]) -> Result<T, FileError> {
+    T::parse(bytes).map_err(|problem| FileError::Invalid {
+        path: path.to_owned(),
+        problem: problem.to_string(),
+    })
+}
+
+/// Keeps what a file names as the file names it.
+pub(crate) struct WatchedFile<T> {
     path: PathBuf,
     /// What the file held when it was last read as a whole.
     seen: Vec<u8>,
-    verifiers: Arc<CurrentVerifiers>,
+    current: Arc<Current<T>>,
     /// What was said of a file that cannot be used.
     complaint: Option<String>,
 }
 
-impl VerifierJob {
+impl<T: FileContent> WatchedFile<T> {
     /// Reads the file for the first time.
     ///
     /// # Errors
     /// It cannot be used.
-    pub(crate) fn new(path: PathBuf) -> Result<Self, VerifierFileError> {
-        let seen = verifier_file::read(&path)?;
-        let verifiers = verifier_file::parse(&path, &seen)?;
+    pub(crate) fn new(path: PathBuf) -> Result<Self, FileError> {
+        let seen = read::<T>(&path)?;
+        let named = parse(&path, &seen)?;
         Ok(Self {
-            verifiers: Arc::new(CurrentVerifiers::new(verifiers)),
+            current: Arc::new(Current::new(named)),
             path,
             seen,
             complaint: None,
         })
     }
 
-    /// The verifiers, always as they are now.
-    pub(crate) fn verifiers(&self) -> Arc<CurrentVerifiers> {
-        Arc::clone(&self.verifiers)
+    /// What it names, always as that is now.
+    pub(crate) fn current(&self) -> Arc<Current<T>> {
+        Arc::clone(&self.current)
     }
 
     /// Looks every few seconds.
     pub(crate) fn start(mut self) -> RunningJob {
-        job::start("verifiers", |mut end| async move {
+        job::start(T::RECORDS, |mut end| async move {
             while rest(INTERVAL, &mut end).await.is_continue() {
                 // It panics only if the look does; the job then ends, and its end says so.
                 match spawn_blocking(move || self.looked()).await {
                     Ok(job) => self = job,
                     Err(cause) => {
-                        error!(%cause, "verifiers are no longer read again: restart the server");
+                        error!(%cause, "{} are no longer read again: restart the server", T::RECORDS);
                         break;
                     }
                 }
@@ -67,13 +145,14 @@ impl VerifierJob {
         self
     }
 
-    /// Takes what the file names now, if it changed; keeps the verifiers as they are if it cannot be used.
+    /// Takes what the file names now, if it changed; keeps what it named before if it cannot be used.
     fn look(&mut self) {
         match self.changed() {
             Ok(None) => self.complaint = None,
-            Ok(Some(verifiers)) => {
-                info!(verifiers = verifiers.count(), file = %self.path.display(), "verifiers read again");
-                self.verifiers.replace(verifiers);
+            Ok(Some(named)) => {
+                let (count, file) = (named.count(), self.path.display());
+                info!(count, %file, "{} read again", T::RECORDS);
+                self.current.replace(named);
                 self.complaint = None;
             }
             Err(failure) => {
@@ -81,7 +160,8 @@ impl VerifierJob {
                 if self.complaint.as_ref() != Some(&complaint) {
                     error!(
                         cause = complaint,
-                        "verifiers not read again; those before the change stay"
+                        "{} not read again; those before the change stay",
+                        T::RECORDS
                     );
                 }
                 self.complaint = Some(complaint);
@@ -89,14 +169,14 @@ impl VerifierJob {
         }
     }
 
-    fn changed(&mut self) -> Result<Option<Verifiers>, VerifierFileError> {
-        let bytes = verifier_file::read(&self.path)?;
+    fn changed(&mut self) -> Result<Option<T>, FileError> {
+        let bytes = read::<T>(&self.path)?;
         if bytes == self.seen {
             return Ok(None);
         }
-        let verifiers = verifier_file::parse(&self.path, &bytes)?;
+        let named = parse(&self.path, &bytes)?;
         self.seen = bytes;
-        Ok(Some(verifiers))
+        Ok(Some(named))
     }
 }
 
@@ -104,15 +184,16 @@ impl VerifierJob {
 mod tests {
     use std::fs;
 
-    use keyward_domain::verifier::{VerifierName, VerifierSecret};
+    use keyward_domain::verifier::{VerifierName, VerifierSecret, Verifiers};
     use tracing_subscriber::fmt;
 
     use super::*;
     use crate::logging::tests::Lines;
     use crate::random::OsRandom;
+    use crate::verifier_file;
 
     struct Scene {
-        job: VerifierJob,
+        job: WatchedFile<Verifiers>,
         path: PathBuf,
     }
 
@@ -121,7 +202,7 @@ mod tests {
             let path = std::env::temp_dir().join(format!("keyward-{name}-{}", std::process::id()));
             fs::write(&path, text).unwrap();
             Self {
-                job: VerifierJob::new(path.clone()).unwrap(),
+                job: WatchedFile::new(path.clone()).unwrap(),
                 path,
             }
         }
@@ -141,7 +222,7 @@ mod tests {
         }
 
         fn knows(&self, secret: &VerifierSecret) -> bool {
-            let now = self.job.verifiers().now();
+            let now = self.job.current().now();
             now.find("orders", secret.expose().as_bytes()).is_some()
         }
     }

@@ -1,0 +1,254 @@
+//! `POST /api/v1/leaked-keys/github`: GitHub's secret scanning reports tokens, signed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use keyward_domain::clock::Clock;
+use keyward_domain::current::Current;
+use keyward_domain::token::Token;
+use keyward_http_api::{GitHubKeys, HttpApi, RateLimits};
+use keyward_rate_limits::{FailedAuthentications, Quota};
+use reqwest::Method;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::answer::Answer;
+use crate::api::{API_KEYS, Api, USER};
+use crate::scene::{Scene, http_api};
+
+const GITHUB: &str = "/api/v1/leaked-keys/github";
+const IDENTIFIER: &str = "bcb53661c06b4728e59d897fb6165d5c9cda0fd9cdf9d09ead458168deb7518c";
+
+/// What precedes the point in the DER of a P-256 key.
+const DER_PREFIX: &str = "3059301306072a8648ce3d020106082a8648ce3d030107034200";
+
+/// One who signs as GitHub does.
+struct Signer(EcdsaKeyPair);
+
+impl Signer {
+    fn new() -> Self {
+        let (random, algorithm) = (SystemRandom::new(), &ECDSA_P256_SHA256_ASN1_SIGNING);
+        let key = EcdsaKeyPair::generate_pkcs8(algorithm, &random).unwrap();
+        Self(EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random).unwrap())
+    }
+
+    fn pem(&self) -> String {
+        let mut der = hex::decode(DER_PREFIX).unwrap();
+        der.extend(self.0.public_key().as_ref());
+        let text = STANDARD.encode(der);
+        let (first, second) = text.split_at(64);
+        format!("-----BEGIN PUBLIC KEY-----\n{first}\n{second}\n-----END PUBLIC KEY-----\n")
+    }
+
+    fn sign(&self, body: &str) -> String {
+        let signature = self.0.sign(&SystemRandom::new(), body.as_bytes()).unwrap();
+        STANDARD.encode(signature)
+    }
+}
+
+struct GitHub {
+    scene: Scene,
+    api: Api,
+    signer: Signer,
+}
+
+impl GitHub {
+    async fn new() -> Self {
+        Self::limited(RateLimits::default()).await
+    }
+
+    async fn limited(rate_limits: RateLimits) -> Self {
+        let scene = Scene::new().await;
+        let signer = Signer::new();
+        let old = json!({"key_identifier": "old", "key": Signer::new().pem(), "is_current": false});
+        let new = json!({"key_identifier": IDENTIFIER, "key": signer.pem(), "is_current": true});
+        let file = json!({"public_keys": [old, new]}).to_string();
+        let keys = GitHubKeys::parse(file.as_bytes()).unwrap();
+        let api = Api::start(HttpApi {
+            github_keys: Some(Arc::new(Current::new(keys))),
+            rate_limits,
+            ..http_api(&scene.installation)
+        })
+        .await;
+        Self { scene, api, signer }
+    }
+
+    async fn report(&self, body: &str) -> Answer {
+        let signature = self.signer.sign(body);
+        self.send(body, &[(KEY, IDENTIFIER), (SIGNATURE, &signature)])
+            .await
+    }
+
+    async fn send(&self, body: &str, headers: &[(&'static str, &str)]) -> Answer {
+        let mut request = self.api.anonymous(Method::POST, GITHUB).body(body.to_owned());
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.api
+            .send(request.header("content-type", "application/json"))
+            .await
+    }
+}
+
+const KEY: &str = "Github-Public-Key-Identifier";
+const SIGNATURE: &str = "Github-Public-Key-Signature";
+
+fn found(token: &str) -> Value {
+    json!({"token": token, "type": "keyward_api_key", "url": "https://github.com/a/b/c.sh", "source": "Pull_request_comment"})
+}
+
+fn feedback(token: &str, label: &str) -> Value {
+    json!({
+        "token_hash": hex::encode(Sha256::digest(token)),
+        "token_type": "keyward_api_key",
+        "label": label,
+    })
+}
+
+#[tokio::test]
+async fn signed_report_revokes_keys_and_labels_each_token() {
+    let github = GitHub::new().await;
+    let scene = &github.scene;
+    let revoked = scene.create(&scene.ada.token, "revoked").await;
+    let revoked = revoked["key"].as_str().unwrap();
+    let current = format!("{API_KEYS}/current");
+    github.api.delete(&current, revoked).await.ok(204);
+    let unknown = Token::generate(&*scene.installation.builder.random);
+    let tokens = [
+        (revoked, "true_positive"),
+        ("kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVEXAMPL", "false_positive"),
+        (&scene.ada.token, "true_positive"),
+        (unknown.expose(), "false_positive"),
+        ("", "false_positive"),
+    ];
+    let body: Vec<Value> = tokens.iter().map(|(token, _)| found(token)).collect();
+    let answer = github.report(&json!(body).to_string()).await.ok(200);
+    let expected: Vec<Value> = tokens
+        .iter()
+        .map(|(token, label)| feedback(token, label))
+        .collect();
+    assert_eq!(answer, json!(expected));
+
+    github
+        .api
+        .get(USER, &scene.ada.token)
+        .await
+        .refusal(401, "invalid_token");
+    github.api.get(USER, &scene.grace.token).await.ok(200);
+    let event = scene.last_event();
+    assert_eq!(event.source.address, Some([127, 0, 0, 1].into()));
+}
+
+#[tokio::test]
+async fn minimal_and_future_forms_of_a_report_are_read() {
+    let github = GitHub::new().await;
+    let (ada, grace) = (&github.scene.ada.token, &github.scene.grace.token);
+    let body =
+        json!([{"token": ada}, {"token": grace, "url": null, "type": null, "source": "", "more": [1]}]);
+    let answer = github.report(&body.to_string()).await.ok(200);
+    for (one, token) in answer.as_array().unwrap().iter().zip([ada, grace]) {
+        let hash = hex::encode(Sha256::digest(token));
+        assert_eq!(*one, json!({"token_hash": hash, "label": "true_positive"}));
+    }
+    assert_eq!(github.report("[]").await.ok(200), json!([]));
+}
+
+#[tokio::test]
+async fn report_without_a_valid_signature_changes_nothing() {
+    let github = GitHub::new().await;
+    let token = &github.scene.ada.token;
+    let body = json!([found(token)]).to_string();
+    let other_body = body.replace("keyward_api_key", "keyward_api_keY");
+    let signature = github.signer.sign(&body);
+    let others = Signer::new().sign(&body);
+    let shortened = &signature[..signature.len() - 4];
+    let (right, wrong) = ((SIGNATURE, &*signature), (KEY, "old"));
+    for (body, headers) in [
+        (&body, vec![]),
+        (&body, vec![(KEY, IDENTIFIER)]),
+        (&body, vec![right]),
+        (&body, vec![wrong, right]),
+        (&body, vec![(KEY, "unknown"), right]),
+        (&body, vec![(KEY, ""), right]),
+        (&body, vec![(KEY, IDENTIFIER), (KEY, IDENTIFIER), right]),
+        (&body, vec![(KEY, IDENTIFIER), right, right]),
+        (&body, vec![(KEY, IDENTIFIER), (SIGNATURE, &others)]),
+        (&body, vec![(KEY, IDENTIFIER), (SIGNATURE, shortened)]),
+        (&body, vec![(KEY, IDENTIFIER), (SIGNATURE, "")]),
+        (&body, vec![(KEY, IDENTIFIER), (SIGNATURE, "no base64")]),
+        (&other_body, vec![(KEY, IDENTIFIER), right]),
+    ] {
+        let answer = github.send(body, &headers).await;
+        answer.refusal(403, "invalid_signature");
+        assert!(!answer.body.contains(&token[4..]), "{}", answer.body);
+    }
+    github.api.get(USER, token).await.ok(200);
+}
+
+#[tokio::test]
+async fn signed_body_of_another_form_is_refused_without_its_tokens() {
+    let github = GitHub::new().await;
+    let token = &github.scene.ada.token;
+    for body in [
+        String::new(),
+        "[".to_owned(),
+        found(token).to_string(),
+        json!([token]).to_string(),
+        json!([found(token), {"type": "keyward_api_key"}]).to_string(),
+        json!([{"token": token, "url": 7}]).to_string(),
+    ] {
+        let answer = github.report(&body).await;
+        answer.refusal(400, "malformed_request");
+        assert!(!answer.body.contains(&token[4..]), "{}", answer.body);
+    }
+    let large = json!([found(&"x".repeat(64 * 1024))]).to_string();
+    github.report(&large).await.refusal(413, "body_too_large");
+    let signature = github.signer.sign("x");
+    let request = github.api.anonymous(Method::POST, GITHUB).body("x");
+    let request = request.header(KEY, IDENTIFIER).header(SIGNATURE, signature);
+    let answer = github.api.send(request).await;
+    answer.refusal(415, "unsupported_media_type");
+    github.api.get(USER, token).await.ok(200);
+}
+
+#[tokio::test]
+async fn reports_of_github_need_its_keys() {
+    let scene = Scene::new().await;
+    let request = scene.api.anonymous(Method::POST, GITHUB).json(&json!([]));
+    scene.api.send(request).await.refusal(404, "not_found");
+    let request = scene.api.anonymous(Method::GET, GITHUB);
+    let answer = scene.api.send(request).await;
+    answer.refusal(405, "method_not_allowed");
+    assert_eq!(answer.header("allow"), Some("POST"));
+}
+
+#[tokio::test]
+async fn invalid_signatures_count_as_failed_authentications() {
+    let clock = Arc::new(Duration::default);
+    let quota: Quota = "1/1m".parse().unwrap();
+    let failures = FailedAuthentications::new(quota, clock);
+    let github = GitHub::limited(RateLimits {
+        failed_authentications: Some(Arc::new(failures)),
+        ..RateLimits::default()
+    })
+    .await;
+    github.send("[]", &[]).await.refusal(403, "invalid_signature");
+    github.send("[]", &[]).await.refusal(429, "rate_limited");
+    github.report("[]").await.ok(200);
+}
+
+#[tokio::test]
+async fn signed_report_without_a_store_is_to_be_repeated() {
+    let github = GitHub::new().await;
+    let body = json!([found(&github.scene.ada.token)]).to_string();
+    github.scene.installation.store.go_down();
+    github.report(&body).await.refusal(503, "unavailable");
+    github.scene.installation.store.come_back();
+    github.report(&body).await.ok(200);
+    let now = github.scene.installation.builder.clock.now();
+    assert_eq!(github.scene.last_event().at, now);
+}
