@@ -73,7 +73,9 @@ async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
     let refused = match bearer_token(request) {
         Ok(token) => {
             let from = client_address(request);
-            match authenticate.caller_in_turn(token, from, attempt.turn()).await {
+            let caller = authenticate.caller_in_turn(token, from, attempt.turn()).await;
+            attempt.answered();
+            match caller {
                 Ok(caller) => return Ok(caller),
                 Err(Refused::Storage(error)) => return Err(error.into()),
                 Err(refused) => refused,

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use keyward_domain::access::Caller;
 use keyward_domain::verifier::VerifierName;
@@ -32,10 +33,12 @@ pub struct RateLimits {
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
 
-/// An attempt to authenticate, counted if it fails.
+/// An attempt to authenticate, counted if it fails, or if the client hangs up while a token of it that may be a guess is
+/// looked up.
 pub(crate) struct Attempt<'a> {
     limit: Option<&'a FailedAuthentications>,
     request: &'a Request,
+    is_looked_up: AtomicBool,
 }
 
 impl<'a> Attempt<'a> {
@@ -43,13 +46,20 @@ impl<'a> Attempt<'a> {
         Self {
             limit: limits.failed_authentications.as_deref(),
             request,
+            is_looked_up: AtomicBool::new(false),
         }
     }
 
-    /// Waits until the token may be looked up.
+    /// Waits until the token may be looked up, which lasts until the attempt is [answered](Self::answered).
     pub(crate) async fn turn(&self) -> Option<LookupTurn> {
         let (failures, address) = self.counted()?;
+        self.is_looked_up.store(true, Ordering::Relaxed);
         Some(failures.turn(address).await)
+    }
+
+    /// It is known whether the token is accepted.
+    pub(crate) fn answered(&self) {
+        self.is_looked_up.store(false, Ordering::Relaxed);
     }
 
     /// Counts the attempt as failed.
@@ -73,6 +83,15 @@ impl<'a> Attempt<'a> {
             return None;
         }
         Some((failures, client_address(self.request)?))
+    }
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        if *self.is_looked_up.get_mut() {
+            // Nobody is there to be told of a limit.
+            let _ = self.failed();
+        }
     }
 }
 

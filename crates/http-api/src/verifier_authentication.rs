@@ -60,15 +60,20 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
         let services = Services::of(request)?;
         let verifiers = services.verifiers.as_ref().ok_or_else(Problem::no_verifiers)?;
         let limits = &services.gate.rate_limits;
-        let credentials = basic_credentials(request).ok_or(Problem::from(Code::InvalidClient))?;
-        match credentials.find_in(verifiers) {
+        let credentials = basic_credentials(request);
+        match credentials
+            .as_ref()
+            .and_then(|credentials| credentials.find_in(verifiers))
+        {
             Some(verifier) => {
                 count_verifier(request, limits, &verifier)?;
                 Span::current().record("verifier", field::display(verifier));
                 Ok(Self)
             }
             None => {
-                Attempt::of(request, limits).failed()?;
+                if request.headers().contains_key(header::AUTHORIZATION) {
+                    Attempt::of(request, limits).failed()?;
+                }
                 Err(Problem::from(Code::InvalidClient).into())
             }
         }

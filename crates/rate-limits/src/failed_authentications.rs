@@ -23,6 +23,9 @@ const LANES: usize = 10_000;
 /// How many look-ups one lane makes at once.
 const WIDTH: usize = 2;
 
+/// How long a network stays in its lane at most, if a window is longer: one that goes on guessing is refused again by then.
+const LONGEST_STAY: Duration = Duration::from_secs(5 * 60);
+
 /// How long a look-up waits for its turn. Then it is made without one: a valid key must not fail because of its neighbours, and
 /// the connections to the database are shared fairly among addresses anyway.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -35,12 +38,12 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// order of arrival, each after half a second at most. That costs a valid key the wait for its neighbours' guesses when it is used
 /// here for the first time. Refusing before the look-up would lock out such keys; a queue that drops somebody would, too.
 ///
-/// The lane slows whoever waits for answers. It is not what protects the database from others, such as a burst of first
-/// guesses, or those of a client that hangs up: there, addresses take turns for connections.
+/// The lane slows whoever waits for answers, and no more: a look-up that waited for half a second is made beside the two. What
+/// protects the database from a burst of guesses is that addresses take turns for its connections.
 pub struct FailedAuthentications {
     limiter: Limiter<ClientNetwork>,
     lanes: Cache<ClientNetwork, Arc<Lane>>,
-    /// How long a network stays in its lane after it was refused last.
+    /// How long a network stays in its lane after it was refused last: a window, or the longest stay.
     stay: Duration,
     clock: Elapsed,
 }
@@ -64,7 +67,7 @@ impl FailedAuthentications {
         Self {
             limiter: Limiter::new("failed-authentication", quota, COUNTED, Arc::clone(&clock)),
             lanes: bounded(LANES),
-            stay: Duration::from_secs(u64::from(quota.window_seconds())),
+            stay: Duration::from_secs(u64::from(quota.window_seconds())).min(LONGEST_STAY),
             clock,
         }
     }
@@ -122,13 +125,17 @@ mod tests {
 
     use super::*;
 
-    /// Allows 3 failures a minute; with the seconds that the test moves on.
-    fn three_a_minute() -> (FailedAuthentications, Arc<AtomicU64>) {
+    /// Allows 3 failures in a window; with the seconds that the test moves on.
+    fn three_in(window: u32) -> (FailedAuthentications, Arc<AtomicU64>) {
         let seconds = Arc::new(AtomicU64::new(0));
         let clock = Arc::clone(&seconds);
         let elapsed = move || Duration::from_secs(clock.load(Ordering::SeqCst));
-        let quota = Quota::new(3, 60).unwrap();
+        let quota = Quota::new(3, window).unwrap();
         (FailedAuthentications::new(quota, Arc::new(elapsed)), seconds)
+    }
+
+    fn three_a_minute() -> (FailedAuthentications, Arc<AtomicU64>) {
+        three_in(60)
     }
 
     fn address(text: &str) -> IpAddr {
@@ -198,6 +205,21 @@ mod tests {
         seconds.store(109, Ordering::SeqCst);
         assert_eq!(turns(), 2);
         seconds.store(110, Ordering::SeqCst);
+        assert_eq!(turns(), 5);
+    }
+
+    #[tokio::test]
+    async fn lane_of_a_long_window_ends_after_five_minutes() {
+        let (failures, seconds) = three_in(24 * 60 * 60);
+        let from = address("192.0.2.1");
+        guess_beyond_limit(&failures, from);
+        let turns = || {
+            let turns: Vec<_> = (0..5).filter_map(|_| turn(&failures, from)).collect();
+            turns.len()
+        };
+        seconds.store(299, Ordering::SeqCst);
+        assert_eq!(turns(), 2);
+        seconds.store(300, Ordering::SeqCst);
         assert_eq!(turns(), 5);
     }
 

@@ -7,15 +7,18 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
+use keyward_domain::access::{Authenticate, Credential};
 use keyward_domain::clock::Clock as _;
+use keyward_domain::ports::{Credentials, StorageError};
 use keyward_domain::propagation::Propagation;
 use keyward_domain::testing::TestInstallation;
-use keyward_domain::token::Token;
+use keyward_domain::token::{Token, TokenDigest};
 use keyward_http_api::{HttpApi, PeerAddress, RateLimits};
 use keyward_rate_limits::{Elapsed, FailedAuthentications, Quota, RequestLimits, RequestQuotas};
 use poem::{EndpointExt as _, Request};
 use reqwest::Method;
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, PROJECTS, USER};
@@ -209,6 +212,71 @@ async fn guessed_verifier_secret_counts_too() {
     guess(GUESSER, "wrong").await.refusal(429, "rate_limited");
     guess(GUESSER, VERIFIER_SECRET).await.ok(200);
     guess("192.0.2.2", "wrong").await.refusal(401, "invalid_client");
+}
+
+#[tokio::test]
+async fn malformed_verifier_credentials_count_too() {
+    let scene = Scene::new().await;
+    let api = api(&scene, "1/1h").await;
+    let ask = async |credentials: Option<&str>| {
+        let mut request = api.anonymous(Method::POST, INTROSPECT);
+        if let Some(credentials) = credentials {
+            request = request.header("authorization", credentials);
+        }
+        let request = request.header("x-forwarded-for", GUESSER);
+        api.send(request.form(&[("token", &scene.ada.token)])).await
+    };
+    for _ in 0..2 {
+        ask(None).await.refusal(401, "invalid_client");
+    }
+    ask(Some("Basic %%%")).await.refusal(401, "invalid_client");
+    ask(Some("Basic %%%")).await.refusal(429, "rate_limited");
+}
+
+/// Credentials that are looked up until nobody waits for the answer.
+struct NeverFound {
+    begun: mpsc::UnboundedSender<()>,
+    given_up: mpsc::UnboundedSender<()>,
+}
+
+/// Tells when it is dropped.
+struct Told<'a>(&'a mpsc::UnboundedSender<()>);
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+#[async_trait]
+impl Credentials for NeverFound {
+    async fn find(&self, _digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        let _given_up = Told(&self.given_up);
+        let _ = self.begun.send(());
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn lookup_that_a_client_gives_up_counts_as_failed() {
+    let scene = Scene::new().await;
+    let (begun, mut has_begun) = mpsc::unbounded_channel();
+    let (given_up, mut was_given_up) = mpsc::unbounded_channel();
+    let credentials = NeverFound { begun, given_up };
+    let sources = Arc::new(scene.installation.builder.sources.clone());
+    let api = behind_proxy(HttpApi {
+        authenticate: Authenticate::new(Arc::new(credentials), sources),
+        rate_limits: limits(&scene.installation, "1/1h"),
+        ..http_api(&scene.installation)
+    })
+    .await;
+    assert_eq!(ask(&api, USER, "malformed", "192.0.2.2").await.status, 401);
+    let guess = api.request(Method::GET, USER, &made_up_token(&scene));
+    let guess = tokio::spawn(guess.header("x-forwarded-for", GUESSER).send());
+    has_begun.recv().await.unwrap();
+    guess.abort();
+    was_given_up.recv().await.unwrap();
+    assert_eq!(ask(&api, USER, "malformed", GUESSER).await.status, 429);
 }
 
 /// Counts how often other servers were waited for.
