@@ -1,11 +1,15 @@
 //! The confirmation page for leaving an organization, with a preview of what stops working.
 
+use std::sync::Arc;
+
 use askama::Template;
 use futures_util::future::join;
 use keyward_domain::administration::ports::EndMembershipError;
 use poem::http::StatusCode;
+use poem::web::Data;
 use poem::{Response, handler};
 
+use crate::Console;
 use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Sent};
@@ -34,7 +38,22 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
 }
 
 #[handler]
-pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Response, Refusal> {
+pub(crate) async fn submit(
+    Data(console): Data<&Arc<Console>>,
+    form: poem::Result<MemberForm>,
+) -> poem::Result<Response> {
+    match form {
+        Ok(form) => Ok(leave(form).await?),
+        Err(refused) => {
+            if let Some(Refusal::NotFound) = refused.downcast_ref() {
+                console.members.gone_everywhere().await;
+            }
+            Err(refused)
+        }
+    }
+}
+
+async fn leave(Sent(member, form, source): MemberForm) -> Result<Response, Refusal> {
     if !form.is_confirmed() {
         return page(&member, StatusCode::UNPROCESSABLE_ENTITY).await;
     }

@@ -1,7 +1,13 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
 use keyward_domain::administration::Authority;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::project::ProjectName;
+use keyward_domain::propagation::Propagation;
+use keyward_domain::testing::TestInstallation;
 
 use crate::browser::Browser;
 use crate::running::{LIST, Running};
@@ -42,6 +48,37 @@ async fn leaving_shows_consequences_and_ends_keys_and_access_immediately() {
             .await
             .shows("You are not a member of an organization")
     );
+}
+
+/// Counts how often other servers were waited for.
+#[derive(Default)]
+struct CountedWaits(AtomicU32);
+
+#[async_trait]
+impl Propagation for CountedWaits {
+    async fn wait(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn repeated_leaving_waits_for_all_servers_too() {
+    let waits = Arc::new(CountedWaits::default());
+    let installation = TestInstallation::new();
+    let members = installation.members().with_propagation(Arc::clone(&waits) as _);
+    let running = Running::with(installation, None, |console| console.members = members).await;
+    let acme = running.installation.organization("Acme");
+    running.installation.member(&acme, "ada", Role::Owner);
+    running.installation.member(&acme, "grace", Role::Member);
+    let browser = running.signed_in("grace").await;
+    assert_eq!(browser.post(LEAVE, &[]).await.status, 422);
+    assert_eq!(waits.0.load(Ordering::SeqCst), 0);
+    for (count, status) in [(1, 303), (2, 404)] {
+        assert_eq!(browser.post(LEAVE, &CONFIRM).await.status, status);
+        assert_eq!(waits.0.load(Ordering::SeqCst), count);
+    }
+    assert_eq!(running.visitor().post(LEAVE, &CONFIRM).await.status, 303);
+    assert_eq!(waits.0.load(Ordering::SeqCst), 2, "strangers wait for nobody");
 }
 
 #[tokio::test]

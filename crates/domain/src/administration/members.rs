@@ -207,6 +207,12 @@ impl Members {
         self.end(member.organization.id, member.membership.id, act).await
     }
 
+    /// Waits until no server takes somebody for a member who is none, before a request to leave is told so: whoever repeats
+    /// one, because its answer was lost, is no member any more.
+    pub async fn gone_everywhere(&self) {
+        self.to_all_servers.wait().await;
+    }
+
     /// Also waits where nobody is found: whoever ended the membership may still be waiting.
     async fn end(
         &self,
