@@ -8,7 +8,7 @@ use keyward_domain::audit::{Actor, AuditEvent, Subject};
 pub const HEADER: &str = "id,at,actor_kind,actor_id,actor_name,actor_username,action,\
                                  subject_kind,subject_id,subject_name,subject_username,\
                                  object_kind,object_id,object_name,object_username,\
-                                 outcome,source_address,request_id\r\n";
+                                 outcome,source_address,request_id,old_value,new_value\r\n";
 
 /// The events of a page, one in each record.
 #[must_use]
@@ -49,6 +49,8 @@ fn record(event: &AuditEvent, page: &AuditPage) -> String {
             .map(|address| address.to_string())
             .unwrap_or_default(),
         event.source.request_id.clone().unwrap_or_default(),
+        event.old_value.clone().unwrap_or_default(),
+        event.new_value.clone().unwrap_or_default(),
     ];
     let mut record = fields.map(|field| escaped(&field)).join(",");
     record.push_str("\r\n");

@@ -18,6 +18,10 @@ struct Line<'a> {
     subject: Thing<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<Thing<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    old_value: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_value: Option<&'a str>,
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     source_address: Option<String>,
@@ -105,6 +109,8 @@ impl<'a> Line<'a> {
             action: event.action.as_str(),
             subject: Thing::of(&event.subject, names),
             object: event.object.as_ref().map(|object| Thing::of(object, names)),
+            old_value: event.old_value.as_deref(),
+            new_value: event.new_value.as_deref(),
             outcome: event.outcome.as_str(),
             source_address: event.source.address.map(|address| address.to_string()),
             request_id: event.source.request_id.as_deref(),

@@ -182,20 +182,23 @@ impl ApiKey {
         ]
     }
 
-    /// Applies somebody's edit of a valid key. Returns what to call it in the audit log, or `None` if it changed nothing.
+    /// Applies somebody's edit of a valid key. Returns what changed, or `None` if nothing did.
     ///
     /// # Errors
     /// Nothing is changed then.
-    pub fn apply(&mut self, edit: &KeyEdit, by: Actor) -> Result<Option<Action>, PostponesEnd> {
-        let before = self.version();
+    pub fn apply(&mut self, edit: &KeyEdit, by: Actor) -> Result<Option<ChangeOfKey>, PostponesEnd> {
+        let (version, end) = (self.version(), self.end().map(End::at));
         if let Some(change) = edit.expiry
             && self.replan(change, by)?
         {
             self.apply_words(edit);
-            return Ok(Some(Action::ChangeExpiry));
+            return Ok(Some(ChangeOfKey::Expiry {
+                before: end,
+                after: self.end().map(End::at),
+            }));
         }
         self.apply_words(edit);
-        Ok((before != self.version()).then_some(Action::EditApiKey))
+        Ok((version != self.version()).then_some(ChangeOfKey::Words))
     }
 
     fn apply_words(&mut self, edit: &KeyEdit) {
@@ -208,7 +211,33 @@ impl ApiKey {
     }
 }
 
+/// What an edit changed of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeOfKey {
+    /// Its name or its description.
+    Words,
+    /// Its planned end; its name and description may have changed with it.
+    Expiry {
+        /// The planned end before, if there was one.
+        before: Option<DateTime<Utc>>,
+        /// The planned end after, if there is one.
+        after: Option<DateTime<Utc>>,
+    },
+}
+
 impl Act {
+    /// The event of an edited key.
+    #[must_use]
+    pub fn edit_of_key(&self, id: ApiKeyId, change: ChangeOfKey) -> AuditEvent {
+        let key = Subject::ApiKey(id);
+        match change {
+            ChangeOfKey::Words => self.event(Action::EditApiKey, key),
+            ChangeOfKey::Expiry { before, after } => {
+                self.event_of_moment(Action::ChangeExpiry, key, before, after)
+            }
+        }
+    }
+
     /// The event of a new key, which records whether it may manage keys.
     #[must_use]
     pub fn creation_of_key(&self, key: &ApiKey) -> AuditEvent {
@@ -222,9 +251,15 @@ impl Act {
 
     /// The event that tells that the planned end of an organization's key has come. It is the system's, whoever notices.
     #[must_use]
-    pub fn planned_end_of_key(&self, organization: OrganizationId, id: ApiKeyId) -> AuditEvent {
-        self.of_system(organization)
-            .event(Action::ExpireApiKey, Subject::ApiKey(id))
+    pub fn planned_end_of_key(
+        &self,
+        organization: OrganizationId,
+        id: ApiKeyId,
+        planned: Option<End>,
+    ) -> AuditEvent {
+        let (key, planned) = (Subject::ApiKey(id), planned.map(End::at));
+        let act = self.of_system(organization);
+        act.event_of_moment(Action::ExpireApiKey, key, planned, None)
     }
 }
 

@@ -6,7 +6,7 @@ pub(crate) mod filter;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 use uuid::Uuid;
 
 use crate::id::{
@@ -35,6 +35,10 @@ pub struct AuditEvent {
     /// What else was involved: the project that a member was added to, the membership that an invitation became, the user
     /// in whose session somebody else signed in, the key that took the place of a rotated one.
     pub object: Option<Subject>,
+    /// What was there before, of acts that replace one value; the planned moment, of a planned end that came.
+    pub old_value: Option<String>,
+    /// What is there instead: a moment in RFC 3339 format, or a number of days as a duration of ISO 8601, such as `P90D`.
+    pub new_value: Option<String>,
     /// Whether it came to pass.
     pub outcome: Outcome,
     /// The request that caused it; empty for the command line.
@@ -350,6 +354,8 @@ impl Act {
             action,
             subject,
             object: None,
+            old_value: None,
+            new_value: None,
             outcome: Outcome::Success,
             source: self.source.clone(),
         }
@@ -360,6 +366,23 @@ impl Act {
     pub fn event_with(&self, action: Action, subject: Subject, object: Subject) -> AuditEvent {
         AuditEvent {
             object: Some(object),
+            ..self.event(action, subject)
+        }
+    }
+
+    /// Creates the event of a change of a moment, which is absent where there is none.
+    #[must_use]
+    pub fn event_of_moment(
+        &self,
+        action: Action,
+        subject: Subject,
+        before: Option<DateTime<Utc>>,
+        after: Option<DateTime<Utc>>,
+    ) -> AuditEvent {
+        let text = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Millis, true);
+        AuditEvent {
+            old_value: before.map(text),
+            new_value: after.map(text),
             ..self.event(action, subject)
         }
     }

@@ -9,6 +9,7 @@ use diesel::pg::Pg;
 use diesel::serialize::{self, IsNull, Output, ToSql};
 use diesel::sql_types::{BigInt, Binary, Bool, Timestamptz, Uuid as SqlUuid};
 use diesel::sqlite::Sqlite;
+use keyward_domain::validity::End;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -70,6 +71,13 @@ pub(crate) struct StoredMoment(pub(crate) Result<DateTime<Utc>, NotAMoment>);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 #[error("no moment in time that can be told")]
 pub(crate) struct NotAMoment;
+
+impl StoredMoment {
+    /// A planned end, as the event of its coming tells it: nothing of a stored value that is no timestamp.
+    pub(crate) fn as_planned_end(self) -> Option<End> {
+        self.0.ok().map(End::Planned)
+    }
+}
 
 impl From<DateTime<Utc>> for StoredMoment {
     fn from(moment: DateTime<Utc>) -> Self {

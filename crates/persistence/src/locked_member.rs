@@ -2,6 +2,7 @@
 
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::Membership;
+use keyward_domain::validity::End;
 use uuid::Uuid;
 
 use crate::columns::StoredId;
@@ -25,22 +26,22 @@ impl LockedMember {
     }
 }
 
-impl From<&Membership> for LockedMember {
-    fn from(membership: &Membership) -> Self {
-        Self {
-            id: membership.id,
-            organization: membership.organization_id,
-            user: membership.user_id,
-        }
-    }
+/// A member whose planned end has come and is not recorded, locked likewise.
+#[derive(Clone, Copy)]
+pub(crate) struct DueMember {
+    pub(crate) member: LockedMember,
+    pub(crate) planned: Option<End>,
 }
 
-impl From<(StoredId, StoredId, StoredId)> for LockedMember {
-    fn from((id, organization, user): (StoredId, StoredId, StoredId)) -> Self {
+impl From<&Membership> for DueMember {
+    fn from(membership: &Membership) -> Self {
         Self {
-            id: MembershipId::from_uuid(id.0),
-            organization: OrganizationId::from_uuid(organization.0),
-            user: UserId::from_uuid(user.0),
+            member: LockedMember {
+                id: membership.id,
+                organization: membership.organization_id,
+                user: membership.user_id,
+            },
+            planned: membership.end,
         }
     }
 }

@@ -148,9 +148,9 @@ impl ApiKeys for FileStore {
                 return Err(EditKeyError::PreconditionFailed);
             }
             edit.check(act.at)?;
-            if let Some(action) = key.apply(&edit, act.actor)? {
+            if let Some(change) = key.apply(&edit, act.actor)? {
                 put(&mut keys, &key)?;
-                audit_log::write(transaction, &act.event(action, Subject::ApiKey(id)))?;
+                audit_log::write(transaction, &act.edit_of_key(id, change))?;
             }
             Ok(key)
         })
@@ -237,7 +237,10 @@ impl ApiKeys for FileStore {
                 });
                 put(&mut keys, &key)?;
                 let organization = organization_of(transaction, consumer)?;
-                audit_log::write(transaction, &act.planned_end_of_key(organization, key.id))?;
+                audit_log::write(
+                    transaction,
+                    &act.planned_end_of_key(organization, key.id, key.end()),
+                )?;
             }
             for key in &mut targets {
                 key.revocation = Some(Revocation {

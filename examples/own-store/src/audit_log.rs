@@ -64,6 +64,7 @@ pub(crate) fn write(transaction: &WriteTransaction, event: &AuditEvent) -> Resul
         event.action.as_str(),
         subject_reference(&event.subject),
         event.object.as_ref().map(subject_reference),
+        (event.old_value.as_deref(), event.new_value.as_deref()),
         event.outcome.as_str(),
         address.as_deref(),
         event.source.request_id.as_deref(),
@@ -80,7 +81,7 @@ fn read(
     organization_id: Option<OrganizationId>,
     stored: EventRow<'_>,
 ) -> Result<AuditEvent, StorageError> {
-    let (actor, action, subject, object, outcome, address, request_id) = stored;
+    let (actor, action, subject, object, (old_value, new_value), outcome, address, request_id) = stored;
     let row = Row {
         table: "audit_events",
         id,
@@ -94,6 +95,8 @@ fn read(
         action: row.known("action", Action::from_word(action))?,
         subject: row.subject("subject", subject)?,
         object: object.map(|object| row.subject("object", object)).transpose()?,
+        old_value: old_value.map(str::to_owned),
+        new_value: new_value.map(str::to_owned),
         outcome: row.known("outcome", Outcome::from_word(outcome))?,
         source: RequestSource {
             address: row.valid("address", address)?,

@@ -41,6 +41,7 @@ pub(crate) type EventRow<'a> = (
     &'a str,
     Reference<'a>,
     Option<Reference<'a>>,
+    (Option<&'a str>, Option<&'a str>),
     &'a str,
     Option<&'a str>,
     Option<&'a str>,

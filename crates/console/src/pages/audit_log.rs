@@ -25,7 +25,7 @@ use crate::paths;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 use search::{Search, SearchForm};
-use sentence::{Label, Participant, Sentence};
+use sentence::{Label, Participant, Sentence, Value};
 
 #[derive(Template)]
 #[template(path = "audit_log.html")]

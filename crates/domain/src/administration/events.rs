@@ -3,6 +3,7 @@
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
 use crate::membership::Role;
+use crate::validity::End;
 
 impl Act {
     /// The event that tells of a member's new role.
@@ -39,9 +40,15 @@ impl Act {
 
     /// The event that tells that the planned end of a membership has come. It is the system's, whoever notices.
     #[must_use]
-    pub fn planned_end_of_membership(&self, organization: OrganizationId, id: MembershipId) -> AuditEvent {
-        self.of_system(organization)
-            .event(Action::ExpireMembership, Subject::Membership(id))
+    pub fn planned_end_of_membership(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        planned: Option<End>,
+    ) -> AuditEvent {
+        let (membership, planned) = (Subject::Membership(id), planned.map(End::at));
+        let act = self.of_system(organization);
+        act.event_of_moment(Action::ExpireMembership, membership, planned, None)
     }
 
     /// The event that tells that an invitation was taken back.

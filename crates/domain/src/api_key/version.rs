@@ -79,8 +79,8 @@ impl KeyPrecondition {
 #[cfg(test)]
 mod tests {
     use super::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
-    use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
-    use crate::audit::{Action, Actor};
+    use crate::api_key::{ApiKey, ChangeOfKey, KeyDescription, KeyEdit, KeyName};
+    use crate::audit::Actor;
     use crate::clock::Clock;
     use crate::membership::Role;
     use crate::testing::TestInstallation;
@@ -129,7 +129,7 @@ mod tests {
                 name: name.map(|name| KeyName::parse(name).unwrap()),
                 ..describe(description)
             };
-            assert_eq!(key.apply(&edit, ANYBODY), Ok(Some(Action::EditApiKey)));
+            assert_eq!(key.apply(&edit, ANYBODY), Ok(Some(ChangeOfKey::Words)));
             assert!(!seen.contains(&key.version()), "{edit:?}");
             seen.push(key.version());
         }

@@ -149,6 +149,8 @@ fn assert_says(
             action: *action,
             subject: *subject,
             object: *object,
+            old_value: None,
+            new_value: None,
             outcome: Outcome::Success,
             source: source.clone(),
         })

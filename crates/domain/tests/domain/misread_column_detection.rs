@@ -99,6 +99,8 @@ async fn misread_event_column_is_detected() {
         Column::EventAt,
         Column::EventActor,
         Column::EventObject,
+        Column::EventOldValue,
+        Column::EventNewValue,
         Column::EventOutcome,
         Column::EventAddress,
         Column::EventRequestId,

@@ -70,6 +70,8 @@ diesel::table! {
         subject_id -> Nullable<Uuid>,
         object_kind -> Nullable<Text>,
         object_id -> Nullable<Uuid>,
+        old_value -> Nullable<Text>,
+        new_value -> Nullable<Text>,
         outcome -> Text,
         source_address -> Nullable<Text>,
         request_id -> Nullable<Text>,

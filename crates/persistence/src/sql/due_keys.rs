@@ -5,6 +5,7 @@ use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
+use keyward_domain::validity::End;
 use uuid::Uuid;
 
 use super::dialect::{Pipelined, RunQueryDsl, listed, lock_keys, pipeline, prepared_once, write_events};
@@ -16,13 +17,15 @@ use crate::columns::{StoredId, StoredMoment};
 pub(crate) struct DueKey {
     pub(crate) id: Uuid,
     organization: OrganizationId,
+    planned: Option<End>,
 }
 
-impl From<(StoredId, StoredId)> for DueKey {
-    fn from((id, organization): (StoredId, StoredId)) -> Self {
+impl From<(StoredId, StoredId, Option<StoredMoment>)> for DueKey {
+    fn from((id, organization, planned): (StoredId, StoredId, Option<StoredMoment>)) -> Self {
         Self {
             id: id.0,
             organization: OrganizationId::from_uuid(organization.0),
+            planned: planned.and_then(StoredMoment::as_planned_end),
         }
     }
 }
@@ -33,10 +36,10 @@ pub(crate) async fn due_of(
     consumer: MembershipId,
     at: DateTime<Utc>,
 ) -> QueryResult<Vec<DueKey>> {
-    let due: Vec<(StoredId, StoredId)> = api_keys::table
+    let due: Vec<(StoredId, StoredId, Option<StoredMoment>)> = api_keys::table
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
         .filter(key_is_due(at.into()))
-        .select((api_keys::id, api_keys::organization_id))
+        .select((api_keys::id, api_keys::organization_id, api_keys::revoked_at))
         .load(&mut connection)
         .await?;
     Ok(due.into_iter().map(DueKey::from).collect())
@@ -48,10 +51,10 @@ pub(crate) async fn still_due(
     keys: &[Uuid],
     at: DateTime<Utc>,
 ) -> QueryResult<Vec<DueKey>> {
-    let due: Vec<(StoredId, StoredId)> = api_keys::table
+    let due: Vec<(StoredId, StoredId, Option<StoredMoment>)> = api_keys::table
         .filter(listed(keys.iter().copied()))
         .filter(key_is_due(at.into()))
-        .select((api_keys::id, api_keys::organization_id))
+        .select((api_keys::id, api_keys::organization_id, api_keys::revoked_at))
         .load(&mut connection)
         .await?;
     Ok(due.into_iter().map(DueKey::from).collect())
@@ -69,7 +72,7 @@ pub(crate) async fn record_ends_of_keys(
     let keys: Vec<Uuid> = due.iter().map(|due| due.id).collect();
     let events = due
         .iter()
-        .map(|due| act.planned_end_of_key(due.organization, ApiKeyId::from_uuid(due.id)));
+        .map(|due| act.planned_end_of_key(due.organization, ApiKeyId::from_uuid(due.id), due.planned));
     pipeline!(
         connection,
         lock_keys(connection, &keys),

@@ -41,6 +41,8 @@ pub(crate) struct EventRow {
     request_id: Option<String>,
     object_kind: Option<String>,
     object_id: Option<StoredId>,
+    old_value: Option<String>,
+    new_value: Option<String>,
 }
 
 impl From<AuditEvent> for EventRow {
@@ -62,6 +64,8 @@ impl From<AuditEvent> for EventRow {
             request_id: event.source.request_id,
             object_kind: object.map(|(kind, _)| kind.to_owned()),
             object_id: object.and_then(|(_, id)| id).map(StoredId),
+            old_value: event.old_value,
+            new_value: event.new_value,
         }
     }
 }
@@ -97,6 +101,8 @@ impl TryFrom<EventRow> for AuditEvent {
                 )?),
                 None => stored.nothing_unless("object_kind", row.object_id.is_some())?,
             },
+            old_value: row.old_value,
+            new_value: row.new_value,
             outcome: stored.word("outcome", Outcome::from_word(&row.outcome))?,
             source: RequestSource {
                 address: stored.read("source_address", address.transpose())?,

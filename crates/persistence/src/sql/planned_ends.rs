@@ -12,7 +12,7 @@ use diesel::dsl::exists;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
 use keyward_domain::api_key::RevocationReason;
 use keyward_domain::audit::Act;
-use keyward_domain::id::{ApiKeyId, OrganizationId};
+use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
@@ -28,8 +28,8 @@ use super::schema::{api_keys, memberships, organizations};
 use super::validity::{key_ends_on_first_use, key_is_due, membership_is_due};
 use crate::abort::Abort;
 use crate::claim::Claim;
-use crate::columns::StoredId;
-use crate::locked_member::LockedMember;
+use crate::columns::{StoredId, StoredMoment};
+use crate::locked_member::{DueMember, LockedMember};
 use crate::retention::{AdvisoryLock, to_u32};
 
 /// Keys that end on the first use of their successors, which were used.
@@ -101,11 +101,11 @@ async fn record_some_of_keys(
         return Ok(0);
     };
     let consumers = lock_free_consumers(connection, consumers).await?;
-    let due: Vec<(StoredId, StoredId)> = api_keys::table
+    let due: Vec<(StoredId, StoredId, Option<StoredMoment>)> = api_keys::table
         .filter(listed(keys.into_iter().map(|key| key.0)))
         .filter(api_keys::consumer_id.eq_any(consumers))
         .filter(key_is_due(act.at.into()))
-        .select((api_keys::id, api_keys::organization_id))
+        .select((api_keys::id, api_keys::organization_id, api_keys::revoked_at))
         .load(connection)
         .await?;
     let due: Vec<DueKey> = due.into_iter().map(DueKey::from).collect();
@@ -189,9 +189,21 @@ async fn record_some_of_memberships(
             memberships::id,
             memberships::organization_id,
             memberships::user_id,
+            memberships::ended_at,
         ));
-    let due: Vec<(StoredId, StoredId, StoredId)> = locked!(due).load(connection).await?;
-    let due: Vec<LockedMember> = due.into_iter().map(LockedMember::from).collect();
+    let due: Vec<(StoredId, StoredId, StoredId, Option<StoredMoment>)> =
+        locked!(due).load(connection).await?;
+    let due = due
+        .into_iter()
+        .map(|(id, organization, user, planned)| DueMember {
+            member: LockedMember {
+                id: MembershipId::from_uuid(id.0),
+                organization: OrganizationId::from_uuid(organization.0),
+                user: UserId::from_uuid(user.0),
+            },
+            planned: planned.and_then(StoredMoment::as_planned_end),
+        });
+    let due: Vec<DueMember> = due.collect();
     record_ends_of_memberships(connection, &due, &act).await?;
     Ok(to_u32(due.len()))
 }

@@ -67,6 +67,8 @@ diesel::table! {
         subject_id -> Nullable<Binary>,
         object_kind -> Nullable<Text>,
         object_id -> Nullable<Binary>,
+        old_value -> Nullable<Text>,
+        new_value -> Nullable<Text>,
         outcome -> Text,
         source_address -> Nullable<Text>,
         request_id -> Nullable<Text>,

@@ -185,6 +185,8 @@ records! {
         subject_id: Option<Id>,
         object_kind: Option<TextValue> as unchecked,
         object_id: Option<Id>,
+        old_value: Option<TextValue> as unchecked,
+        new_value: Option<TextValue> as unchecked,
         outcome: TextValue as Outcome::from_word,
         source_address: Option<TextValue> as IpAddr::from_str,
         request_id: Option<TextValue> as unchecked,

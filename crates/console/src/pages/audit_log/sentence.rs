@@ -1,5 +1,6 @@
 //! An event as a sentence that people read.
 
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
 
@@ -12,6 +13,14 @@ pub(super) struct Sentence {
     /// What goes on after that, up to what else was involved.
     pub(super) rest: &'static str,
     pub(super) object: Option<Participant>,
+    /// What was replaced by what, each behind its preposition.
+    pub(super) values: Vec<(&'static str, Value)>,
+}
+
+/// A value in a sentence.
+pub(super) enum Value {
+    Moment(DateTime<Utc>),
+    Text(String),
 }
 
 /// An actor, subject or object in a sentence.
@@ -53,6 +62,36 @@ impl Sentence {
             subject: words.names_subject.then(|| party(event.subject)),
             rest: words.rest,
             object: event.object.filter(|_| words.names_object).map(party),
+            values: Value::of(event),
+        }
+    }
+}
+
+impl Value {
+    fn of(event: &AuditEvent) -> Vec<(&'static str, Self)> {
+        let [old, new] = [&event.old_value, &event.new_value].map(|value| value.as_deref().map(Self::read));
+        match (event.action, old, new) {
+            (_, None, None) => Vec::new(),
+            (Action::ExpireApiKey | Action::ExpireMembership, Some(planned), _) => {
+                vec![("planned for", planned)]
+            }
+            (_, old, new) => {
+                let new = new.unwrap_or_else(|| Self::Text("none".to_owned()));
+                let old = old.map(|old| ("from", old));
+                old.into_iter().chain([("to", new)]).collect()
+            }
+        }
+    }
+
+    fn read(text: &str) -> Self {
+        if let Ok(at) = DateTime::parse_from_rfc3339(text) {
+            return Self::Moment(at.to_utc());
+        }
+        let days = text.strip_prefix('P').and_then(|rest| rest.strip_suffix('D'));
+        match days.and_then(|days| days.parse::<u32>().ok()) {
+            Some(1) => Self::Text("1 day".to_owned()),
+            Some(days) => Self::Text(format!("{days} days")),
+            None => Self::Text(text.to_owned()),
         }
     }
 }

@@ -88,7 +88,7 @@ async fn exports_are_files_for_spreadsheets_and_programs() {
     let (id, member) = (event.id, ada.membership.id);
     let expected = format!(
         "{id},2026-01-01T00:00:00.000Z,api_key,{arabic},نظام القياس,,api_key.revoke,api_key,{key},\
-         \"'=HYPERLINK(\"\"http://evil\"\"),x\",,membership,{member},ada,ada,success,203.0.113.9,request-17"
+         \"'=HYPERLINK(\"\"http://evil\"\"),x\",,membership,{member},ada,ada,success,203.0.113.9,request-17,,"
     );
     assert_eq!(csv.body.split("\r\n").nth(1), Some(&*expected));
     let lines = browser.get(&format!("{JSON_LINES}?action=api_key.revoke")).await;

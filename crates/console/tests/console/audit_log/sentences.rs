@@ -7,7 +7,7 @@ use keyward_domain::membership::Role;
 use keyward_domain::ports::AuditLog;
 use keyward_domain::user::DisplayName;
 
-use super::{LOG, as_owner, events, record};
+use super::{CSV, JSON_LINES, LOG, as_owner, events, record};
 use crate::browser::form;
 use crate::invitations::invitation;
 use crate::projects::project;
@@ -48,6 +48,72 @@ async fn event_sentence_shows_time_address_request_and_refusal() {
     assert!(
         page.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\" data-time=\"exact\">1 January 2026, 00:00:00 UTC<")
     );
+}
+
+#[tokio::test]
+async fn changed_values_are_told_and_exported() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
+    let moment = "2026-01-31T09:00:00.000Z";
+    let told = "31 January 2026, 09:00:00 UTC";
+    let of_key = "changed the expiration of the API key Deploy";
+    for (action, old, new, expected) in [
+        (
+            Action::ChangeExpiry,
+            None,
+            Some(moment),
+            format!("{of_key} to {told}"),
+        ),
+        (
+            Action::ChangeExpiry,
+            Some(moment),
+            None,
+            format!("{of_key} from {told} to none"),
+        ),
+        (
+            Action::ChangeExpiry,
+            Some("P1D"),
+            Some("P90D"),
+            format!("{of_key} from 1 day to 90 days"),
+        ),
+        (
+            Action::ExpireApiKey,
+            Some(moment),
+            None,
+            format!("recorded the expiration of the API key Deploy planned for {told}"),
+        ),
+        (
+            Action::ChangeExpiry,
+            Some("<i>"),
+            Some("P9D="),
+            format!("{of_key} from &#60;i&#62; to P9D="),
+        ),
+    ] {
+        let mut act = installation.builder.act(as_owner(&ada));
+        act.organization_id = Some(ada.organization.id);
+        let event = AuditEvent {
+            old_value: old.map(str::to_owned),
+            new_value: new.map(str::to_owned),
+            ..act.event(action, Subject::ApiKey(key))
+        };
+        installation.store.record(event).await.unwrap();
+        let browser = running.signed_in("ada").await;
+        let text = events(&browser.get(LOG).await);
+        assert!(text.contains(&expected), "{text}");
+        let csv = browser.get(CSV).await;
+        let values = format!(",{},{}", old.unwrap_or_default(), new.unwrap_or_default());
+        assert!(
+            csv.body.lines().any(|line| line.ends_with(&values)),
+            "{}",
+            csv.body
+        );
+        let lines = browser.get(JSON_LINES).await;
+        for (name, value) in [("oldValue", old), ("newValue", new)] {
+            let expected = value.is_none_or(|value| lines.body.contains(&format!("\"{name}\":\"{value}\"")));
+            assert!(expected, "{}", lines.body);
+        }
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! What the cases begin with: organizations, members and their keys.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
 use super::KeyStores;
@@ -49,6 +49,11 @@ pub(super) fn similar_to(digest: &[u8; 32]) -> [[u8; 32]; 32] {
         similar[byte] ^= 1;
         similar
     })
+}
+
+/// A moment as events tell it.
+pub(super) fn as_value(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
 /// An edit of all that people may change, to what no key has at first. The end is planned for a month from now.

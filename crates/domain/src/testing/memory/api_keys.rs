@@ -153,8 +153,8 @@ impl ApiKeys for MemoryStore {
         }
         edit.check(act.at)?;
         let mut edited = key.clone();
-        if let Some(action) = edited.apply(&edit, act.actor)? {
-            state.write(vec![act.event(action, Subject::ApiKey(id))])?;
+        if let Some(change) = edited.apply(&edit, act.actor)? {
+            state.write(vec![act.edit_of_key(id, change)])?;
             *state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)? = edited.clone();
         }
         state.count(change);

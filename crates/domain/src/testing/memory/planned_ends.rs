@@ -105,10 +105,14 @@ impl State {
         act: &Act,
     ) -> Result<(), StorageError> {
         for id in &due {
-            let key = self.keys.iter().find(|stored| stored.key.id == *id);
-            let membership = key.and_then(|stored| self.membership(stored.key.consumer_id));
-            events
-                .extend(membership.map(|membership| act.planned_end_of_key(membership.organization_id, *id)));
+            let keys = self.keys.iter().map(|stored| &stored.key);
+            for key in keys.filter(|key| key.id == *id) {
+                let membership = self.membership(key.consumer_id);
+                events
+                    .extend(membership.map(|membership| {
+                        act.planned_end_of_key(membership.organization_id, *id, key.end())
+                    }));
+            }
         }
         self.write(events)?;
         for stored in self.keys.iter_mut().filter(|stored| due.contains(&stored.key.id)) {
@@ -140,7 +144,7 @@ impl State {
 
     /// Likewise a planned end that is due.
     pub(super) fn due_end_of_membership(&self, membership: &Membership, act: &Act) -> EndOfMembership {
-        let event = act.planned_end_of_membership(membership.organization_id, membership.id);
+        let event = act.planned_end_of_membership(membership.organization_id, membership.id, membership.end);
         let end = membership
             .end
             .map_or(End::Come(act.at), |end| end.recorded(act.at));

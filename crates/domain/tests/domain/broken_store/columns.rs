@@ -33,6 +33,8 @@ pub(crate) enum Column {
     EventAt,
     EventActor,
     EventObject,
+    EventOldValue,
+    EventNewValue,
     EventOutcome,
     EventAddress,
     EventRequestId,
@@ -160,6 +162,8 @@ impl BrokenStore {
             Some(Column::EventAt) => event.at = whole_seconds(event.at),
             Some(Column::EventActor) => event.actor = Actor::Anonymous,
             Some(Column::EventObject) => event.object = None,
+            Some(Column::EventOldValue) => event.old_value = None,
+            Some(Column::EventNewValue) => event.new_value = None,
             Some(Column::EventOutcome) => {
                 event.outcome = match event.outcome {
                     Outcome::Success => Outcome::Refused,

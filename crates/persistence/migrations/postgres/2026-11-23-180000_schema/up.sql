@@ -383,6 +383,9 @@ CREATE TABLE audit_events (
     object_kind text
         CONSTRAINT audit_events_object_kind_check CHECK (object_kind ~ '^[a-z_]+$'),
     object_id uuid,
+    -- What was there before and after, of a change of one value.
+    old_value text,
+    new_value text,
     outcome text NOT NULL
         CONSTRAINT audit_events_outcome_check CHECK (outcome IN ('success', 'refused')),
     source_address text,

@@ -393,6 +393,9 @@ CREATE TABLE audit_events (
         CHECK (object_kind <> '' AND object_kind NOT GLOB '*[^a-z_]*'),
     object_id BLOB
         CONSTRAINT audit_events_object_id_length_check CHECK (length(object_id) = 16),
+    -- What was there before and after, of a change of one value.
+    old_value TEXT,
+    new_value TEXT,
     outcome TEXT NOT NULL
         CONSTRAINT audit_events_outcome_check CHECK (outcome IN ('success', 'refused')),
     source_address TEXT,

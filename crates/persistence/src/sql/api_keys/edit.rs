@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition};
-use keyward_domain::audit::{Act, Action, Subject};
+use keyward_domain::api_key::{ApiKey, ChangeOfKey, KeyEdit, KeyPrecondition};
+use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::EditKeyError;
 use keyward_domain::rate::Rate;
@@ -37,14 +37,14 @@ pub(super) async fn edit(
     let act = act.as_late_as_now();
     let mut key = check(id, &edit, &precondition, changer, row, act.at)?;
     let applied = key.apply(&edit, act.actor);
-    let Some(action) = applied.map_err(|error| Abort::Refused(error.into()))? else {
+    let Some(change) = applied.map_err(|error| Abort::Refused(error.into()))? else {
         return Ok(key);
     };
     pipeline!(
         connection,
         write_back(connection, &key),
-        write_end(connection, &key, action),
-        write_event(connection, act.event(action, Subject::ApiKey(id))),
+        write_end(connection, &key, change),
+        write_event(connection, act.edit_of_key(id, change)),
     );
     Ok(key)
 }
@@ -106,8 +106,8 @@ async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<
 }
 
 /// The planned end, if that is what changed.
-async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, action: Action) -> QueryResult<()> {
-    if action != Action::ChangeExpiry {
+async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, change: ChangeOfKey) -> QueryResult<()> {
+    if change == ChangeOfKey::Words {
         return Ok(());
     }
     let update = diesel::update(

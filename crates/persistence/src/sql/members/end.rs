@@ -33,7 +33,7 @@ pub(super) async fn end(
     let user = member
         .as_ref()
         .map(|member| member.user)
-        .or_else(|| due.as_ref().map(|due| due.user));
+        .or_else(|| due.as_ref().map(|due| due.member.user));
     let is_the_member = user.is_some_and(|user| act.actor == Actor::User(user));
     if !may_administer && !is_the_member {
         return Err(Abort::Refused(EndMembershipError::NotAllowed));

@@ -11,9 +11,9 @@ use keyward_domain::membership::Role;
 use super::super::dialect::{Connection, RunQueryDsl, locked};
 use super::super::schema::memberships;
 use super::super::validity::{membership_is_due, membership_is_live};
-use crate::columns::StoredId;
+use crate::columns::{StoredId, StoredMoment};
 use crate::live_member::LiveMember;
-use crate::locked_member::LockedMember;
+use crate::locked_member::{DueMember, LockedMember};
 
 /// Locks a live member, so that the membership and its keys do not change until this transaction ends. MUST be called
 /// after the organization's lock.
@@ -45,21 +45,24 @@ pub(super) async fn lock_due_member(
     organization: OrganizationId,
     id: MembershipId,
     at: DateTime<Utc>,
-) -> Result<Option<LockedMember>, QueryError> {
-    let user: Option<StoredId> = locked!(
+) -> Result<Option<DueMember>, QueryError> {
+    let found: Option<(StoredId, Option<StoredMoment>)> = locked!(
         memberships::table
             .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
             .filter(memberships::id.eq(StoredId(id.as_uuid())))
             .filter(membership_is_due(at.into()))
-            .select(memberships::user_id)
+            .select((memberships::user_id, memberships::ended_at))
     )
     .get_result(connection)
     .await
     .optional()?;
-    Ok(user.map(|user| LockedMember {
-        id,
-        organization,
-        user: UserId::from_uuid(user.0),
+    Ok(found.map(|(user, planned)| DueMember {
+        member: LockedMember {
+            id,
+            organization,
+            user: UserId::from_uuid(user.0),
+        },
+        planned: planned.and_then(StoredMoment::as_planned_end),
     }))
 }
 

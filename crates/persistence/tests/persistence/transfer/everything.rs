@@ -112,15 +112,20 @@ fn event(number: u32) -> String {
             r#""installation","subject_id":null"#.to_owned(),
         ),
     };
-    let (object, source) = match number % 5 {
-        0 => (r#"null,"object_id":null"#, r#""2001:db8::1","request_id":"0190""#),
+    let (object, old_value, source) = match number % 5 {
+        0 => (
+            r#"null,"object_id":null"#,
+            r#""P90D""#,
+            r#""2001:db8::1","request_id":"0190""#,
+        ),
         _ => (
             r#""project","object_id":"00000000-0000-7000-8000-00000000000c""#,
+            "null",
             r#"null,"request_id":null"#,
         ),
     };
     format!(
-        r#"{{"audit_events":{{"id":"{}","occurred_at":"2026-01-01T00:00:00Z","organization_id":{organization},"actor_kind":{actor},"action":"api_key.create","subject_kind":{subject},"object_kind":{object},"outcome":"success","source_address":{source}}}}}"#,
+        r#"{{"audit_events":{{"id":"{}","occurred_at":"2026-01-01T00:00:00Z","organization_id":{organization},"actor_kind":{actor},"action":"api_key.create","subject_kind":{subject},"object_kind":{object},"old_value":{old_value},"new_value":{old_value},"outcome":"success","source_address":{source}}}}}"#,
         id(1_000 + number)
     )
 }

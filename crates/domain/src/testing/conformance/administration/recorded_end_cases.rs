@@ -71,12 +71,14 @@ impl KeyScene {
         let subject = Subject::ApiKey(planned.id);
         let events = self.events_on(owner, Action::ExpireApiKey, subject).await;
         assert_eq!(events.len(), 1, "{events:?}");
+        assert!(events[0].old_value.is_some(), "{events:?}");
     }
 
     async fn assert_membership_is_recorded(&self, member: &Member) {
         let subject = Subject::Membership(member.membership.id);
         let events = self.events_on(member, Action::ExpireMembership, subject).await;
         assert_eq!(events.len(), 1, "{events:?}");
+        assert!(events[0].old_value.is_some(), "{events:?}");
         assert!(!self.has_due().await);
     }
 

@@ -47,6 +47,7 @@ pub async fn every_kind_of_event_reads_back_as_recorded(stores: KeyStores) {
             request_id: Some("0198c0de-0000-7000-8000-000000000000".to_owned()),
         },
     ];
+    let values = [None, Some("2026-01-31T09:00:00.123Z"), Some("P90D")];
     // Each value of each field in turn; the other fields go round with it.
     let mut recorded = Vec::new();
     for number in 0..actions.len().max(subjects.len()) {
@@ -65,6 +66,8 @@ pub async fn every_kind_of_event_reads_back_as_recorded(stores: KeyStores) {
                 action,
                 subject: subjects[number % subjects.len()],
                 object: objects[number % objects.len()],
+                old_value: values[number % values.len()].map(str::to_owned),
+                new_value: values[(number + 1) % values.len()].map(str::to_owned),
                 outcome,
                 source: sources[number % sources.len()].clone(),
             };

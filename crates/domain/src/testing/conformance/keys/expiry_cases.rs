@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::KeyStores;
-use super::super::scene::{AMPLE, MANY_CHANGES, Scene, expiry_in, within};
+use super::super::scene::{AMPLE, MANY_CHANGES, Scene, as_value, expiry_in, within};
 use crate::api_key::{ApiKey, ExpiryChange, InvalidExpiry, KeyEdit, KeyName, KeyPrecondition};
-use crate::audit::{Act, Action, Actor};
+use crate::audit::{Act, Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::{PageRequest, PageSize};
@@ -72,9 +72,17 @@ pub async fn planned_end_is_set_moved_and_removed(stores: KeyStores) {
     ];
     let mut expected = key.clone();
     for (number, (actor, change)) in edits.into_iter().enumerate() {
+        let before = expected.expires_at(scene.now());
         expected.apply(&change, actor).expect("applied");
         let edited = edit(&scene, &ada, actor, key.id, change).await.expect("edited");
         assert_eq!(edited, expected);
+        let (here, subject) = (Some(ada.organization.id), Subject::ApiKey(key.id));
+        let events = scene.events_about(here, Action::ChangeExpiry, subject).await;
+        let values = [before, expected.expires_at(scene.now())].map(|at| at.map(as_value));
+        assert_eq!(
+            [&events[0].old_value, &events[0].new_value],
+            [&values[0], &values[1]]
+        );
         assert_eq!(scene.stored(&key).await, expected);
         assert_eq!(end_of_credential(&scene, &new).await, expected.end());
         let told = scene.count_of(&ada, Action::ChangeExpiry, &key).await;

@@ -274,6 +274,7 @@ async fn assert_recorded(scene: &Scene, member: &Member, planned: &ApiKey) {
     let (here, subject) = (Some(member.organization.id), Subject::ApiKey(planned.id));
     let events = scene.events_about(here, Action::ExpireApiKey, subject).await;
     assert_eq!(events.len(), 1, "{events:?}");
+    assert!(events[0].old_value.is_some(), "{events:?}");
 }
 
 pub async fn descendants_are_valid_until_their_planned_end(stores: KeyStores) {
