@@ -81,6 +81,7 @@ messages! {
         TokenLeftOut = "token-left-out",
         SteppedDown = "stepped-down",
         DefaultForNewKeysChosen = "default-for-new-keys-chosen",
+        KeyLifeLimited = "key-life-limited",
     }
     Owner {
         MadeOwner = "made-owner",

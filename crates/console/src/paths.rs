@@ -87,6 +87,7 @@ paths! {
             Settings = "/settings" {
                 General = "/general" {
                     ChooseForNewKeys = "/new-keys";
+                    LimitKeyLife = "/key-life";
                     Leave = "/leave";
                 }
                 Members = "/members" {

@@ -49,6 +49,7 @@ fn table() -> Table {
         .page(paths::Settings::PATTERN, home::lead_to_keys)
         .page(paths::General::PATTERN, general::show)
         .action(paths::ChooseForNewKeys::PATTERN, general::choose_for_new_keys)
+        .action(paths::LimitKeyLife::PATTERN, general::limit_key_life)
         .form(paths::Leave::PATTERN, leave::show, leave::submit)
         .page(paths::Members::PATTERN, members::show)
         .form(paths::Invite::PATTERN, invite::show, invite::submit)

@@ -80,6 +80,7 @@ impl Concern {
             | Action::CreateOrganization
             | Action::EnableKeyManagement
             | Action::DisableKeyManagement
+            | Action::LimitKeyLife
             | Action::CreateUser
             | Action::CreateMembership
             | Action::CreateInvitation

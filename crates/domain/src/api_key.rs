@@ -3,6 +3,7 @@
 mod expiry;
 pub(crate) mod filter;
 pub(crate) mod limits;
+mod longest_life;
 pub(crate) mod new_api_key;
 mod planned_end;
 pub(crate) mod rotation;
@@ -22,6 +23,7 @@ use crate::validity::{End, is_over};
 use crate::words::words;
 
 pub use expiry::{Expiry, ExpiryChange, InvalidExpiry, PostponesEnd};
+pub use longest_life::{InvalidLongestLife, LongestLife};
 pub use rotation::{Grace, InvalidGrace, OldKeyEnd};
 pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
 
@@ -182,14 +184,19 @@ impl ApiKey {
         ]
     }
 
-    /// Applies somebody's edit of a valid key. Returns what changed, or `None` if nothing did.
+    /// Applies somebody's edit of a valid key, in an organization whose owners allow new keys this longest life. Returns what changed, or `None` if nothing did.
     ///
     /// # Errors
     /// Nothing is changed then.
-    pub fn apply(&mut self, edit: &KeyEdit, by: Actor) -> Result<Option<ChangeOfKey>, PostponesEnd> {
+    pub fn apply(
+        &mut self,
+        edit: &KeyEdit,
+        longest: Option<LongestLife>,
+        by: Actor,
+    ) -> Result<Option<ChangeOfKey>, PostponesEnd> {
         let (version, end) = (self.version(), self.end().map(End::at));
         if let Some(change) = edit.expiry
-            && self.replan(change, by)?
+            && self.replan(change, longest, by)?
         {
             self.apply_words(edit);
             return Ok(Some(ChangeOfKey::Expiry {

@@ -189,6 +189,8 @@ words! {
         EnableKeyManagement = "organization.enable_default_key_management",
         /// From then on, new keys may manage keys only if that is asked for.
         DisableKeyManagement = "organization.disable_default_key_management",
+        /// From then on, new keys end after some days at the latest, or no more.
+        LimitKeyLife = "organization.limit_key_life",
         /// A user account was created.
         CreateUser = "user.create",
         /// A user became a member.

@@ -5,6 +5,7 @@ use std::fmt;
 use chrono::{DateTime, Utc};
 use deunicode::deunicode_with_tofu;
 
+use crate::api_key::LongestLife;
 use crate::id::OrganizationId;
 use crate::text::text_type;
 
@@ -21,6 +22,8 @@ pub struct Organization {
     pub created_at: DateTime<Utc>,
     /// Whether keys created from now on may manage keys unless something else is asked for.
     pub new_keys_manage_keys: bool,
+    /// After which time keys that are created from now on end at the latest; `None` for never.
+    pub longest_key_life: Option<LongestLife>,
 }
 
 text_type! {

@@ -128,6 +128,7 @@ mod tests {
                 Action::DisableKeyManagement,
                 "organization.disable_default_key_management",
             ),
+            (Action::LimitKeyLife, "organization.limit_key_life"),
             (Action::CreateUser, "user.create"),
             (Action::CreateMembership, "membership.create"),
             (Action::MakeOwner, "membership.make_owner"),

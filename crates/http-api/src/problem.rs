@@ -168,6 +168,7 @@ impl Problem {
         match refusal {
             PostponesEnd::OfItself => Code::KeyMayNotExtendItself.into(),
             PostponesEnd::OfRotatedKey => Code::KeyRotated.into(),
+            PostponesEnd::BeyondLongestLife(_) => Self::invalid_field("expiresAt", refusal),
         }
     }
 

@@ -7,7 +7,7 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::Pg;
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{BigInt, Binary, Bool, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{BigInt, Binary, Bool, Integer, Timestamptz, Uuid as SqlUuid};
 use diesel::sqlite::Sqlite;
 use keyward_domain::validity::End;
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,7 @@ macro_rules! as_in_postgres {
 }
 pub(crate) use as_in_postgres;
 
-as_in_postgres!(StoredId: SqlUuid as Uuid, StoredFlag: Bool as bool);
+as_in_postgres!(StoredId: SqlUuid as Uuid, StoredFlag: Bool as bool, StoredNumber: Integer as i32);
 
 /// An identifier: `uuid` in PostgreSQL, 16 bytes in SQLite.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, AsExpression, FromSqlRow)]
@@ -142,6 +142,27 @@ impl FromSql<BigInt, Sqlite> for StoredFlag {
             1 => Ok(Self(true)),
             _ => Err("a number that is neither 0 nor 1".into()),
         }
+    }
+}
+
+/// A small number: `integer` in PostgreSQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, AsExpression, FromSqlRow)]
+#[diesel(sql_type = Integer)]
+#[diesel(sql_type = BigInt)]
+#[serde(transparent)]
+pub(crate) struct StoredNumber(pub(crate) i32);
+
+impl ToSql<BigInt, Sqlite> for StoredNumber {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
+        out.set_value(i64::from(self.0));
+        Ok(IsNull::No)
+    }
+}
+
+impl FromSql<BigInt, Sqlite> for StoredNumber {
+    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
+        let number = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
+        Ok(Self(number.try_into()?))
     }
 }
 

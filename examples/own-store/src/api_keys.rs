@@ -64,8 +64,10 @@ impl ApiKeys for FileStore {
             new.check_expiry(act.at)?;
             keep_digest(transaction, &keys, &new.key, new.digest)?;
             let mut key = new.key;
+            let (manage_keys, longest) = chosen_for_new_keys(transaction, consumer)?;
+            key.limit_life(longest)?;
             if new.organization_decides {
-                key.can_manage_keys = chosen_for_new_keys(transaction, consumer)?;
+                key.can_manage_keys = manage_keys;
             }
             put(&mut keys, &key)?;
             audit_log::write(transaction, &act.creation_of_key(&key))?;
@@ -148,7 +150,9 @@ impl ApiKeys for FileStore {
                 return Err(EditKeyError::PreconditionFailed);
             }
             edit.check(act.at)?;
-            if let Some(change) = key.apply(&edit, act.actor)? {
+            if let Some(change) =
+                key.apply(&edit, chosen_for_new_keys(transaction, consumer)?.1, act.actor)?
+            {
                 put(&mut keys, &key)?;
                 audit_log::write(transaction, &act.edit_of_key(id, change))?;
             }
@@ -174,7 +178,7 @@ impl ApiKeys for FileStore {
                 Some((_, Repetition::Different)) => return Err(RotateKeyError::IdempotencyKeyReused),
                 Some((_, Repetition::Forgotten)) | None => {}
             }
-            let successor = old.rotate(&new, &act)?;
+            let successor = old.rotate(&new, chosen_for_new_keys(transaction, consumer)?.1, &act)?;
             let acting = act.actor.api_key().filter(|acting| *acting != old.id);
             if valid_in_chain(&keys, consumer, acting, act.at)? >= ApiKey::MAX_TREE_DEPTH {
                 return Err(RotateKeyError::TreeTooDeep);

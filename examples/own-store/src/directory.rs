@@ -1,6 +1,7 @@
 //! The team's own people, and the organizations that they work for. How they sign in is nothing to Keyward.
 
 use chrono::{DateTime, Utc};
+use keyward_domain::api_key::LongestLife;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
@@ -29,7 +30,14 @@ impl FileStore {
                 return Err(StorageError::Defect("two organizations share a slug".into()));
             }
             let created_at = new.created_at.timestamp_millis();
-            let row = (slug, new.name.as_str(), created_at, new.new_keys_manage_keys);
+            let life = new.longest_key_life.map(LongestLife::days);
+            let row = (
+                slug,
+                new.name.as_str(),
+                created_at,
+                new.new_keys_manage_keys,
+                life,
+            );
             let mut organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
             organizations.insert(id, row).map_err(failed)?;
             Ok(())
@@ -102,28 +110,38 @@ pub(crate) fn organization(
     id: OrganizationId,
 ) -> Result<Organization, StorageError> {
     let (row, stored) = get(transaction, &ORGANIZATIONS, id.as_uuid())?;
-    let (slug, name, created_at, new_keys_manage_keys) = stored.value();
+    let (slug, name, created_at, new_keys_manage_keys, life) = stored.value();
     Ok(Organization {
         id,
         slug: row.valid("slug", Slug::parse(slug))?,
         name: row.valid("name", OrganizationName::from_storage(name))?,
         created_at: row.moment("created_at", created_at)?,
         new_keys_manage_keys,
+        longest_key_life: longest_life(&row, life)?,
     })
+}
+
+fn longest_life(row: &Row, days: Option<u16>) -> Result<Option<LongestLife>, StorageError> {
+    let life = days.map(|days| LongestLife::of_days(days.into()));
+    row.valid("longest_key_life", life.transpose())
 }
 
 /// What the consumer's organization has chosen for new keys, in the transaction that adds one.
 pub(crate) fn chosen_for_new_keys(
     transaction: &WriteTransaction,
     consumer: MembershipId,
-) -> Result<bool, StorageError> {
+) -> Result<(bool, Option<LongestLife>), StorageError> {
     let organization = organization_of(transaction, consumer)?.as_uuid();
     let organizations = transaction.open_table(ORGANIZATIONS).map_err(failed)?;
     let stored = organizations.get(organization).map_err(failed)?;
-    let (.., new_keys_manage_keys) = stored
+    let (.., new_keys_manage_keys, life) = stored
         .ok_or_else(|| missing(ORGANIZATIONS.name(), organization))?
         .value();
-    Ok(new_keys_manage_keys)
+    let row = Row {
+        table: ORGANIZATIONS.name(),
+        id: organization,
+    };
+    Ok((new_keys_manage_keys, longest_life(&row, life)?))
 }
 
 pub(crate) fn organization_of(

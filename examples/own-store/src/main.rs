@@ -30,6 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         name,
         created_at: sources.now(),
         new_keys_manage_keys: true,
+        longest_key_life: None,
     };
     let grace = User {
         id: sources.next_id(),

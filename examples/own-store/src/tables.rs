@@ -8,8 +8,9 @@ pub(crate) type Table<K, V> = TableDefinition<'static, K, V>;
 /// What kind of thing, and which one, where there are several.
 pub(crate) type Reference<'a> = (&'a str, Option<Uuid>);
 
-/// Slug, name, creation, whether new keys manage keys.
-pub(crate) const ORGANIZATIONS: Table<Uuid, (&str, &str, i64, bool)> = Table::new("organizations");
+/// Slug, name, creation, whether new keys manage keys, and their longest life in days.
+pub(crate) const ORGANIZATIONS: Table<Uuid, (&str, &str, i64, bool, Option<u16>)> =
+    Table::new("organizations");
 pub(crate) const ORGANIZATIONS_BY_SLUG: Table<&str, Uuid> = Table::new("organizations_by_slug");
 
 /// Username, display name, creation.

@@ -203,6 +203,7 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings", Nothing, INSIDERS),
     get("/organizations/:slug/settings/general", Nothing, INSIDERS),
     post("/organizations/:slug/settings/general/new-keys", Nothing, &[("manage_keys", "no")], OWNERS),
+    post("/organizations/:slug/settings/general/key-life", Nothing, &[("days", "3650")], OWNERS),
 
     // A member's own keys.
     get("/organizations/:slug/settings/api-keys", Nothing, INSIDERS),

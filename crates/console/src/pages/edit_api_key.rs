@@ -87,7 +87,8 @@ pub(crate) async fn submit(
             // The key may have been revoked after the form was read, so the time is read again.
             let now = member.console.now();
             let by = Actor::User(member.member.user.id);
-            let is_saved = key.is_valid(now) && key.clone().apply(&edit, by) == Ok(None);
+            let longest = member.member.organization.longest_key_life;
+            let is_saved = key.is_valid(now) && key.clone().apply(&edit, longest, by) == Ok(None);
             // Else the same form was sent twice, or somebody else wanted the same.
             if !is_saved {
                 let page = EditApiKeyPage::new(&member, key, now).with_input_of(page);

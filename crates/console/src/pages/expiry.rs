@@ -4,7 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::api_key::{
-    ApiKey, Expiry, ExpiryChange, InvalidExpiry, PostponesEnd, Revocation, RevocationReason,
+    ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
 };
 
 use crate::forms::Fields;
@@ -23,6 +23,8 @@ pub(super) struct ExpiryForm {
     pub(super) at: Field,
     /// The key's planned end now.
     pub(super) current: Option<DateTime<Utc>>,
+    /// With what a new key expires that nothing is chosen for.
+    pub(super) longest: Option<LongestLife>,
 }
 
 /// When the key is to expire.
@@ -45,7 +47,23 @@ impl ExpiryForm {
             choice: current.map_or(Choice::Never, |_| Choice::Keep),
             at: current.map_or_else(Field::default, |at| Field::with_value(&to_the_second(at))),
             current,
+            longest: None,
         }
+    }
+
+    /// The form of a new key, in an organization with this longest life.
+    pub(super) fn of_new_key(longest: Option<LongestLife>) -> Self {
+        Self {
+            longest,
+            ..Self::of(None)
+        }
+    }
+
+    /// The numbers of days to choose from.
+    pub(super) fn days(&self) -> impl Iterator<Item = u16> {
+        let longest = self.longest.map(LongestLife::days);
+        DAYS.into_iter()
+            .filter(move |days| longest.is_none_or(|longest| *days < longest))
     }
 
     /// What was chosen; nothing is another choice where the fields are absent.
@@ -120,7 +138,9 @@ pub(super) enum Unacceptable {
     NoTime,
     Past,
     TooFar,
+    TooLong(LongestLife),
     Postponed,
+    PutOffTooLong(LongestLife),
 }
 
 impl From<InvalidExpiry> for Unacceptable {
@@ -129,13 +149,17 @@ impl From<InvalidExpiry> for Unacceptable {
             InvalidExpiry::Malformed => Self::NoTime,
             InvalidExpiry::Past => Self::Past,
             InvalidExpiry::TooFar => Self::TooFar,
+            InvalidExpiry::LongerThanAllowed(longest) => Self::TooLong(longest),
         }
     }
 }
 
 impl From<PostponesEnd> for Unacceptable {
-    fn from(_: PostponesEnd) -> Self {
-        Self::Postponed
+    fn from(error: PostponesEnd) -> Self {
+        match error {
+            PostponesEnd::BeyondLongestLife(longest) => Self::PutOffTooLong(longest),
+            PostponesEnd::OfItself | PostponesEnd::OfRotatedKey => Self::Postponed,
+        }
     }
 }
 
@@ -145,6 +169,20 @@ impl fmt::Display for Unacceptable {
             Self::NoTime => f.write_str("must be a date and a time"),
             Self::Past => f.write_str("must be in the future"),
             Self::TooFar => write!(f, "must be at most {} days ahead", Expiry::MAX_DAYS),
+            Self::TooLong(longest) => {
+                let days = longest.days();
+                write!(
+                    f,
+                    "must be at most {days} days ahead, as the organization’s owners have set"
+                )
+            }
+            Self::PutOffTooLong(longest) => {
+                let days = longest.days();
+                write!(
+                    f,
+                    "must be at most {days} days after the key was created, as the organization’s owners have set"
+                )
+            }
             Self::Postponed => f.write_str("can only be brought forward: the key was rotated"),
         }
     }

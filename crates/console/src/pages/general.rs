@@ -2,11 +2,16 @@
 //! and the way out.
 
 use askama::Template;
+use keyward_domain::api_key::{InvalidLongestLife, LongestLife};
 use keyward_domain::membership;
+use poem::http::StatusCode;
 use poem::{Response, handler};
+
+use crate::answer::html;
 
 use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
+use crate::pages::field::Field;
 use crate::pages::notice::Notice;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::{filters, key_right};
@@ -24,18 +29,30 @@ struct GeneralPage<'a> {
     is_owner: bool,
     /// Nobody else runs the organization, so the viewer cannot leave.
     is_last_owner: bool,
+    /// The longest life of new keys, in days.
+    days: Field,
+}
+
+impl<'a> GeneralPage<'a> {
+    async fn new(member: &'a Member, days: Field) -> Result<Self, Refusal> {
+        let membership = &member.member.membership;
+        Ok(Self {
+            settings: Settings::new(member, Section::General),
+            notice: Notice::for_member(member).await?,
+            member: &member.member,
+            is_owner: member.authority().is_some(),
+            is_last_owner: member.console.members.is_last_owner(membership).await?,
+            days,
+        })
+    }
 }
 
 #[handler]
 pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
-    let membership = &member.member.membership;
-    member.page(&GeneralPage {
-        settings: Settings::new(&member, Section::General),
-        notice: Notice::for_member(&member).await?,
-        member: &member.member,
-        is_owner: member.authority().is_some(),
-        is_last_owner: member.console.members.is_last_owner(membership).await?,
-    })
+    let longest = member.member.organization.longest_key_life;
+    let days = longest.map(|longest| Field::with_value(&longest.days().to_string()));
+    let page = GeneralPage::new(&member, days.unwrap_or_default()).await?;
+    member.page(&page)
 }
 
 #[handler]
@@ -46,4 +63,28 @@ pub(crate) async fn choose_for_new_keys(Sent(owner, form, source): OwnerForm) ->
         .choose_for_new_keys(&owner.authority, chosen, source)
         .await?;
     Ok(owner.lead_on(paths::General(owner.slug()), Message::DefaultForNewKeysChosen))
+}
+
+/// An empty field is no limit.
+#[handler]
+pub(crate) async fn limit_key_life(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
+    let mut days = Field::with_value(form.required("days")?.trim());
+    let parsed = match days.value.as_str() {
+        "" => Ok(None),
+        text => text
+            .parse()
+            .map_err(|_| InvalidLongestLife)
+            .and_then(LongestLife::of_days)
+            .map(Some),
+    };
+    let Some(longest) = days.check("The longest life", parsed) else {
+        days.focused = true;
+        let page = GeneralPage::new(&owner, days).await?;
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
+    };
+    let organizations = &owner.console.organizations;
+    organizations
+        .limit_key_life(&owner.authority, longest, source)
+        .await?;
+    Ok(owner.lead_on(paths::General(owner.slug()), Message::KeyLifeLimited))
 }

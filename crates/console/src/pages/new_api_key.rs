@@ -67,9 +67,10 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
 
 #[handler]
 pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Response, Refusal> {
+    let longest = member.member.organization.longest_key_life;
     let mut page = NewApiKeyPage {
         words: KeyTextForm::filled_in(&form)?,
-        expiry: ExpiryForm::of(None).filled_in(&form)?,
+        expiry: ExpiryForm::of_new_key(longest).filled_in(&form)?,
         has_errors: true,
         ..NewApiKeyPage::new(&member, form.idempotency_key()?)
     };
@@ -118,7 +119,7 @@ impl NewApiKeyPage {
             settings: Settings::new(member, Section::ApiKeys),
             idempotency_key,
             words: KeyTextForm::default(),
-            expiry: ExpiryForm::of(None),
+            expiry: ExpiryForm::of_new_key(member.member.organization.longest_key_life),
             can_manage_keys: member.member.organization.new_keys_manage_keys,
             limit_reached: None,
             rate_limited: None,

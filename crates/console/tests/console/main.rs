@@ -24,6 +24,7 @@ mod key_rights;
 mod leaving;
 mod list_texts;
 mod log;
+mod longest_life;
 mod members;
 mod membership;
 mod operations;

@@ -1,5 +1,6 @@
 //! Audit events that only the store can complete, because it knows what else a change ends.
 
+use crate::api_key::LongestLife;
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
 use crate::membership::Role;
@@ -25,6 +26,22 @@ impl Act {
             Action::DisableKeyManagement
         };
         self.event(action, Subject::Organization(id))
+    }
+
+    /// The event that tells of the longest life of new keys.
+    #[must_use]
+    pub fn limit_of_key_life(
+        &self,
+        id: OrganizationId,
+        before: Option<LongestLife>,
+        after: Option<LongestLife>,
+    ) -> AuditEvent {
+        let text = |life: LongestLife| life.to_string();
+        AuditEvent {
+            old_value: before.map(text),
+            new_value: after.map(text),
+            ..self.event(Action::LimitKeyLife, Subject::Organization(id))
+        }
     }
 
     /// The event that tells that somebody's membership ended: they left, or somebody else removed them.

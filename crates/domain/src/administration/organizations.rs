@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::administration::Authority;
 use crate::administration::ports::{ChangeOrganizationError, OrganizationStore};
+use crate::api_key::LongestLife;
 use crate::audit::RequestSource;
 use crate::sources::Sources;
 
@@ -38,6 +39,24 @@ impl Organizations {
         let act = authority.act(&self.sources, source);
         self.organizations
             .choose_for_new_keys(organization, manage_keys, act)
+            .await
+    }
+
+    /// Sets the longest life of keys that are created from now on, or removes it. Existing keys do not change; but their
+    /// planned ends cannot be put off beyond it.
+    ///
+    /// # Errors
+    /// See [`ChangeOrganizationError`]; then nothing was changed.
+    pub async fn limit_key_life(
+        &self,
+        authority: &Authority,
+        longest: Option<LongestLife>,
+        source: RequestSource,
+    ) -> Result<(), ChangeOrganizationError> {
+        let organization = authority.organization_id();
+        let act = authority.act(&self.sources, source);
+        self.organizations
+            .limit_key_life(organization, longest, act)
             .await
     }
 }

@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// The time for which a holder plans the end of a key: later than when it was chosen, and not absurdly late.
+use super::LongestLife;
+
+/// The time for which a holder plans the end of a key: not absurdly late, and later than when it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expiry(DateTime<Utc>);
 
@@ -18,6 +20,9 @@ pub enum InvalidExpiry {
     /// It is too far ahead to be meant.
     #[error("must be at most {} days ahead", Expiry::MAX_DAYS)]
     TooFar,
+    /// The owners of the organization allow no such life.
+    #[error("must be at most {} days ahead: the owners of the organization allow keys no longer life", .0.days())]
+    LongerThanAllowed(LongestLife),
 }
 
 impl Expiry {
@@ -37,6 +42,23 @@ impl Expiry {
             return Err(InvalidExpiry::TooFar);
         }
         Ok(Self(at))
+    }
+
+    /// Reads a time in RFC 3339 format, with any offset from UTC, which may have passed: a request that is repeated must be
+    /// known as such. Whoever stores it MUST [check](Self::check) it.
+    ///
+    /// # Errors
+    /// It is not a time, or too far ahead.
+    pub fn parse_for_repeatable(text: &str, now: DateTime<Utc>) -> Result<Self, InvalidExpiry> {
+        match Self::parse(text, now) {
+            Err(InvalidExpiry::Past) => {
+                let at = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidExpiry::Malformed)?;
+                DateTime::from_timestamp_millis(at.timestamp_millis())
+                    .map(Self)
+                    .ok_or(InvalidExpiry::Malformed)
+            }
+            read => read,
+        }
     }
 
     /// Reads a time in RFC 3339 format, with any offset from UTC.
@@ -97,6 +119,12 @@ pub enum PostponesEnd {
     /// The key was rotated: its successor is valid in its place.
     #[error("the key was rotated, so its end cannot be postponed: use the key that took its place")]
     OfRotatedKey,
+    /// The owners of the organization allow no such life. A key that has lived longer already may be brought to an end only.
+    #[error(
+        "must be at most {} days after the key's creation: the owners of the organization allow keys no longer life",
+        .0.days()
+    )]
+    BeyondLongestLife(LongestLife),
 }
 
 #[cfg(test)]
@@ -154,5 +182,9 @@ mod tests {
         assert_eq!(last, Err(InvalidExpiry::TooFar));
         let first = Expiry::parse("0000-01-01T00:00:00Z", now());
         assert_eq!(first, Err(InvalidExpiry::Past));
+        let first = Expiry::parse_for_repeatable("0000-01-01T00:00:00Z", now()).unwrap();
+        assert_eq!(first.check(now()), Err(InvalidExpiry::Past));
+        let malformed = Expiry::parse_for_repeatable("yesterday", now());
+        assert_eq!(malformed, Err(InvalidExpiry::Malformed));
     }
 }

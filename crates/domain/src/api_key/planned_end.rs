@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{ApiKey, Expiry, ExpiryChange, PostponesEnd, Revocation, RevocationReason};
+use super::{ApiKey, Expiry, ExpiryChange, LongestLife, PostponesEnd, Revocation, RevocationReason};
 use crate::audit::Actor;
 use crate::validity::End;
 
@@ -36,8 +36,13 @@ impl ApiKey {
     }
 
     /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may only be brought
-    /// forward.
-    pub(super) fn replan(&mut self, change: ExpiryChange, by: Actor) -> Result<bool, PostponesEnd> {
+    /// forward, and that of no key put off beyond the longest life. A key without an end may get any: it lives shorter then.
+    pub(super) fn replan(
+        &mut self,
+        change: ExpiryChange,
+        longest: Option<LongestLife>,
+        by: Actor,
+    ) -> Result<bool, PostponesEnd> {
         let reason = self
             .revocation
             .as_ref()
@@ -52,6 +57,9 @@ impl ApiKey {
         }
         if lives_longer && by.api_key() == Some(self.id) {
             return Err(PostponesEnd::OfItself);
+        }
+        if let Some(longest) = longest.filter(|_| lives_longer && self.would_exceed(after, longest)) {
+            return Err(PostponesEnd::BeyondLongestLife(longest));
         }
         self.revocation = after.map(|at| Revocation::planned(at, by, reason));
         Ok(true)
@@ -99,14 +107,14 @@ mod tests {
             let version = key.version();
             let (before, after) = (key.expires_at(now()), expiry.map(Expiry::at));
             let changed = ChangeOfKey::Expiry { before, after };
-            assert_eq!(key.apply(&set(expiry), by), Ok(Some(changed)));
+            assert_eq!(key.apply(&set(expiry), None, by), Ok(Some(changed)));
             assert_ne!(key.version(), version);
             assert_eq!(key.expires_at(now()), expiry.map(Expiry::at));
             assert_eq!(key.end(), expiry.map(|expiry| End::Planned(expiry.at())));
             assert!(key.revocation.iter().all(|planned| planned.by == by
                 && planned.reason == RevocationReason::Expired
                 && planned.note.is_none()));
-            assert_eq!(key.apply(&set(expiry), Actor::System), Ok(None), "again");
+            assert_eq!(key.apply(&set(expiry), None, Actor::System), Ok(None), "again");
             assert!(key.revocation.iter().all(|planned| planned.by == by));
         }
     }
@@ -115,21 +123,25 @@ mod tests {
     fn key_cannot_postpone_or_remove_its_own_planned_end() {
         let mut key = key();
         let itself = Actor::ApiKey(key.id);
-        key.apply(&set(Some(in_days(30))), itself).unwrap();
+        key.apply(&set(Some(in_days(30))), None, itself).unwrap();
         let before = key.clone();
         for longer in [Some(in_days(31)), None] {
-            assert_eq!(key.apply(&set(longer), itself), Err(PostponesEnd::OfItself));
+            assert_eq!(key.apply(&set(longer), None, itself), Err(PostponesEnd::OfItself));
             assert_eq!(key, before);
         }
-        assert_eq!(key.apply(&set(Some(in_days(30))), itself), Ok(None));
-        assert!(matches!(key.apply(&set(Some(in_days(29))), itself), Ok(Some(_))));
+        assert_eq!(key.apply(&set(Some(in_days(30))), None, itself), Ok(None));
+        assert!(matches!(
+            key.apply(&set(Some(in_days(29))), None, itself),
+            Ok(Some(_))
+        ));
     }
 
     #[test]
     fn key_expires_soon_within_seven_days() {
         let mut key = key();
         assert!(!key.expires_soon(now()));
-        key.apply(&set(Some(in_days(30))), Actor::Administrator).unwrap();
+        key.apply(&set(Some(in_days(30))), None, Actor::Administrator)
+            .unwrap();
         let end = in_days(30).at();
         let before = |duration| key.expires_soon(end - duration);
         assert!(!before(TimeDelta::days(7) + TimeDelta::milliseconds(1)));

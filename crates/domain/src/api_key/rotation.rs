@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{ApiKey, Expiry, InvalidExpiry, PostponesEnd, Revocation, RevocationReason};
+use super::{ApiKey, Expiry, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 use crate::idempotency_key::{IdempotencyKey, RequestDigest};
@@ -120,7 +120,7 @@ pub enum NotRotated {
     AlreadyRotated(ApiKeyId),
     /// It is revoked.
     Revoked,
-    /// The planned end of its successor has passed.
+    /// The planned end of its successor has passed, or is too late.
     InvalidExpiry(InvalidExpiry),
     /// The key asks for a successor that lives longer than itself.
     PostponesEnd(PostponesEnd),
@@ -128,14 +128,19 @@ pub enum NotRotated {
 
 impl ApiKey {
     /// Rotates the key at the moment of the act: its successor has the same name, description, origin and rights, and its
-    /// planned end unless another one is asked for. Returns the successor.
+    /// planned end unless another one is asked for, or the longest life that owners allow ends before. Returns the successor.
     ///
     /// A successor is in the old key's place in the key tree if a person made it, and below the key that made it otherwise:
     /// whoever revokes a stolen key and its descendants revokes everything that was made with it.
     ///
     /// # Errors
     /// Nothing is changed then.
-    pub fn rotate(&mut self, new: &NewRotation, act: &Act) -> Result<Self, NotRotated> {
+    pub fn rotate(
+        &mut self,
+        new: &NewRotation,
+        longest: Option<LongestLife>,
+        act: &Act,
+    ) -> Result<Self, NotRotated> {
         if let Some(successor) = self.rotated_to {
             return Err(NotRotated::AlreadyRotated(successor));
         }
@@ -162,6 +167,9 @@ impl ApiKey {
                 act.actor,
                 RevocationReason::Expired,
             ));
+            successor.limit_life(longest).map_err(NotRotated::InvalidExpiry)?;
+        } else {
+            successor.limit_inherited_life(longest, act.actor);
         }
         self.rotated_to = Some(successor.id);
         match new.draft.old_key_ends {

@@ -129,7 +129,7 @@ mod tests {
                 name: name.map(|name| KeyName::parse(name).unwrap()),
                 ..describe(description)
             };
-            assert_eq!(key.apply(&edit, ANYBODY), Ok(Some(ChangeOfKey::Words)));
+            assert_eq!(key.apply(&edit, None, ANYBODY), Ok(Some(ChangeOfKey::Words)));
             assert!(!seen.contains(&key.version()), "{edit:?}");
             seen.push(key.version());
         }
@@ -137,7 +137,7 @@ mod tests {
             name: Some(KeyName::parse("Deploy").unwrap()),
             ..KeyEdit::default()
         };
-        assert!(key.apply(&back, ANYBODY).is_ok());
+        assert!(key.apply(&back, None, ANYBODY).is_ok());
         assert_eq!(key.version(), first);
     }
 

@@ -111,6 +111,7 @@ impl Accounts {
             name,
             created_at: act.at,
             new_keys_manage_keys: true,
+            longest_key_life: None,
         };
         let act = act.within(organization.id);
         let (id, user) = (self.sources.next_id(), owner.user.id);

@@ -160,6 +160,7 @@ impl Setup {
             name,
             created_at,
             new_keys_manage_keys: true,
+            longest_key_life: None,
         }
     }
 }

@@ -57,6 +57,7 @@ impl Builder {
             name,
             created_at: self.clock.now(),
             new_keys_manage_keys: true,
+            longest_key_life: None,
         }
     }
 

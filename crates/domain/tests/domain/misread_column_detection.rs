@@ -27,8 +27,9 @@ async fn misread_revocation_or_last_use_column_is_detected() {
         "revocation_stores_time_actor_reason_and_note",
         "last_use_reads_back_as_recorded",
     );
+    let end = [revocation, "longest_life_applies_to_keys_created_later"];
+    assert_caught(Fault::Misreads(Column::KeyRevokedAt), &end).await;
     for (column, by) in [
-        (Column::KeyRevokedAt, revocation),
         (Column::KeyRevokedBy, revocation),
         (Column::KeyRevocationReason, revocation),
         (
@@ -124,6 +125,10 @@ async fn misread_member_column_is_detected() {
         (
             Column::OrganizationNewKeys,
             &["default_key_right_applies_to_keys_created_later"],
+        ),
+        (
+            Column::OrganizationKeyLife,
+            &["longest_life_applies_to_keys_created_later"],
         ),
         (Column::UserDisplayName, &[member]),
         (Column::UserCreatedAt, &[member, setup]),

@@ -1,7 +1,8 @@
 //! `expiresAt`: keys that end when their holders planned.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use keyward_domain::audit::Action;
+use keyward_domain::api_key::LongestLife;
+use keyward_domain::audit::{Action, RequestSource};
 use serde_json::{Value, json};
 
 use crate::api::{API_KEYS, USER};
@@ -331,4 +332,46 @@ async fn expiry_that_passes_during_the_request_is_refused() {
     statuses.sort_unstable();
     statuses.dedup();
     assert_eq!(statuses, [200, 201, 422]);
+}
+
+#[tokio::test]
+async fn longest_life_of_the_organization_bounds_every_expiry() {
+    let scene = Scene::new().await;
+    let old = scene.create_with("old", &json!({})).await;
+    let organizations = scene.installation.organizations();
+    let longest = LongestLife::of_days(30).ok();
+    let limited = organizations
+        .limit_key_life(&scene.authority(), longest, RequestSource::default())
+        .await;
+    limited.unwrap();
+    let (latest, later) = ("2026-01-31T00:00:00.000Z", "2026-01-31T00:00:00.001Z");
+    let created = scene.create_with("new", &json!({})).await;
+    assert_eq!(created["expiresAt"], latest);
+    assert_eq!(
+        scene.create_with("exact", &json!({"expiresAt": latest})).await["expiresAt"],
+        latest
+    );
+    let body = json!({"name": "late", "expiresAt": later});
+    let refused = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
+    assert_eq!(refused.pointers(), ["/expiresAt"]);
+    assert!(refused.body.contains("at most 30 days ahead"), "{}", refused.body);
+    for expires_at in [json!(later), json!(null)] {
+        let body = json!({"expiresAt": expires_at});
+        let refused = scene.api.patch(&path_of(&created), &scene.ada.token, &body).await;
+        assert_eq!(refused.pointers(), ["/expiresAt"]);
+        assert!(
+            refused.body.contains("at most 30 days after the key's creation"),
+            "{}",
+            refused.body
+        );
+    }
+    let read = scene.api.get(&path_of(&old), &scene.ada.token).await.ok(200);
+    assert!(read.get("expiresAt").is_none(), "{read}");
+    let rotate = format!("{}/rotate", path_of(&old));
+    let successor = scene
+        .api
+        .post(&rotate, &scene.ada.token, &json!({}))
+        .await
+        .ok(201);
+    assert_eq!(successor["expiresAt"], latest);
 }

@@ -134,6 +134,7 @@ diesel::table! {
         slug -> Text,
         name -> Text,
         new_keys_manage_keys -> Bool,
+        longest_key_life_days -> Nullable<Int4>,
         created_at -> Timestamptz,
     }
 }

@@ -3,15 +3,18 @@
 use async_trait::async_trait;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::administration::ports::{ChangeOrganizationError, OrganizationStore};
+use keyward_domain::api_key::LongestLife;
 use keyward_domain::audit::Act;
 use keyward_domain::id::OrganizationId;
 
 use super::authority::lock_authority;
 use super::dialect::{RunQueryDsl, Store};
 use super::events::write_event;
+use super::people::{longest_life, stored_life};
 use super::schema::organizations;
 use crate::abort::Abort;
-use crate::columns::{StoredFlag, StoredId};
+use crate::columns::{StoredFlag, StoredId, StoredNumber};
+use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl OrganizationStore for Store {
@@ -36,6 +39,35 @@ impl OrganizationStore for Store {
             if changed > 0 {
                 write_event(connection, act.choice_for_new_keys(organization, manage_keys)).await?;
             }
+            Ok(())
+        })
+    }
+
+    async fn limit_key_life(
+        &self,
+        organization: OrganizationId,
+        longest: Option<LongestLife>,
+        act: Act,
+    ) -> Result<(), ChangeOrganizationError> {
+        change!(self, |connection| {
+            if !lock_authority(connection, organization, act.actor, act.at).await? {
+                return Err(Abort::Refused(ChangeOrganizationError::NotAllowed));
+            }
+            let this = organizations::table.filter(organizations::id.eq(StoredId(organization.as_uuid())));
+            let before: Option<StoredNumber> = this
+                .select(organizations::longest_key_life_days)
+                .get_result(connection)
+                .await?;
+            let stored = StoredRow::new("organizations", organization.as_uuid());
+            let before = longest_life(&stored, before)?;
+            if before == longest {
+                return Ok(());
+            }
+            diesel::update(this)
+                .set(organizations::longest_key_life_days.eq(longest.map(stored_life)))
+                .execute(connection)
+                .await?;
+            write_event(connection, act.limit_of_key_life(organization, before, longest)).await?;
             Ok(())
         })
     }

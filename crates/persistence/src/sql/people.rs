@@ -2,6 +2,7 @@
 
 use diesel::QueryResult;
 use diesel::prelude::{Insertable, Queryable, Selectable};
+use keyward_domain::api_key::LongestLife;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::organization::{Organization, OrganizationName, Slug};
@@ -14,7 +15,7 @@ use super::dialect::{Connection, Database, RunQueryDsl, username_is_taken};
 use super::schema::{memberships, organizations, users};
 use super::validity::StoredEnd;
 use crate::abort::Abort;
-use crate::columns::{StoredFlag, StoredId, StoredMoment};
+use crate::columns::{StoredFlag, StoredId, StoredMoment, StoredNumber};
 use crate::stored_row::StoredRow;
 
 #[derive(Queryable, Selectable, Insertable)]
@@ -25,6 +26,7 @@ pub(crate) struct OrganizationRow {
     name: String,
     created_at: StoredMoment,
     new_keys_manage_keys: StoredFlag,
+    longest_key_life_days: Option<StoredNumber>,
 }
 
 impl From<Organization> for OrganizationRow {
@@ -35,6 +37,7 @@ impl From<Organization> for OrganizationRow {
             name: organization.name.to_string(),
             created_at: organization.created_at.into(),
             new_keys_manage_keys: StoredFlag(organization.new_keys_manage_keys),
+            longest_key_life_days: organization.longest_key_life.map(stored_life),
         }
     }
 }
@@ -50,8 +53,22 @@ impl TryFrom<OrganizationRow> for Organization {
             name: stored.read("name", OrganizationName::from_storage(row.name))?,
             created_at: stored.moment("created_at", row.created_at)?,
             new_keys_manage_keys: row.new_keys_manage_keys.0,
+            longest_key_life: longest_life(&stored, row.longest_key_life_days)?,
         })
     }
+}
+
+pub(crate) fn stored_life(life: LongestLife) -> StoredNumber {
+    StoredNumber(life.days().into())
+}
+
+/// The column `organizations.longest_key_life_days`.
+pub(crate) fn longest_life(
+    stored: &StoredRow,
+    days: Option<StoredNumber>,
+) -> Result<Option<LongestLife>, StorageError> {
+    let life = days.map(|days| LongestLife::of_days(days.0.into()));
+    stored.read("longest_key_life_days", life.transpose())
 }
 
 #[derive(Queryable, Selectable)]

@@ -144,6 +144,7 @@ diesel::table! {
         slug -> Text,
         name -> Text,
         new_keys_manage_keys -> BigInt,
+        longest_key_life_days -> Nullable<BigInt>,
         created_at -> BigInt,
     }
 }

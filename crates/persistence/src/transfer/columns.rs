@@ -10,7 +10,7 @@ use diesel::backend::Backend;
 use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::{BigInt, Binary, Integer, Text, Timestamptz};
+use diesel::sql_types::{BigInt, Binary, Text, Timestamptz};
 use diesel::sqlite::Sqlite;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -38,13 +38,6 @@ impl TextValue {
         &self.0
     }
 }
-
-/// A small number.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize, AsExpression, FromSqlRow)]
-#[diesel(sql_type = Integer)]
-#[diesel(sql_type = BigInt)]
-#[serde(transparent)]
-pub(crate) struct Number(pub(super) i32);
 
 #[derive(Debug, thiserror::Error)]
 enum Inexact {
@@ -135,8 +128,7 @@ impl FromStr for Bytes {
 as_in_postgres!(
     Moment: Timestamptz as DateTime<Utc>,
     Bytes: Binary as Vec<u8>,
-    TextValue: Text as String,
-    Number: Integer as i32
+    TextValue: Text as String
 );
 
 // SQLite has only bytes, texts and numbers.
@@ -184,20 +176,6 @@ impl FromSql<Text, Sqlite> for TextValue {
     fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
         let bytes = <Vec<u8> as FromSql<Binary, Sqlite>>::from_sql(value)?;
         Ok(Self(String::from_utf8(bytes).map_err(|_| Inexact::NotUtf8)?))
-    }
-}
-
-impl ToSql<BigInt, Sqlite> for Number {
-    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Sqlite>) -> serialize::Result {
-        out.set_value(i64::from(self.0));
-        Ok(IsNull::No)
-    }
-}
-
-impl FromSql<BigInt, Sqlite> for Number {
-    fn from_sql(value: SqliteValue<'_>) -> deserialize::Result<Self> {
-        let number = <i64 as FromSql<BigInt, Sqlite>>::from_sql(value)?;
-        Ok(Self(number.try_into()?))
     }
 }
 

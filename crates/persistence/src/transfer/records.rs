@@ -21,11 +21,11 @@ use keyward_domain::token::TokenHint;
 use keyward_domain::user::{DisplayName, Username};
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Bytes, Moment, Number, TextValue};
-use crate::columns::{StoredFlag as Flag, StoredId as Id};
+use super::columns::{Bytes, Moment, TextValue};
+use crate::columns::{StoredFlag as Flag, StoredId as Id, StoredNumber as Number};
 use crate::stored_row::StoredRow;
 use crate::{postgres, sqlite};
-use check::{CrossColumnCheck, Key, browser_key, depth, digest, idempotency_key, unchecked};
+use check::{CrossColumnCheck, Key, browser_key, depth, digest, idempotency_key, life, unchecked};
 
 /// Checks a column. Only a column that needs no parsing may omit `as`.
 macro_rules! look_at {
@@ -89,6 +89,7 @@ records! {
         slug: TextValue as Slug::parse,
         name: TextValue as OrganizationName::from_storage,
         new_keys_manage_keys: Flag,
+        longest_key_life_days: Option<Number> as life,
         created_at: Moment,
     }
 

@@ -72,6 +72,7 @@ mod tests {
             name: OrganizationName::parse("Acme").unwrap(),
             created_at: DateTime::UNIX_EPOCH,
             new_keys_manage_keys: true,
+            longest_key_life: None,
         };
         slugs.iter().map(organization).collect()
     }

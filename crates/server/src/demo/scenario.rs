@@ -46,6 +46,8 @@ pub(super) enum ScenarioStep {
     BecomesMember(String),
     /// Whether new keys may manage keys unless a request says otherwise.
     SetsNewKeysManageKeys(bool),
+    /// In days; 0 for no limit.
+    LimitsKeyLife(u16),
     /// A member signs in, and enters a wrong current password to change it.
     MistypesPassword(String),
     /// A stranger guesses at a member's password until the rate limit.

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::{Authority, InvitationDraft, Projects};
-use keyward_domain::api_key::{ExpiryChange, KeyDescription, KeyEdit, KeyName};
+use keyward_domain::api_key::{ExpiryChange, KeyDescription, KeyEdit, KeyName, LongestLife};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::id::{AuditEventId, InvitationId, MembershipId, ProjectId};
@@ -109,6 +109,13 @@ impl<'a> ScenarioRunner<'a> {
                 let (organizations, owner) = (self.past.use_cases.organizations(), self.authority().await?);
                 organizations
                     .choose_for_new_keys(&owner, *manage_keys, self.owners_source())
+                    .await?;
+            }
+            Step::LimitsKeyLife(days) => {
+                let (organizations, owner) = (self.past.use_cases.organizations(), self.authority().await?);
+                let longest = LongestLife::of_days((*days).into()).ok();
+                organizations
+                    .limit_key_life(&owner, longest, self.owners_source())
                     .await?;
             }
             Step::MistypesPassword(username) => self.mistype_password(username).await?,

@@ -24,7 +24,8 @@ const fn took_something_away(action: Action) -> bool {
         | Action::RevokeApiKey
         | Action::ChangeExpiry
         | Action::RotateApiKey
-        | Action::DisableKeyManagement => true,
+        | Action::DisableKeyManagement
+        | Action::LimitKeyLife => true,
         // A setup link works before there is anything to restore, and what went for its age or ended as planned does so again by
         // itself.
         Action::CreateSetupLink

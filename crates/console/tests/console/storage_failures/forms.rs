@@ -81,6 +81,7 @@ impl Scene {
                 &[("token", users), ("as", "user"), ("username", "dave")],
             ),
             form(owner, &settings("general/new-keys"), "", &[("manage_keys", "no")]),
+            form(owner, &settings("general/key-life"), "", &[("days", "90")]),
             form(
                 member,
                 &settings("api-keys/new"),

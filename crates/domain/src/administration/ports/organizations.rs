@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 
+use crate::api_key::LongestLife;
 use crate::audit::Act;
 use crate::id::OrganizationId;
 use crate::ports::StorageError;
@@ -19,6 +20,19 @@ pub trait OrganizationStore: Send + Sync {
         &self,
         organization: OrganizationId,
         manage_keys: bool,
+        act: Act,
+    ) -> Result<(), ChangeOrganizationError>;
+
+    /// Sets [`Organization::longest_key_life`](crate::organization::Organization::longest_key_life). From then on,
+    /// [`ApiKeys::add`](crate::ports::ApiKeys::add), [`rotate`](crate::ports::ApiKeys::rotate) and
+    /// [`edit`](crate::ports::ApiKeys::edit) follow it. Keys that exist stay as they are.
+    ///
+    /// MUST write the event `act.limit_of_key_life(organization, before, longest)`, unless the organization has chosen so
+    /// already.
+    async fn limit_key_life(
+        &self,
+        organization: OrganizationId,
+        longest: Option<LongestLife>,
         act: Act,
     ) -> Result<(), ChangeOrganizationError>;
 }

@@ -19,6 +19,7 @@ mod leaving_preview_cases;
 mod list_member_cases;
 mod list_project_cases;
 mod long_list_cases;
+mod longest_life_cases;
 mod name_cases;
 mod organization_key_cases;
 mod planned_end_cases;
@@ -243,6 +244,14 @@ super::cases::cases! { $
         default_key_right_is_per_organization
         default_key_right_is_unchanged_when_event_cannot_be_written
         default_key_right_change_completes_after_caller_cancellation
+    }
+    longest_life_cases {
+        longest_life_applies_to_keys_created_later
+        planned_end_is_not_put_off_beyond_the_longest_life
+        successor_ends_after_the_longest_life
+        longest_life_change_writes_one_event
+        only_active_owners_and_administrators_limit_key_life
+        longest_life_is_unchanged_when_event_cannot_be_written
     }
     name_cases {
         every_subject_of_the_organization_has_a_name

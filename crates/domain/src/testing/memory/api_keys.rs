@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredKey};
-use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, Revocation, RevocationCause};
+use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition, LongestLife, Revocation, RevocationCause};
 use crate::audit::{Act, Action, Subject};
 use crate::holder::KeyReach;
 use crate::id::{ApiKeyId, MembershipId};
@@ -58,6 +58,7 @@ impl ApiKeys for MemoryStore {
             return Err(StorageError::Defect("two keys share an identifier or a digest".into()).into());
         }
         let mut key = new.key;
+        key.limit_life(state.longest_life(consumer))?;
         if new.organization_decides {
             key.can_manage_keys = state
                 .membership(consumer)
@@ -144,6 +145,7 @@ impl ApiKeys for MemoryStore {
         if !reach.includes(id) {
             return Err(EditKeyError::NotFound);
         }
+        let longest = state.longest_life(consumer);
         let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
         if !key.is_valid(act.at) {
             return Err(EditKeyError::Revoked);
@@ -153,7 +155,7 @@ impl ApiKeys for MemoryStore {
         }
         edit.check(act.at)?;
         let mut edited = key.clone();
-        if let Some(change) = edited.apply(&edit, act.actor)? {
+        if let Some(change) = edited.apply(&edit, longest, act.actor)? {
             state.write(vec![act.edit_of_key(id, change)])?;
             *state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)? = edited.clone();
         }
@@ -182,7 +184,7 @@ impl ApiKeys for MemoryStore {
                 _ => RotateKeyError::IdempotencyKeyReused,
             });
         }
-        let successor = old.rotate(&new, &act)?;
+        let successor = old.rotate(&new, state.longest_life(consumer), &act)?;
         if let Some(acting) = act.actor.api_key().filter(|acting| *acting != old.id)
             && state.valid_in_chain(consumer, acting, act.at) >= ApiKey::MAX_TREE_DEPTH as usize
         {
@@ -322,6 +324,12 @@ impl State {
         });
         let mut remembered = repetitions.filter(|(_, repetition)| *repetition != Repetition::Forgotten);
         remembered.next()
+    }
+
+    /// The longest life that the consumer's organization allows new keys.
+    fn longest_life(&self, consumer: MembershipId) -> Option<LongestLife> {
+        let membership = self.membership(consumer)?;
+        self.organization(membership.organization_id)?.longest_key_life
     }
 
     /// How many keys are valid of this one and its ancestors.

@@ -180,7 +180,7 @@ impl ApiKeys for BrokenStore {
         let after = match (edited.await, &before) {
             (Err(EditKeyError::HolderGone), Some(before)) if as_member => {
                 let mut late = before.clone();
-                let _ = late.apply(&asked, act.actor);
+                let _ = late.apply(&asked, None, act.actor);
                 self.keep_late(late)
             }
             (after, _) => after?,

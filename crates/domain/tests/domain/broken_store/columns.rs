@@ -41,6 +41,7 @@ pub(crate) enum Column {
     OrganizationName,
     OrganizationCreatedAt,
     OrganizationNewKeys,
+    OrganizationKeyLife,
     UserDisplayName,
     UserCreatedAt,
     MembershipRole,

@@ -22,6 +22,7 @@ impl BrokenStore {
                 organization.created_at = whole_seconds(organization.created_at);
             }
             Some(Column::OrganizationNewKeys) => organization.new_keys_manage_keys = true,
+            Some(Column::OrganizationKeyLife) => organization.longest_key_life = None,
             _ => {}
         }
         organization

@@ -15,6 +15,9 @@ CREATE TABLE organizations (
     name text COLLATE "C" NOT NULL,
     -- Whether a new key may manage keys, if nobody asks for either.
     new_keys_manage_keys boolean NOT NULL DEFAULT true,
+    -- After how many days a new key ends at the latest; null for never.
+    longest_key_life_days integer
+        CONSTRAINT organizations_longest_key_life_days_check CHECK (longest_key_life_days BETWEEN 1 AND 3650),
     created_at timestamptz NOT NULL
 );
 

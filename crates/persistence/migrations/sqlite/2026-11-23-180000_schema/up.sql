@@ -20,6 +20,9 @@ CREATE TABLE organizations (
     -- Whether a new key may manage keys, if nobody asks for either.
     new_keys_manage_keys INTEGER NOT NULL DEFAULT 1
         CONSTRAINT organizations_new_keys_manage_keys_check CHECK (new_keys_manage_keys IN (0, 1)),
+    -- After how many days a new key ends at the latest; null for never.
+    longest_key_life_days INTEGER
+        CONSTRAINT organizations_longest_key_life_days_check CHECK (longest_key_life_days BETWEEN 1 AND 3650),
     created_at INTEGER NOT NULL
 ) STRICT;
 

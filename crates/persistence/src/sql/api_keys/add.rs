@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper};
 use diesel::{OptionalExtension, QueryResult};
-use keyward_domain::api_key::ApiKey;
+use keyward_domain::api_key::{ApiKey, LongestLife};
 use keyward_domain::audit::Act;
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -14,12 +14,13 @@ use super::super::dialect::{
     Connection, Database, Pipelined, RunQueryDsl, begin, listed, pipeline, valid_in_chain,
 };
 use super::super::events::write_event;
+use super::super::people::longest_life;
 use super::super::schema::{api_keys, memberships, organizations};
 use super::super::validity::key_is_valid;
 use super::holder::{Changer, changer, lock_changer};
 use super::row::NewKeyRow;
 use crate::abort::Abort;
-use crate::columns::{StoredFlag, StoredId, StoredMoment};
+use crate::columns::{StoredFlag, StoredId, StoredMoment, StoredNumber};
 use crate::stored_row::StoredRow;
 
 pub(super) const MAX_TREE_DEPTH: i64 = ApiKey::MAX_TREE_DEPTH as i64;
@@ -38,7 +39,7 @@ pub(super) async fn add(
         lock_changer(connection, consumer, new.key.parent(), limits.changes, act.at),
         created_with(connection, consumer, new.idempotency_key),
         valid_keys(connection, consumer, act.at),
-        chosen_for_new_keys(connection, consumer, new.organization_decides),
+        chosen_for_new_keys(connection, consumer),
     );
     let act = act.as_late_as_now();
     let forgotten = first.as_ref().map(|first| first.id);
@@ -49,7 +50,7 @@ pub(super) async fn add(
     }
     let mut new = new;
     if let Some(chosen) = chosen {
-        new.key.can_manage_keys = chosen;
+        chosen.apply_to(&mut new)?;
     }
     pipeline!(
         connection,
@@ -121,23 +122,45 @@ pub(super) async fn insert(mut connection: Pipelined<'_>, new: &NewApiKey) -> Qu
     Ok(())
 }
 
-/// The organization's current default for new keys, if the request left the choice to it.
-async fn chosen_for_new_keys(
+/// What an organization has chosen for new keys.
+#[derive(Queryable)]
+pub(super) struct ChosenForNewKeys {
+    organization: StoredId,
+    manage_keys: StoredFlag,
+    longest_life_days: Option<StoredNumber>,
+}
+
+impl ChosenForNewKeys {
+    fn apply_to(self, new: &mut NewApiKey) -> Result<(), Abort<AddKeyError>> {
+        if new.organization_decides {
+            new.key.can_manage_keys = self.manage_keys.0;
+        }
+        let limited = new.key.limit_life(self.longest_life()?);
+        limited.map_err(|error| Abort::Refused(error.into()))
+    }
+
+    pub(super) fn longest_life(&self) -> Result<Option<LongestLife>, StorageError> {
+        let stored = StoredRow::new("organizations", self.organization.0);
+        longest_life(&stored, self.longest_life_days)
+    }
+}
+
+/// What the consumer's organization has chosen for new keys; nothing of an unknown consumer.
+pub(super) async fn chosen_for_new_keys(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,
-    decides: bool,
-) -> QueryResult<Option<bool>> {
-    if !decides {
-        return Ok(None);
-    }
-    let chosen: Option<StoredFlag> = memberships::table
+) -> QueryResult<Option<ChosenForNewKeys>> {
+    memberships::table
         .inner_join(organizations::table)
         .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
-        .select(organizations::new_keys_manage_keys)
+        .select((
+            organizations::id,
+            organizations::new_keys_manage_keys,
+            organizations::longest_key_life_days,
+        ))
         .get_result(&mut connection)
         .await
-        .optional()?;
-    Ok(chosen.map(|chosen| chosen.0))
+        .optional()
 }
 
 /// The key that was created with an idempotency key before.

@@ -12,6 +12,7 @@ use keyward_domain::rate::Rate;
 use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, pipeline, prepared_once};
 use super::super::events::write_event;
 use super::super::schema::api_keys;
+use super::add::chosen_for_new_keys;
 use super::holder::{Changer, changer, lock_changer};
 use super::read::find_row;
 use super::row::{EndRow, KeyRow, WordsRow};
@@ -28,15 +29,17 @@ pub(super) async fn edit(
     act: Act,
 ) -> Result<ApiKey, Abort<EditKeyError>> {
     // Concurrent edits and revocations wait for the lock, so the write below overwrites none of them.
-    let ((), changer, row) = pipeline!(
+    let ((), changer, row, chosen) = pipeline!(
         connection,
         begin(connection),
         lock_changer(connection, consumer, act.actor.api_key(), changes, act.at),
         find_row(connection, consumer, id),
+        chosen_for_new_keys(connection, consumer),
     );
     let act = act.as_late_as_now();
     let mut key = check(id, &edit, &precondition, changer, row, act.at)?;
-    let applied = key.apply(&edit, act.actor);
+    let longest = chosen.map(|chosen| chosen.longest_life()).transpose()?.flatten();
+    let applied = key.apply(&edit, longest, act.actor);
     let Some(change) = applied.map_err(|error| Abort::Refused(error.into()))? else {
         return Ok(key);
     };

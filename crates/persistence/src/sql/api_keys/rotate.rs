@@ -17,7 +17,9 @@ use super::super::dialect::{
     write_events,
 };
 use super::super::schema::api_keys;
-use super::add::{FirstKey, MAX_TREE_DEPTH, created_with, forget_idempotency_keys, insert, repetition};
+use super::add::{
+    FirstKey, MAX_TREE_DEPTH, chosen_for_new_keys, created_with, forget_idempotency_keys, insert, repetition,
+};
 use super::holder::{Changer, changer, lock_changer};
 use super::read::find_row;
 use super::revoke::revoke_valid;
@@ -33,17 +35,19 @@ pub(super) async fn rotate(
 ) -> Result<ApiKey, Abort<RotateKeyError>> {
     let (consumer, acting_key) = (new.consumer_id, act.actor.api_key());
     // Under the lock, no other transaction rotates or revokes keys of this consumer, so a key gets one successor.
-    let ((), changer, first, row) = pipeline!(
+    let ((), changer, first, row, chosen) = pipeline!(
         connection,
         begin(connection),
         lock_changer(connection, consumer, acting_key, changes, act.at),
         created_with(connection, consumer, new.idempotency_key),
         find_row(connection, consumer, new.old_key),
+        chosen_for_new_keys(connection, consumer),
     );
     let forgotten = first.as_ref().map(|first| first.id);
     let act = act.as_late_as_now();
     let mut old = check(&new, changer, first, row, act.at)?;
-    let successor = old.rotate(&new, &act).map_err(refused)?;
+    let longest = chosen.map(|chosen| chosen.longest_life()).transpose()?.flatten();
+    let successor = old.rotate(&new, longest, &act).map_err(refused)?;
     check_depth(connection, &new, &act).await?;
     let before = match old.rotated_from {
         Some(id) => find_row(connection, consumer, id).await?,
@@ -100,7 +104,7 @@ pub(super) async fn precheck(
         find_row(connection, consumer, new.old_key),
     );
     let mut old = check(&new, changer, first, row, act.at)?;
-    old.rotate(&new, &act).map_err(refused)?;
+    old.rotate(&new, None, &act).map_err(refused)?;
     check_depth(connection, &new, &act).await
 }
 

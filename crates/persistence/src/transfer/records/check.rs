@@ -6,13 +6,15 @@
 use std::fmt::Display;
 
 use chrono::{DateTime, Datelike, Utc};
+use keyward_domain::api_key::{InvalidLongestLife, LongestLife};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::remembered_browser::BrowserKey;
 use uuid::Uuid;
 
+use crate::columns::StoredNumber as Number;
 use crate::columns::{StoredFlag, StoredId};
 use crate::stored_row::StoredRow;
-use crate::transfer::columns::{Bytes, Moment, Number, TextValue};
+use crate::transfer::columns::{Bytes, Moment, TextValue};
 
 pub(super) type Row = StoredRow<String>;
 
@@ -176,6 +178,11 @@ pub(super) fn depth(depth: &i32) -> Result<(), &'static str> {
     } else {
         Ok(())
     }
+}
+
+/// A longest life of keys, in days.
+pub(super) fn life(days: &i32) -> Result<LongestLife, InvalidLongestLife> {
+    LongestLife::of_days((*days).into())
 }
 
 /// Rules across columns of a row.

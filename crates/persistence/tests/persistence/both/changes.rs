@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::KeySelection;
 use keyward_domain::api_key::{
-    Expiry, ExpiryChange, KeyEdit, KeyName, KeyPrecondition, OldKeyEnd, RevocationNote,
+    Expiry, ExpiryChange, KeyEdit, KeyName, KeyPrecondition, LongestLife, OldKeyEnd, RevocationNote,
 };
 use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
 use keyward_domain::clock::Clock;
@@ -61,6 +61,7 @@ pub(crate) enum Change {
     CreateRestrictedKey,
     EnableKeyManagement,
     DisableKeyManagement,
+    LimitKeyLife,
     EditKey,
     SetExpiry,
     RotateKey,
@@ -135,6 +136,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         Action::EndSession => (&[], &[Change::EndSession, Change::EndOtherSessions]),
         Action::EnableKeyManagement => (&[], &[Change::EnableKeyManagement]),
         Action::DisableKeyManagement => (&[], &[Change::DisableKeyManagement]),
+        Action::LimitKeyLife => (&[], &[Change::LimitKeyLife]),
         Action::CreateRestrictedApiKey => (&[], &[Change::CreateRestrictedKey]),
         Action::CreateApiKey => (
             &[],
@@ -318,6 +320,12 @@ impl Scene {
             Change::DisableKeyManagement => {
                 organizations
                     .choose_for_new_keys(&authority, false, source)
+                    .await?;
+            }
+            Change::LimitKeyLife => {
+                let longest = LongestLife::of_days(3_650)?;
+                organizations
+                    .limit_key_life(&authority, Some(longest), source)
                     .await?;
             }
             Change::EditKey => {

@@ -64,12 +64,15 @@ impl Arrange for BySql {
             name,
             created_at,
             new_keys_manage_keys,
+            longest_key_life,
         } = organization;
+        let days = longest_key_life.map_or_else(|| "NULL".to_owned(), |life| life.days().to_string());
         let (id, created_at) = (blob(id.as_uuid()), created_at.timestamp_millis());
         let name = name.as_str().replace('\'', "''");
         self.0.execute(&format!(
-            "INSERT INTO organizations (id, slug, name, created_at, new_keys_manage_keys)
-             VALUES ({id}, '{slug}', '{name}', {created_at}, {new_keys_manage_keys})"
+            "INSERT INTO organizations (id, slug, name, created_at, new_keys_manage_keys,
+                 longest_key_life_days)
+             VALUES ({id}, '{slug}', '{name}', {created_at}, {new_keys_manage_keys}, {days})"
         ));
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn rows() -> Vec<String> {
     let (first, child) = (id(7), id(8));
     let mut rows = vec![
         format!(
-            r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"new_keys_manage_keys":false,"created_at":"2026-01-01T00:00:00Z"}}}}"#
+            r#"{{"organizations":{{"id":"{organization}","slug":"acme","name":{words},"new_keys_manage_keys":false,"longest_key_life_days":90,"created_at":"2026-01-01T00:00:00Z"}}}}"#
         ),
         format!(
             r#"{{"users":{{"id":"{ada}","username":"ada","display_name":{words},"search_text":{anything},"password_hash":"$argon2id$v=19$m=1,t=1,p=1$c2FsdA$aGFzaA","created_at":"2026-01-01T00:00:00.001Z"}}}}"#

@@ -13,7 +13,9 @@ pub async fn key_reads_back_as_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "plain");
     let by = new.key.origin.actor();
-    new.key.apply(&everything(scene.now()), by).expect("applied");
+    new.key
+        .apply(&everything(scene.now()), None, by)
+        .expect("applied");
     let console = scene.store(&ada, &new).await;
     let child = scene.add_child(&ada, &console, "child").await;
 

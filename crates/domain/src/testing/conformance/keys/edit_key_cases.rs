@@ -40,7 +40,9 @@ pub async fn edit_changes_only_the_given_fields(stores: KeyStores) {
     let all = everything(scene.now());
     let edited = edit(&scene, &ada, key.id, all.clone()).await.expect("edited");
     let mut expected = key.clone();
-    expected.apply(&all, Actor::User(ada.user.id)).expect("applied");
+    expected
+        .apply(&all, None, Actor::User(ada.user.id))
+        .expect("applied");
     assert_eq!(edited, expected);
     assert_eq!(scene.stored(&key).await, expected);
 }

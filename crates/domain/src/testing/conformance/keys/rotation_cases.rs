@@ -71,7 +71,7 @@ pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
     let new = rotation_of(&scene, &ada, &key, RotationDraft::default());
     let act = scene.act(&ada);
     let mut expected = key.clone();
-    let expected_successor = expected.rotate(&new, &act).expect("rotated");
+    let expected_successor = expected.rotate(&new, None, &act).expect("rotated");
 
     let successor = rotate_as(&scene, &new, act).await.expect("rotated");
     assert_eq!(successor.id, expected_successor.id);

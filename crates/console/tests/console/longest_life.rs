@@ -1,0 +1,114 @@
+//! The longest life of new keys: where owners set it, and what forms make of it.
+
+use chrono::TimeDelta;
+use keyward_domain::audit::Action;
+use keyward_domain::membership::Role;
+
+use crate::running::{NEW, Running};
+
+const GENERAL: &str = "/organizations/acme/settings/general";
+const LIFE: &str = "/organizations/acme/settings/general/key-life";
+const AUDIT_LOG: &str = "/organizations/acme/settings/audit-log";
+
+#[tokio::test]
+async fn owner_sets_and_removes_the_longest_life() {
+    let (running, ada) = Running::with_ada().await;
+    running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let (owner, member) = (running.signed_in("ada").await, running.signed_in("grace").await);
+    for (days, says, value) in [
+        ("90", "New keys expire after 90 days at the latest.", "90"),
+        (" 1 ", "New keys expire after 1 day at the latest.", "1"),
+        ("", "New keys need not expire.", ""),
+    ] {
+        let answer = owner.post(LIFE, &[("days", days)]).await;
+        let page = owner.follow(&answer).await;
+        assert!(page.text().contains(says), "{}", page.text());
+        assert!(
+            page.shows(&format!("inputmode=\"numeric\" value=\"{value}\"")),
+            "{}",
+            page.body
+        );
+        let seen = member.get(GENERAL).await;
+        let is_told = seen.text().contains("at the latest");
+        assert!(
+            is_told != value.is_empty() && !seen.shows("inputmode"),
+            "{}",
+            seen.text()
+        );
+    }
+    let events = running.installation.store.events();
+    let told = events.iter().filter(|event| event.action == Action::LimitKeyLife);
+    let values: Vec<_> = told
+        .map(|event| [event.old_value.as_deref(), event.new_value.as_deref()])
+        .collect();
+    assert_eq!(
+        values,
+        [
+            [None, Some("P90D")],
+            [Some("P90D"), Some("P1D")],
+            [Some("P1D"), None]
+        ]
+    );
+    let log = owner.get(AUDIT_LOG).await.text();
+    assert!(
+        log.contains("ada changed the longest life of new API keys from 90 days to 1 day"),
+        "{log}"
+    );
+    assert_eq!(member.post(LIFE, &[("days", "7")]).await.status, 404);
+}
+
+#[tokio::test]
+async fn impossible_longest_life_is_refused_and_shown_again() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    for days in ["0", "-1", "3651", "1.5", "x", "99999999999999999999"] {
+        let page = owner.post(LIFE, &[("days", days)]).await;
+        assert_eq!(page.status, 422);
+        let says = "The longest life must be a number of days from 1 to 3650.";
+        assert!(page.text().contains(says), "{}", page.text());
+        assert!(page.shows(&format!("value=\"{days}\"")), "{}", page.body);
+    }
+    assert_eq!(owner.post(LIFE, &[]).await.status, 400);
+    let events = running.installation.store.events();
+    assert!(events.iter().all(|event| event.action != Action::LimitKeyLife));
+}
+
+#[tokio::test]
+async fn form_of_a_new_key_offers_no_longer_life() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    browser.post(LIFE, &[("days", "30")]).await;
+    let form = browser.get(NEW).await;
+    assert!(
+        form.text().contains("In 30 days, the longest that owners allow"),
+        "{}",
+        form.text()
+    );
+    assert!(form.shows("<option value=\"7\"") && !form.shows("<option value=\"60\""));
+    let create = async |expiration: &str, at: &str| {
+        let form = browser.get(NEW).await;
+        let fields = [
+            ("idempotency_key", form.field("idempotency_key")),
+            ("name", "Deploy"),
+            ("description", ""),
+            ("expiration", expiration),
+            ("expires_at", at),
+        ];
+        browser.post(NEW, &fields).await
+    };
+    let late = create("at", "2026-02-01T00:00:00").await;
+    assert_eq!(late.status, 422);
+    let says = "Expiration must be at most 30 days ahead, as the organization’s owners have set.";
+    assert!(late.text().contains(says), "{}", late.text());
+    assert_eq!(create("never", "").await.status, 200);
+    let events = running.installation.store.events();
+    let made = events.iter().filter(|event| event.action == Action::CreateApiKey);
+    assert_eq!(made.count(), 1);
+    let list = browser.get(crate::running::LIST).await;
+    let in_30_days = (running.installation.now() + TimeDelta::days(30))
+        .format("%-d %B %Y")
+        .to_string();
+    assert!(list.shows(&in_30_days), "{}", list.body);
+}

@@ -1,0 +1,111 @@
+//! The longest life that an organization's owners allow its new keys.
+
+use std::fmt;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{ApiKey, Expiry, InvalidExpiry, Revocation, RevocationReason};
+use crate::audit::Actor;
+use crate::validity::End;
+
+/// After how many days a new key ends at the latest: from 1 to [`Expiry::MAX_DAYS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LongestLife(u16);
+
+/// A number of days that is no longest life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a number of days from 1 to {}", Expiry::MAX_DAYS)]
+pub struct InvalidLongestLife;
+
+impl LongestLife {
+    /// Reads a number of days.
+    ///
+    /// # Errors
+    /// It is less than 1, or more than [`Expiry::MAX_DAYS`].
+    pub fn of_days(days: i64) -> Result<Self, InvalidLongestLife> {
+        let days = u16::try_from(days).map_err(|_| InvalidLongestLife)?;
+        if (1..=Expiry::MAX_DAYS).contains(&days) {
+            Ok(Self(days))
+        } else {
+            Err(InvalidLongestLife)
+        }
+    }
+
+    /// The number of days.
+    #[must_use]
+    pub const fn days(self) -> u16 {
+        self.0
+    }
+
+    /// When a key that was created at this moment ends at the latest.
+    #[must_use]
+    pub fn end_of_key_created(self, at: DateTime<Utc>) -> DateTime<Utc> {
+        at + TimeDelta::days(self.0.into())
+    }
+}
+
+/// As a duration of ISO 8601, such as `P90D`.
+impl fmt::Display for LongestLife {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "P{}D", self.0)
+    }
+}
+
+impl ApiKey {
+    /// Limits the life of a key that is about to be stored: without a planned end, it gets the latest one.
+    ///
+    /// # Errors
+    /// It was asked to live longer.
+    pub fn limit_life(&mut self, longest: Option<LongestLife>) -> Result<(), InvalidExpiry> {
+        if self.exceeds(longest)
+            && let Some(longest) = longest
+        {
+            if self.end().is_some() {
+                return Err(InvalidExpiry::LongerThanAllowed(longest));
+            }
+            self.end_with(longest, self.origin.actor());
+        }
+        Ok(())
+    }
+
+    /// Limits the life of a successor that was not asked to live until a certain moment.
+    pub(super) fn limit_inherited_life(&mut self, longest: Option<LongestLife>, by: Actor) {
+        if self.exceeds(longest)
+            && let Some(longest) = longest
+        {
+            self.end_with(longest, by);
+        }
+    }
+
+    /// Whether the key would live longer with this end, or without one, than owners allow.
+    pub(super) fn would_exceed(&self, end: Option<DateTime<Utc>>, longest: Option<LongestLife>) -> bool {
+        let latest = longest.map(|longest| longest.end_of_key_created(self.created_at));
+        latest.is_some_and(|latest| end.is_none_or(|end| end > latest))
+    }
+
+    fn exceeds(&self, longest: Option<LongestLife>) -> bool {
+        self.would_exceed(self.end().map(End::at), longest)
+    }
+
+    fn end_with(&mut self, longest: LongestLife, by: Actor) {
+        let latest = longest.end_of_key_created(self.created_at);
+        self.revocation = Some(Revocation::planned(latest, by, RevocationReason::Expired));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InvalidLongestLife, LongestLife};
+
+    #[test]
+    fn longest_life_is_one_day_to_ten_years() {
+        for days in [1, 90, 3_650] {
+            let life = LongestLife::of_days(days).unwrap();
+            assert_eq!(i64::from(life.days()), days);
+            assert_eq!(life.to_string(), format!("P{days}D"));
+        }
+        for days in [i64::MIN, -1, 0, 3_651, 65_536 + 90, i64::MAX] {
+            assert_eq!(LongestLife::of_days(days), Err(InvalidLongestLife), "{days}");
+        }
+    }
+}
