@@ -112,7 +112,9 @@ impl RetentionRun {
             RetentionClass::DeadKeys => Some(periods.dead_keys()),
             RetentionClass::EndedInvitations => Some(periods.ended_invitations()),
             RetentionClass::ExpiredSessions => Some(periods.expired_sessions()),
-            RetentionClass::IdempotencyKeys => Some(IdempotencyKey::REMEMBERED),
+            RetentionClass::IdempotencyKeys => {
+                Some(IdempotencyKey::REMEMBERED + Retention::CLOCK_SKEW_ALLOWANCE)
+            }
             RetentionClass::EmptyThrottleBuckets => Some(Retention::CLOCK_SKEW_ALLOWANCE),
             RetentionClass::AuditEvents => periods.audit_events(),
         };

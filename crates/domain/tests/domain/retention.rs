@@ -99,11 +99,11 @@ async fn expired_sessions_are_kept_one_day_by_default() {
 }
 
 #[tokio::test]
-async fn idempotency_keys_of_requests_are_kept_for_24_hours() {
+async fn idempotency_keys_are_kept_a_day_and_the_clock_skew() {
     let mut store = MockRetentionStore::new();
     store
         .expect_forget_idempotency_keys()
-        .withf(|before, at_most| *before == now() - TimeDelta::hours(24) && *at_most == BATCH_SIZE)
+        .withf(|before, at_most| *before == now() - TimeDelta::hours(25) && *at_most == BATCH_SIZE)
         .return_once(|_, _| Ok(7));
     let mut run = run(store, RetentionPeriods::default()).await;
     assert_eq!(

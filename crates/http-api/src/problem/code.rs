@@ -212,8 +212,8 @@ codes! {
     OutcomeUnknown = "outcome_unknown", SERVICE_UNAVAILABLE {
         title: "Outcome unknown",
         meaning: "Keyward did not finish in time. A change that was asked for may or may not have been made.",
-        advice: "Look first whether the change was made, then ask for it again if it was not. Revoking a key \
-                 can be repeated without harm.",
+        advice: "Repeat a request that had an `Idempotency-Key`, with the same one. Otherwise look first whether the \
+                 change was made, then ask for it again if it was not. Revoking a key can be repeated without harm.",
     }
 }
 

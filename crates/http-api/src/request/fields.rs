@@ -72,11 +72,14 @@ impl Fields {
         }
     }
 
-    /// An optional planned end; inner `None` if absent or null. `None` on error.
+    /// An optional planned end, which may have passed; inner `None` if absent or null. `None` on error.
     pub(crate) fn expiry(&mut self, name: &str) -> Option<Option<Expiry>> {
         match self.unread.shift_remove(name) {
             None | Some(Value::Null) => Some(None),
-            Some(value) => self.read_expiry(name, &value).map(Some),
+            Some(value) => {
+                let expiry = self.read_expiry(name, &value, Expiry::parse_for_repeatable)?;
+                Some(Some(expiry))
+            }
         }
     }
 
@@ -86,7 +89,7 @@ impl Fields {
             None => Some(None),
             Some(Value::Null) => Some(Some(ExpiryChange::Remove)),
             Some(value) => {
-                let expiry = self.read_expiry(name, &value)?;
+                let expiry = self.read_expiry(name, &value, Expiry::parse)?;
                 Some(Some(ExpiryChange::Set(expiry)))
             }
         }
@@ -197,9 +200,14 @@ impl Fields {
         }
     }
 
-    fn read_expiry(&mut self, name: &str, value: &Value) -> Option<Expiry> {
+    fn read_expiry(
+        &mut self,
+        name: &str,
+        value: &Value,
+        read: fn(&str, DateTime<Utc>) -> Result<Expiry, InvalidExpiry>,
+    ) -> Option<Expiry> {
         let read = match value {
-            Value::String(text) => Expiry::parse(text, self.now),
+            Value::String(text) => read(text, self.now),
             _ => Err(InvalidExpiry::Malformed),
         };
         match read {

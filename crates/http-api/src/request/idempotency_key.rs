@@ -35,7 +35,11 @@ impl<'a> ApiExtractor<'a> for IdempotencyKeyHeader {
     }
 
     fn param_schema_ref() -> Option<MetaSchemaRef> {
-        Some(MetaSchemaRef::Inline(Box::new(MetaSchema::new("string"))))
+        let schema = MetaSchema {
+            min_length: Some(1),
+            ..MetaSchema::new("string")
+        };
+        Some(MetaSchemaRef::Inline(Box::new(schema)))
     }
 
     async fn from_request(

@@ -26,7 +26,7 @@ impl RotationResource {
     /// day later, unless something else is asked for; until then both are valid, and count as one for the limit of valid keys.
     /// A key is rotated once. If the key that it took the place of is still valid, that one ends at once. The new key is a
     /// descendant of the calling key, which must be able to manage keys, also to rotate itself. With `Idempotency-Key`, the
-    /// request can be repeated safely.
+    /// request can be repeated safely, except by a key that has ended with it.
     #[oai(path = "/:id/rotate", method = "post", operation_id = "rotateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn rotate(

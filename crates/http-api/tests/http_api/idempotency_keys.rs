@@ -56,6 +56,18 @@ async fn repeated_request_names_the_key_without_its_token() {
 }
 
 #[tokio::test]
+async fn request_is_known_as_repeated_after_its_key_has_expired() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "ci", "expiresAt": "2026-01-01T01:00:00Z"});
+    let created = create(&scene, &body).await.ok(201);
+    scene.installation.builder.clock.advance(TimeDelta::hours(2));
+    let problem = create(&scene, &body).await.refusal(409, "already_created");
+    assert_eq!(problem["id"], created["id"]);
+    let first = send(&scene, &scene.ada.token, &body, &[b"another"]).await;
+    assert_eq!(first.pointers(), ["/expiresAt"]);
+}
+
+#[tokio::test]
 async fn idempotency_key_for_another_body_is_refused() {
     let scene = Scene::new().await;
     create(&scene, &json!({"name": "ci"})).await.ok(201);
