@@ -10,6 +10,7 @@ use crate::{
     observer::Observer,
     open_files,
     refusal::{ErrorPages, plain_error_page},
+    tracer::Tracer,
 };
 
 /// Makes the id of the next request. A UUIDv7 sorts the logs by time; this crate reads neither clock nor randomness.
@@ -38,6 +39,8 @@ pub struct FrontDoorConfig {
     pub error_pages: ErrorPages,
     /// Is told of every request when it is over. Default: nobody.
     pub observer: Option<Observer>,
+    /// Begins the trace of every request. Default: requests have none, and the log has the trace id that a trusted proxy sent.
+    pub tracer: Option<Tracer>,
 }
 
 impl FrontDoorConfig {
@@ -52,6 +55,7 @@ impl FrontDoorConfig {
             request_ids,
             error_pages: Arc::new(plain_error_page),
             observer: None,
+            tracer: None,
         }
     }
 

@@ -32,11 +32,13 @@ use crate::{
     proxy_warnings::ProxyWarnings,
     refusal::{Refusal, Refused},
     request_body::{BodyProgress, RequestBody},
-    request_id::{REQUEST_ID, RequestId, trace_id},
+    request_id::{REQUEST_ID, RequestId},
     request_log::RequestLog,
     request_path,
     security_headers::SecurityHeaders,
     serving_state::{self, ServingState},
+    trace_context::TraceParent,
+    tracer::Received,
     unsent::UnsentAnswers,
 };
 
@@ -102,14 +104,32 @@ impl<E: Endpoint> Exchanges<E> {
             .config
             .trusted_proxies
             .client_address(origin.peer, request.headers());
-        let span = request_span(&head.id);
-        if let Some(trace_id) = is_from_proxy.then(|| trace_id(request.headers())).flatten() {
-            span.record("trace_id", trace_id);
+        let trace = self.config.tracer.as_ref().and_then(|tracer| {
+            tracer(&Received {
+                method: &head.method,
+                uri: &head.uri,
+                client: client.ip(),
+                parent: TraceParent::given_in(request.headers()),
+                is_from_proxy,
+            })
+        });
+        let span = match &trace {
+            None => request_span(&head.id),
+            Some(trace) => trace.span.in_scope(|| request_span(&head.id)),
+        };
+        if let Some(trace) = &trace {
+            span.record("trace_id", &*trace.id);
+        } else if let Some(parent) = is_from_proxy
+            .then(|| TraceParent::given_in(request.headers()))
+            .flatten()
+        {
+            span.record("trace_id", parent.trace_id);
         }
         async {
             self.proxy_warnings
                 .look_at(&self.config.trusted_proxies, origin.peer, request.headers());
-            let log = RequestLog::begin(&head.method, &head.uri, client, head.started, &self.config);
+            let trace = trace.as_ref().map(|trace| &trace.span);
+            let log = RequestLog::begin(&head.method, &head.uri, client, head.started, trace, &self.config);
             let admitted = if origin.is_too_late {
                 Err(Refusal::ShuttingDown)
             } else {

@@ -61,7 +61,9 @@
 //! | `refusal` | what the front door answers itself, and [`ErrorPages`] to say it |
 //! | `security_headers` | the headers on every answer |
 //! | `request_log` | one event per request |
+//! | `shown_path` | what is written down of its path |
 //! | `observer` | who else is told of each |
+//! | `trace_context`, `tracer` | which trace a request says to belong to, and who begins its trace here |
 
 mod accept;
 mod activity;
@@ -87,6 +89,9 @@ mod request_path;
 mod saturation;
 mod security_headers;
 mod serving_state;
+mod shown_path;
+mod trace_context;
+mod tracer;
 mod unsent;
 mod watched_socket;
 
@@ -99,3 +104,5 @@ pub use observer::{Exchanged, Observer};
 pub use refusal::{ErrorPages, Refusal, Refused};
 pub use request_id::REQUEST_ID;
 pub use serving_state::Readiness;
+pub use trace_context::TraceParent;
+pub use tracer::{Received, Trace, Tracer};

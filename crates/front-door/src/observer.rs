@@ -2,11 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use poem::{Response, http::Uri};
+use poem::{
+    Response,
+    http::{Method, Uri},
+};
+use tracing::Span;
 
 /// A request that is over.
 #[derive(Debug)]
 pub struct Exchanged<'a> {
+    /// How it was asked.
+    pub method: &'a Method,
     /// What was asked for.
     pub uri: &'a Uri,
     /// The answer, the body of which is yet to be sent. Its extensions are those that the application set. There is none
@@ -14,6 +20,8 @@ pub struct Exchanged<'a> {
     pub response: Option<&'a Response>,
     /// From the end of the request's head until now.
     pub duration: Duration,
+    /// The span of its trace, if there is a [`Tracer`](crate::Tracer).
+    pub trace: Option<&'a Span>,
 }
 
 /// Is told of every request when it is over, on the thread that answers it: it must not block.

@@ -9,8 +9,6 @@ use uuid::{Uuid, fmt::Hyphenated};
 /// The header that names a request: set on every request before the application sees it and on every answer.
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-
 /// The most bytes of an id that a proxy gave: a UUID has 36, nginx's `$request_id` 32.
 const LONGEST: usize = 64;
 
@@ -59,30 +57,8 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The trace id in the only `traceparent` (W3C Trace Context §3.2) that a trusted proxy sent.
-pub(crate) fn trace_id(headers: &HeaderMap) -> Option<&str> {
-    let parent = only(headers, &TRACEPARENT)?.to_str().ok()?;
-    let mut fields = parent.split('-');
-    let (version, trace, span, flags) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
-    let is_hex = |field: &str, length: usize| {
-        field.len() == length
-            && field
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    };
-    let is_zero = |field: &str| field.bytes().all(|byte| byte == b'0');
-    let is_valid = is_hex(version, 2)
-        && version != "ff"
-        && (version != "00" || fields.next().is_none())
-        && is_hex(trace, 32)
-        && !is_zero(trace)
-        && is_hex(span, 16)
-        && !is_zero(span)
-        && is_hex(flags, 2);
-    is_valid.then_some(trace)
-}
-
-fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
+/// The value of a header that is there once.
+pub(crate) fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (Some(value), None) => Some(value),
@@ -117,29 +93,5 @@ mod tests {
         }
         assert_eq!(given(&["a", "a"]), None);
         assert_eq!(given(&[]), None);
-    }
-
-    #[test]
-    fn trace_id_is_read_from_a_valid_traceparent() {
-        let of = |text: &str| trace_id(&headers(TRACEPARENT, &[text])).map(str::to_owned);
-        let trace = "0af7651916cd43dd8448eb211c80319c";
-        let valid = format!("00-{trace}-b7ad6b7169203331-01");
-        assert_eq!(of(&valid).as_deref(), Some(trace));
-        assert_eq!(
-            of(&format!("cc-{trace}-b7ad6b7169203331-01-more")).as_deref(),
-            Some(trace)
-        );
-        for invalid in [
-            "",
-            trace,
-            &format!("{valid}-more"),
-            &format!("ff-{trace}-b7ad6b7169203331-01"),
-            &format!("00-{}-b7ad6b7169203331-01", trace.to_uppercase()),
-            &format!("00-{}-b7ad6b7169203331-01", "0".repeat(32)),
-            &format!("00-{trace}-0000000000000000-01"),
-            &format!("00-{trace}-b7ad6b71692033-01"),
-        ] {
-            assert_eq!(of(invalid), None, "{invalid}");
-        }
     }
 }

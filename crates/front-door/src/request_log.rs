@@ -1,25 +1,19 @@
 //! One event per request.
 
-use std::{borrow::Cow, net::SocketAddr};
+use std::net::SocketAddr;
 
 use poem::{
     Response,
     http::{Method, StatusCode, Uri},
 };
 use tokio::time::Instant;
-use tracing::{debug, info, warn};
+use tracing::{Span, debug, info, warn};
 
 use crate::{
     config::FrontDoorConfig,
     observer::{Exchanged, Observer},
+    shown_path::{short_path, without_long_part},
 };
-
-/// The most bytes of a method, or of a part of a path, that are written down. Ids and slugs have at most 40; what is longer
-/// may be a token that somebody put where its id belongs.
-const LONGEST_PART: usize = 40;
-
-/// The most bytes of a path that are written down.
-const LONGEST_PATH: usize = 1_024;
 
 /// Writes down one request: what was asked by whom and how it ended. Never a query string or a header, which may hold
 /// secrets. Its id is in the span around it.
@@ -30,6 +24,7 @@ pub(crate) struct RequestLog<'a> {
     started: Instant,
     health_paths: &'a [&'a str],
     observer: Option<&'a Observer>,
+    trace: Option<&'a Span>,
     status: Option<StatusCode>,
 }
 
@@ -39,6 +34,7 @@ impl<'a> RequestLog<'a> {
         uri: &'a Uri,
         client: SocketAddr,
         started: Instant,
+        trace: Option<&'a Span>,
         config: &'a FrontDoorConfig,
     ) -> Self {
         Self {
@@ -48,6 +44,7 @@ impl<'a> RequestLog<'a> {
             started,
             health_paths: config.health_paths,
             observer: config.observer.as_ref(),
+            trace,
             status: None,
         }
     }
@@ -60,7 +57,9 @@ impl<'a> RequestLog<'a> {
     fn tell_observer(&self, response: Option<&Response>) {
         if let Some(observer) = self.observer {
             observer(&Exchanged {
+                method: self.method,
                 uri: self.uri,
+                trace: self.trace,
                 response,
                 duration: self.started.elapsed(),
             });
@@ -89,46 +88,5 @@ impl Drop for RequestLog<'_> {
                 self.tell_observer(None);
             }
         }
-    }
-}
-
-fn short_path(path: &str) -> Cow<'_, str> {
-    if path.len() <= LONGEST_PART {
-        return path.into();
-    }
-    let mut short = String::with_capacity(path.len().min(LONGEST_PATH));
-    for (index, part) in path.split('/').map(without_long_part).enumerate() {
-        if short.len() + part.len() >= LONGEST_PATH {
-            short.push_str("/…");
-            break;
-        }
-        if index > 0 {
-            short.push('/');
-        }
-        short.push_str(part);
-    }
-    short.into()
-}
-
-fn without_long_part(part: &str) -> &str {
-    if part.len() > LONGEST_PART { "…" } else { part }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_path_segments_and_long_paths_are_truncated() {
-        assert_eq!(short_path("/"), "/");
-        assert_eq!(short_path("/a//b/"), "/a//b/");
-        assert_eq!(short_path(&format!("/a/{}/b", "x".repeat(41))), "/a/…/b");
-        let path = "/abc".repeat(5_000);
-        let long = short_path(&path);
-        assert!(
-            long.len() <= LONGEST_PATH + 4 && long.ends_with("/abc/…"),
-            "{long}"
-        );
-        assert_eq!(without_long_part(&"M".repeat(5_000)), "…");
     }
 }

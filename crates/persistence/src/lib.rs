@@ -62,10 +62,12 @@ pub mod sqlite;
 mod stored_row;
 mod subject;
 mod task;
+mod traces;
 pub mod transfer;
 mod trial_change;
 mod valid_keys;
 
 pub use client::{on_behalf_of, on_behalf_of_everybody};
 pub use schema_state::{Migrated, SchemaState, TooOld};
+pub use traces::TRACES;
 pub use trial_change::TrialFailure;

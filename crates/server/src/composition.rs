@@ -49,6 +49,7 @@ use crate::replica_job::{Progress, ReplicaJob};
 use crate::replica_wait::ReplicaWait;
 use crate::seen_session_writer::SeenSessionWriter;
 use crate::store::Store;
+use crate::traces::SpanCounts;
 
 /// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a minute.
 const RECENTLY_USED_KEYS: usize = 100_000;
@@ -259,7 +260,12 @@ impl Composition {
     }
 
     /// What is read when metrics are asked for, beside what is counted as it happens.
-    pub(crate) fn readings(&self, lookups: Arc<Lookups>, failures: Arc<DatabaseFailures>) -> Readings {
+    pub(crate) fn readings(
+        &self,
+        lookups: Arc<Lookups>,
+        failures: Arc<DatabaseFailures>,
+        spans: Option<Arc<SpanCounts>>,
+    ) -> Readings {
         Readings {
             cache: self.cache.clone(),
             lookups,
@@ -267,6 +273,7 @@ impl Composition {
             boot_clock: Arc::clone(&self.boot_clock),
             pool: self.store.clone(),
             failures,
+            spans,
         }
     }
 

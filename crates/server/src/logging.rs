@@ -24,13 +24,14 @@ use tracing::Subscriber;
 use tracing::{Metadata, error, warn};
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::layer::{Filter, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, registry};
 
 use self::json_lines::{JsonLine, JsonMembers};
 use self::queue::LineQueue;
+use crate::traces::{TRACES, Traces};
 
 /// How long the last lines may take to be written when the process ends.
 const FLUSH_LIMIT: Duration = Duration::from_secs(1);
@@ -75,16 +76,40 @@ impl LogFilter {
     where
         S: Subscriber + for<'a> LookupSpan<'a>,
     {
+        match self.parsed() {
+            Wanted::Targets(wanted) => Box::new(wanted),
+            Wanted::Spans(wanted) => wanted,
+        }
+    }
+
+    /// The same for the log alone, beside traces.
+    fn of_layer<S>(&self) -> Box<dyn Filter<S> + Send + Sync>
+    where
+        S: Subscriber + for<'a> LookupSpan<'a>,
+    {
+        match self.parsed() {
+            Wanted::Targets(wanted) => Box::new(wanted),
+            Wanted::Spans(wanted) => wanted,
+        }
+    }
+
+    fn parsed(&self) -> Wanted {
         let names_spans = self.0.contains('[');
         if let Some(wanted) = self.0.parse::<Targets>().ok().filter(|_| !names_spans) {
-            return Box::new(wanted.with_target(DROPPED_LINES, LevelFilter::WARN));
+            let wanted = wanted.with_target(DROPPED_LINES, LevelFilter::WARN);
+            return Wanted::Targets(wanted.with_target(TRACES, LevelFilter::OFF));
         }
         let wanted = EnvFilter::builder().parse_lossy(&self.0);
-        Box::new(match format!("{DROPPED_LINES}=warn").parse() {
-            Ok(report) => wanted.add_directive(report),
-            Err(_) => wanted,
-        })
+        let further = [format!("{DROPPED_LINES}=warn"), format!("{TRACES}=off")];
+        let further = further.iter().filter_map(|directive| directive.parse().ok());
+        Wanted::Spans(Box::new(further.fold(wanted, EnvFilter::add_directive)))
     }
+}
+
+/// A filter as tracing-subscriber evaluates it.
+enum Wanted {
+    Targets(Targets),
+    Spans(Box<EnvFilter>),
 }
 
 /// Why a text is no filter.
@@ -128,7 +153,7 @@ impl FromStr for LogFilter {
 ///
 /// # Errors
 /// The system has no thread or no descriptor left.
-pub(crate) fn start(format: LogFormat, filter: &LogFilter) -> io::Result<()> {
+pub(crate) fn start(format: LogFormat, filter: &LogFilter, traces: Option<&Traces>) -> io::Result<()> {
     let on_terminal = io::stderr().is_terminal();
     let as_text = match format {
         LogFormat::Auto => on_terminal,
@@ -141,11 +166,10 @@ pub(crate) fn start(format: LogFormat, filter: &LogFilter) -> io::Result<()> {
         .log_internal_errors(false)
         .with_writer(ToQueue(Arc::clone(&lines)));
     if as_text {
-        let layer = layer.with_ansi(on_terminal && !no_color());
-        registry().with(layer).with(filter.of_events()).init();
+        begin(layer.with_ansi(on_terminal && !no_color()), filter, traces);
     } else {
         let layer = layer.fmt_fields(JsonMembers).event_format(JsonLine);
-        registry().with(layer).with(filter.of_events()).init();
+        begin(layer, filter, traces);
     }
     panic::set_hook(Box::new(log_panic));
     // Not `io::stderr`: it would hold its lock while nobody reads, and block whoever else tells something there.
@@ -154,6 +178,17 @@ pub(crate) fn start(format: LogFormat, filter: &LogFilter) -> io::Result<()> {
         .name("log".to_owned())
         .spawn(move || lines.write_lines(out, report_dropped_lines, || false))?;
     Ok(())
+}
+
+/// With traces, each layer has a filter of its own, which costs more at each event.
+fn begin(lines: impl Layer<Registry> + Send + Sync, filter: &LogFilter, traces: Option<&Traces>) {
+    match traces {
+        None => registry().with(lines).with(filter.of_events()).init(),
+        Some(traces) => {
+            let lines = lines.with_filter(filter.of_layer());
+            registry().with(lines).with(traces.layer()).init();
+        }
+    }
 }
 
 /// Waits for the last lines to be written, but only for a moment: nobody may be reading.

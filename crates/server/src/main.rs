@@ -12,6 +12,7 @@
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
 //! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`watched_file`], [`replica_job`], [`replica_wait`] |
 //! | made-up data for a look around | [`demo`] |
+//! | what a collector is told of requests | [`traces`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
 mod background_writer;
@@ -57,6 +58,7 @@ mod shutdown;
 mod standard_input;
 mod storage;
 mod store;
+mod traces;
 mod trial_changes;
 mod verifier_file;
 mod wanted_format;
@@ -70,10 +72,12 @@ use commands::{
     admin_remove_member, admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, healthcheck,
     import, migrate, openapi, replicas, serve, token_check, verifier_create,
 };
+use composition::sources_of_this_machine;
 use demo::Demo;
 use keyward_domain::failure_sentence::sentence;
 use logging::LogFilter;
 use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand, VerifierCommand};
+use traces::Traces;
 use tracing::warn;
 
 /// How long threads that still hash a password may take to end. Nothing waits for what they find.
@@ -99,10 +103,15 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
         Command::Openapi => openapi::run()?,
         Command::Healthcheck(options) => healthcheck::run(&options)?,
         Command::Serve(options) => {
-            log(&options.logging, LogFilter::of_server)?;
+            let sources = sources_of_this_machine();
+            let traces = options.traces.settings();
+            let traces = traces
+                .map(|settings| Traces::prepared(&settings, &sources))
+                .transpose()?;
+            log_and_trace(&options.logging, LogFilter::of_server, traces.as_ref())?;
             // Outlives the runtime, whose last threads may still write there.
             let demo = Demo::prepared(&options)?;
-            wait_for(serve::run(*options, demo.as_ref()))?;
+            wait_for(serve::run(*options, demo.as_ref(), sources, traces))?;
         }
         Command::Migrate(options) => {
             log(&options.logging, LogFilter::of_command)?;
@@ -144,8 +153,16 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
 }
 
 fn log(options: &LoggingOptions, default_filter: fn() -> LogFilter) -> Result<(), Failure> {
+    log_and_trace(options, default_filter, None)
+}
+
+fn log_and_trace(
+    options: &LoggingOptions,
+    default_filter: fn() -> LogFilter,
+    traces: Option<&Traces>,
+) -> Result<(), Failure> {
     let filter = options.log_filter.clone().unwrap_or_else(default_filter);
-    logging::start(options.log_format, &filter).map_err(Failure::Process)?;
+    logging::start(options.log_format, &filter, traces).map_err(Failure::Process)?;
     let unknown = options::unknown_variables(std::env::vars_os().map(|(name, _)| name));
     if !unknown.is_empty() {
         warn!(

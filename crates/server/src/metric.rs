@@ -92,6 +92,10 @@ metrics! {
         "Records that a background task wrote or removed, by task.";
     TASK_WAITING = Gauge "keyward_task_records_waiting"
         "Records in memory that a background task has yet to write, by task.";
+    SPANS_EXPORTED = Counter "keyward_trace_spans_exported_total"
+        "Spans that the collector accepted.";
+    SPANS_DROPPED = Counter "keyward_trace_spans_dropped_total"
+        "Sampled spans that were not exported, by reason.";
     CPU = Counter "process_cpu_seconds_total"
         "Processor time of this process, in whole seconds.";
     STARTED = Gauge "process_start_time_seconds"

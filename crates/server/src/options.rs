@@ -12,6 +12,7 @@ mod retention;
 mod secret_scanning;
 mod serve;
 mod storage;
+mod traces;
 mod verifier;
 
 use std::ffi::OsString;

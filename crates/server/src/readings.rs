@@ -13,13 +13,14 @@ use crate::measurements::Measurements;
 use crate::metric::{
     BUILD, CACHE_EMPTIED, CACHE_ENTRIES, CACHE_EVICTIONS, CACHE_FILLS, CACHE_HITS, CACHE_MISSES, CHANGE_SEEN,
     CPU, DATABASE_FAILURES, LEASE_HELD, LEASE_LEFT, MOST_FILES, Metric, OPEN_FILES, POOL_IN_USE, POOL_LIMIT,
-    POOL_OPEN, POOL_WAITING, RESIDENT_MEMORY, TASK_DURATION, TASK_FAILURES, TASK_RECORDS, TASK_SUCCESS,
-    TASK_WAITING, VIRTUAL_MEMORY,
+    POOL_OPEN, POOL_WAITING, RESIDENT_MEMORY, SPANS_DROPPED, SPANS_EXPORTED, TASK_DURATION, TASK_FAILURES,
+    TASK_RECORDS, TASK_SUCCESS, TASK_WAITING, VIRTUAL_MEMORY,
 };
 use crate::outage::DatabaseFailures;
 use crate::replica_job::Progress;
 use crate::runs::MeasuredTask;
 use crate::store::PoolProbe;
+use crate::traces::SpanCounts;
 
 /// The parts of a server that are asked, none of which waits for anything: neither the database nor another server.
 pub(crate) struct Readings {
@@ -30,6 +31,8 @@ pub(crate) struct Readings {
     pub(crate) boot_clock: Arc<dyn BootClock>,
     pub(crate) pool: Arc<dyn PoolProbe>,
     pub(crate) failures: Arc<DatabaseFailures>,
+    /// None if nothing is traced.
+    pub(crate) spans: Option<Arc<SpanCounts>>,
 }
 
 impl Readings {
@@ -39,6 +42,7 @@ impl Readings {
         measurements.set(&BUILD, vec![version], 1.0);
         self.take_cache(measurements);
         self.take_database(measurements);
+        self.take_spans(measurements);
         for task in tasks {
             take_task(task, measurements);
         }
@@ -58,6 +62,14 @@ impl Readings {
         let left = cache.lease_left(self.boot_clock.now());
         set(measurements, &LEASE_HELD, u64::from(left.is_some()));
         measurements.set(&LEASE_LEFT, Vec::new(), left.unwrap_or_default().as_secs_f64());
+    }
+
+    fn take_spans(&self, measurements: &Measurements) {
+        let Some(spans) = &self.spans else { return };
+        measurements.set_count(&SPANS_EXPORTED, Vec::new(), spans.exported());
+        for (reason, count) in [("queue_full", spans.queue_full()), ("refused", spans.refused())] {
+            measurements.set_count(&SPANS_DROPPED, vec![Label::new("reason", reason)], count);
+        }
     }
 
     fn take_database(&self, measurements: &Measurements) {

@@ -25,7 +25,7 @@ pub(crate) fn observer(measurements: Arc<Measurements>) -> Observer {
             return;
         };
         let answer = Answer {
-            operation: operation(exchanged, response),
+            operation: known_operation(exchanged, response).unwrap_or(OTHER),
             status: response.status(),
             problem: keyward_http_api::problem_code(response),
             limit: keyward_http_api::exceeded_limit(response),
@@ -35,12 +35,12 @@ pub(crate) fn observer(measurements: Arc<Measurements>) -> Observer {
     })
 }
 
-fn operation<'a>(exchanged: &Exchanged<'_>, response: &'a Response) -> &'a str {
+/// The operation that a request reached: the API's has a name of its own, the console's are a method and a path.
+pub(crate) fn known_operation<'a>(exchanged: &Exchanged<'_>, response: &'a Response) -> Option<&'a str> {
     let path = exchanged.uri.path();
     keyward_http_api::operation_id(response)
         .or_else(|| keyward_console::operation(response))
         .or_else(|| HEALTH_PATHS.iter().find(|health| **health == path).copied())
-        .unwrap_or(OTHER)
 }
 
 /// An answer, as it is counted.

@@ -22,6 +22,7 @@ use crate::program;
 use crate::public_url::PublicUrlError;
 use crate::standard_input::StandardInputError;
 use crate::storage::OpenError;
+use crate::traces::TracesError;
 use crate::watched_file::FileError;
 
 /// One sentence for whoever typed the command; see [`keyward_domain::failure_sentence`]. Nothing was changed unless it says so.
@@ -51,6 +52,8 @@ pub(crate) enum Failure {
     Listen { address: SocketAddr, source: io::Error },
     #[error(transparent)]
     Metrics(#[from] MetricsListenerError),
+    #[error(transparent)]
+    Traces(#[from] TracesError),
     #[error("no healthy server on {address}: start it, or say with --listen where it listens")]
     NoHealthAnswer { address: SocketAddr, source: io::Error },
     #[error("what listens on {address} does not answer as a healthy Keyward: look at its log")]

@@ -11,8 +11,11 @@ use keyward_domain::rate::Rate;
 use keyward_domain::retention::RetentionPeriods;
 use keyward_domain::sign_in::Setup;
 use keyward_domain::sign_in::ports::ReplaceSetupLinkError;
+use keyward_domain::sources::Sources;
 use keyward_domain::verifier::Verifiers;
-use keyward_front_door::{Deadlines, FrontDoor, FrontDoorConfig, Limits, Refused, TrustedProxies, listen};
+use keyward_front_door::{
+    Deadlines, FrontDoor, FrontDoorConfig, Limits, Observer, Refused, TrustedProxies, listen,
+};
 use keyward_http_api::{BaseUrl, GitHubKeys};
 use tokio::net::TcpListener;
 use tracing::info;
@@ -21,7 +24,7 @@ use zeroize::Zeroizing;
 use super::Failure;
 use crate::background_writer::{self, RunningWriter};
 use crate::clock::since_now;
-use crate::composition::{Composition, request_ids, sources_of_this_machine};
+use crate::composition::{Composition, request_ids};
 use crate::data_directory::DataDirectoryLock;
 use crate::demo::Demo;
 use crate::exposure;
@@ -45,16 +48,22 @@ use crate::setup_command::{public_setup_command, setup_command};
 use crate::shutdown::ShutdownSignals;
 use crate::storage;
 use crate::store::SchemaProbe;
+use crate::traces::Traces;
 use crate::trial_changes::TrialChanges;
 use crate::watched_file::WatchedFile;
 
 /// Serves until it is asked to end and the requests in flight are finished.
-pub(crate) async fn run(options: ServeOptions, demo: Option<&Demo>) -> Result<(), Failure> {
+pub(crate) async fn run(
+    options: ServeOptions,
+    demo: Option<&Demo>,
+    sources: Sources,
+    traces: Option<Traces>,
+) -> Result<(), Failure> {
     let mut signals = ShutdownSignals::listen().map_err(Failure::Process)?;
     let server = tokio::select! {
         biased;
         () = signals.next() => return Ok(()),
-        server = Server::prepare(options, demo) => server?,
+        server = Server::prepare(options, demo, sources, traces) => server?,
     };
     let last_act = demo.map(Demo::removal);
     let last_act = move || {
@@ -85,12 +94,18 @@ struct Server {
     verifiers: Option<WatchedFile<Verifiers>>,
     github_keys: Option<WatchedFile<GitHubKeys>>,
     metrics: Option<MetricsServer>,
+    traces: Option<Traces>,
     _data_directory_lock: Option<DataDirectoryLock>,
 }
 
 impl Server {
     /// Whatever can be refused is refused before the database is touched.
-    async fn prepare(options: ServeOptions, demo: Option<&Demo>) -> Result<Self, Failure> {
+    async fn prepare(
+        options: ServeOptions,
+        demo: Option<&Demo>,
+        sources: Sources,
+        traces: Option<Traces>,
+    ) -> Result<Self, Failure> {
         let mut database = match demo {
             Some(demo) => demo.database(),
             None => storage::configured(&options.database)?,
@@ -123,7 +138,6 @@ impl Server {
 
         exposure::warn_of_plain_listener(listening_on, public_url.is_https());
 
-        let sources = sources_of_this_machine();
         let metrics = options.server.metrics_listen;
         let metrics = metrics
             .map(|address| MetricsListener::bind(address, listening_on, request_ids(sources.clone())))
@@ -138,7 +152,8 @@ impl Server {
                 let base_url = base_url.clone();
                 move |refused: &Refused<'_>| refusal_response(refused, &base_url)
             }),
-            observer: metrics.as_ref().map(MetricsListener::observer),
+            observer: observer(metrics.as_ref(), traces.as_ref()),
+            tracer: traces.as_ref().map(|_| Traces::tracer(public_url.is_https())),
             ..FrontDoorConfig::new(request_ids(sources.clone()))
         })?;
 
@@ -221,9 +236,11 @@ impl Server {
             verifiers,
             github_keys,
             metrics: metrics.map(|metrics| {
-                let readings = composition.readings(metrics.lookups(), failures);
+                let readings =
+                    composition.readings(metrics.lookups(), failures, traces.as_ref().map(Traces::counts));
                 metrics.reading(readings)
             }),
+            traces,
             _data_directory_lock: data_directory_lock,
         })
     }
@@ -235,6 +252,7 @@ impl Server {
             public_url = self.public_url.as_str(),
             "listening"
         );
+        let traces = self.traces.map(Traces::start);
         let _schema_watch = SchemaWatch::start(self.schema_probe);
         let last_uses = background_writer::start(self.last_use_writer);
         let refused_uses = background_writer::start(self.refused_use_writer);
@@ -289,7 +307,26 @@ impl Server {
             end_of_files,
             end_of_retention
         );
+        // Last, since all others may end spans.
+        if let Some(traces) = traces {
+            traces.finish().await;
+        }
         info!(cut_off = drained.cut_off, "stopped");
+    }
+}
+
+/// Tells all that want to be told of a request.
+fn observer(metrics: Option<&MetricsListener>, traces: Option<&Traces>) -> Option<Observer> {
+    let observers = (
+        metrics.map(MetricsListener::observer),
+        traces.map(|_| Traces::observer()),
+    );
+    match observers {
+        (Some(metrics), Some(traces)) => Some(Arc::new(move |exchanged| {
+            metrics(exchanged);
+            traces(exchanged);
+        })),
+        (one, other) => one.or(other),
     }
 }
 

@@ -11,6 +11,7 @@ use super::rate_limits::RateLimitOptions;
 use super::retention::RetentionOptions;
 use super::secret_scanning::SecretScanningOptions;
 use super::storage::{DatabaseOptions, LoggingOptions};
+use super::traces::TraceOptions;
 use super::verifier::VerifierOptions;
 
 /// Where a server listens that was not told.
@@ -39,6 +40,8 @@ pub(crate) struct ServeOptions {
     pub(crate) verifiers: VerifierOptions,
     #[command(flatten)]
     pub(crate) secret_scanning: SecretScanningOptions,
+    #[command(flatten)]
+    pub(crate) traces: TraceOptions,
     #[command(flatten)]
     pub(crate) logging: LoggingOptions,
 }

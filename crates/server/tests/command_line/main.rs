@@ -44,6 +44,7 @@ mod serving;
 mod setup;
 mod setup_links;
 mod small_disk;
+mod traces;
 mod transfer;
 mod two_roles;
 mod verifiers;

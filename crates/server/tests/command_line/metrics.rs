@@ -227,7 +227,10 @@ async fn cached_verifications_count_as_hits_under_a_lease() {
 #[tokio::test]
 async fn exported_metrics_are_documented_and_pass_promtool() {
     let place = Place::server().await;
-    let (measured, token) = Measured::with_traffic(&place, &["--limit-per-key=1/1h"]);
+    let (measured, token) = Measured::with_traffic(
+        &place,
+        &["--limit-per-key=1/1h", "--otlp-endpoint=http://127.0.0.1:9"],
+    );
     assert_eq!(measured.get_user(&token).status, 429);
     // Tasks are told of from their first success on.
     let text = measured.scrape_until(|text| TASKS.iter().all(|task| has_succeeded(text, task)));

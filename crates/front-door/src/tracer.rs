@@ -1,0 +1,56 @@
+//! Who traces requests.
+
+use std::{fmt, net::IpAddr, sync::Arc};
+
+use poem::http::{Method, Uri};
+use tracing::Span;
+
+use crate::{shown_path::short_path, trace_context::TraceParent};
+
+/// A request whose head is here.
+#[derive(Clone, Copy)]
+pub struct Received<'a> {
+    /// How it is asked.
+    pub method: &'a Method,
+    pub(crate) uri: &'a Uri,
+    /// Who asks.
+    pub client: IpAddr,
+    /// Which trace it says to belong to.
+    pub parent: Option<TraceParent<'a>>,
+    /// Whether a trusted proxy sent that. Else anybody may have made it up.
+    pub is_from_proxy: bool,
+}
+
+impl Received<'_> {
+    /// Its path as the log has it: without a query, and without parts that are long enough to be a token.
+    #[must_use]
+    pub fn path(&self) -> String {
+        short_path(self.uri.path()).into_owned()
+    }
+}
+
+/// Without the query, which may hold secrets.
+impl fmt::Debug for Received<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Received")
+            .field("method", self.method)
+            .field("path", &self.path())
+            .field("client", &self.client)
+            .field("parent", &self.parent)
+            .field("is_from_proxy", &self.is_from_proxy)
+            .finish()
+    }
+}
+
+/// The trace of one request.
+#[derive(Debug)]
+pub struct Trace {
+    /// Closed when the request is over. Whatever is done for the request is done within it.
+    pub span: Span,
+    /// 32 hexadecimal digits, which the log calls `trace_id`.
+    pub id: String,
+}
+
+/// Begins the trace of a request, if it shall have one, on the thread that answers it: it must not block.
+pub type Tracer = Arc<dyn Fn(&Received<'_>) -> Option<Trace> + Send + Sync>;

@@ -1,0 +1,216 @@
+//! Sends spans to the collector, beside the requests.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use keyward_domain::failure_sentence::sentence;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::transform::common::tonic::ResourceAttributesWithSchema;
+use opentelemetry_proto::transform::trace::tonic::group_spans_by_resource_and_scope;
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData};
+use prost::Message as _;
+use tokio::time::{sleep, timeout};
+use tracing::{info, warn};
+
+use super::collector::{Collector, SendError};
+use super::queue::{CAPACITY, SpanQueue};
+use crate::job::{self, End, RunningJob, rest};
+
+/// How long a span waits for others at most.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The pauses between attempts to send one batch: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// How long shutdown waits for the last spans.
+const FLUSH_LIMIT: Duration = Duration::from_secs(3);
+
+/// Sends what waits in the queue.
+pub(super) struct Exporter {
+    collector: Collector,
+    queue: Arc<SpanQueue>,
+    resource: ResourceAttributesWithSchema,
+    /// A batch that the collector has yet to accept.
+    unsent: Option<Batch>,
+    is_failing: bool,
+}
+
+/// Spans as they are sent.
+struct Batch {
+    encoded: Bytes,
+    spans: u64,
+}
+
+/// An exporter at work.
+pub(crate) struct RunningExporter {
+    job: RunningJob,
+    /// Spans end until it is dropped.
+    _provider: SdkTracerProvider,
+}
+
+impl RunningExporter {
+    /// Sends what is left, as long as that does not take long.
+    pub(crate) async fn finish(self) {
+        self.job.finish().await;
+    }
+}
+
+impl Exporter {
+    pub(super) fn new(collector: Collector, queue: Arc<SpanQueue>, resource: &Resource) -> Self {
+        Self {
+            collector,
+            queue,
+            resource: resource.into(),
+            unsent: None,
+            is_failing: false,
+        }
+    }
+
+    pub(super) fn start(self, provider: SdkTracerProvider) -> RunningExporter {
+        info!(endpoint = %self.collector.endpoint(), "traces are exported");
+        RunningExporter {
+            job: job::start("traces", |end| self.run(end)),
+            _provider: provider,
+        }
+    }
+
+    async fn run(mut self, mut end: End) {
+        loop {
+            tokio::select! {
+                biased;
+                _ = end.changed() => break,
+                () = self.queue.batch() => {}
+                () = sleep(INTERVAL) => {}
+            }
+            if self.send_waiting(&mut end).await.is_break() {
+                break;
+            }
+        }
+        let _late = timeout(FLUSH_LIMIT, self.flush()).await;
+        let lost = self.waiting();
+        if lost > 0 {
+            warn!(spans = lost, "spans of traces lost at shutdown");
+        }
+    }
+
+    /// Sends batch after batch, each until the collector accepts or refuses it.
+    async fn send_waiting(&mut self, end: &mut End) -> ControlFlow<()> {
+        let mut pause = PAUSES.0;
+        while self.next_batch() {
+            let attempt = tokio::select! {
+                biased;
+                _ = end.changed() => return ControlFlow::Break(()),
+                attempt = self.attempt() => attempt,
+            };
+            match attempt {
+                Ok(()) => pause = PAUSES.0,
+                Err(wanted) => {
+                    rest(wanted.unwrap_or(pause).min(PAUSES.1), end).await?;
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Sends all that waits, until that fails.
+    async fn flush(&mut self) {
+        while self.next_batch() {
+            if self.attempt().await.is_err() {
+                break;
+            }
+        }
+    }
+
+    /// Whether there is something to send.
+    fn next_batch(&mut self) -> bool {
+        if self.unsent.is_none() {
+            let spans = self.queue.take();
+            self.unsent = (!spans.is_empty()).then(|| self.encode(spans));
+        }
+        self.unsent.is_some()
+    }
+
+    fn encode(&self, spans: Vec<SpanData>) -> Batch {
+        let count = as_count(spans.len());
+        let request = ExportTraceServiceRequest {
+            resource_spans: group_spans_by_resource_and_scope(spans, &self.resource),
+        };
+        Batch {
+            encoded: request.encode_to_vec().into(),
+            spans: count,
+        }
+    }
+
+    /// Sends the batch once. Fails if it is worth another attempt, with the pause that the collector wants.
+    async fn attempt(&mut self) -> Result<(), Option<Duration>> {
+        let Some(batch) = &self.unsent else {
+            return Ok(());
+        };
+        let spans = batch.spans;
+        let sent = self.collector.send(batch.encoded.clone()).await;
+        let counts = self.queue.counts();
+        match sent {
+            Ok(rejected) => {
+                let rejected = rejected.min(spans);
+                counts.add_exported(spans - rejected);
+                counts.add_refused(rejected);
+                if rejected == 0 {
+                    self.succeeded();
+                } else {
+                    self.failed(format!("it rejected {rejected} of {spans} spans"));
+                }
+            }
+            Err(error) => {
+                let is_temporary = error.is_temporary();
+                let pause = error.retry_after();
+                self.failed(cause(&error));
+                if is_temporary {
+                    return Err(pause);
+                }
+                counts.add_refused(spans);
+            }
+        }
+        self.unsent = None;
+        Ok(())
+    }
+
+    /// One line when it begins to fail.
+    fn failed(&mut self, cause: String) {
+        if !self.is_failing {
+            warn!(
+                cause,
+                endpoint = %self.collector.endpoint(),
+                "collector does not accept traces; requests are served as before. Spans are dropped while more than {CAPACITY} wait"
+            );
+        }
+        self.is_failing = true;
+    }
+
+    /// One line when it works again.
+    fn succeeded(&mut self) {
+        if self.is_failing {
+            let counts = self.queue.counts();
+            let dropped = counts.queue_full() + counts.refused();
+            info!(dropped_since_start = dropped, "collector accepts traces again");
+        }
+        self.is_failing = false;
+    }
+
+    fn waiting(&self) -> u64 {
+        let unsent = self.unsent.as_ref().map_or(0, |batch| batch.spans);
+        unsent + as_count(self.queue.len())
+    }
+}
+
+fn cause(error: &SendError) -> String {
+    sentence(error)
+}
+
+/// `usize` has at most 64 bits.
+fn as_count(spans: usize) -> u64 {
+    u64::try_from(spans).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,178 @@
+//! Spans that wait to be sent.
+
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use opentelemetry::Context;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{Span, SpanData, SpanProcessor};
+use tokio::sync::Notify;
+
+/// How many spans wait at most: some 2 MiB. Further ones are dropped.
+pub(super) const CAPACITY: usize = 2_048;
+
+/// How many are sent at once.
+pub(super) const BATCH: usize = 512;
+
+/// Spans that ended and were not sent yet.
+#[derive(Debug, Default)]
+pub(super) struct SpanQueue {
+    spans: Mutex<Vec<SpanData>>,
+    /// Notified when a whole batch is there.
+    has_batch: Notify,
+    counts: Arc<SpanCounts>,
+}
+
+/// What became of sampled spans.
+#[derive(Debug, Default)]
+pub(crate) struct SpanCounts {
+    exported: AtomicU64,
+    queue_full: AtomicU64,
+    refused: AtomicU64,
+}
+
+impl SpanCounts {
+    /// How many the collector accepted.
+    pub(crate) fn exported(&self) -> u64 {
+        self.exported.load(Ordering::Relaxed)
+    }
+
+    /// How many found the queue full.
+    pub(crate) fn queue_full(&self) -> u64 {
+        self.queue_full.load(Ordering::Relaxed)
+    }
+
+    /// How many the collector did not want.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn add_exported(&self, spans: u64) {
+        self.exported.fetch_add(spans, Ordering::Relaxed);
+    }
+
+    pub(super) fn add_refused(&self, spans: u64) {
+        self.refused.fetch_add(spans, Ordering::Relaxed);
+    }
+}
+
+impl SpanQueue {
+    pub(super) fn counts(&self) -> Arc<SpanCounts> {
+        Arc::clone(&self.counts)
+    }
+
+    fn push(&self, span: SpanData) {
+        let mut spans = self.lock();
+        if spans.len() >= CAPACITY {
+            drop(spans);
+            self.counts.queue_full.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        spans.push(span);
+        let is_batch = spans.len() == BATCH;
+        drop(spans);
+        if is_batch {
+            self.has_batch.notify_one();
+        }
+    }
+
+    /// Waits until a whole batch is there.
+    pub(super) async fn batch(&self) {
+        self.has_batch.notified().await;
+    }
+
+    /// The oldest, at most a batch.
+    pub(super) fn take(&self) -> Vec<SpanData> {
+        let mut spans = self.lock();
+        if spans.len() <= BATCH {
+            return mem::take(&mut *spans);
+        }
+        let rest = spans.split_off(BATCH);
+        mem::replace(&mut *spans, rest)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<SpanData>> {
+        self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Puts spans that end into the queue. It waits for nothing.
+#[derive(Debug)]
+pub(super) struct Processor(pub(super) Arc<SpanQueue>);
+
+impl SpanProcessor for Processor {
+    fn on_start(&self, _span: &mut Span, _context: &Context) {}
+
+    fn on_end(&self, span: SpanData) {
+        self.0.push(span);
+    }
+
+    /// The exporter does it when the server ends.
+    fn force_flush(&self) -> OTelSdkResult {
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, _timeout: Duration) -> OTelSdkResult {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use opentelemetry::InstrumentationScope;
+    use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status};
+    use opentelemetry_sdk::trace::{SpanEvents, SpanLinks};
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    /// A span with this name.
+    pub(crate) fn span(name: &'static str) -> SpanData {
+        SpanData {
+            span_context: SpanContext::empty_context(),
+            parent_span_id: SpanId::INVALID,
+            parent_span_is_remote: false,
+            span_kind: SpanKind::Internal,
+            name: name.into(),
+            start_time: UNIX_EPOCH,
+            end_time: UNIX_EPOCH,
+            attributes: Vec::new(),
+            dropped_attributes_count: 0,
+            events: SpanEvents::default(),
+            links: SpanLinks::default(),
+            status: Status::Unset,
+            instrumentation_scope: InstrumentationScope::default(),
+        }
+    }
+
+    #[test]
+    fn full_queue_drops_and_counts_further_spans() {
+        let queue = SpanQueue::default();
+        queue.push(span("first"));
+        for _ in 1..CAPACITY + 3 {
+            queue.push(span("further"));
+        }
+        assert_eq!((queue.len(), queue.counts().queue_full()), (CAPACITY, 3));
+        let batch = queue.take();
+        assert_eq!((batch.len(), &*batch[0].name), (BATCH, "first"));
+        assert_eq!(queue.len(), CAPACITY - BATCH);
+        queue.push(span("room again"));
+        assert_eq!(queue.counts().queue_full(), 3);
+    }
+
+    #[tokio::test]
+    async fn whole_batch_is_notified_of() {
+        let queue = SpanQueue::default();
+        for _ in 0..BATCH {
+            queue.push(span("one"));
+        }
+        queue.batch().await;
+        assert_eq!((queue.take().len(), queue.take().len()), (BATCH, 0));
+    }
+}

@@ -1,0 +1,486 @@
+//! What a collector is told of requests.
+
+mod collector;
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::thread;
+
+use hyper::StatusCode;
+use opentelemetry_proto::tonic::trace::v1::Span;
+use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use opentelemetry_proto::tonic::trace::v1::status::StatusCode as SpanStatus;
+use rustix::process::Signal;
+use rustls::ServerConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::PrivateKeyDer;
+use serde_json::Value;
+use tokio_rustls::TlsAcceptor;
+
+use self::collector::{Collector, Conduct, hex, text};
+use crate::browser::{cookie, create_key, sign_in, token_in};
+use crate::place::Place;
+use crate::server::{HttpAnswer, Server};
+use crate::setup::PASSWORD;
+
+const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
+const PARENT: &str = "b7ad6b7169203331";
+const EVERY: &str = "--trace-sampling=1";
+const NONE: &str = "--trace-sampling=0";
+const AWAY: &str = "collector does not accept traces; requests are served as before. Spans are dropped while more than 2048 wait";
+const TRUSTED: &str = "--trusted-proxy=127.0.0.1";
+
+fn traceparent(flags: &str) -> String {
+    format!("traceparent: 00-{TRACE}-{PARENT}-{flags}")
+}
+
+fn attribute(span: &Span, name: &str) -> Option<String> {
+    text(&span.attributes, name)
+}
+
+/// What the log says of the next request that was answered.
+fn logged(server: &mut Server) -> Value {
+    server.event("request answered")
+}
+
+fn get_user(server: &Server, token: &str, more: &[&str]) -> HttpAnswer {
+    let authorization = format!("Authorization: Bearer {token}");
+    let headers: Vec<&str> = [&*authorization]
+        .into_iter()
+        .chain(more.iter().copied())
+        .collect();
+    server.ask("GET", "/api/v1/user", &headers, "")
+}
+
+/// A key of a new installation.
+fn new_key(server: &Server) -> String {
+    let signed_in = sign_in(server, "ada", PASSWORD);
+    let page = create_key(server, cookie(&signed_in), "laptop");
+    token_in(&page.body).to_owned()
+}
+
+fn stop(server: &mut Server) -> String {
+    server.signal(Signal::TERM);
+    let (status, log) = server.ended();
+    assert!(status.success(), "{log}");
+    log
+}
+
+#[tokio::test]
+async fn request_is_a_server_span_of_its_proxys_trace() {
+    for place in [Place::file("traces-request"), Place::server().await] {
+        place.bootstrap();
+        let collector = Collector::start();
+        let mut server = place.serve(&[&collector.option(), NONE, TRUSTED]);
+        let token = new_key(&server);
+        // Who signed in had no trace, and no trace is sampled here.
+        let answer = get_user(&server, &token, &[&traceparent("01")]);
+        assert_eq!(answer.status, 200);
+        assert!(answer.header("traceparent").is_none() && answer.header("traceresponse").is_none());
+        let log = loop {
+            let line = logged(&mut server);
+            if line["path"] == "/api/v1/user" {
+                break line;
+            }
+        };
+        assert_eq!(log["span"]["trace_id"], TRACE);
+
+        let batch = collector.batch();
+        assert_eq!(
+            (batch.path.as_str(), batch.header("content-type")),
+            ("/v1/traces", Some("application/x-protobuf"))
+        );
+        assert_eq!(batch.of_service("service.name"), "keyward");
+        assert!(!batch.of_service("service.version").is_empty());
+        assert_eq!(batch.of_service("service.instance.id").len(), 36);
+        let spans = batch.spans();
+        let span = spans.iter().find(|span| span.name == "GET /api/v1/user").unwrap();
+        assert_eq!(span.kind(), SpanKind::Server);
+        assert_eq!(
+            (hex(&span.trace_id).as_str(), hex(&span.parent_span_id).as_str()),
+            (TRACE, PARENT)
+        );
+        assert!(span.end_time_unix_nano > span.start_time_unix_nano);
+        for (name, value) in [
+            ("http.request.method", "GET"),
+            ("http.route", "/api/v1/user"),
+            ("http.response.status_code", "200"),
+            ("url.path", "/api/v1/user"),
+            ("url.scheme", "http"),
+            ("client.address", "127.0.0.1"),
+        ] {
+            assert_eq!(attribute(span, name).as_deref(), Some(value), "{name}");
+        }
+        assert!(spans.iter().all(|span| hex(&span.trace_id) == TRACE));
+        let sent = String::from_utf8_lossy(&batch.encoded);
+        assert!(!sent.contains(&token[..12]), "{sent}");
+        stop(&mut server);
+        assert_eq!(collector.rest(), []);
+    }
+}
+
+#[test]
+fn strangers_traceparent_is_only_linked_to() {
+    let place = Place::file("traces-stranger");
+    let collector = Collector::start();
+    let mut server = place.serve(&[&collector.option(), EVERY]);
+    assert_eq!(
+        get_user(&server, "kwp_nothing", &[&traceparent("00")]).status,
+        401
+    );
+    let log = logged(&mut server);
+    let spans = collector.spans_until("GET /api/v1/user");
+    let span = spans.last().unwrap();
+    let own = hex(&span.trace_id);
+    assert_ne!(own, TRACE);
+    assert_eq!(log["span"]["trace_id"], own);
+    assert!(span.parent_span_id.is_empty());
+    let linked: Vec<_> = span
+        .links
+        .iter()
+        .map(|link| (hex(&link.trace_id), hex(&link.span_id)))
+        .collect();
+    assert_eq!(linked, [(TRACE.to_owned(), PARENT.to_owned())]);
+    assert_eq!(attribute(span, "error.type").as_deref(), Some("invalid_token"));
+    // What a client did wrong is no error of the server.
+    assert_eq!(span.status.as_ref().unwrap().code(), SpanStatus::Unset);
+}
+
+#[test]
+fn stranger_cannot_have_a_request_sampled() {
+    let place = Place::file("traces-forced");
+    let collector = Collector::start();
+    let mut server = place.serve(&[&collector.option(), NONE]);
+    assert_eq!(
+        server
+            .ask("GET", "/api/v1/user", &[&traceparent("01")], "")
+            .status,
+        401
+    );
+    let id = logged(&mut server)["span"]["trace_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    assert!(id.len() == 32 && id != TRACE, "{id}");
+    stop(&mut server);
+    assert_eq!(collector.rest(), []);
+}
+
+#[test]
+fn proxy_decides_that_its_request_is_not_sampled() {
+    let place = Place::file("traces-unsampled");
+    let collector = Collector::start();
+    let mut server = place.serve(&[&collector.option(), EVERY, TRUSTED]);
+    assert_eq!(
+        server
+            .ask("GET", "/api/v1/user", &[&traceparent("00")], "")
+            .status,
+        401
+    );
+    assert_eq!(logged(&mut server)["span"]["trace_id"], TRACE);
+    stop(&mut server);
+    assert_eq!(collector.rest(), []);
+}
+
+#[test]
+fn malformed_traceparent_begins_a_new_trace() {
+    let place = Place::file("traces-malformed");
+    let collector = Collector::start();
+    let mut server = place.serve(&[&collector.option(), EVERY, TRUSTED]);
+    let valid = format!("00-{TRACE}-{PARENT}-01");
+    for headers in [
+        vec!["traceparent: ".to_owned()],
+        vec![format!("traceparent: {valid}-more")],
+        vec![format!("traceparent: ff-{TRACE}-{PARENT}-01")],
+        vec![format!("traceparent: 00-{}-{PARENT}-01", "0".repeat(32))],
+        vec![format!("traceparent: 00-{TRACE}-{}-01", "0".repeat(16))],
+        vec![format!("traceparent: 00-{}-{PARENT}-01", TRACE.to_uppercase())],
+        vec![format!("traceparent: {valid}"), format!("traceparent: {valid}")],
+        vec![format!("traceparent: {}", "0".repeat(4_000))],
+    ] {
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        assert_eq!(server.ask("GET", "/api/v1/user", &headers, "").status, 401);
+        let id = logged(&mut server)["span"]["trace_id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let spans = collector.spans_until("GET /api/v1/user");
+        let span = spans.last().unwrap();
+        assert_eq!(hex(&span.trace_id), id, "{headers:?}");
+        assert_ne!(id, TRACE);
+        assert_eq!((&*span.parent_span_id, span.links.len()), (&[][..], 0));
+    }
+}
+
+#[test]
+fn pages_and_unknown_paths_have_bounded_names() {
+    let place = Place::file("traces-names");
+    let collector = Collector::start();
+    let mut server = place.serve(&[&collector.option(), EVERY]);
+    assert_eq!(server.get("/healthz").status, 200);
+    assert_eq!(server.get("/sign-in?next=canary").status, 303);
+    assert_eq!(server.ask("BREW", "/made/up", &[], "").status, 403);
+    let token = format!("kwp_{}", "x".repeat(39));
+    assert_eq!(server.get(&format!("/api/v1/{token}")).status, 404);
+    stop(&mut server);
+    let mut spans: Vec<_> = collector
+        .rest()
+        .into_iter()
+        .map(|span| {
+            let path = attribute(&span, "url.path").unwrap();
+            (
+                span.name.clone(),
+                attribute(&span, "http.request.method").unwrap(),
+                path,
+            )
+        })
+        .collect();
+    spans.sort();
+    let expected = [
+        ("GET", "GET", "/api/v1/…"),
+        ("GET /sign-in", "GET", "/sign-in"),
+        ("HTTP", "_OTHER", "/made/up"),
+    ];
+    let expected = expected.map(|(name, method, path)| (name.to_owned(), method.to_owned(), path.to_owned()));
+    assert_eq!(spans, expected);
+}
+
+/// A certificate for 127.0.0.1 as PEM, and who serves with it.
+fn certificate() -> (String, TlsAcceptor) {
+    let signed = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    let key = PrivateKeyDer::try_from(signed.signing_key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![signed.cert.der().clone()], key)
+        .unwrap();
+    (signed.cert.pem(), TlsAcceptor::from(Arc::new(config)))
+}
+
+#[test]
+fn collector_behind_tls_gets_the_headers_of_a_file() {
+    let place = Place::file("traces-tls");
+    let Place::File(directory) = &place else {
+        unreachable!("it is in a file")
+    };
+    let (pem, tls) = certificate();
+    let file = |name: &str, content: &str| {
+        let path = directory.path().with_extension(name);
+        fs::write(&path, content).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (roots, headers) = (
+        file("pem", &pem),
+        file("headers", "Authorization: Bearer s3cret\nX-Scope: a"),
+    );
+    let collector = Collector::start_with_tls(tls);
+    let endpoint = format!("--otlp-endpoint=https://{}/otlp/", collector.address);
+    let arguments = [
+        "serve",
+        "--listen=127.0.0.1:0",
+        &endpoint,
+        EVERY,
+        "--otlp-headers-file",
+        &headers,
+    ];
+    let keyward = place.keyward(&arguments).variable("SSL_CERT_FILE", &roots);
+    let keyward = keyward.variable("OTEL_EXPORTER_OTLP_HEADERS", "x-scope=b,x-other=c");
+    let mut server = Server::listening_as(keyward);
+    assert_eq!(server.get("/sign-in").status, 303);
+    let batch = collector.batch();
+    assert_eq!(batch.path, "/otlp/v1/traces");
+    assert_eq!(batch.header("authorization"), Some("Bearer s3cret"));
+    assert_eq!(
+        (batch.header("x-scope"), batch.header("x-other")),
+        (Some("a"), None)
+    );
+    let log = stop(&mut server);
+    assert!(!log.contains("s3cret"), "{log}");
+    for path in [roots, headers] {
+        fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
+fn collector_with_an_unknown_certificate_gets_nothing() {
+    let place = Place::file("traces-untrusted");
+    let collector = Collector::start_with_tls(certificate().1);
+    let endpoint = format!("--otlp-endpoint=https://{}", collector.address);
+    let mut server = place.serve(&[&endpoint, EVERY]);
+    assert_eq!(server.get("/sign-in").status, 303);
+    let told = server.event(AWAY);
+    assert!(told["cause"].as_str().unwrap().contains("certificate"), "{told}");
+    stop(&mut server);
+    assert!(collector.rest().is_empty());
+}
+
+#[test]
+fn environment_names_the_service_and_its_headers() {
+    let place = Place::file("traces-environment");
+    let collector = Collector::start();
+    let option = collector.option();
+    let keyward = place.keyward(&["serve", "--listen=127.0.0.1:0", &option, EVERY]);
+    let keyward = keyward
+        .variable("OTEL_SERVICE_NAME", "keys")
+        .variable(
+            "OTEL_RESOURCE_ATTRIBUTES",
+            "service.name=other,service.instance.id=one,deployment.environment.name=test",
+        )
+        .variable("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Basic%20YWJj")
+        // None of these counts: the option does.
+        .variable("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
+        .variable("OTEL_TRACES_SAMPLER", "always_off");
+    let server = Server::listening_as(keyward);
+    assert_eq!(server.get("/sign-in").status, 303);
+    let batch = collector.batch();
+    let attributes = [
+        "service.name",
+        "service.instance.id",
+        "deployment.environment.name",
+    ];
+    assert_eq!(
+        attributes.map(|name| batch.of_service(name)),
+        ["keys", "one", "test"]
+    );
+    assert_eq!(batch.header("authorization"), Some("Basic YWJj"));
+}
+
+#[test]
+fn unusable_option_is_refused_at_start_without_its_secret() {
+    let place = Place::file("traces-options");
+    for (arguments, told) in [
+        (
+            &["--otlp-endpoint=http://me:s3cret@127.0.0.1:4318"][..],
+            "--otlp-headers-file",
+        ),
+        (
+            &["--otlp-endpoint=grpc://127.0.0.1:4317"],
+            "gRPC is not supported",
+        ),
+        (
+            &["--otlp-endpoint=http://127.0.0.1", "--trace-sampling=10%"],
+            "from 0 (no request) to 1",
+        ),
+        (
+            &["--otlp-endpoint=http://127.0.0.1", "--otlp-headers-file=/nowhere"],
+            "cannot read /nowhere",
+        ),
+        (&["--otlp-headers-file=/nowhere"], "--otlp-endpoint"),
+    ] {
+        let answer = place.keyward(&[&["serve"], arguments].concat()).run();
+        assert_ne!(answer.code, Some(0), "{arguments:?}");
+        assert!(
+            answer.errors.contains(told) && !answer.errors.contains("s3cret"),
+            "{}",
+            answer.errors
+        );
+    }
+}
+
+#[test]
+fn collector_that_is_away_is_told_of_once_and_on_recovery() {
+    let place = Place::file("traces-away");
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let option = format!("--otlp-endpoint=http://{address}");
+    let mut server = place.serve(&[&option, EVERY]);
+    assert_eq!(server.get("/sign-in").status, 303);
+    let told = server.event(AWAY);
+    assert!(
+        told["cause"].as_str().unwrap().contains("cannot be reached"),
+        "{told}"
+    );
+    assert_eq!(server.get("/sign-in").status, 303);
+    let collector = Collector::start_at(address);
+    server.event("collector accepts traces again");
+    assert_eq!(collector.spans_until("GET /sign-in").len(), 1);
+    let log = stop(&mut server);
+    assert_eq!(log.matches(AWAY).count(), 1, "{log}");
+}
+
+#[test]
+fn refused_batches_are_dropped_and_told_of_once() {
+    let place = Place::file("traces-refused");
+    let collector = Collector::start();
+    collector.set(Conduct::Answer(StatusCode::UNAUTHORIZED));
+    let mut server = place.serve(&[&collector.option(), EVERY]);
+    assert_eq!(server.get("/sign-in").status, 303);
+    let told = server.event(AWAY);
+    assert!(told["cause"].as_str().unwrap().contains("401"), "{told}");
+    collector.set(Conduct::Accept);
+    assert_eq!(server.get("/sign-in").status, 303);
+    let back = server.event("collector accepts traces again");
+    assert_eq!(back["dropped_since_start"], 1, "{back}");
+    let spans = collector.spans_until("GET /sign-in");
+    assert_eq!(spans.len(), 1, "{spans:?}");
+    stop(&mut server);
+}
+
+#[test]
+fn spans_beyond_the_queue_are_dropped_while_requests_are_served() {
+    /// More than wait in the queue and in the batch that is on its way.
+    const REQUESTS: usize = 3_000;
+    let place = Place::file("traces-full");
+    let collector = Collector::start();
+    collector.set(Conduct::Hang);
+    let mut server = place.serve(&[&collector.option(), EVERY, "--metrics-listen=127.0.0.1:0"]);
+    let metrics = server.event("metrics listening")["address"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let mut stream = server.connect();
+    let mut writing = stream.try_clone().unwrap();
+    let writer = thread::spawn(move || {
+        let head = "GET /api/nothing HTTP/1.1\r\nHost: localhost\r\n";
+        let mut requests = format!("{head}\r\n").repeat(REQUESTS - 1);
+        requests.push_str(&format!("{head}Connection: close\r\n\r\n"));
+        writing.write_all(requests.as_bytes()).unwrap();
+    });
+    let mut answers = String::new();
+    stream.read_to_string(&mut answers).unwrap();
+    writer.join().unwrap();
+    assert_eq!(answers.matches("HTTP/1.1 404 ").count(), REQUESTS);
+    let mut stream = TcpStream::connect(&metrics).unwrap();
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        .unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    let value = |series: &str| -> u64 {
+        let line = text.lines().find_map(|line| line.strip_prefix(series)).unwrap();
+        line.trim().parse().unwrap()
+    };
+    let dropped = value("keyward_trace_spans_dropped_total{reason=\"queue_full\"}");
+    assert!((440..3_000).contains(&dropped), "{dropped}");
+    assert_eq!(value("keyward_trace_spans_dropped_total{reason=\"refused\"}"), 0);
+    assert_eq!(value("keyward_trace_spans_exported_total"), 0);
+}
+
+#[test]
+fn last_spans_are_sent_before_the_server_ends() {
+    let place = Place::file("traces-flush");
+    let collector = Collector::start();
+    let mut server = place.serve(&[&collector.option(), EVERY]);
+    for _ in 0..3 {
+        assert_eq!(server.get("/sign-in").status, 303);
+    }
+    let log = stop(&mut server);
+    assert_eq!(collector.rest().len(), 3);
+    assert!(!log.contains("lost"), "{log}");
+}
+
+#[test]
+fn collector_that_hangs_does_not_keep_the_server_from_ending() {
+    let place = Place::file("traces-hang");
+    let collector = Collector::start();
+    collector.set(Conduct::Hang);
+    let mut server = place.serve(&[&collector.option(), EVERY]);
+    assert_eq!(server.get("/sign-in").status, 303);
+    let log = stop(&mut server);
+    assert!(
+        log.contains("\"spans\":1,") && log.contains("spans of traces lost at shutdown"),
+        "{log}"
+    );
+}
