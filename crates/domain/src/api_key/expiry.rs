@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::LongestLife;
+use super::longest_life::LongestLife;
 
 /// The time for which a holder plans the end of a key: not absurdly late, and later than when it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub enum InvalidExpiry {
 }
 
 impl Expiry {
-    /// How far ahead it may be: ten years.
-    pub const MAX_DAYS: u16 = 3_650;
+    /// How far ahead it may be.
+    pub const MAX_DAYS: u16 = LongestLife::MAX_DAYS;
 
     /// A time that lies ahead, cut down to milliseconds.
     ///

@@ -4,27 +4,26 @@ use std::fmt;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{ApiKey, Expiry, InvalidExpiry, Revocation, RevocationReason};
-use crate::audit::Actor;
-use crate::validity::End;
-
-/// After how many days a new key ends at the latest: from 1 to [`Expiry::MAX_DAYS`].
+/// After how many days a new key ends at the latest: from 1 to [`LongestLife::MAX_DAYS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LongestLife(u16);
 
 /// A number of days that is no longest life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("must be a number of days from 1 to {}", Expiry::MAX_DAYS)]
+#[error("must be a number of days from 1 to {}", LongestLife::MAX_DAYS)]
 pub struct InvalidLongestLife;
 
 impl LongestLife {
+    /// Ten years.
+    pub const MAX_DAYS: u16 = 3_650;
+
     /// Reads a number of days.
     ///
     /// # Errors
-    /// It is less than 1, or more than [`Expiry::MAX_DAYS`].
+    /// It is less than 1, or more than [`LongestLife::MAX_DAYS`].
     pub fn of_days(days: i64) -> Result<Self, InvalidLongestLife> {
         let days = u16::try_from(days).map_err(|_| InvalidLongestLife)?;
-        if (1..=Expiry::MAX_DAYS).contains(&days) {
+        if (1..=Self::MAX_DAYS).contains(&days) {
             Ok(Self(days))
         } else {
             Err(InvalidLongestLife)
@@ -48,48 +47,6 @@ impl LongestLife {
 impl fmt::Display for LongestLife {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "P{}D", self.0)
-    }
-}
-
-impl ApiKey {
-    /// Limits the life of a key that is about to be stored: without a planned end, it gets the latest one.
-    ///
-    /// # Errors
-    /// It was asked to live longer.
-    pub fn limit_life(&mut self, longest: Option<LongestLife>) -> Result<(), InvalidExpiry> {
-        if self.exceeds(longest)
-            && let Some(longest) = longest
-        {
-            if self.end().is_some() {
-                return Err(InvalidExpiry::LongerThanAllowed(longest));
-            }
-            self.end_with(longest, self.origin.actor());
-        }
-        Ok(())
-    }
-
-    /// Limits the life of a successor that was not asked to live until a certain moment.
-    pub(super) fn limit_inherited_life(&mut self, longest: Option<LongestLife>, by: Actor) {
-        if self.exceeds(longest)
-            && let Some(longest) = longest
-        {
-            self.end_with(longest, by);
-        }
-    }
-
-    /// Whether the key would live longer with this end, or without one, than owners allow.
-    pub(super) fn would_exceed(&self, end: Option<DateTime<Utc>>, longest: Option<LongestLife>) -> bool {
-        let latest = longest.map(|longest| longest.end_of_key_created(self.created_at));
-        latest.is_some_and(|latest| end.is_none_or(|end| end > latest))
-    }
-
-    fn exceeds(&self, longest: Option<LongestLife>) -> bool {
-        self.would_exceed(self.end().map(End::at), longest)
-    }
-
-    fn end_with(&mut self, longest: LongestLife, by: Actor) {
-        let latest = longest.end_of_key_created(self.created_at);
-        self.revocation = Some(Revocation::planned(latest, by, RevocationReason::Expired));
     }
 }
 

@@ -2,7 +2,9 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{ApiKey, Expiry, ExpiryChange, LongestLife, PostponesEnd, Revocation, RevocationReason};
+use super::{
+    ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
+};
 use crate::audit::Actor;
 use crate::validity::End;
 
@@ -63,6 +65,48 @@ impl ApiKey {
         }
         self.revocation = after.map(|at| Revocation::planned(at, by, reason));
         Ok(true)
+    }
+}
+
+impl ApiKey {
+    /// Limits the life of a key that is about to be stored: without a planned end, it gets the latest one.
+    ///
+    /// # Errors
+    /// It was asked to live longer.
+    pub fn limit_life(&mut self, longest: Option<LongestLife>) -> Result<(), InvalidExpiry> {
+        if self.exceeds(longest)
+            && let Some(longest) = longest
+        {
+            if self.end().is_some() {
+                return Err(InvalidExpiry::LongerThanAllowed(longest));
+            }
+            self.end_with(longest, self.origin.actor());
+        }
+        Ok(())
+    }
+
+    /// Limits the life of a successor that was not asked to live until a certain moment.
+    pub(super) fn limit_inherited_life(&mut self, longest: Option<LongestLife>, by: Actor) {
+        if self.exceeds(longest)
+            && let Some(longest) = longest
+        {
+            self.end_with(longest, by);
+        }
+    }
+
+    /// Whether the key would live longer with this end, or without one, than owners allow.
+    pub(super) fn would_exceed(&self, end: Option<DateTime<Utc>>, longest: Option<LongestLife>) -> bool {
+        let latest = longest.map(|longest| longest.end_of_key_created(self.created_at));
+        latest.is_some_and(|latest| end.is_none_or(|end| end > latest))
+    }
+
+    fn exceeds(&self, longest: Option<LongestLife>) -> bool {
+        self.would_exceed(self.end().map(End::at), longest)
+    }
+
+    fn end_with(&mut self, longest: LongestLife, by: Actor) {
+        let latest = longest.end_of_key_created(self.created_at);
+        self.revocation = Some(Revocation::planned(latest, by, RevocationReason::Expired));
     }
 }
 

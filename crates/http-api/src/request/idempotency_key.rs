@@ -35,11 +35,7 @@ impl<'a> ApiExtractor<'a> for IdempotencyKeyHeader {
     }
 
     fn param_schema_ref() -> Option<MetaSchemaRef> {
-        let schema = MetaSchema {
-            min_length: Some(1),
-            ..MetaSchema::new("string")
-        };
-        Some(MetaSchemaRef::Inline(Box::new(schema)))
+        Some(MetaSchemaRef::Inline(Box::new(MetaSchema::new("string"))))
     }
 
     async fn from_request(

@@ -32,7 +32,6 @@ macro_rules! define {
         /// A row of any table. In the export: an object with one member, named after the table.
         #[derive(Debug, Serialize, Deserialize)]
         #[expect(non_camel_case_types, reason = "named as the tables are")]
-        #[expect(clippy::large_enum_variant, reason = "most rows are keys and events, the largest")]
         pub(crate) enum Row {
             $($table($Record),)*
         }
