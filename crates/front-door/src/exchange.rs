@@ -38,7 +38,7 @@ use crate::{
     security_headers::SecurityHeaders,
     serving_state::{self, ServingState},
     trace_context::TraceParent,
-    tracer::Received,
+    tracer::{Received, TRACED},
     unsent::UnsentAnswers,
 };
 
@@ -104,32 +104,29 @@ impl<E: Endpoint> Exchanges<E> {
             .config
             .trusted_proxies
             .client_address(origin.peer, request.headers());
-        let trace = self.config.tracer.as_ref().and_then(|tracer| {
-            tracer(&Received {
-                method: &head.method,
-                uri: &head.uri,
-                client: client.ip(),
-                parent: TraceParent::given_in(request.headers()),
-                is_from_proxy,
-            })
-        });
+        let trace = self.trace(&request, &head, client, is_from_proxy);
         let span = match &trace {
+            Some(span) => span.clone(),
             None => request_span(&head.id),
-            Some(trace) => trace.span.in_scope(|| request_span(&head.id)),
         };
-        if let Some(trace) = &trace {
-            span.record("trace_id", &*trace.id);
-        } else if let Some(parent) = is_from_proxy
-            .then(|| TraceParent::given_in(request.headers()))
-            .flatten()
+        if trace.is_none()
+            && let Some(parent) = is_from_proxy
+                .then(|| TraceParent::given_in(request.headers()))
+                .flatten()
         {
             span.record("trace_id", parent.trace_id);
         }
         async {
             self.proxy_warnings
                 .look_at(&self.config.trusted_proxies, origin.peer, request.headers());
-            let trace = trace.as_ref().map(|trace| &trace.span);
-            let log = RequestLog::begin(&head.method, &head.uri, client, head.started, trace, &self.config);
+            let log = RequestLog::begin(
+                &head.method,
+                &head.uri,
+                client,
+                head.started,
+                trace.as_ref(),
+                &self.config,
+            );
             let admitted = if origin.is_too_late {
                 Err(Refusal::ShuttingDown)
             } else {
@@ -174,6 +171,30 @@ impl<E: Endpoint> Exchanges<E> {
         }
         .instrument(span)
         .await
+    }
+
+    /// The span of a request that is traced, which its trace begins with. Health checks are not: nobody would look at them.
+    fn trace(
+        &self,
+        request: &http::Request<Incoming>,
+        head: &Head,
+        client: SocketAddr,
+        is_from_proxy: bool,
+    ) -> Option<Span> {
+        let tracer = self.config.tracer.as_ref()?;
+        if self.config.health_paths.contains(&head.uri.path()) {
+            return None;
+        }
+        let span = traced_request_span(&head.id);
+        let received = Received {
+            method: &head.method,
+            uri: &head.uri,
+            client: client.ip(),
+            parent: TraceParent::given_in(request.headers()),
+            is_from_proxy,
+        };
+        span.record("trace_id", &*tracer(&received, &span));
+        Some(span)
     }
 
     /// Gives the request to the application.
@@ -321,6 +342,11 @@ impl<E: Endpoint> Exchanges<E> {
 /// which key the request is authenticated, and `verifier` by which verifier. It is there at every level of the log.
 pub(crate) fn request_span(id: &RequestId) -> Span {
     error_span!("request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
+}
+
+/// The same for a request that is traced.
+fn traced_request_span(id: &RequestId) -> Span {
+    error_span!(target: TRACED, "request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
 }
 
 /// The headers by which [`ErrorPages`](crate::ErrorPages) tell who asks, if they are there. Few requests are refused: a

@@ -105,4 +105,4 @@ pub use refusal::{ErrorPages, Refusal, Refused};
 pub use request_id::REQUEST_ID;
 pub use serving_state::Readiness;
 pub use trace_context::TraceParent;
-pub use tracer::{Received, Trace, Tracer};
+pub use tracer::{Received, TRACED, Tracer};

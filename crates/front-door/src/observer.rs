@@ -20,7 +20,7 @@ pub struct Exchanged<'a> {
     pub response: Option<&'a Response>,
     /// From the end of the request's head until now.
     pub duration: Duration,
-    /// The span of its trace, if there is a [`Tracer`](crate::Tracer).
+    /// Its span, if a [`Tracer`](crate::Tracer) began its trace.
     pub trace: Option<&'a Span>,
 }
 

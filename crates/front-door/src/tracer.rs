@@ -43,14 +43,9 @@ impl fmt::Debug for Received<'_> {
     }
 }
 
-/// The trace of one request.
-#[derive(Debug)]
-pub struct Trace {
-    /// Closed when the request is over. Whatever is done for the request is done within it.
-    pub span: Span,
-    /// 32 hexadecimal digits, which the log calls `trace_id`.
-    pub id: String,
-}
+/// The target of the spans of requests that are traced, and of no others.
+pub const TRACED: &str = "keyward_front_door::traced";
 
-/// Begins the trace of a request, if it shall have one, on the thread that answers it: it must not block.
-pub type Tracer = Arc<dyn Fn(&Received<'_>) -> Option<Trace> + Send + Sync>;
+/// Begins the trace of a request, with the span in which it is answered. Returns the trace's id, 32 hexadecimal digits, which the
+/// log calls `trace_id`. It runs on the thread that answers the request: it must not block.
+pub type Tracer = Arc<dyn Fn(&Received<'_>, &Span) -> String + Send + Sync>;

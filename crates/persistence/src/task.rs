@@ -15,8 +15,10 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
+use tracing::Instrument as _;
 
 use crate::client::Client;
+use crate::traces;
 
 /// Work in its own task, which continues even if the handle is dropped.
 pub(crate) struct Task<T> {
@@ -31,8 +33,12 @@ type Outcome<T> = Arc<Mutex<Option<T>>>;
 pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Task<T> {
     let outcome = Outcome::default();
     let filled = Arc::clone(&outcome);
-    let work: BoxFuture<'static, ()> =
+    let mut work: BoxFuture<'static, ()> =
         Box::pin(Client::current().run(async move { fill(&filled, work.await) }));
+    let span = traces::current();
+    if !span.is_none() {
+        work = Box::pin(work.instrument(span));
+    }
     Task {
         ended: tokio::spawn(work),
         outcome,

@@ -8,9 +8,10 @@ use keyward_domain::ports::StorageError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
-use tracing::{debug, info, warn};
+use tracing::{Instrument as _, debug, info, warn};
 
 use crate::runs::{MeasuredTask, Runs};
+use crate::traces::task_span;
 
 /// The interval between writes, also after a failure.
 pub(crate) const WRITE_INTERVAL: Duration = Duration::from_secs(5);
@@ -78,10 +79,13 @@ async fn run<W: BackgroundWriter>(
             _ = &mut ended => break,
             _ = ticks.tick() => {}
         }
-        let begun = Instant::now();
-        let written = writer.write().await;
-        is_failing = report::<W>(&written, is_failing);
-        runs.add(begun, written.map(as_count));
+        let run = async {
+            let begun = Instant::now();
+            let written = writer.write().await;
+            is_failing = report::<W>(&written, is_failing);
+            runs.add(begun, written.map(as_count));
+        };
+        run.instrument(task_span(W::TASK)).await;
     }
     writer.write_last().await
 }

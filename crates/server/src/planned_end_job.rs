@@ -9,11 +9,12 @@ use std::time::Duration;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::planned_ends::{PlannedEnds, RecordEndsError};
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{Instrument as _, info, warn};
 
 use crate::job::{self, End, RunningJob, rest};
 use crate::removal::describe_clock_doubt;
 use crate::runs::Runs;
+use crate::traces::task_span;
 
 /// How long to rest between two runs: with the run itself, an end is told within a minute of its moment.
 const REST: Duration = Duration::from_secs(30);
@@ -47,7 +48,11 @@ impl PlannedEndJob {
     /// Records what is due, and twice a minute from then on.
     pub(crate) fn start(mut self) -> RunningJob {
         job::start("planned ends", |mut end| async move {
-            while self.run(&mut end).await.is_continue() {
+            loop {
+                let span = task_span(self.runs.task());
+                if self.run(&mut end).instrument(span).await.is_break() {
+                    break;
+                }
                 if rest(REST, &mut end).await.is_break() {
                     break;
                 }

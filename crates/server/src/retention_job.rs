@@ -12,12 +12,13 @@ use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::{Retention, RetentionClass, RetentionError};
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{Instrument as _, info, warn};
 
 use crate::job::{self, End, RunningJob, rest};
 use crate::program;
 use crate::removal::{Removal, describe_clock_doubt};
 use crate::runs::Runs;
+use crate::traces::task_span;
 
 /// The interval between two runs. The shortest retention period is a day.
 const RUN_INTERVAL: Duration = Duration::from_secs(60 * 60);
@@ -55,7 +56,11 @@ impl RetentionJob {
     /// Removes what there is, and once an hour from then on; sooner again if something failed.
     pub(crate) fn start(mut self) -> RunningJob {
         job::start("retention", |mut end| async move {
-            while self.run(&mut end).await.is_continue() {
+            loop {
+                let span = task_span(self.runs.task());
+                if self.run(&mut end).instrument(span).await.is_break() {
+                    break;
+                }
                 let rest_for = if self.failing.is_empty() && !self.cannot_begin {
                     RUN_INTERVAL
                 } else {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use keyward_domain::clock::Clock;
 use tokio::time::Instant;
+use tracing::Span;
 
 use crate::clock::SystemClock;
 
@@ -59,6 +60,10 @@ impl Runs {
     /// Adds a run that is over: with how many records, if nothing failed.
     pub(crate) fn add<E>(&self, begun: Instant, outcome: Result<u64, E>) {
         let now = self.clock.now();
+        if outcome.is_err() {
+            // Of the task's trace, if it has one; no other span of these tasks has the field.
+            Span::current().record("otel.status_code", "ERROR");
+        }
         let mut summary = self.lock();
         summary.last_duration = Some(begun.elapsed());
         match outcome {

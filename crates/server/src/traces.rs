@@ -1,7 +1,8 @@
-//! Traces of requests, which an OpenTelemetry collector is sent.
+//! Traces of requests and background tasks, which an OpenTelemetry collector is sent.
 //!
-//! Spans are those of `tracing` with the target [`TRACES`], which are enabled only if there is a collector: without one, each
-//! costs what any disabled callsite costs. The log does not see them. Whoever ends a sampled span puts it into a bounded
+//! Spans are those of `tracing`: of requests, those in which the log has their ids, with the target [`TRACED`]; all others have the
+//! target [`TRACES`] and are enabled only if there is a collector. Without one, each costs what any disabled callsite costs. The log
+//! does not see them. Whoever ends a sampled span puts it into a bounded
 //! [`SpanQueue`], and one [task](exporter) sends what waits there; nobody else waits for the collector.
 
 mod collector;
@@ -18,13 +19,14 @@ use std::sync::Arc;
 
 use keyward_domain::id::AuditEventId;
 use keyward_domain::sources::Sources;
-use keyward_front_door::{Observer, Tracer};
+use keyward_front_door::{Observer, TRACED, Tracer};
 use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::resource::EnvResourceDetector;
 use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
-use tracing::Subscriber;
+use tracing::field::Empty;
+use tracing::{Span, Subscriber, trace_span};
 use tracing_subscriber::Layer;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::registry::LookupSpan;
@@ -121,6 +123,18 @@ impl Traces {
     }
 }
 
+/// The span of one run of a background task, which begins a trace of its own.
+pub(crate) fn task_span(task: &'static str) -> Span {
+    trace_span!(
+        target: TRACES,
+        parent: None,
+        "task",
+        otel.name = task,
+        otel.kind = "internal",
+        otel.status_code = Empty,
+    )
+}
+
 fn layer<S>(tracer: SdkTracer) -> impl Layer<S> + Send + Sync
 where
     S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
@@ -135,7 +149,7 @@ where
         // The current span is the one of `tracing`: another current context would be kept for each thread.
         .with_context_activation(false)
         .with_filter(filter_fn(|metadata| {
-            metadata.is_span() && metadata.target() == TRACES
+            metadata.is_span() && [TRACES, TRACED].contains(&metadata.target())
         }))
 }
 

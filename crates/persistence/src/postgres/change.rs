@@ -18,11 +18,12 @@ use super::errors::{commit_error, is_answer_of_server, is_read_only, storage_err
 use super::liveness::Liveness;
 use super::numbering::commit_statements;
 use super::sql::concerns::summary;
-use super::store::{PooledConnection, PostgresStore};
+use super::store::{PooledConnection, PostgresStore, SYSTEM};
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
 use crate::noted_changes::noting;
 use crate::progress::{Progress, settled};
+use crate::traces::{self, Operation};
 use crate::{precheck, task};
 
 impl PostgresStore {
@@ -89,6 +90,7 @@ impl PostgresStore {
         E: From<StorageError> + Send + 'static,
         W: Work<AsyncPgConnection, T, E>,
     {
+        let _span = traces::span::<W>(SYSTEM, Operation::Change);
         let progress = Arc::new(Progress::default());
         let mut task = task::spawn(commit(self.clone(), Arc::clone(&progress), begun, work));
 

@@ -21,6 +21,10 @@ use crate::abort::{Abort, TooSlow, Work};
 use crate::fair_semaphore::{FairPermit, FairSemaphore, WaitObserver};
 use crate::known_migrations::KnownMigrations;
 use crate::task;
+use crate::traces::{self, Operation};
+
+/// What OpenTelemetry calls the database.
+pub(super) const SYSTEM: &str = "postgresql";
 
 /// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
 ///
@@ -127,16 +131,19 @@ impl PostgresStore {
     /// Acquires a connection within one step timeout. That covers waiting for one, checking it and opening a new one,
     /// so the pool has no timeouts of its own.
     pub(super) async fn connection(&self) -> Result<PooledConnection, StorageError> {
+        let span = traces::span::<Self>(SYSTEM, Operation::Connect);
         let acquired = async {
             let turn = self.turns.acquire().await;
             task::finish(from_pool(self.pool.clone(), turn)).await
         };
-        match timeout(self.timeouts.step, acquired).await {
+        let acquired = match timeout(self.timeouts.step, acquired).await {
             Ok(Ok(Ok(connection))) => Ok(connection),
             Ok(Ok(Err(error))) => Err(StorageError::Unavailable(error.into())),
             Ok(Err(panicked)) => Err(StorageError::Defect(panicked.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Connection.into())),
-        }
+        };
+        traces::end(&span, &acquired);
+        acquired
     }
 
     /// Closes the idle connections: what broke one (a stopped server, a failover) has broken them all, and each would
@@ -164,12 +171,15 @@ impl PostgresStore {
     {
         let begun = Instant::now();
         let connection = self.connection().await?;
+        let span = traces::span::<Q>(SYSTEM, Operation::Read);
         let reading = task::finish(self.clone().read_on(connection, begun, query));
-        match timeout_at(begun + self.timeouts.answer, reading).await {
+        let answer = match timeout_at(begun + self.timeouts.answer, reading).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(panicked)) => Err(StorageError::Defect(panicked.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Answer.into())),
-        }
+        };
+        traces::end(&span, &answer);
+        answer
     }
 
     /// Runs a read of a few pages, which an index finds: as any other.

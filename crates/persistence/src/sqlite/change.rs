@@ -13,11 +13,12 @@ use super::errors::{commit_error, storage_error};
 use super::numbering::number;
 use super::ready::at_once;
 use super::sql::concerns::summary;
-use super::store::SqliteStore;
+use super::store::{SYSTEM, SqliteStore};
 use crate::abort::{Abort, TooSlow, boxed};
 use crate::claim::Claim;
 use crate::noted_changes::noting_at_once;
 use crate::progress::{Progress, settled};
+use crate::traces::{self, Operation};
 use crate::{precheck, task};
 
 impl SqliteStore {
@@ -100,6 +101,7 @@ impl SqliteStore {
         E: From<StorageError> + Send + 'static,
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Send + 'static,
     {
+        let _span = traces::span::<W>(SYSTEM, Operation::Change);
         let answer_by = begun + self.timeouts.answer;
         let progress = Arc::new(Progress::default());
         let mut task =

@@ -20,8 +20,9 @@ use tokio::time::Instant;
 
 use super::errors::storage_error;
 use super::ready::at_once;
-use super::store::SqliteStore;
+use super::store::{SYSTEM, SqliteStore};
 use crate::abort::{Abort, Work};
+use crate::traces::{self, Operation};
 
 impl SqliteStore {
     /// Runs a read of a few pages, which an index finds: on this thread if it can be quick.
@@ -43,6 +44,7 @@ impl SqliteStore {
     {
         let start = Instant::now();
         let mut lookup = self.lookup_connections.take(&self.file, start)?;
+        let _span = traces::span::<Q>(SYSTEM, Operation::Read);
         let answer = match self.file.check_in_place() {
             Ok(()) => at_once(query(&mut lookup.connection)),
             Err(error) => Err(error.into()),

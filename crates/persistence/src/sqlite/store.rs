@@ -18,6 +18,10 @@ use crate::abort::{Abort, TooSlow};
 use crate::fair_semaphore::FairSemaphore;
 use crate::known_migrations::KnownMigrations;
 use crate::task;
+use crate::traces::{self, Operation};
+
+/// What OpenTelemetry calls the database.
+pub(super) const SYSTEM: &str = "sqlite";
 
 /// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
 /// same file at the same time.
@@ -72,6 +76,7 @@ impl SqliteStore {
         T: Send + 'static,
         Q: FnOnce(&mut SqliteConnection) -> Result<T, Abort<Infallible>> + Send + 'static,
     {
+        let span = traces::span::<Q>(SYSTEM, Operation::Read);
         let deadline = Instant::now() + self.timeouts.answer;
         let slot = match timeout_at(deadline, self.readers.slot()).await {
             Ok(slot) => Arc::new(slot),
@@ -105,11 +110,13 @@ impl SqliteStore {
                 timeout_at(deadline, reading).await
             }
         };
-        match read {
+        let answer = match read {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) if error.is_panic() => Err(StorageError::Defect(error.into())),
             Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Answer.into())),
-        }
+        };
+        traces::end(&span, &answer);
+        answer
     }
 }

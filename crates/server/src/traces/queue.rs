@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opentelemetry::Context;
+use opentelemetry::trace::SpanKind;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Span, SpanData, SpanProcessor};
 use tokio::sync::Notify;
@@ -109,7 +110,8 @@ pub(super) struct Processor(pub(super) Arc<SpanQueue>);
 impl SpanProcessor for Processor {
     fn on_start(&self, _span: &mut Span, _context: &Context) {}
 
-    fn on_end(&self, span: SpanData) {
+    fn on_end(&self, mut span: SpanData) {
+        as_server_span(&mut span);
         self.0.push(span);
     }
 
@@ -123,10 +125,23 @@ impl SpanProcessor for Processor {
     }
 }
 
+/// The span of a request is that of the log, which has no use for the kind, and repeats the trace's id.
+fn as_server_span(span: &mut SpanData) {
+    if span
+        .attributes
+        .iter()
+        .any(|attribute| attribute.key.as_str() == "request_id")
+    {
+        span.span_kind = SpanKind::Server;
+        span.attributes
+            .retain(|attribute| attribute.key.as_str() != "trace_id");
+    }
+}
+
 #[cfg(test)]
 pub(super) mod tests {
     use opentelemetry::InstrumentationScope;
-    use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status};
+    use opentelemetry::trace::{SpanContext, SpanId, Status};
     use opentelemetry_sdk::trace::{SpanEvents, SpanLinks};
     use std::time::UNIX_EPOCH;
 

@@ -3,19 +3,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use keyward_front_door::{Exchanged, Observer, Trace, TraceParent, Tracer};
+use keyward_front_door::{Exchanged, Observer, TraceParent, Tracer};
 use opentelemetry::trace::{
     SpanContext, SpanId, Status, TraceContextExt as _, TraceFlags, TraceId, TraceState,
 };
 use opentelemetry::{Context, KeyValue};
 use poem::http::{Method, StatusCode};
 use serde_json::Value;
-use tracing::trace_span;
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 
-use super::TRACES;
 use crate::request_metrics::known_operation;
-use crate::routes::HEALTH_PATHS;
 
 /// The methods that are reported by their names; a client can make up others.
 const METHODS: [Method; 7] = [
@@ -28,16 +25,11 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-/// Begins a span for each request that is no health check. It belongs to the trace that a trusted proxy names. What anybody
-/// else names is only linked to: clients choose neither ids nor what is sampled.
+/// Begins the trace of each request. It is the one that a trusted proxy names. What anybody else names is only linked to: clients
+/// choose neither ids nor what is sampled.
 pub(super) fn tracer(is_https: bool) -> Tracer {
     let scheme = if is_https { "https" } else { "http" };
-    Arc::new(move |received| {
-        let path = received.path();
-        if HEALTH_PATHS.contains(&&*path) {
-            return None;
-        }
-        let span = trace_span!(target: TRACES, parent: None, "HTTP", otel.kind = "server");
+    Arc::new(move |received, span| {
         if let Some(named) = received.parent.and_then(context_of) {
             if received.is_from_proxy {
                 // It fails if there is nobody to trace, or once the span was begun.
@@ -49,18 +41,17 @@ pub(super) fn tracer(is_https: bool) -> Tracer {
         // This begins it, which decides whether it is sampled.
         let context = span.context();
         let begun = context.span();
-        let id = begun.span_context().trace_id().to_string();
         if begun.is_recording() {
             let method = method(received.method);
             begun.update_name(method.unwrap_or("HTTP"));
             begun.set_attributes([
                 KeyValue::new("http.request.method", method.unwrap_or("_OTHER")),
                 KeyValue::new("url.scheme", scheme),
-                KeyValue::new("url.path", path),
+                KeyValue::new("url.path", received.path()),
                 KeyValue::new("client.address", received.client.to_string()),
             ]);
         }
-        Some(Trace { span, id })
+        begun.span_context().trace_id().to_string()
     })
 }
 

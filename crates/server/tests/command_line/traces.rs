@@ -113,6 +113,14 @@ async fn request_is_a_server_span_of_its_proxys_trace() {
         ] {
             assert_eq!(attribute(span, name).as_deref(), Some(value), "{name}");
         }
+        for name in ["request_id", "key_id"] {
+            assert_eq!(
+                attribute(span, name).as_deref(),
+                log["span"][name].as_str(),
+                "{name}"
+            );
+        }
+        assert_eq!(attribute(span, "trace_id"), None);
         assert!(spans.iter().all(|span| hex(&span.trace_id) == TRACE));
         let sent = String::from_utf8_lossy(&batch.encoded);
         assert!(!sent.contains(&token[..12]), "{sent}");
@@ -181,7 +189,11 @@ fn proxy_decides_that_its_request_is_not_sampled() {
     );
     assert_eq!(logged(&mut server)["span"]["trace_id"], TRACE);
     stop(&mut server);
-    assert_eq!(collector.rest(), []);
+    let spans = collector.rest();
+    assert!(
+        spans.iter().all(|span| span.kind() != SpanKind::Server),
+        "{spans:?}"
+    );
 }
 
 #[test]
@@ -228,6 +240,7 @@ fn pages_and_unknown_paths_have_bounded_names() {
     let mut spans: Vec<_> = collector
         .rest()
         .into_iter()
+        .filter(|span| span.kind() == SpanKind::Server)
         .map(|span| {
             let path = attribute(&span, "url.path").unwrap();
             (
@@ -395,7 +408,7 @@ fn collector_that_is_away_is_told_of_once_and_on_recovery() {
     assert_eq!(server.get("/sign-in").status, 303);
     let collector = Collector::start_at(address);
     server.event("collector accepts traces again");
-    assert_eq!(collector.spans_until("GET /sign-in").len(), 1);
+    collector.spans_until("GET /sign-in");
     let log = stop(&mut server);
     assert_eq!(log.matches(AWAY).count(), 1, "{log}");
 }
@@ -412,9 +425,17 @@ fn refused_batches_are_dropped_and_told_of_once() {
     collector.set(Conduct::Accept);
     assert_eq!(server.get("/sign-in").status, 303);
     let back = server.event("collector accepts traces again");
-    assert_eq!(back["dropped_since_start"], 1, "{back}");
+    assert!(back["dropped_since_start"].as_u64().unwrap() >= 1, "{back}");
     let spans = collector.spans_until("GET /sign-in");
-    assert_eq!(spans.len(), 1, "{spans:?}");
+    // The first is gone.
+    assert_eq!(
+        spans
+            .iter()
+            .filter(|span| span.kind() == SpanKind::Server)
+            .count(),
+        1,
+        "{spans:?}"
+    );
     stop(&mut server);
 }
 
@@ -467,7 +488,15 @@ fn last_spans_are_sent_before_the_server_ends() {
         assert_eq!(server.get("/sign-in").status, 303);
     }
     let log = stop(&mut server);
-    assert_eq!(collector.rest().len(), 3);
+    let spans = collector.rest();
+    assert_eq!(
+        spans
+            .iter()
+            .filter(|span| span.kind() == SpanKind::Server)
+            .count(),
+        3,
+        "{spans:?}"
+    );
     assert!(!log.contains("lost"), "{log}");
 }
 
@@ -479,8 +508,116 @@ fn collector_that_hangs_does_not_keep_the_server_from_ending() {
     let mut server = place.serve(&[&collector.option(), EVERY]);
     assert_eq!(server.get("/sign-in").status, 303);
     let log = stop(&mut server);
-    assert!(
-        log.contains("\"spans\":1,") && log.contains("spans of traces lost at shutdown"),
-        "{log}"
-    );
+    assert!(log.contains("spans of traces lost at shutdown"), "{log}");
+}
+
+/// What was done with the database below a span.
+#[track_caller]
+fn below<'a>(spans: &'a [Span], parent: &Span, name: &str, operation: &str) -> &'a Span {
+    let mut children = spans.iter().filter(|span| span.parent_span_id == parent.span_id);
+    let is_wanted = |span: &&Span| {
+        span.name == name && attribute(span, "db.operation.name").as_deref() == Some(operation)
+    };
+    children.find(is_wanted).unwrap_or_else(|| {
+        let names: Vec<_> = spans.iter().map(|span| &span.name).collect();
+        panic!("no `{name}` below `{}`: {names:?}", parent.name)
+    })
+}
+
+#[tokio::test]
+async fn database_work_is_below_its_request() {
+    for (place, system) in [
+        (Place::file("traces-database"), "sqlite"),
+        (Place::server().await, "postgresql"),
+    ] {
+        place.bootstrap();
+        let collector = Collector::start();
+        let mut server = place.serve(&[&collector.option(), EVERY, "--verification-cache=off"]);
+        let token = new_key(&server);
+        assert_eq!(get_user(&server, &token, &[]).status, 200);
+        let body = r#"{"name": "canary"}"#;
+        let headers = [
+            &*format!("Authorization: Bearer {token}"),
+            "Content-Type: application/json",
+        ];
+        assert_eq!(
+            server.ask("POST", "/api/v1/user/api-keys", &headers, body).status,
+            201
+        );
+        let log = stop(&mut server);
+        assert!(!log.contains("otel."), "{log}");
+        let spans = collector.rest();
+        let request = |name: &str| spans.iter().find(|span| span.name == name).unwrap();
+        let read = below(&spans, request("GET /api/v1/user"), "find", "read");
+        let change = below(&spans, request("POST /api/v1/user/api-keys"), "add", "change");
+        for span in [read, change] {
+            assert_eq!(span.kind(), SpanKind::Client);
+            assert_eq!(attribute(span, "db.system.name").as_deref(), Some(system));
+        }
+        if system == "postgresql" {
+            for name in ["GET /api/v1/user", "POST /api/v1/user/api-keys"] {
+                below(&spans, request(name), "connect", "connect");
+            }
+        }
+        assert!(!format!("{spans:?}").contains("canary"));
+        // The verification cache's poll has no trace, and neither has anything else that nobody asked for.
+        let roots = spans.iter().filter(|span| span.parent_span_id.is_empty());
+        for root in roots {
+            let is_task = [
+                "last_uses",
+                "refused_uses",
+                "refused_sign_ins",
+                "seen_sessions",
+                "retention",
+                "planned_ends",
+            ]
+            .contains(&root.name.as_str());
+            assert!(is_task || root.kind() == SpanKind::Server, "{root:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn background_task_is_a_trace_of_its_own_and_tells_its_failure() {
+    let place = Place::server().await;
+    let Place::Server(database) = &place else {
+        unreachable!("it is on a server")
+    };
+    place.bootstrap();
+    let collector = Collector::start();
+    let server = place.serve(&[&collector.option(), EVERY]);
+    let spans = collector.spans_until("planned_ends");
+    let task = spans.last().unwrap();
+    assert!(task.parent_span_id.is_empty() && task.kind() == SpanKind::Internal);
+    assert_eq!(task.status.as_ref().unwrap().code(), SpanStatus::Unset);
+    database.refuse_connections().await.unwrap();
+    let token = "kwp_000000000000000000000000000000002wjyrI";
+    assert_eq!(get_user(&server, token, &[]).status, 503);
+    let spans = collector.spans_until("GET /api/v1/user");
+    let request = spans.last().unwrap();
+    assert_eq!(request.status.as_ref().unwrap().code(), SpanStatus::Error);
+    assert_eq!(attribute(request, "error.type").as_deref(), Some("unavailable"));
+    // A connection that was open until then may have been acquired before.
+    let mut connects = spans
+        .iter()
+        .filter(|span| span.parent_span_id == request.span_id && span.name == "connect");
+    let failed = connects
+        .find(|span| attribute(span, "error.type").is_some())
+        .unwrap();
+    assert_eq!(failed.status.as_ref().unwrap().code(), SpanStatus::Error);
+    assert_eq!(attribute(failed, "error.type").as_deref(), Some("unavailable"));
+}
+
+#[test]
+fn log_has_no_spans_of_traces_at_any_level() {
+    for level in ["--log-level=trace", "--log-level=trace,[request]=trace"] {
+        let place = Place::file("traces-levels");
+        let collector = Collector::start();
+        let mut server = place.serve(&[&collector.option(), EVERY, level]);
+        assert_eq!(server.get("/sign-in").status, 303);
+        assert_eq!(logged(&mut server)["span"]["name"], "request");
+        let log = stop(&mut server);
+        assert!(!log.contains("keyward_traces") && !log.contains("otel."), "{log}");
+        assert!(collector.rest().iter().any(|span| span.name == "GET /sign-in"));
+    }
 }
