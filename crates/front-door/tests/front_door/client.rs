@@ -70,9 +70,20 @@ impl Client {
         soon(self.socket.write_all(bytes.as_ref())).await
     }
 
-    pub(crate) async fn get(&mut self, path: &str) -> Answer {
+    /// Sends a request whose answer is not awaited.
+    pub(crate) async fn ask(&mut self, path: &str) {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
             .await;
+    }
+
+    /// Sends a request of which so many bytes of a body are announced, and these are sent.
+    pub(crate) async fn post(&mut self, path: &str, announced: usize, sent: &str) {
+        let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {announced}\r\n\r\n");
+        self.send(head + sent).await;
+    }
+
+    pub(crate) async fn get(&mut self, path: &str) -> Answer {
+        self.ask(path).await;
         self.answer().await
     }
 

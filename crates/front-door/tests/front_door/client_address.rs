@@ -69,6 +69,6 @@ async fn peer_is_known_where_it_is_not_the_client() {
 async fn ipv4_peer_of_a_listener_for_both_families_is_the_client() {
     let door = Running::on_both_families(|_| ()).await;
     let mut client = door.client().await;
-    client.send("GET /peer HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    client.ask("/peer").await;
     assert_eq!(client.answer().await.body, "the client");
 }

@@ -7,15 +7,26 @@ use crate::{app::LARGE, client::Client, running::Running};
 const A_MOMENT: Duration = Duration::from_millis(200);
 const HOUR: Duration = Duration::from_secs(3_600);
 
+/// A door where only this timeout ends requests that come slowly, once so many connections are open.
+async fn door_saturated_by(connections: usize, saturated_timeout: Duration) -> Running {
+    Running::with(|config| {
+        config.limits.connections = Some(connections);
+        config.deadlines.header_read = HOUR;
+        config.deadlines.body = HOUR;
+        config.deadlines.saturated_timeout = saturated_timeout;
+    })
+    .await
+}
+
 #[tokio::test]
 async fn connection_over_the_limit_waits_until_another_closes() {
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut first = door.client().await;
-    first.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    first.ask("/gated").await;
     door.stage.is_asked("/gated").await;
 
     let mut second = door.client().await;
-    second.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    second.ask("/").await;
     assert!(second.hears_nothing_for(A_MOMENT).await);
     assert_eq!(door.stage.paths(), ["/gated"]);
 
@@ -33,7 +44,7 @@ async fn idle_connection_is_closed_for_a_waiting_client() {
     assert!(answer.header("connection").is_empty(), "{answer:?}");
 
     let mut busy = door.client().await;
-    busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    busy.ask("/gated").await;
     door.stage.is_asked("/gated").await;
     assert!(idle.hears_nothing_for(A_MOMENT).await);
     assert_eq!(door.client().await.get("/").await.status, 200);
@@ -47,12 +58,10 @@ async fn idle_connection_is_closed_for_a_waiting_client() {
 async fn large_response_is_complete_when_saturated() {
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut client = door.client().await;
-    client
-        .send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/large").await;
     client.first_byte().await;
     let mut next = door.client().await;
-    next.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    next.ask("/").await;
     assert!(next.hears_nothing_for(A_MOMENT).await);
     assert_eq!(client.answer().await.body.len(), LARGE);
     assert_eq!(next.answer().await.status, 200);
@@ -64,7 +73,7 @@ async fn many_connections_over_the_limit_are_served_in_order() {
     let mut flood = Vec::new();
     for _ in 0..100 {
         let mut client = door.client().await;
-        client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+        client.ask("/").await;
         flood.push(client);
     }
     for mut client in flood {
@@ -76,13 +85,13 @@ async fn many_connections_over_the_limit_are_served_in_order() {
 async fn hundreds_of_connections_can_wait() {
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut busy = door.client().await;
-    busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    busy.ask("/gated").await;
     door.stage.is_asked("/gated").await;
     let mut waiting = Vec::new();
     for _ in 0..400 {
         // Does not come back while the queue is full.
         let mut client = door.client().await;
-        client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+        client.ask("/").await;
         waiting.push(client);
     }
     door.stage.open_gate();
@@ -110,12 +119,7 @@ async fn silent_connections_are_closed_at_the_header_deadline() {
 
 #[tokio::test]
 async fn incomplete_header_has_the_short_timeout_when_saturated() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(3);
-        config.deadlines.header_read = HOUR;
-        config.deadlines.saturated_timeout = A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(3, A_MOMENT).await;
     let mut slow = door.client().await;
     slow.send("GET / HTTP").await;
     // There is room: it may take its time.
@@ -132,33 +136,21 @@ async fn incomplete_header_has_the_short_timeout_when_saturated() {
 
 #[tokio::test]
 async fn incomplete_body_has_the_short_timeout_when_saturated() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(1);
-        config.deadlines.body = HOUR;
-        config.deadlines.saturated_timeout = A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(1, A_MOMENT).await;
     let mut slow = door.client().await;
-    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
-        .await;
+    slow.post("/length", 9, "1").await;
     assert_eq!(door.client().await.get("/").await.status, 200);
     assert_eq!(slow.answer().await.status, 408);
 }
 
 #[tokio::test]
 async fn incomplete_body_from_before_saturation_has_the_short_timeout() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(2);
-        config.deadlines.body = HOUR;
-        config.deadlines.saturated_timeout = A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(2, A_MOMENT).await;
     let mut slow = door.client().await;
-    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
-        .await;
+    slow.post("/length", 9, "1").await;
     door.stage.is_asked("/length").await;
     let mut busy = door.client().await;
-    busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    busy.ask("/gated").await;
     door.stage.is_asked("/gated").await;
 
     assert_eq!(door.client().await.get("/").await.status, 200);
@@ -170,19 +162,13 @@ async fn incomplete_body_from_before_saturation_has_the_short_timeout() {
 // On several threads, where requests begin while others are still being let in.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn new_client_is_served_during_a_flood_of_incomplete_bodies() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(20);
-        config.deadlines.body = HOUR;
-        config.deadlines.saturated_timeout = A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(20, A_MOMENT).await;
     let address = door.address;
     let mut flood = tokio::task::JoinSet::new();
     for _ in 0..50 {
         flood.spawn(async move {
             while let Ok(mut slow) = Client::try_connect(address).await {
-                slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
-                    .await;
+                slow.post("/length", 9, "1").await;
                 slow.closed().await;
             }
         });
@@ -196,14 +182,9 @@ async fn new_client_is_served_during_a_flood_of_incomplete_bodies() {
 
 #[tokio::test]
 async fn incomplete_body_has_full_deadline_while_no_client_waits() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(1);
-        config.deadlines.saturated_timeout = A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(1, A_MOMENT).await;
     let mut slow = door.client().await;
-    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n1")
-        .await;
+    slow.post("/length", 2, "1").await;
     assert!(slow.hears_nothing_for(2 * A_MOMENT).await);
     slow.send("2").await;
     assert_eq!(slow.answer().await.status, 200);
@@ -211,22 +192,16 @@ async fn incomplete_body_has_full_deadline_while_no_client_waits() {
 
 #[tokio::test]
 async fn incomplete_body_has_full_deadline_after_saturation() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(1);
-        config.deadlines.saturated_timeout = A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(1, A_MOMENT).await;
     let mut first = door.client().await;
-    first.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    first.ask("/gated").await;
     door.stage.is_asked("/gated").await;
     let mut second = door.client().await;
     assert!(second.hears_nothing_for(A_MOMENT).await);
     door.stage.open_gate();
     assert_eq!(first.answer().await.header("connection"), ["close"]);
 
-    second
-        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n1")
-        .await;
+    second.post("/length", 2, "1").await;
     assert!(second.hears_nothing_for(2 * A_MOMENT).await);
     second.send("2").await;
     assert_eq!(second.answer().await.status, 200);
@@ -234,18 +209,12 @@ async fn incomplete_body_has_full_deadline_after_saturation() {
 
 #[tokio::test]
 async fn incomplete_body_and_lingering_share_one_short_timeout() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(1);
-        config.deadlines.body = HOUR;
-        config.deadlines.saturated_timeout = 5 * A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(1, 5 * A_MOMENT).await;
     let mut slow = door.client().await;
-    slow.send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1")
-        .await;
+    slow.post("/length", 9, "1").await;
     door.stage.is_asked("/length").await;
     let mut next = door.client().await;
-    next.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    next.ask("/").await;
     assert_eq!(slow.answer().await.status, 408);
     // The refused client stays, and yet does not get another moment.
     let answer = tokio::time::timeout(4 * A_MOMENT, next.answer()).await;
@@ -254,15 +223,9 @@ async fn incomplete_body_and_lingering_share_one_short_timeout() {
 
 #[tokio::test]
 async fn refused_client_has_the_short_timeout_when_saturated() {
-    let door = Running::with(|config| {
-        config.limits.connections = Some(1);
-        config.deadlines.saturated_timeout = A_MOMENT;
-    })
-    .await;
+    let door = door_saturated_by(1, A_MOMENT).await;
     let mut refused = door.client().await;
-    refused
-        .send("POST /missing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
-        .await;
+    refused.post("/missing", 9, "").await;
     assert_eq!(refused.answer().await.status, 404);
     let mut next = door.client().await;
     let answer = tokio::time::timeout(10 * A_MOMENT, next.get("/")).await;

@@ -14,9 +14,7 @@ use crate::{
 async fn request_in_flight_finishes_while_new_connections_are_refused() {
     let mut door = Running::with_defaults().await;
     let mut client = door.client().await;
-    client
-        .send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/gated").await;
     door.stage.is_asked("/gated").await;
 
     door.stop();
@@ -34,9 +32,7 @@ async fn body_in_transit_keeps_its_full_deadline_during_drain() {
     let saturated_timeout = Duration::from_millis(200);
     let mut door = Running::with(|config| config.deadlines.saturated_timeout = saturated_timeout).await;
     let mut client = door.client().await;
-    client
-        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n12")
-        .await;
+    client.post("/length", 4, "12").await;
     door.stage.is_asked("/length").await;
     door.stop();
     eventually(async || Client::try_connect(door.address).await.is_err()).await;
@@ -50,9 +46,7 @@ async fn body_in_transit_keeps_its_full_deadline_during_drain() {
 async fn large_response_is_complete_during_drain() {
     let mut door = Running::with_defaults().await;
     let mut client = door.client().await;
-    client
-        .send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/large").await;
     // From its first byte on, most of the answer waits for the client.
     client.first_byte().await;
     door.stop();
@@ -102,9 +96,7 @@ async fn keep_alive_clients_lose_no_post_at_shutdown() {
         let mut client = door.client().await;
         clients.spawn(async move {
             loop {
-                client
-                    .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1")
-                    .await;
+                client.post("/length", 1, "1").await;
                 // Fails if the connection is closed instead.
                 let answer = client.answer().await;
                 assert_eq!(answer.status, 200);
@@ -126,15 +118,13 @@ async fn keep_alive_clients_lose_no_post_at_shutdown() {
 async fn waiting_clients_are_informed_of_the_shutdown() {
     let mut door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut busy = door.client().await;
-    busy.send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    busy.ask("/gated").await;
     door.stage.is_asked("/gated").await;
     // One waits for its place, the others in the kernel's queue.
     let mut waiting = Vec::new();
     for _ in 0..5 {
         let mut client = door.client().await;
-        client
-            .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1")
-            .await;
+        client.post("/length", 1, "1").await;
         waiting.push(client);
     }
 
@@ -177,9 +167,7 @@ async fn stuck_request_is_aborted_at_the_drain_deadline() {
     })
     .await;
     let mut client = door.client().await;
-    client
-        .send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/never").await;
     door.stage.is_asked("/never").await;
 
     door.stop();

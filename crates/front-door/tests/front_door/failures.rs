@@ -37,9 +37,7 @@ async fn panic_outside_the_application_ends_one_connection_only() {
 async fn work_for_a_disconnected_client_is_dropped() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
-    client
-        .send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/never").await;
     door.stage.is_asked("/never").await;
     drop(client);
     door.stage.is_abandoned().await;

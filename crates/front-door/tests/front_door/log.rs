@@ -107,9 +107,7 @@ async fn client_disconnect_is_logged() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
-    client
-        .send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/never").await;
     door.stage.is_asked("/never").await;
     drop(client);
     let line = log.line_with("client left before the response").await;
@@ -136,9 +134,7 @@ async fn aborted_response_is_logged_with_its_request() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| config.deadlines.response = Duration::from_millis(100)).await;
     let mut client = door.client().await;
-    client
-        .send("GET /unending HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/unending").await;
     client.closed().await;
     let line = log.line_with("response cut off: application").await;
     assert!(line.contains("WARN") && line.contains(&request_id(1)), "{line}");
@@ -149,9 +145,7 @@ async fn response_aborted_for_a_stalled_reader_is_logged_as_such() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| config.deadlines.stalled_response = Duration::from_millis(100)).await;
     let mut client = door.client().await;
-    client
-        .send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/large").await;
     let line = log.line_with("response cut off: client").await;
     assert!(line.contains("WARN") && line.contains(&request_id(1)), "{line}");
 }
@@ -263,9 +257,7 @@ async fn response_with_disconnected_client_is_logged_with_its_request() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
-    client
-        .send("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/endless").await;
     client.first_byte().await;
     drop(client);
     let line = log.line_with("response failed").await;
@@ -277,9 +269,7 @@ async fn log_lines_during_response_streaming_have_its_id() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
-    client
-        .send("GET /breaks HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/breaks").await;
     client.closed().await;
     let line = log.line_with("the stream breaks").await;
     assert!(

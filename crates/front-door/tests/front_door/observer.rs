@@ -26,9 +26,7 @@ async fn observed() -> (Running, Told) {
 async fn observer_is_told_of_answers_and_refusals() {
     let (door, told) = observed().await;
     let mut client = door.client().await;
-    client
-        .send("GET /request-ids HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/request-ids").await;
     client.answer().await;
     client.send("GET /refused HTTP/1.1\r\n\r\n").await;
     client.answer().await;
@@ -43,9 +41,7 @@ async fn observer_is_told_of_answers_and_refusals() {
 async fn observer_is_told_once_of_a_client_that_left() {
     let (door, told) = observed().await;
     let mut client = door.client().await;
-    client
-        .send("GET /never HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/never").await;
     door.stage.is_asked("/never").await;
     drop(client);
     eventually(async || !told.lock().unwrap().is_empty()).await;

@@ -44,6 +44,18 @@ async fn door_with(deadlines: Deadlines) -> Running {
     Running::with(|config| config.deadlines = deadlines).await
 }
 
+/// A door that ends responses at their deadline, for one client after the other.
+async fn door_with_short_responses() -> Running {
+    Running::with(|config| {
+        config.deadlines = Deadlines {
+            response: SHORT,
+            ..PATIENT
+        };
+        config.limits.connections = Some(1);
+    })
+    .await
+}
+
 #[tokio::test]
 async fn connection_without_request_is_closed_at_the_header_deadline() {
     let door = door_with(SHORT_HEADER_READ).await;
@@ -104,9 +116,7 @@ async fn handler_outlives_the_connection_deadlines() {
     })
     .await;
     let mut client = door.client().await;
-    client
-        .send("GET /gated HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/gated").await;
     assert!(client.hears_nothing_for(3 * SHORT).await);
     door.stage.open_gate();
     assert_eq!(client.answer().await.status, 200);
@@ -125,9 +135,7 @@ async fn idle_connection_after_slow_requests_has_the_keep_alive_deadline() {
     let door = door_with(SHORT_KEEP_ALIVE).await;
     let mut client = door.client().await;
     for path in ["/", "/gated"] {
-        client
-            .send(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
-            .await;
+        client.ask(path).await;
         door.stage.is_asked(path).await;
         door.stage.open_gate();
         assert_eq!(client.answer().await.status, 200);
@@ -139,9 +147,7 @@ async fn idle_connection_after_slow_requests_has_the_keep_alive_deadline() {
 async fn slow_body_fails_in_the_handler_with_timed_out() {
     let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
-    client
-        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n123")
-        .await;
+    client.post("/length", 10, "123").await;
     let answer = client.answer().await;
     assert_eq!(
         (answer.status, answer.body.as_str()),
@@ -173,9 +179,7 @@ async fn slow_body_is_408_despite_application_400() {
 async fn trickling_body_does_not_extend_its_deadline() {
     let door = door_with(SHORT_BODY).await;
     let mut client = door.client().await;
-    client
-        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 60000\r\n\r\n")
-        .await;
+    client.post("/length", 60000, "").await;
     soon(async {
         while client.hears_nothing_for(Duration::from_millis(10)).await {
             client.send("x").await;
@@ -201,9 +205,7 @@ async fn handler_over_its_deadline_is_dropped_with_503() {
 async fn handler_over_its_deadline_after_the_body_is_503() {
     let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
-    client
-        .send("POST /length-then-never HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n12")
-        .await;
+    client.post("/length-then-never", 2, "12").await;
     assert_eq!(client.answer().await.status, 503);
 }
 
@@ -211,9 +213,7 @@ async fn handler_over_its_deadline_after_the_body_is_503() {
 async fn waiting_for_the_body_does_not_count_as_handler_time() {
     let door = door_with(SHORT_HANDLER).await;
     let mut client = door.client().await;
-    client
-        .send("POST /length HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n1")
-        .await;
+    client.post("/length", 2, "1").await;
     assert!(client.hears_nothing_for(3 * SHORT).await);
     client.send("2").await;
     let answer = client.answer().await;
@@ -222,16 +222,9 @@ async fn waiting_for_the_body_does_not_count_as_handler_time() {
 
 #[tokio::test]
 async fn client_not_reading_is_disconnected_at_the_response_deadline() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            response: SHORT,
-            ..PATIENT
-        };
-        config.limits.connections = Some(1);
-    })
-    .await;
+    let door = door_with_short_responses().await;
     let mut stuck = door.client().await;
-    stuck.send("GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    stuck.ask("/large").await;
     door.stage.is_asked("/large").await;
     assert_eq!(door.client().await.get("/").await.status, 200);
 }
@@ -247,12 +240,11 @@ async fn stalled_reader_is_disconnected_while_a_slow_reader_gets_everything() {
         config.limits.unsent_bytes = Some(LARGE as u64);
     })
     .await;
-    let large = "GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n";
     let mut slow = door.client().await;
-    slow.send(large).await;
+    slow.ask("/large").await;
     slow.first_byte().await;
     let mut stuck = door.client().await;
-    stuck.send(large).await;
+    stuck.ask("/large").await;
     stuck.first_byte().await;
     let mut other = door.client().await;
     let read_slowly = async {
@@ -276,9 +268,7 @@ async fn streamed_response_outlives_the_response_deadline_while_read() {
     })
     .await;
     let mut client = door.client().await;
-    client
-        .send("GET /slow-stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/slow-stream").await;
     let begun = Instant::now();
     let answer = client.closed_or_answered(b"\r\n0\r\n\r\n").await;
     assert!(
@@ -295,18 +285,9 @@ async fn streamed_response_outlives_the_response_deadline_while_read() {
 
 #[tokio::test]
 async fn streamed_response_to_a_trickling_reader_is_aborted() {
-    let door = Running::with(|config| {
-        config.deadlines = Deadlines {
-            response: SHORT,
-            ..PATIENT
-        };
-        config.limits.connections = Some(1);
-    })
-    .await;
+    let door = door_with_short_responses().await;
     let mut dripping = door.client().await;
-    dripping
-        .send("GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    dripping.ask("/endless").await;
     door.stage.is_asked("/endless").await;
     let drip = async {
         loop {
@@ -323,15 +304,9 @@ async fn streamed_response_to_a_trickling_reader_is_aborted() {
 
 #[tokio::test]
 async fn endless_response_is_aborted_at_the_response_deadline() {
-    let door = door_with(Deadlines {
-        response: SHORT,
-        ..PATIENT
-    })
-    .await;
+    let door = door_with_short_responses().await;
     let mut client = door.client().await;
-    client
-        .send("GET /unending HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        .await;
+    client.ask("/unending").await;
     let answer = String::from_utf8(client.closed().await).unwrap();
     assert!(
         answer.starts_with("HTTP/1.1 200") && answer.contains("once upon a time"),
