@@ -57,13 +57,13 @@ pub enum Outcome {
 /// While this lasts, requests to these servers may fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trouble<'s> {
-    /// The servers.
+    /// The servers, by their index.
     pub servers: &'s [usize],
     /// Which requests to them.
     pub act: Act,
-    /// From when.
+    /// The moment at which it begins.
     pub from: Moment,
-    /// Until when.
+    /// The moment at which it is over.
     pub until: Moment,
 }
 

@@ -25,7 +25,7 @@ fn header<'a>(answer: &'a Response, name: &str) -> Option<&'a str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn guessing_address_is_slowed_by_default_but_valid_keys_are_not() {
+async fn default_limit_slows_a_guessing_address_but_no_valid_key() {
     let keyward = Keyward::start_set_up().await;
     let api = PlainConsole::sign_in_owner(&keyward).await;
     let api = api.api_with_first_key().await;

@@ -62,7 +62,7 @@ async fn replicas(keyward: &Keyward) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn key_revoked_at_one_server_is_refused_at_the_other_at_once() {
+async fn revocation_at_one_server_is_immediate_at_the_other() {
     let two = Two::start().await;
     for number in 0..20 {
         let (id, at_second) = two.key_known_to_second(&format!("key {number}")).await;
@@ -122,7 +122,7 @@ async fn stopped_server_accepts_no_revoked_key_when_it_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_server_is_waited_for_once_and_one_that_ends_never() {
+async fn revocation_waits_once_for_killed_and_never_for_stopped_servers() {
     let two = Two::start().await;
     let third = two.first.start_another().await;
     two.until_replicas_are(3).await;

@@ -65,7 +65,7 @@ fn verification_that_overlaps_the_revocation_may_be_answered_either_way() {
 }
 
 #[test]
-fn valid_key_refused_is_wrong_even_if_it_is_revoked_later() {
+fn refusal_before_a_revocation_is_wrong() {
     let early = verified(1, 5, 9, Outcome::Refused);
     assert_eq!(found(&[early]), [Violation::ValidKeyRefused(early)]);
     let history = [early, revoked(0, 10, 20, Outcome::Ok)];

@@ -48,7 +48,7 @@ impl Refusal {
 /// A request that the front door refused.
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
-    /// Why.
+    /// The reason, which also decides the status.
     pub refusal: Refusal,
     /// What was asked for.
     pub method: &'a Method,

@@ -13,7 +13,7 @@ pub struct Received<'a> {
     /// How it is asked.
     pub method: &'a Method,
     pub(crate) uri: &'a Uri,
-    /// Who asks.
+    /// The address of the client, behind trusted proxies too.
     pub client: IpAddr,
     /// Which trace it says to belong to.
     pub parent: Option<TraceParent<'a>>,

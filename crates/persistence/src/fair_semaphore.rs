@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn observer_is_told_of_waits_and_of_no_permit_at_once() {
+    fn observer_is_called_for_waits_but_not_for_immediate_permits() {
         let semaphore = FairSemaphore::new(1);
         let waits = Arc::new(Mutex::new(0));
         let counting = Arc::clone(&waits);

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn token_is_looked_up_without_a_turn_that_does_not_come() {
+    async fn token_is_looked_up_after_the_wait_for_a_turn() {
         let (failures, _) = three_a_minute();
         let from = address("192.0.2.1");
         guess_beyond_limit(&failures, from);

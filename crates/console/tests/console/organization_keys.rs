@@ -128,10 +128,10 @@ fn slow_revocations(installation: &TestInstallation, failing: &'static [u32]) ->
         .returning(move |organization, selection, now| {
             answer(of.revocation_preview(organization, selection, now))
         });
-    let (of, clock, portions) = (store.clone(), Arc::clone(&make.clock), AtomicU32::new(0));
+    let (of, clock, batches) = (store.clone(), Arc::clone(&make.clock), AtomicU32::new(0));
     slow.expect_revoke()
         .returning(move |organization, selection, at_most, reason, note, act| {
-            if failing.contains(&portions.fetch_add(1, Ordering::Relaxed)) {
+            if failing.contains(&batches.fetch_add(1, Ordering::Relaxed)) {
                 return Err(StorageError::Unavailable("it is restarted".into()).into());
             }
             clock.advance(TimeDelta::seconds(2));

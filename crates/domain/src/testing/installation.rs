@@ -121,7 +121,7 @@ impl TestInstallation {
         )
     }
 
-    /// Authentication.
+    /// Authenticates tokens, as the API does.
     #[must_use]
     pub fn authenticate(&self) -> Authenticate {
         Authenticate::new(
@@ -130,7 +130,7 @@ impl TestInstallation {
         )
     }
 
-    /// Signing in.
+    /// Signs people in, as the console does.
     #[must_use]
     pub fn sign_in(&self) -> SignIn {
         let ports = SignInPorts {
@@ -184,7 +184,7 @@ impl TestInstallation {
         AuditTrail::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
     }
 
-    /// Accounts.
+    /// The accounts, as the command line manages them.
     #[must_use]
     pub fn accounts(&self) -> Accounts {
         let store = Arc::new(self.store.clone());
@@ -192,7 +192,7 @@ impl TestInstallation {
         Accounts::new(store.clone(), store, hasher, self.builder.sources.clone())
     }
 
-    /// Members.
+    /// The members, as owners manage them.
     #[must_use]
     pub fn members(&self) -> Members {
         let store = Arc::new(self.store.clone());
@@ -206,14 +206,14 @@ impl TestInstallation {
         Organizations::new(store, self.builder.sources.clone())
     }
 
-    /// Projects.
+    /// The projects, as owners manage them.
     #[must_use]
     pub fn projects(&self) -> Projects {
         let store = Arc::new(self.store.clone());
         Projects::new(store, self.builder.sources.clone())
     }
 
-    /// Invitations.
+    /// The invitations, as owners make them.
     #[must_use]
     pub fn invitations(&self) -> Invitations {
         let store = Arc::new(self.store.clone());

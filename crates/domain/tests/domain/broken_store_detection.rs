@@ -68,7 +68,7 @@ async fn key_that_extends_itself_is_detected() {
 }
 
 #[tokio::test]
-async fn store_that_judges_by_the_beginning_of_an_act_is_detected() {
+async fn judging_by_the_beginning_of_an_act_is_detected() {
     let by = [
         "edit_that_began_before_an_end_comes_too_late",
         "planned_end_that_passed_meanwhile_is_not_set",

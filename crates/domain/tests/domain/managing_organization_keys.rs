@@ -129,7 +129,7 @@ async fn inactivity_filter_finds_only_keys_created_before_its_cutoff() {
 /// The use case over a store of which the n-th revocation takes seconds, or fails.
 fn in_twos(
     scene: &Scene,
-    portion_fails: impl Fn(u32) -> Option<RevokeKeysError> + Send + Sync + 'static,
+    batch_fails: impl Fn(u32) -> Option<RevokeKeysError> + Send + Sync + 'static,
 ) -> OrganizationKeys {
     let (store, clock) = (
         scene.installation.store.clone(),
@@ -140,7 +140,7 @@ fn in_twos(
     slow.expect_revoke()
         .returning(move |organization, selection, at_most, reason, note, act| {
             let number = batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if let Some(error) = portion_fails(number) {
+            if let Some(error) = batch_fails(number) {
                 return Err(error);
             }
             clock.advance(TimeDelta::seconds(3));
@@ -200,7 +200,7 @@ async fn bulk_revocation_reports_progress_at_its_time_budget_and_resumes() {
     let keys = in_twos(&scene, |_| None);
     let time_budget = Some(TimeDelta::seconds(4));
     let stopped = scene.revoke_in_twos(&keys, &selection, time_budget).await;
-    let stopped = stopped.expect_err("two portions take six seconds");
+    let stopped = stopped.expect_err("two batches take six seconds");
     assert_eq!(
         (stopped.revoked.count, stopped.revoked.first),
         (4, Some(scene.his.key.id))
@@ -220,7 +220,7 @@ async fn keys_revoked_before_a_failure_are_counted() {
         (batch == 1).then(|| StorageError::Unavailable("it is restarted".into()).into())
     });
     let stopped = scene.revoke_in_twos(&keys, &selection, None).await;
-    let stopped = stopped.expect_err("the second portion fails");
+    let stopped = stopped.expect_err("the second batch fails");
     assert_eq!(stopped.revoked.count, 2);
     assert!(
         matches!(stopped.why, StopReason::Refused(RevokeKeysError::Storage(_))),

@@ -179,7 +179,7 @@ async fn token_that_is_reported_twice_is_revoked_once() {
 }
 
 #[tokio::test]
-async fn note_tells_the_place_as_far_as_it_can_be_shown() {
+async fn note_contains_the_printable_part_of_the_place() {
     let scene = Scene::new();
     let long = format!("https://example.com/{}", "x".repeat(3_000));
     let token = Token::generate(&*scene.installation.builder.random);

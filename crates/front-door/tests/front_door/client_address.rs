@@ -66,7 +66,7 @@ async fn peer_is_known_where_it_is_not_the_client() {
 }
 
 #[tokio::test]
-async fn ipv4_peer_of_a_listener_for_both_families_is_the_client() {
+async fn ipv4_peer_of_a_dual_stack_listener_is_the_client() {
     let door = Running::on_both_families(|_| ()).await;
     let mut client = door.client().await;
     client.ask("/peer").await;

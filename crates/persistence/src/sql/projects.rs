@@ -96,7 +96,7 @@ impl ProjectStore for Store {
         now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError> {
         let members = members.to_vec();
-        read!(self, members::scope(organization, id, members, now))
+        read!(self, members::among(organization, id, members, now))
     }
 
     async fn add_member(

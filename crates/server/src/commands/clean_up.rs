@@ -1,4 +1,4 @@
-//! `keyward clean-up`: the removal of what is kept no longer, once.
+//! `keyward clean-up`: removes expired records, once.
 
 use keyward_domain::retention::{RetentionClass, RetentionError};
 use tokio::time::sleep;

@@ -26,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes of an answer, which says little.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
-/// A collector.
+/// An OpenTelemetry collector, as `--otlp-endpoint` names it.
 pub(super) struct Collector {
     endpoint: Endpoint,
     headers: HeaderMap,

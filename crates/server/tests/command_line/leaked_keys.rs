@@ -122,7 +122,7 @@ impl Signer {
 }
 
 #[test]
-fn reports_of_github_are_believed_by_the_keys_in_the_file() {
+fn github_reports_are_verified_with_the_keys_in_the_file() {
     let directory = DataDirectory::new("github-keys");
     directory.bootstrap().success();
     let file = directory.path().join("github-keys.json");

@@ -1,4 +1,4 @@
-//! What is kept no longer, as a server and `keyward clean-up` remove it.
+//! Expired records, as a server and `keyward clean-up` remove them.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -394,7 +394,7 @@ fn unusable_option_is_refused_at_start_without_its_secret() {
 }
 
 #[test]
-fn collector_that_is_away_is_told_of_once_and_on_recovery() {
+fn unreachable_collector_is_logged_once_and_on_recovery() {
     let place = Place::file("traces-away");
     let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let option = format!("--otlp-endpoint=http://{address}");

@@ -58,7 +58,7 @@ pub(super) async fn list(
     }))
 }
 
-pub(super) async fn scope(
+pub(super) async fn among(
     connection: &mut Connection,
     organization: OrganizationId,
     id: ProjectId,

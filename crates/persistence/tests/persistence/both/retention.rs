@@ -1,4 +1,4 @@
-//! Removing what is kept no longer: what the domain's suite cannot ask, because it takes more than the ports.
+//! Removing expired records: what the domain's suite cannot ask, because it takes more than the ports.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{KeyTreeSize, OrganizationKeyStore};

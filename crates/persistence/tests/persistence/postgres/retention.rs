@@ -1,4 +1,4 @@
-//! Removing what is kept no longer: what the domain's suite cannot ask, because it does not know the database.
+//! Removing expired records: what the domain's suite cannot ask, because it does not know the database.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::{Action, Actor, Subject};
