@@ -32,4 +32,11 @@ impl ToAllServers {
             propagation.wait().await;
         }
     }
+
+    /// The outcome of a change; waits for the others if it succeeded.
+    pub(crate) async fn after<T, E>(&self, change: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+        let changed = change.await?;
+        self.wait().await;
+        Ok(changed)
+    }
 }

@@ -110,11 +110,8 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
         let event = self.event(authority, source, Action::RenameProject, id);
-        self.projects
-            .rename(authority.organization_id(), id, name, event)
-            .await?;
-        self.to_all_servers.wait().await;
-        Ok(())
+        let changed = self.projects.rename(authority.organization_id(), id, name, event);
+        self.to_all_servers.after(changed).await
     }
 
     /// Archives a project: no key reaches it from then on.
@@ -128,11 +125,8 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
         let event = self.event(authority, source, Action::ArchiveProject, id);
-        self.projects
-            .archive(authority.organization_id(), id, event)
-            .await?;
-        self.to_all_servers.wait().await;
-        Ok(())
+        let changed = self.projects.archive(authority.organization_id(), id, event);
+        self.to_all_servers.after(changed).await
     }
 
     /// Brings an archived project back, with the members it has.
@@ -146,11 +140,8 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
         let event = self.event(authority, source, Action::RestoreProject, id);
-        self.projects
-            .restore(authority.organization_id(), id, event)
-            .await?;
-        self.to_all_servers.wait().await;
-        Ok(())
+        let changed = self.projects.restore(authority.organization_id(), id, event);
+        self.to_all_servers.after(changed).await
     }
 
     /// A page of a project's members, latest joined the organization first.
@@ -189,11 +180,10 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectMembersError> {
         let event = self.event_with_member(authority, source, Action::AddProjectMember, id, member);
-        self.projects
-            .add_member(authority.organization_id(), id, member, event)
-            .await?;
-        self.to_all_servers.wait().await;
-        Ok(())
+        let changed = self
+            .projects
+            .add_member(authority.organization_id(), id, member, event);
+        self.to_all_servers.after(changed).await
     }
 
     /// Removes a member from a project. Idempotent.
@@ -208,11 +198,10 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectMembersError> {
         let event = self.event_with_member(authority, source, Action::RemoveProjectMember, id, member);
-        self.projects
-            .remove_member(authority.organization_id(), id, member, event)
-            .await?;
-        self.to_all_servers.wait().await;
-        Ok(())
+        let changed = self
+            .projects
+            .remove_member(authority.organization_id(), id, member, event);
+        self.to_all_servers.after(changed).await
     }
 
     fn event(
