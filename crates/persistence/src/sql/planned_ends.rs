@@ -50,6 +50,20 @@ macro_rules! replaced_keys {
     }};
 }
 
+/// Begins the transaction: what was found to be due and the rows to lock for it, if this server has the lock and anything is
+/// due. What was found is read again once these rows are locked.
+macro_rules! begin_batch {
+    ($connection:ident, $found:expr) => {{
+        let ((), has_lock, found): ((), bool, Vec<(StoredId, StoredId)>) = pipeline!(
+            $connection,
+            begin($connection),
+            retention::try_lock($connection, AdvisoryLock::PlannedEnds),
+            $found,
+        );
+        (has_lock && !found.is_empty()).then(|| found.into_iter().unzip::<_, _, Vec<_>, BTreeSet<_>>())
+    }};
+}
+
 #[async_trait]
 impl PlannedEndStore for Store {
     async fn has_due(&self, now: DateTime<Utc>) -> Result<bool, StorageError> {
@@ -91,13 +105,7 @@ async fn record_some_of_keys(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let ((), has_lock, found) = pipeline!(
-        connection,
-        begin(connection),
-        retention::try_lock(connection, AdvisoryLock::PlannedEnds),
-        find_due_keys(connection, at_most, act.at),
-    );
-    let Some((keys, consumers)) = batch(has_lock, found) else {
+    let Some((keys, consumers)) = begin_batch!(connection, find_due_keys(connection, at_most, act.at)) else {
         return Ok(0);
     };
     let consumers = lock_free_consumers(connection, consumers).await?;
@@ -119,13 +127,8 @@ async fn end_some_rotated_keys(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let ((), has_lock, found) = pipeline!(
-        connection,
-        begin(connection),
-        retention::try_lock(connection, AdvisoryLock::PlannedEnds),
-        find_replaced_keys(connection, at_most, act.at),
-    );
-    let Some((keys, consumers)) = batch(has_lock, found) else {
+    let Some((keys, consumers)) = begin_batch!(connection, find_replaced_keys(connection, at_most, act.at))
+    else {
         return Ok(0);
     };
     let consumers = lock_free_consumers(connection, consumers).await?;
@@ -168,13 +171,9 @@ async fn record_some_of_memberships(
     at_most: u32,
     act: Act,
 ) -> Result<u32, Abort<StorageError>> {
-    let ((), has_lock, found) = pipeline!(
-        connection,
-        begin(connection),
-        retention::try_lock(connection, AdvisoryLock::PlannedEnds),
-        find_due_memberships(connection, at_most, act.at),
-    );
-    let Some((found, organizations)) = batch(has_lock, found) else {
+    let Some((found, organizations)) =
+        begin_batch!(connection, find_due_memberships(connection, at_most, act.at))
+    else {
         return Ok(0);
     };
     let held = organizations::table
@@ -249,10 +248,4 @@ async fn find_due_memberships(
         .select((memberships::id, memberships::organization_id))
         .load(&mut connection)
         .await
-}
-
-/// What was found to be due and the rows to lock for it, if this server has the lock and anything is due. What was found is
-/// read again once these rows are locked.
-fn batch(has_lock: bool, found: Vec<(StoredId, StoredId)>) -> Option<(Vec<StoredId>, BTreeSet<StoredId>)> {
-    (has_lock && !found.is_empty()).then(|| found.into_iter().unzip())
 }
