@@ -86,6 +86,7 @@ messages! {
     Owner {
         MadeOwner = "made-owner",
         MadeMember = "made-member",
+        MemberExpirationChanged = "member-expiration-changed",
         MemberRemoved = "member-removed",
         /// The form was sent twice.
         InvitationAlreadyCreated = "invitation-already-created",

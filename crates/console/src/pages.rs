@@ -23,6 +23,7 @@ mod last_used;
 pub(crate) mod leave;
 mod list;
 pub(crate) mod member;
+pub(crate) mod member_expiration;
 pub(crate) mod members;
 mod membership_end_preview;
 mod moment;

@@ -97,6 +97,7 @@ paths! {
                     }
                     Member(id: MembershipId) = "/{id}" {
                         ChangeRole = "/role";
+                        MemberExpiration = "/expiration";
                         RemoveMember = "/remove";
                     }
                 }

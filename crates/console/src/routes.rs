@@ -13,9 +13,9 @@ use crate::error_page::{ErrorPage, error_page};
 use crate::flash::{Flash, Message};
 use crate::pages::{
     account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
-    invite, join, leave, member, members, new_api_key, new_project, organization_key, organization_keys,
-    project, project_members, projects, remove_member, revoke_api_key, revoke_keys, rotate_api_key, setup,
-    sign_in, sign_out, take_back_invitation,
+    invite, join, leave, member, member_expiration, members, new_api_key, new_project, organization_key,
+    organization_keys, project, project_members, projects, remove_member, revoke_api_key, revoke_keys,
+    rotate_api_key, setup, sign_in, sign_out, take_back_invitation,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -61,6 +61,11 @@ fn table() -> Table {
         )
         .page(paths::Member::PATTERN, member::show)
         .form(paths::ChangeRole::PATTERN, change_role::show, change_role::submit)
+        .form(
+            paths::MemberExpiration::PATTERN,
+            member_expiration::show,
+            member_expiration::submit,
+        )
         .form(
             paths::RemoveMember::PATTERN,
             remove_member::show,

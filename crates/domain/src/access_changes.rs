@@ -58,7 +58,7 @@ impl Concern {
             })
         };
         let concern = match event.action {
-            // A planned end is remembered with the key; a rotation plans one.
+            // Planned ends are remembered with the key and the membership; a rotation plans one.
             Action::ChangeExpiry | Action::RotateApiKey | Action::RevokeApiKey | Action::ExpireApiKey => {
                 match event.subject {
                     Subject::ApiKey(key) => Some(Self::ApiKey(key)),
@@ -69,6 +69,7 @@ impl Concern {
             | Action::MakeMember
             | Action::RemoveMember
             | Action::LeaveOrganization
+            | Action::ChangeMembershipExpiry
             | Action::ExpireMembership
             | Action::AddProjectMember
             | Action::RemoveProjectMember => membership(),

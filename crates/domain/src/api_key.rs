@@ -348,8 +348,7 @@ impl KeyEdit {
     /// # Errors
     /// It has passed.
     pub fn check(&self, now: DateTime<Utc>) -> Result<(), InvalidExpiry> {
-        let expiry = self.expiry.and_then(ExpiryChange::expiry);
-        expiry.map_or(Ok(()), |expiry| expiry.check(now))
+        self.expiry.map_or(Ok(()), |change| change.check(now))
     }
 }
 

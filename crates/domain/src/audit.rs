@@ -203,6 +203,8 @@ words! {
         RemoveMember = "membership.remove",
         /// A member left.
         LeaveOrganization = "membership.leave",
+        /// A membership's planned end was set, moved or removed.
+        ChangeMembershipExpiry = "membership.change_expiry",
         /// The planned end of a membership came.
         ExpireMembership = "membership.expire",
         /// Somebody was invited.

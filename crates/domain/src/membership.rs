@@ -9,7 +9,7 @@ use crate::holder::{Consumer, Holder, KeyReach};
 use crate::id::{MembershipId, OrganizationId, UserId};
 use crate::organization::Organization;
 use crate::user::User;
-use crate::validity::{End, is_over};
+use crate::validity::{End, is_over, planned_end};
 use crate::words::words;
 
 /// One user's membership of one organization, from joining until leaving or removal.
@@ -59,6 +59,12 @@ impl Membership {
     #[must_use]
     pub fn is_permanent_owner(&self) -> bool {
         self.role == Role::Owner && self.end.is_none()
+    }
+
+    /// The planned end of a live membership; none for one that is over.
+    #[must_use]
+    pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        planned_end(self.end, now)
     }
 
     /// Whether the user belongs to the organization at this moment.

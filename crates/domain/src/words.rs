@@ -129,6 +129,7 @@ mod tests {
                 "organization.disable_default_key_management",
             ),
             (Action::LimitKeyLife, "organization.limit_key_life"),
+            (Action::ChangeMembershipExpiry, "membership.change_expiry"),
             (Action::CreateUser, "user.create"),
             (Action::CreateMembership, "membership.create"),
             (Action::MakeOwner, "membership.make_owner"),

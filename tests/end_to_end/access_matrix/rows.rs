@@ -255,6 +255,8 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings/members/:id/role", Bystander, OWNERS),
     post("/organizations/:slug/settings/members/:id/role", Bystander,
         &[("role", "owner"), ("confirm", "yes")], OWNERS),
+    get("/organizations/:slug/settings/members/:id/expiration", Bystander, OWNERS),
+    post("/organizations/:slug/settings/members/:id/expiration", Bystander, &[("expiration", "90")], OWNERS),
     get("/organizations/:slug/settings/members/:id/remove", Bystander, OWNERS),
     post("/organizations/:slug/settings/members/:id/remove", Bystander, CONFIRMED, OWNERS),
 

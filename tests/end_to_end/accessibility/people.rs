@@ -115,6 +115,11 @@ async fn axe_finds_nothing_while_owners_change() {
     tour.browser.element("[name=confirm]").await;
     tour.look("make an owner a member").await;
     tour.browser.go_to(&tour.url(members)).await;
+    tour.browser.press("Manage olga").await;
+    tour.browser.press("Change expiration").await;
+    tour.browser.element("[name=expiration]").await;
+    tour.look("plan when a membership ends").await;
+    tour.browser.go_to(&tour.url(members)).await;
     tour.browser.press("Manage ada").await;
     tour.browser.element(".part").await;
     tour.look("an owner of two").await;

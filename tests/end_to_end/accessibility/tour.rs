@@ -26,6 +26,7 @@ const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/organizations/engines/settings/members/{id}",
     "/organizations/engines/settings/members/{id}/remove",
     "/organizations/engines/settings/members/{id}/role",
+    "/organizations/engines/settings/members/{id}/expiration",
     // The same page of another organization.
     "/organizations/observatory/settings/api-keys",
     // Downloads.

@@ -34,6 +34,8 @@ struct ApiKeysPage<'a> {
     public_url: &'a PublicUrl,
     /// The way to all keys, for owners.
     views: Vec<SectionLink>,
+    /// The planned end of the holder's membership.
+    expires_at: Option<DateTime<Utc>>,
     refused_uses: Option<AuditPage>,
     /// The holder has never had a key.
     is_first_visit: bool,
@@ -59,6 +61,7 @@ pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response
         notice: Notice::for_member(&member).await?,
         public_url: &member.console.public_url,
         views: views(&member, false),
+        expires_at: member.member.membership.expires_at(member.now),
         refused_uses: refused_uses(&member, &list).await?,
         is_first_visit: found.items.is_empty()
             && keys.list(&holder, any, first, member.now).await?.items.is_empty(),

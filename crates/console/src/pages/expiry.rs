@@ -6,6 +6,7 @@ use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::api_key::{
     ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
 };
+use keyward_domain::membership::Membership;
 
 use crate::forms::Fields;
 use crate::pages::field::Field;
@@ -191,6 +192,11 @@ impl fmt::Display for Unacceptable {
 /// The planned end of a valid key, if it has one.
 pub(super) fn of(key: &ApiKey, now: &DateTime<Utc>) -> Option<DateTime<Utc>> {
     key.expires_at(*now)
+}
+
+/// The planned end of a live membership, if it has one.
+pub(super) fn of_membership(membership: &Membership, now: &DateTime<Utc>) -> Option<DateTime<Utc>> {
+    membership.expires_at(*now)
 }
 
 /// Whether a valid key expires within a week.

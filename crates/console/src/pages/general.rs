@@ -2,6 +2,7 @@
 //! and the way out.
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{InvalidLongestLife, LongestLife};
 use keyward_domain::membership;
 use poem::http::StatusCode;
@@ -25,6 +26,8 @@ struct GeneralPage<'a> {
     settings: Settings,
     notice: Option<Notice>,
     member: &'a membership::Member,
+    /// The planned end of the membership.
+    expires_at: Option<DateTime<Utc>>,
     /// They choose what holds for new keys.
     is_owner: bool,
     /// Nobody else runs the organization, so the viewer cannot leave.
@@ -39,6 +42,7 @@ impl<'a> GeneralPage<'a> {
         Ok(Self {
             settings: Settings::new(member, Section::General),
             notice: Notice::for_member(member).await?,
+            expires_at: member.member.membership.expires_at(member.now),
             member: &member.member,
             is_owner: member.authority().is_some(),
             is_last_owner: member.console.members.is_last_owner(membership).await?,

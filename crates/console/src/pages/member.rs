@@ -1,6 +1,7 @@
 //! One member, as owners see them: role, and the way to removal.
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{HolderProfile, MemberOverview, Named};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
@@ -28,6 +29,8 @@ struct MemberPage {
     is_viewer: bool,
     /// Where their valid keys are listed.
     keys: String,
+    /// The planned end of the membership.
+    expires_at: Option<DateTime<Utc>>,
     /// Nobody else runs the organization, so they have to stay its owner.
     is_last_owner: bool,
     /// Somebody wanted them to be a plain member.
@@ -147,6 +150,7 @@ impl MemberPage {
         Ok(Self {
             settings: Settings::new(owner, Section::Members),
             notice: Notice::for_owner(owner).await?,
+            expires_at: member.membership.expires_at(owner.now),
             is_viewer: id == owner.member.membership.id,
             keys: keys_of(owner.slug(), id, OrganizationKeyTab::Valid),
             is_last_owner: owner.console.members.is_last_owner(&member.membership).await?,

@@ -1,6 +1,7 @@
 //! Organization Settings → Members: the list of members, for owners.
 
 use askama::Template;
+use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
@@ -24,6 +25,7 @@ struct MembersPage {
     notice: Option<Notice>,
     tabs: Vec<SectionLink>,
     viewer: MembershipId,
+    now: DateTime<Utc>,
     list: List<MembershipId>,
     found: Page<MemberOverview, MembershipId>,
 }
@@ -62,6 +64,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         notice: Notice::for_owner(&owner).await?,
         tabs: tabs(owner.slug(), "Members"),
         viewer: owner.member.membership.id,
+        now: owner.now,
         found: found.await?,
         list,
     })

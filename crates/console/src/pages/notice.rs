@@ -97,6 +97,7 @@ fn subject(message: Message, id: Uuid) -> Subject {
     match message {
         Message::MadeOwner
         | Message::MadeMember
+        | Message::MemberExpirationChanged
         | Message::MemberRemoved
         | Message::ProjectMemberAdded
         | Message::ProjectMemberRemoved => Subject::Membership(MembershipId::from_uuid(id)),

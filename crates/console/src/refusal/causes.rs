@@ -4,8 +4,9 @@
 use std::error::Error;
 
 use keyward_domain::administration::ports::{
-    AddInvitationError, AddProjectError, ChangeOrganizationError, ChangeProjectError,
-    ChangeProjectMembersError, ChangeRoleError, EndMembershipError, RevokeInvitationError, RevokeKeysError,
+    AddInvitationError, AddProjectError, ChangeMembershipExpiryError, ChangeOrganizationError,
+    ChangeProjectError, ChangeProjectMembersError, ChangeRoleError, EndMembershipError,
+    RevokeInvitationError, RevokeKeysError,
 };
 use keyward_domain::keys::{AddKeyError, ReadKeyError, RevokeKeyError, RotateKeyError};
 use keyward_domain::ports::{EditKeyError, StorageError};
@@ -54,6 +55,7 @@ refused! {
     RevokeKeysError { NotAllowed } {} { Storage }
     ChangeOrganizationError { NotAllowed } {} { Storage }
     ChangeRoleError { NotAllowed NotFound } { LastOwner } { Storage }
+    ChangeMembershipExpiryError { NotAllowed NotFound } { InvalidExpiry(_), LastOwner } { Storage }
     EndMembershipError { NotAllowed NotFound } { LastOwner } { Storage }
     AddInvitationError { NotAllowed } { AlreadyCreated(_) } { Storage }
     RevokeInvitationError { NotAllowed NotFound } { Accepted } { Storage }

@@ -25,6 +25,7 @@ mod leaving;
 mod list_texts;
 mod log;
 mod longest_life;
+mod member_expiration;
 mod members;
 mod membership;
 mod operations;

@@ -228,6 +228,7 @@ async fn each_page_queries_each_thing_once() {
         (owner, at("members")),
         (owner, at(&format!("members/{grace}"))),
         (owner, at(&format!("members/{grace}/role"))),
+        (owner, at(&format!("members/{grace}/expiration"))),
         (owner, at(&format!("members/{grace}/remove"))),
         (owner, at("members/invitations")),
         (owner, at("projects")),
@@ -269,6 +270,7 @@ async fn each_page_queries_each_thing_once() {
         3 /members
         3 /members/GRACE
         4 /members/GRACE/role
+        3 /members/GRACE/expiration
         8 /members/GRACE/remove
         4 /members/invitations
         3 /projects

@@ -1,5 +1,7 @@
 //! Audit events that only the store can complete, because it knows what else a change ends.
 
+use chrono::{DateTime, Utc};
+
 use crate::api_key::LongestLife;
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
@@ -53,6 +55,18 @@ impl Act {
             Action::RemoveMember
         };
         self.event(action, Subject::Membership(id))
+    }
+
+    /// The event that tells that the planned end of a membership was set, moved or removed.
+    #[must_use]
+    pub fn change_of_membership_expiry(
+        &self,
+        id: MembershipId,
+        before: Option<DateTime<Utc>>,
+        after: Option<DateTime<Utc>>,
+    ) -> AuditEvent {
+        let membership = Subject::Membership(id);
+        self.event_of_moment(Action::ChangeMembershipExpiry, membership, before, after)
     }
 
     /// The event that tells that the planned end of a membership has come. It is the system's, whoever notices.

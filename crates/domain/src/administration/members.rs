@@ -6,10 +6,10 @@ use chrono::{DateTime, Utc};
 
 use crate::administration::Authority;
 use crate::administration::ports::{
-    ChangeRoleError, EndMembershipError, HeldKey, HolderProfile, LeavingPreview, MemberFilter,
-    MemberOverview, MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HeldKey, HolderProfile, LeavingPreview,
+    MemberFilter, MemberOverview, MemberStore, WhichMember,
 };
-use crate::api_key::ApiKey;
+use crate::api_key::{ApiKey, ExpiryChange};
 use crate::audit::{Act, Actor, RequestSource};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Member, Membership, Role};
@@ -177,6 +177,28 @@ impl Members {
         self.members
             .change_role(authority.organization_id(), id, role, act)
             .await
+    }
+
+    /// Sets, moves or removes the planned end of a membership. When this returns, every server goes by it: from its moment on,
+    /// the consumer's keys give no access.
+    ///
+    /// # Errors
+    /// See [`ChangeMembershipExpiryError`]; then nothing was changed.
+    pub async fn change_expiry(
+        &self,
+        authority: &Authority,
+        id: MembershipId,
+        change: ExpiryChange,
+        source: RequestSource,
+    ) -> Result<(), ChangeMembershipExpiryError> {
+        let act = authority.act(&self.sources, source);
+        let organization = authority.organization_id();
+        let changed = self.members.change_expiry(organization, id, change, act).await;
+        // Also after one that changed nothing, or found that the end came: the first one may still be waiting.
+        if let Ok(()) | Err(ChangeMembershipExpiryError::NotFound) = changed {
+            self.to_all_servers.wait().await;
+        }
+        changed
     }
 
     /// Ends a membership for good and revokes the user's open invitations. When this returns, the consumer's keys no

@@ -33,7 +33,7 @@ pub use crate::administration::project_overview::{
 pub use crate::invitation::NewInvitation;
 
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};
-pub use members::{ChangeRoleError, EndMembershipError, MemberStore};
+pub use members::{ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, MemberStore};
 pub use names::{Named, Names};
 pub use organization_keys::{OrganizationKeyStore, RevokeKeysError};
 pub use organizations::{ChangeOrganizationError, OrganizationStore};

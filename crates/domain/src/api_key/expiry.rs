@@ -99,6 +99,14 @@ pub enum ExpiryChange {
 }
 
 impl ExpiryChange {
+    /// Whether the end, if one is set, still lies ahead.
+    ///
+    /// # Errors
+    /// It has passed.
+    pub fn check(self, now: DateTime<Utc>) -> Result<(), InvalidExpiry> {
+        self.expiry().map_or(Ok(()), |expiry| expiry.check(now))
+    }
+
     /// The planned end after it.
     #[must_use]
     pub const fn expiry(self) -> Option<Expiry> {

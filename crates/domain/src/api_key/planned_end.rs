@@ -1,12 +1,12 @@
 //! The planned end of a key.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 use super::{
     ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
 };
 use crate::audit::Actor;
-use crate::validity::End;
+use crate::validity::{End, is_soon, planned_end};
 
 impl Revocation {
     /// The end that somebody plans for a key.
@@ -21,20 +21,16 @@ impl Revocation {
 }
 
 impl ApiKey {
-    /// How long before its planned end a key [expires soon](Self::expires_soon).
-    pub const EXPIRES_SOON: TimeDelta = TimeDelta::days(7);
-
     /// The planned end of a valid key; none for a revoked one.
     #[must_use]
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-        self.end().filter(|end| !end.has_come(now)).map(End::at)
+        planned_end(self.end(), now)
     }
 
     /// Whether the key is valid, and its planned end is at most seven days ahead.
     #[must_use]
     pub fn expires_soon(&self, now: DateTime<Utc>) -> bool {
-        self.expires_at(now)
-            .is_some_and(|at| at - now <= Self::EXPIRES_SOON)
+        is_soon(self.end(), now)
     }
 
     /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may only be brought

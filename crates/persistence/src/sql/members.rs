@@ -2,6 +2,7 @@
 //!
 //! An organization always keeps an owner, because every change locks the organization first, so changes are serialized.
 
+mod change_expiry;
 mod change_role;
 mod end;
 mod leaving;
@@ -11,10 +12,10 @@ mod read;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview, MemberFilter, MemberOverview,
-    MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview,
+    MemberFilter, MemberOverview, MemberStore, WhichMember,
 };
-use keyward_domain::api_key::ApiKey;
+use keyward_domain::api_key::{ApiKey, ExpiryChange};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
@@ -82,6 +83,16 @@ impl MemberStore for Store {
         act: Act,
     ) -> Result<(), ChangeRoleError> {
         change!(self, change_role::change_role(organization, id, role, act))
+    }
+
+    async fn change_expiry(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        change: ExpiryChange,
+        act: Act,
+    ) -> Result<(), ChangeMembershipExpiryError> {
+        change!(self, change_expiry::change_expiry(organization, id, change, act))
     }
 
     async fn end(

@@ -44,6 +44,11 @@ pub(super) enum ScenarioStep {
     IsRemoved(String),
     BecomesOwner(String),
     BecomesMember(String),
+    /// The membership is to end so many days later.
+    MembershipExpires {
+        username: String,
+        after: u16,
+    },
     /// Whether new keys may manage keys unless a request says otherwise.
     SetsNewKeysManageKeys(bool),
     /// In days; 0 for no limit.
@@ -89,7 +94,7 @@ pub(super) enum ScenarioStep {
         name: String,
     },
     /// Whatever has expired by now is recorded.
-    ExpiredKeysAreRecorded,
+    PlannedEndsAreRecorded,
     RevokesKey {
         by: String,
         name: String,

@@ -105,6 +105,13 @@ impl<'a> ScenarioRunner<'a> {
             }
             Step::BecomesOwner(username) => self.change_role(username, Role::Owner).await?,
             Step::BecomesMember(username) => self.change_role(username, Role::Member).await?,
+            Step::MembershipExpires { username, after } => {
+                let (members, id) = (self.past.use_cases.members(), self.membership(username).await?);
+                let change = ExpiryChange::Set(self.expiry(*after)?);
+                members
+                    .change_expiry(&self.authority().await?, id, change, self.owners_source())
+                    .await?;
+            }
             Step::SetsNewKeysManageKeys(manage_keys) => {
                 let (organizations, owner) = (self.past.use_cases.organizations(), self.authority().await?);
                 organizations
@@ -166,7 +173,7 @@ impl<'a> ScenarioRunner<'a> {
                 self.edit_key(by, name, edit).await?;
             }
             Step::RotatesKey { by, name } => self.rotate_key(by, name).await?,
-            Step::ExpiredKeysAreRecorded => self.record_expired_keys().await?,
+            Step::PlannedEndsAreRecorded => self.record_planned_ends().await?,
             Step::RevokesKey {
                 by,
                 name,

@@ -23,6 +23,7 @@ const fn took_something_away(action: Action) -> bool {
         | Action::EndSession
         | Action::RevokeApiKey
         | Action::ChangeExpiry
+        | Action::ChangeMembershipExpiry
         | Action::RotateApiKey
         | Action::DisableKeyManagement
         | Action::LimitKeyLife => true,

@@ -231,7 +231,7 @@ fn every_audit_filter_finds_something_in_the_demo() {
         .into_iter()
         .filter(|word| !word.is_empty())
         .collect();
-    assert_eq!(actions.len(), 31, "{actions:?}");
+    assert_eq!(actions.len(), 33, "{actions:?}");
     for action in actions {
         let found = read(&format!("{log}?action={action}"));
         assert!(found.contains("<tbody"), "{action} was never done");

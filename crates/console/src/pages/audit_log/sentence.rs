@@ -260,6 +260,7 @@ impl Phrase {
             Action::MakeMember => Self::about_and("changed the role of", "to member"),
             Action::RemoveMember => Self::about_and("removed", "from the organization"),
             Action::LeaveOrganization => Self::alone("left the organization"),
+            Action::ChangeMembershipExpiry => Self::about("changed the expiration of the membership of"),
             Action::ExpireMembership => Self::about("recorded the planned end of the membership of"),
             Action::CreateInvitation => Self::about("invited"),
             Action::RevokeInvitation => Self::about("revoked the invitation for"),
@@ -307,6 +308,8 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::MakeMember => Some("Role changed to member"),
         Action::RemoveMember => Some("Member removed"),
         Action::LeaveOrganization => Some("Member left"),
+        Action::ChangeMembershipExpiry => Some("Membership expiration changed"),
+        Action::ExpireMembership => Some("Membership expired"),
         Action::CreateInvitation => Some("Invitation created"),
         Action::RevokeInvitation => Some("Invitation revoked"),
         Action::AcceptInvitation => Some("Invitation accepted"),
@@ -328,8 +331,6 @@ pub(super) const fn choice(action: Action) -> Option<&'static str> {
         Action::ChangePassword => Some("Password changed"),
         Action::LimitAttempts => Some("Too many sign-in attempts"),
         Action::ExportAuditLog => Some("Audit log exported"),
-        // Nothing plans ends of memberships yet.
-        Action::ExpireMembership => None,
         Action::CreateSetupLink
         | Action::ResetPassword
         | Action::SignOut

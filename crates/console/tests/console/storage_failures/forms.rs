@@ -143,6 +143,12 @@ impl Scene {
                 grace,
                 &[("role", "owner"), ("confirm", "yes")],
             ),
+            form(
+                owner,
+                &settings("members/:id/expiration"),
+                grace,
+                &[("expiration", "90")],
+            ),
             form(owner, &settings("members/:id/remove"), grace, &confirmed),
             form(owner, "/account/sessions/:id/end", &session, &[]),
             form(owner, "/account/sessions/end-others", "", &[]),

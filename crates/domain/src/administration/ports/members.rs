@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::administration::held_key::HolderProfile;
 use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
-use crate::api_key::ApiKey;
+use crate::api_key::{ApiKey, ExpiryChange, InvalidExpiry};
 use crate::audit::Act;
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::Role;
@@ -82,6 +82,24 @@ pub trait MemberStore: Send + Sync {
         act: Act,
     ) -> Result<(), ChangeRoleError>;
 
+    /// Sets, moves or removes the planned end of a live membership.
+    ///
+    /// MUST check in this order, after who acts, and at the moment at which nothing can change any more: the member exists,
+    /// else [`ChangeMembershipExpiryError::NotFound`]; the end [lies ahead](ExpiryChange::check); if an end is set and the
+    /// member is an owner, the organization has another [permanent
+    /// owner](crate::membership::Membership::is_permanent_owner), else [`ChangeMembershipExpiryError::LastOwner`], whatever
+    /// else is changed at the same time. MUST write [`Act::change_of_membership_expiry`], unless that end is planned already:
+    /// then nothing changes.
+    ///
+    /// An end that has come is final, also while it is [due](crate::validity::End::is_due): such a member is not found.
+    async fn change_expiry(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        change: ExpiryChange,
+        act: Act,
+    ) -> Result<(), ChangeMembershipExpiryError>;
+
     /// Ends a live membership, also one whose end is planned, takes the member out of all projects, and writes
     /// [`Act::end_of_membership`].
     ///
@@ -120,6 +138,28 @@ pub enum ChangeRoleError {
     /// The organization has no such live member.
     #[error("no such member")]
     NotFound,
+    /// Every other owner's membership has a planned end, or there is no other owner.
+    #[error(
+        "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
+    )]
+    LastOwner,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Why the planned end of a membership was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeMembershipExpiryError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may plan when a membership ends")]
+    NotAllowed,
+    /// The organization has no such live member.
+    #[error("no such member")]
+    NotFound,
+    /// The end does not lie ahead.
+    #[error("the end of a membership {0}")]
+    InvalidExpiry(#[from] InvalidExpiry),
     /// Every other owner's membership has a planned end, or there is no other owner.
     #[error(
         "an organization needs an owner whose membership has no planned end: make somebody else an owner first"

@@ -20,6 +20,7 @@ mod list_member_cases;
 mod list_project_cases;
 mod long_list_cases;
 mod longest_life_cases;
+mod member_expiry_cases;
 mod name_cases;
 mod organization_key_cases;
 mod planned_end_cases;
@@ -93,6 +94,15 @@ super::cases::cases! { $
         role_changes_apply_to_active_members_of_the_organization_only
         role_is_unchanged_when_event_cannot_be_written
         role_change_completes_after_caller_cancellation
+    }
+    member_expiry_cases {
+        planned_end_of_a_member_is_set_moved_and_removed
+        last_permanent_owner_gets_no_planned_end
+        two_owners_who_plan_each_others_end_leave_one
+        only_active_owners_and_administrators_plan_ends_of_members
+        planned_end_of_a_member_that_has_come_is_final
+        planned_end_is_unchanged_when_event_cannot_be_written
+        planned_end_is_changed_after_caller_cancellation
     }
     end_membership_cases {
         removed_member_and_their_keys_are_rejected

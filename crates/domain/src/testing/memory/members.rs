@@ -5,10 +5,10 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
-    ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview, MemberFilter, MemberOverview,
-    MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview,
+    MemberFilter, MemberOverview, MemberStore, WhichMember,
 };
-use crate::api_key::ApiKey;
+use crate::api_key::{ApiKey, Expiry, ExpiryChange};
 use crate::audit::{Act, Actor};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Membership, Role};
@@ -131,6 +131,41 @@ impl MemberStore for MemoryStore {
             .filter(|membership| membership.id == id)
         {
             membership.role = role;
+        }
+        Ok(())
+    }
+
+    async fn change_expiry(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        change: ExpiryChange,
+        act: Act,
+    ) -> Result<(), ChangeMembershipExpiryError> {
+        let mut state = self.state()?;
+        if !state.may_administer(organization, act.actor, act.at) {
+            return Err(ChangeMembershipExpiryError::NotAllowed);
+        }
+        let act = act.as_late_as_now();
+        let member = state
+            .live_membership(organization, id, act.at)
+            .ok_or(ChangeMembershipExpiryError::NotFound)?;
+        let (before, after) = (member.expires_at(act.at), change.expiry().map(Expiry::at));
+        if before == after {
+            return Ok(());
+        }
+        change.check(act.at)?;
+        let loses_owner = member.role == Role::Owner && after.is_some();
+        if loses_owner && !state.has_other_permanent_owner(organization, id) {
+            return Err(ChangeMembershipExpiryError::LastOwner);
+        }
+        state.write(vec![act.change_of_membership_expiry(id, before, after)])?;
+        for membership in state
+            .memberships
+            .iter_mut()
+            .filter(|membership| membership.id == id)
+        {
+            membership.end = after.map(End::Planned);
         }
         Ok(())
     }

@@ -1,10 +1,10 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview, MemberFilter, MemberOverview,
-    MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview,
+    MemberFilter, MemberOverview, MemberStore, WhichMember,
 };
-use keyward_domain::api_key::ApiKey;
+use keyward_domain::api_key::{ApiKey, ExpiryChange};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
@@ -107,6 +107,24 @@ impl MemberStore for BrokenStore {
     ) -> Result<(), ChangeRoleError> {
         match self.sound.change_role(organization, id, role, act).await {
             Err(ChangeRoleError::LastOwner)
+                if self.fault == Fault::CountsOwnersWithPlannedEnds
+                    && self.has_other_owner(organization, id).await? =>
+            {
+                Ok(())
+            }
+            answer => answer,
+        }
+    }
+
+    async fn change_expiry(
+        &self,
+        organization: OrganizationId,
+        id: MembershipId,
+        change: ExpiryChange,
+        act: Act,
+    ) -> Result<(), ChangeMembershipExpiryError> {
+        match self.sound.change_expiry(organization, id, change, act).await {
+            Err(ChangeMembershipExpiryError::LastOwner)
                 if self.fault == Fault::CountsOwnersWithPlannedEnds
                     && self.has_other_owner(organization, id).await? =>
             {

@@ -23,19 +23,20 @@ pub(in super::super) async fn lock_live_member(
     id: MembershipId,
     at: DateTime<Utc>,
 ) -> Result<Option<LiveMember>, QueryError> {
-    let row: Option<(StoredId, String)> = locked!(
+    let row: Option<(StoredId, String, Option<StoredMoment>)> = locked!(
         memberships::table
             .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
             .filter(memberships::id.eq(StoredId(id.as_uuid())))
             .filter(membership_is_live(at.into()))
-            .select((memberships::user_id, memberships::role))
+            .select((memberships::user_id, memberships::role, memberships::ended_at))
     )
     .get_result(connection)
     .await
     .optional()?;
-    Ok(row.map(|(user, role)| LiveMember {
+    Ok(row.map(|(user, role, planned_end)| LiveMember {
         user: UserId::from_uuid(user.0),
         role,
+        planned_end,
     }))
 }
 

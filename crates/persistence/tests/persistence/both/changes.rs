@@ -62,6 +62,7 @@ pub(crate) enum Change {
     EnableKeyManagement,
     DisableKeyManagement,
     LimitKeyLife,
+    SetMemberExpiry,
     EditKey,
     SetExpiry,
     RotateKey,
@@ -137,6 +138,7 @@ pub(crate) const fn ways_to(action: Action) -> (&'static [FirstRunChange], &'sta
         Action::EnableKeyManagement => (&[], &[Change::EnableKeyManagement]),
         Action::DisableKeyManagement => (&[], &[Change::DisableKeyManagement]),
         Action::LimitKeyLife => (&[], &[Change::LimitKeyLife]),
+        Action::ChangeMembershipExpiry => (&[], &[Change::SetMemberExpiry]),
         Action::CreateRestrictedApiKey => (&[], &[Change::CreateRestrictedKey]),
         Action::CreateApiKey => (
             &[],
@@ -210,6 +212,11 @@ impl Scene {
                 members
                     .change_role(&authority, carol, Role::Member, source)
                     .await?;
+            }
+            Change::SetMemberExpiry => {
+                let now = self.make.clock.now();
+                let change = ExpiryChange::Set(Expiry::new(now + TimeDelta::hours(1), now).expect("ahead"));
+                members.change_expiry(&authority, bob, change, source).await?;
             }
             Change::RemoveOwner => members.remove(&authority, carol, source).await?,
             Change::RemoveMember => members.remove(&authority, bob, source).await?,

@@ -48,9 +48,15 @@ impl ScenarioRunner<'_> {
     }
 
     /// As [`PlannedEnds`] does, which doubts a clock of the past.
-    pub(super) async fn record_expired_keys(&self) -> Result<(), StepError> {
+    pub(super) async fn record_planned_ends(&self) -> Result<(), StepError> {
         let act = self.past.sources.act(Actor::System, RequestSource::default());
-        PlannedEndStore::record_ends_of_keys(&*self.past.store, PlannedEnds::BATCH_SIZE, act).await?;
+        let store: &dyn PlannedEndStore = &*self.past.store;
+        store
+            .record_ends_of_keys(PlannedEnds::BATCH_SIZE, act.clone())
+            .await?;
+        store
+            .record_ends_of_memberships(PlannedEnds::BATCH_SIZE, act)
+            .await?;
         Ok(())
     }
 

@@ -6,9 +6,10 @@ use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
 use crate::administration::ports::{
-    AddInvitationError, ChangeProjectError, ChangeProjectMembersError, ChangeRoleError, EndMembershipError,
-    MemberFilter, MemberOverview, NewInvitation, ProjectOverview,
+    AddInvitationError, ChangeMembershipExpiryError, ChangeProjectError, ChangeProjectMembersError,
+    ChangeRoleError, EndMembershipError, MemberFilter, MemberOverview, NewInvitation, ProjectOverview,
 };
+use crate::api_key::ExpiryChange;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::invitation::{Invitation, InvitationToken, Invitee};
@@ -124,6 +125,19 @@ impl AdministrationScene {
             .members
             .change_role(member.organization.id, member.membership.id, role, act)
             .await
+    }
+
+    /// Plans the end of a membership for a moment, or for none.
+    pub(super) async fn change_member_expiry(
+        &self,
+        actor: Actor,
+        member: &Member,
+        change: ExpiryChange,
+    ) -> Result<(), ChangeMembershipExpiryError> {
+        let act = self.act_as(actor, Some(member.organization.id));
+        let (organization, id) = (member.organization.id, member.membership.id);
+        let members = &self.stores.members;
+        members.change_expiry(organization, id, change, act).await
     }
 
     /// Ends a membership as somebody else, or as the member, who then leaves.

@@ -1,0 +1,187 @@
+//! How [`MemberStore`](crate::administration::ports::MemberStore) plans the ends of memberships.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::Stores;
+use super::super::parallel::{abandon, eventually};
+use super::super::scene::{Scene, expiry_in};
+use super::scene::{AdministrationScene, as_user};
+use crate::administration::ports::ChangeMembershipExpiryError;
+use crate::api_key::{ExpiryChange, InvalidExpiry};
+use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::membership::{Member, Role};
+use crate::validity::End;
+
+const HOUR: TimeDelta = TimeDelta::hours(1);
+
+fn in_hours(scene: &AdministrationScene, hours: i32) -> ExpiryChange {
+    expiry_in(HOUR * hours, scene.now())
+}
+
+/// The end of a live membership.
+async fn end_of(scene: &AdministrationScene, member: &Member) -> Option<End> {
+    let live = scene.live_member(member.user.id, &member.organization).await;
+    live.membership.end
+}
+
+async fn told(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
+    let subject = Subject::Membership(member.membership.id);
+    let here = Some(member.organization.id);
+    scene
+        .events_about(here, Action::ChangeMembershipExpiry, subject)
+        .await
+}
+
+pub async fn planned_end_of_a_member_is_set_moved_and_removed(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&bob.user, &other).await;
+    let new = scene.new_key(&bob, "key");
+    scene.store(&bob, &new).await;
+    let planned: [Option<DateTime<Utc>>; 4] = [
+        None,
+        Some(scene.now() + HOUR * 2),
+        Some(scene.now() + HOUR),
+        Some(scene.now() + HOUR * 3),
+    ];
+    let changes = [
+        in_hours(&scene, 2),
+        in_hours(&scene, 1),
+        in_hours(&scene, 3),
+        ExpiryChange::Remove,
+    ];
+    let steps = changes.into_iter().zip(planned.into_iter().cycle().skip(1));
+    for (change, after) in steps {
+        scene.later(TimeDelta::seconds(1));
+        // The second time, nothing changes.
+        for _ in 0..2 {
+            let changed = scene.change_member_expiry(as_user(&ada), &bob, change).await;
+            changed.expect("changed");
+            let end = after.map(End::Planned);
+            assert_eq!(end_of(&scene, &bob).await, end);
+            let found = scene.stores.keys.credentials.find(&new.digest).await;
+            let found = found.expect("the store answers").expect("a known token");
+            assert_eq!(found.membership_end, end);
+        }
+    }
+    assert_eq!(end_of(&scene, &elsewhere).await, None);
+    let told = told(&scene, &bob).await;
+    // Newest first.
+    let values = told.iter().map(|event| event.new_value.is_some());
+    assert_eq!(values.collect::<Vec<_>>(), [false, true, true, true]);
+}
+
+pub async fn last_permanent_owner_gets_no_planned_end(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    scene.join(&ada.organization, "bob").await;
+    let carl = scene.join_as(&ada.organization, "carl", Role::Owner).await;
+    let set = scene.change_member_expiry(as_user(&carl), &carl, in_hours(&scene, 1));
+    set.await.expect("ada stays");
+    for actor in [as_user(&ada), as_user(&carl), Actor::Administrator] {
+        let refused = scene.change_member_expiry(actor, &ada, in_hours(&scene, 2)).await;
+        assert!(
+            matches!(refused, Err(ChangeMembershipExpiryError::LastOwner)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(end_of(&scene, &ada).await, None);
+    assert_eq!(told(&scene, &ada).await, []);
+
+    let moved = scene.change_member_expiry(as_user(&ada), &carl, in_hours(&scene, 2));
+    moved.await.expect("ada stays");
+    let removed = scene.change_member_expiry(as_user(&ada), &carl, ExpiryChange::Remove);
+    removed.await.expect("removed");
+    let set = scene.change_member_expiry(as_user(&ada), &ada, in_hours(&scene, 1));
+    set.await.expect("carl stays");
+}
+
+pub async fn two_owners_who_plan_each_others_end_leave_one(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
+    let change = in_hours(&scene, 1);
+    let (first, second) = futures_util::future::join(
+        scene.change_member_expiry(as_user(&ada), &bob, change),
+        scene.change_member_expiry(as_user(&bob), &ada, change),
+    )
+    .await;
+    let planned = [end_of(&scene, &ada).await, end_of(&scene, &bob).await];
+    assert_eq!(planned.iter().flatten().count(), 1, "{first:?} {second:?}");
+    assert_ne!(first.is_ok(), second.is_ok());
+}
+
+pub async fn only_active_owners_and_administrators_plan_ends_of_members(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let outsiders = scene.outsiders(&ada.organization).await;
+    let own = ("a member for themselves", as_user(&bob));
+    for (who, actor) in outsiders.into_iter().chain([own]) {
+        let refused = scene.change_member_expiry(actor, &bob, in_hours(&scene, 1)).await;
+        assert!(
+            matches!(refused, Err(ChangeMembershipExpiryError::NotAllowed)),
+            "{who}: {refused:?}"
+        );
+    }
+    assert_eq!(end_of(&scene, &bob).await, None);
+    assert_eq!(told(&scene, &bob).await, []);
+    let set = scene.change_member_expiry(Actor::Administrator, &bob, in_hours(&scene, 1));
+    set.await.expect("an administrator may");
+}
+
+pub async fn planned_end_of_a_member_that_has_come_is_final(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let (soon, later) = (in_hours(&scene, 1), in_hours(&scene, 2));
+    let set = scene.change_member_expiry(as_user(&ada), &bob, soon).await;
+    set.expect("set");
+    let former = scene.join(&ada.organization, "former").await;
+    scene.end_membership(&former).await;
+    let other = scene.add_organization("Difference Engines").await;
+    let stranger = scene.join(&other, "stranger").await;
+    scene.later(HOUR);
+    for change in [later, ExpiryChange::Remove] {
+        for id in [bob.membership.id, former.membership.id, stranger.membership.id] {
+            let (here, act) = (ada.organization.id, scene.act(&ada));
+            let refused = scene.stores.members.change_expiry(here, id, change, act).await;
+            assert!(
+                matches!(refused, Err(ChangeMembershipExpiryError::NotFound)),
+                "{refused:?}"
+            );
+        }
+    }
+    let refused = scene.change_member_expiry(as_user(&ada), &ada, soon).await;
+    assert!(
+        matches!(
+            refused,
+            Err(ChangeMembershipExpiryError::InvalidExpiry(InvalidExpiry::Past))
+        ),
+        "{refused:?}"
+    );
+    assert_eq!(told(&scene, &bob).await.len(), 1);
+}
+
+pub async fn planned_end_is_unchanged_when_event_cannot_be_written(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let (here, change) = (ada.organization.id, in_hours(&scene, 1));
+    let members = &scene.stores.members;
+    let failed = members.change_expiry(here, bob.membership.id, change, act).await;
+    assert!(
+        matches!(failed, Err(ChangeMembershipExpiryError::Storage(_))),
+        "{failed:?}"
+    );
+    assert_eq!(end_of(&scene, &bob).await, None);
+}
+
+pub async fn planned_end_is_changed_after_caller_cancellation(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    abandon(scene.change_member_expiry(as_user(&ada), &bob, in_hours(&scene, 1))).await;
+
+    eventually("the abandoned end is planned", async || {
+        told(&scene, &bob).await.len() == 1
+    })
+    .await;
+    assert!(end_of(&scene, &bob).await.is_some());
+}
