@@ -117,7 +117,8 @@ impl RevokeLeakedKeys {
                 }
             }
         }
-        if reported.contains(&Reported::Revoked) {
+        // Also for keys that had ended: whoever ended one, such as the same report before, may still be waiting.
+        if reported.iter().any(|one| *one != Reported::Unknown) {
             self.to_all_servers.wait().await;
         }
         failed.map(|()| reported)

@@ -8,10 +8,11 @@ use chrono::TimeDelta;
 use keyward_domain::access::Refused;
 use keyward_domain::access_changes::ChangeNumber;
 use keyward_domain::administration::Authority;
-use keyward_domain::administration::ports::{EndMembershipError, KeySelection};
+use keyward_domain::administration::ports::{ChangeMembershipExpiryError, EndMembershipError, KeySelection};
 use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{IssuedKey, RevokeKeyError};
+use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{AccessChanges, DescendantKeys, EditKeyError};
 use keyward_domain::project::ProjectName;
@@ -130,6 +131,48 @@ async fn key_that_revokes_itself_again_waits_too() {
     assert!(matches!(refused, Refused::Ended), "{refused:?}");
     assert_eq!(scene.waits(), [1, 1]);
     authenticate.refused_everywhere(&refused).await;
+    assert_eq!(scene.waits(), [1, 1, 1]);
+}
+
+#[tokio::test]
+async fn leak_report_waits_after_its_commit_and_when_repeated() {
+    let scene = Scene::new().await;
+    let store = Arc::new(scene.installation.store.clone());
+    let sources = scene.installation.builder.sources.clone();
+    let leaks = RevokeLeakedKeys::new(Arc::clone(&store) as _, store, sources).with_propagation(scene.by());
+    let report = async |token: &Token| {
+        let found = LeakedToken::parse(token.expose(), "", "", source()).expect("a token");
+        leaks.revoke(vec![found]).await.expect("the store answers")
+    };
+    assert_eq!(report(&scene.his.token).await, [Reported::Revoked]);
+    assert_eq!(scene.waits(), [1]);
+    assert_eq!(report(&scene.his.token).await, [Reported::Ended]);
+    assert_eq!(scene.waits(), [1, 1]);
+    let made_up = Token::generate(&SeededRandom::new(7));
+    assert_eq!(report(&made_up).await, [Reported::Unknown]);
+    assert_eq!(scene.waits(), [1, 1]);
+}
+
+#[tokio::test]
+async fn planned_end_of_membership_waits_also_when_unchanged_or_too_late() {
+    let scene = Scene::new().await;
+    let members = scene.installation.members().with_propagation(scene.by());
+    let end = scene.installation.now() + TimeDelta::hours(1);
+    let change = ExpiryChange::Set(Expiry::new(end, scene.installation.now()).expect("ahead"));
+    let plan = async || {
+        members
+            .change_expiry(&scene.authority(), scene.bob.membership.id, change, source())
+            .await
+    };
+    plan().await.expect("planned");
+    plan().await.expect("planned before");
+    assert_eq!(scene.waits(), [1, 1]);
+    scene.installation.builder.clock.advance(TimeDelta::hours(1));
+    let too_late = plan().await;
+    assert!(
+        matches!(too_late, Err(ChangeMembershipExpiryError::NotFound)),
+        "{too_late:?}"
+    );
     assert_eq!(scene.waits(), [1, 1, 1]);
 }
 
