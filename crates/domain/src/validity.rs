@@ -4,7 +4,7 @@
 //! that read take the moment from their caller, who passes the same one to all that makes up one answer: filter, rows,
 //! counts and previews.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 /// The end of a key or of a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,19 +52,10 @@ impl End {
     }
 }
 
-/// How long before its planned end a key or membership [expires soon](is_soon).
-pub const EXPIRES_SOON: TimeDelta = TimeDelta::days(7);
-
 /// When a key or membership with this end, if any, is planned to end; none if it is over.
 #[must_use]
 pub fn planned_end(end: Option<End>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     end.filter(|end| !end.has_come(now)).map(End::at)
-}
-
-/// Whether a key or membership with this end, if any, is not over, and will be within seven days.
-#[must_use]
-pub fn is_soon(end: Option<End>, now: DateTime<Utc>) -> bool {
-    planned_end(end, now).is_some_and(|at| at - now <= EXPIRES_SOON)
 }
 
 /// Whether a key or membership with this end, if any, is over at this time.

@@ -1,4 +1,4 @@
-//! One member, as owners see them: role, and the way to removal.
+//! One member, as owners see them: role, expiration, and the way to removal.
 
 use askama::Template;
 use chrono::{DateTime, Utc};

@@ -1,12 +1,12 @@
 //! The planned end of a key.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
     ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
 };
 use crate::audit::Actor;
-use crate::validity::{End, is_soon, planned_end};
+use crate::validity::{End, planned_end};
 
 impl Revocation {
     /// The end that somebody plans for a key.
@@ -21,6 +21,9 @@ impl Revocation {
 }
 
 impl ApiKey {
+    /// How long before its planned end a key [expires soon](Self::expires_soon).
+    pub const EXPIRES_SOON: TimeDelta = TimeDelta::days(7);
+
     /// The planned end of a valid key; none for a revoked one.
     #[must_use]
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
@@ -30,7 +33,8 @@ impl ApiKey {
     /// Whether the key is valid, and its planned end is at most seven days ahead.
     #[must_use]
     pub fn expires_soon(&self, now: DateTime<Utc>) -> bool {
-        is_soon(self.end(), now)
+        self.expires_at(now)
+            .is_some_and(|at| at - now <= Self::EXPIRES_SOON)
     }
 
     /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may only be brought
