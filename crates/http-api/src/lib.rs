@@ -7,6 +7,7 @@
 //! | to read about | look at |
 //! |---|---|
 //! | what operations there are, and what they answer | `resources` |
+//! | which of them a request is for | `operations` |
 //! | who sends a request | `authentication`, `verifier_authentication`, `github_keys` |
 //! | what every request passes | `gate` |
 //! | how often requests are allowed | `rate_limits` |
@@ -26,6 +27,7 @@ mod forward_auth;
 mod gate;
 mod github_keys;
 mod json;
+mod operations;
 pub mod paths;
 mod problem;
 mod prose;

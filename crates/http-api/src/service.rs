@@ -9,16 +9,15 @@ use keyward_domain::keys::PersonalKeys;
 use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::Verifiers;
-use poem::endpoint::BoxEndpoint;
 use poem::http::{HeaderValue, header};
-use poem::{Endpoint, IntoEndpoint, Request, Response, Route, get};
+use poem::{Endpoint, Request, Response, Route, get};
 
 use crate::assets;
 use crate::base_url::BaseUrl;
-use crate::document;
 use crate::forward_auth;
 use crate::gate::Gate;
 use crate::github_keys::GitHubKeys;
+use crate::operations::Operations;
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
 use crate::rate_limit_fields::RateLimitFields;
@@ -84,7 +83,7 @@ impl HttpApi {
         ];
         let answers = ProblemAnswers::new(
             OperationsAndPages {
-                operations: document::service().into_endpoint(),
+                operations: Operations::of(API),
                 services,
                 pages,
             },
@@ -103,7 +102,7 @@ impl HttpApi {
 /// What poem's middlewares would do for operations stands here: each of them makes the future of every request larger by
 /// another copy of the request.
 struct OperationsAndPages<P> {
-    operations: BoxEndpoint<'static>,
+    operations: Operations,
     services: Arc<Services>,
     pages: P,
 }

@@ -98,7 +98,10 @@ impl<'a> FromRequest<'a> for QueryNames {
 }
 
 fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
-    if !is_percent_encoded(request.uri().query().unwrap_or_default()) {
+    let Some(query) = request.uri().query() else {
+        return Ok(Vec::new());
+    };
+    if !is_percent_encoded(query) {
         let detail =
             "The query has a `%` without two hexadecimal digits after it: write `%25` for a percent sign.";
         return Err(malformed(detail.to_owned()));
