@@ -257,22 +257,23 @@ impl<E: Endpoint> Exchanges<E> {
         progress: Option<&BodyProgress>,
         head: &Head,
     ) -> Result<Response, Refusal> {
-        let handler = AssertUnwindSafe(self.app.get_response(request)).catch_unwind();
-        let mut handler = pin!(handler.map(|outcome| {
+        // Pinned where it is made: bound to a name before, it would be held twice.
+        let mut handler = pin!(AssertUnwindSafe(self.app.get_response(request)).catch_unwind());
+        let answered = |outcome: Result<Response, _>| {
             outcome.map_err(|_| {
                 error!("application panicked");
                 Refusal::HandlerPanicked
             })
-        }));
+        };
         // Most answers are there at once, and need no timer.
         if let Some(outcome) = poll_immediate(handler.as_mut()).await {
-            return outcome;
+            return answered(outcome);
         }
         let mut deadline = head.started + self.config.deadlines.handler;
         loop {
             tokio::select! {
                 biased;
-                outcome = &mut handler => return outcome,
+                outcome = &mut handler => return answered(outcome),
                 () = sleep_until(deadline) => {
                     // The time in which the client sent its body is not the handler's.
                     let waited_until = progress.and_then(|progress| progress.handler_waited_until(head.body_deadline));

@@ -13,7 +13,7 @@ const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000
 /// An answer that is no page has no reason to tell another place about itself.
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 
-const ALWAYS: [(HeaderName, HeaderValue); 5] = [
+static ALWAYS: [(HeaderName, HeaderValue); 5] = [
     (
         header::X_CONTENT_TYPE_OPTIONS,
         HeaderValue::from_static("nosniff"),
@@ -35,44 +35,37 @@ const ALWAYS: [(HeaderName, HeaderValue); 5] = [
     ),
 ];
 
+/// What an adapter may choose for a page of its own.
+static UNLESS_CHOSEN: [(HeaderName, HeaderValue); 2] = [
+    (header::CONTENT_SECURITY_POLICY, NO_PAGE),
+    (header::REFERRER_POLICY, NO_REFERRER),
+];
+
 /// The headers on every answer.
 #[derive(Debug)]
-pub(crate) struct SecurityHeaders(HeaderMap);
+pub(crate) struct SecurityHeaders {
+    https: bool,
+}
 
 impl SecurityHeaders {
-    pub(crate) fn new(https: bool) -> Self {
-        let mut headers = HeaderMap::from_iter(ALWAYS);
-        if https {
+    pub(crate) const fn new(https: bool) -> Self {
+        Self { https }
+    }
+
+    /// Sets the headers, but for the policies that the application has chosen.
+    pub(crate) fn set(&self, headers: &mut HeaderMap) {
+        headers.remove(header::SERVER);
+        // Room for these and for what the front door adds, so that the map grows once.
+        headers.reserve(ALWAYS.len() + UNLESS_CHOSEN.len() + 3);
+        for (name, value) in &ALWAYS {
+            headers.insert(name, value.clone());
+        }
+        if self.https {
             headers.insert(header::STRICT_TRANSPORT_SECURITY, STRICT_TRANSPORT);
         }
-        headers.insert(header::CONTENT_SECURITY_POLICY, NO_PAGE);
-        headers.insert(header::REFERRER_POLICY, NO_REFERRER);
-        Self(headers)
-    }
-
-    /// Sets them, whatever the application said, but for the two policies that a page may need otherwise: what it loads,
-    /// and what its own forms say of where they come from (under `no-referrer` their `Origin` is `null`).
-    pub(crate) fn set(&self, headers: &mut HeaderMap) {
-        // The few headers of the application are added to a copy of these, which is cheaper than the other way round.
-        let own = std::mem::replace(headers, self.0.clone());
-        let mut latest = None;
-        for (name, value) in own {
-            // Of a header's values, only the first comes with its name.
-            let is_first = name.is_some();
-            latest = name.or(latest);
-            match &latest {
-                Some(name) if *name == header::SERVER || self.is_fixed(name) => {}
-                Some(name) if is_first => _ = headers.insert(name.clone(), value),
-                Some(name) => _ = headers.append(name.clone(), value),
-                None => {}
-            }
+        for (name, value) in &UNLESS_CHOSEN {
+            headers.entry(name).or_insert_with(|| value.clone());
         }
-    }
-
-    fn is_fixed(&self, name: &HeaderName) -> bool {
-        *name != header::CONTENT_SECURITY_POLICY
-            && *name != header::REFERRER_POLICY
-            && self.0.contains_key(name)
     }
 }
 
