@@ -41,11 +41,9 @@ impl Client {
 
 /// Runs work for the client at this address: while others wait for a connection to the database, too, each client
 /// receives its share, however much one of them asks for.
-pub async fn on_behalf_of<W: Future>(address: Option<IpAddr>, work: W) -> W::Output {
-    match address {
-        Some(address) => Client::at(address).run(work).await,
-        None => work.await,
-    }
+pub fn on_behalf_of<W: Future>(address: Option<IpAddr>, work: W) -> impl Future<Output = W::Output> {
+    // Not an `async fn`, which would hold the work twice, and all of it is copied with the future of each request.
+    address.map_or_else(Client::default, Client::at).run(work)
 }
 
 /// Runs work that requests of any clients wait for together: it has a share of its own. A task that is spawned without this
