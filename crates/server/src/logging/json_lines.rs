@@ -132,7 +132,11 @@ struct Escaped<'a, 'writer>(&'a mut Writer<'writer>);
 impl Write for Escaped<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-        if text.bytes().all(is_plain) {
+        // Without an early end, which is rare, this looks at many bytes at once.
+        if text
+            .bytes()
+            .fold(true, |are_plain, byte| are_plain & is_plain(byte))
+        {
             return self.0.write_str(text);
         }
         let quoted = to_string(text).map_err(|_| fmt::Error)?;
