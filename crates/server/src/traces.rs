@@ -24,7 +24,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::resource::EnvResourceDetector;
-use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
+use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider, SpanLimits};
 use tracing::field::Empty;
 use tracing::{Span, Subscriber, trace_span};
 use tracing_subscriber::Layer;
@@ -84,6 +84,8 @@ impl Traces {
         let root = Sampler::TraceIdRatioBased(settings.sampling.ratio());
         let provider = SdkTracerProvider::builder()
             .with_sampler(Sampler::ParentBased(Box::new(root)))
+            // Otherwise the environment could make spans lose the identifier of their request.
+            .with_span_limits(SpanLimits::default())
             .with_span_processor(queue::Processor(Arc::clone(&queue)))
             .with_resource(resource)
             .build();

@@ -53,8 +53,6 @@ pub(super) enum SendError {
     Connect(#[source] io::Error),
     #[error("the connection broke")]
     Exchange(#[source] hyper::Error),
-    #[error("its answer is too long or breaks off")]
-    Answer(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("it did not answer within {} s", TIMEOUT.as_secs())]
     TimedOut,
     #[error("it answered {status}")]
@@ -73,7 +71,7 @@ impl SendError {
         match self {
             Self::Connect(_) | Self::Exchange(_) | Self::TimedOut => true,
             Self::Refused { status, .. } => matches!(status.as_u16(), 429 | 502 | 503 | 504),
-            Self::Answer(_) | Self::Request(_) => false,
+            Self::Request(_) => false,
         }
     }
 
@@ -147,9 +145,9 @@ impl Collector {
             let retry_after = answer.headers().get(header::RETRY_AFTER).and_then(seconds);
             return Err(SendError::Refused { status, retry_after });
         }
+        // Whatever else it says, and be it too long or broken off, it accepted the batch.
         let body = Limited::new(answer.into_body(), LONGEST_ANSWER).collect().await;
-        let body = body.map_err(SendError::Answer)?.to_bytes();
-        // Whatever else it says, it accepted the batch.
+        let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let answer = ExportTraceServiceResponse::decode(body).unwrap_or_default();
         let rejected = answer.partial_success.map_or(0, |partial| partial.rejected_spans);
         Ok(u64::try_from(rejected).unwrap_or_default())
@@ -173,4 +171,37 @@ fn tls() -> Result<TlsConnector, TlsError> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     Ok(TlsConnector::from(Arc::new(config)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use poem::http::{HeaderValue, StatusCode};
+
+    use super::{SendError, seconds};
+
+    #[test]
+    fn only_busy_or_absent_collectors_get_a_batch_again() {
+        let refused = |status: u16| SendError::Refused {
+            status: StatusCode::from_u16(status).unwrap(),
+            retry_after: None,
+        };
+        for status in [429, 502, 503, 504] {
+            assert!(refused(status).is_temporary(), "{status}");
+        }
+        for status in [301, 400, 401, 404, 413, 500, 501] {
+            assert!(!refused(status).is_temporary(), "{status}");
+        }
+        assert!(SendError::TimedOut.is_temporary());
+    }
+
+    #[test]
+    fn retry_after_counts_in_seconds_only() {
+        let read = |value| seconds(&HeaderValue::from_static(value));
+        assert_eq!(read("120"), Some(Duration::from_secs(120)));
+        for other in ["", "-1", "1.5", "Wed, 25 Nov 2026 10:00:00 GMT"] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
 }

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
 use super::collector::{Collector, SendError};
-use super::queue::{CAPACITY, SpanQueue};
+use super::queue::{BATCH, CAPACITY, SpanQueue};
 use crate::job::{self, End, RunningJob, rest};
 
 /// How long a span waits for others at most.
@@ -96,7 +96,8 @@ impl Exporter {
         }
     }
 
-    /// Sends batch after batch, each until the collector accepts or refuses it.
+    /// Sends what waits, and goes on while whole batches do: fewer spans wait for others, since each batch takes a connection.
+    /// Each is sent until the collector accepts or refuses it.
     async fn send_waiting(&mut self, end: &mut End) -> ControlFlow<()> {
         let mut pause = PAUSES.0;
         while self.next_batch() {
@@ -106,9 +107,10 @@ impl Exporter {
                 attempt = self.attempt() => attempt,
             };
             match attempt {
+                Ok(()) if self.queue.len() < BATCH => break,
                 Ok(()) => pause = PAUSES.0,
                 Err(wanted) => {
-                    rest(wanted.unwrap_or(pause).min(PAUSES.1), end).await?;
+                    rest(pause_before_retry(wanted, pause), end).await?;
                     pause = (pause * 2).min(PAUSES.1);
                 }
             }
@@ -206,6 +208,12 @@ impl Exporter {
     }
 }
 
+/// The collector may ask for a longer pause than the next one, up to the longest, but not for a shorter one: `Retry-After: 0` would be
+/// answered by one attempt after another.
+fn pause_before_retry(wanted: Option<Duration>, pause: Duration) -> Duration {
+    wanted.map_or(pause, |wanted| wanted.clamp(pause, PAUSES.1))
+}
+
 fn cause(error: &SendError) -> String {
     sentence(error)
 }
@@ -213,4 +221,26 @@ fn cause(error: &SendError) -> String {
 /// `usize` has at most 64 bits.
 fn as_count(spans: usize) -> u64 {
     u64::try_from(spans).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::pause_before_retry;
+
+    #[test]
+    fn collector_may_lengthen_a_pause_but_not_shorten_it() {
+        let seconds = Duration::from_secs;
+        for (wanted, pause, expected) in [
+            (None, 2, 2),
+            (Some(0), 2, 2),
+            (Some(7), 2, 7),
+            (Some(120), 2, 30),
+            (Some(0), 30, 30),
+        ] {
+            let chosen = pause_before_retry(wanted.map(seconds), seconds(pause));
+            assert_eq!(chosen, seconds(expected), "{wanted:?} {pause}");
+        }
+    }
 }
