@@ -44,6 +44,7 @@ mod keys;
 mod pages;
 mod parallel;
 mod retention;
+mod rotation;
 mod scene;
 mod sign_in;
 mod stores;

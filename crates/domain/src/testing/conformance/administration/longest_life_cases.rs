@@ -12,7 +12,7 @@ use crate::api_key::{
 };
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
-use crate::ports::{AddKeyError, EditKeyError, NewApiKey, NewRotation, RotateKeyError, RotationDraft};
+use crate::ports::{AddKeyError, EditKeyError, NewApiKey, RotateKeyError, RotationDraft};
 use crate::validity::End;
 
 const DAY: TimeDelta = TimeDelta::days(1);
@@ -166,23 +166,12 @@ async fn rotate(
     key: &ApiKey,
     expiry: Option<Expiry>,
 ) -> Result<ApiKey, RotateKeyError> {
-    let NewApiKey {
-        key: made, digest, ..
-    } = scene.new_key(member, "successor");
-    let new = NewRotation {
-        consumer_id: member.membership.id,
-        old_key: key.id,
-        successor: made.id,
-        hint: made.hint,
-        digest,
-        draft: RotationDraft {
-            old_key_ends: OldKeyEnd::AtOnce,
-            expiry,
-        },
-        idempotency_key: None,
+    let draft = RotationDraft {
+        old_key_ends: OldKeyEnd::AtOnce,
+        expiry,
     };
-    let store = &scene.stores.keys.api_keys;
-    store.rotate(new, MANY_CHANGES, scene.act(member)).await
+    let new = scene.rotation_of(member, key, draft);
+    scene.rotate_as(&new, scene.act(member)).await
 }
 
 pub async fn successor_ends_after_the_longest_life(stores: Stores) {

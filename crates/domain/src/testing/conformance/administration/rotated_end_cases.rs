@@ -4,39 +4,22 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
-use super::super::scene::MANY_CHANGES;
 use super::key_scene::{KeyScene, only};
 use crate::api_key::{ApiKey, Grace, KeyUse, LastUse, OldKeyEnd, RevocationReason};
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
-use crate::membership::Member;
-use crate::ports::{NewApiKey, NewRotation, RotationDraft, StorageError};
+use crate::ports::{RotationDraft, StorageError};
 
 /// More than any case has.
 const MANY: u32 = 1_000;
 
-impl KeyScene {
-    /// The member rotates a key; returns its successor.
-    async fn rotate(&self, member: &Member, key: &ApiKey, old_key_ends: OldKeyEnd) -> ApiKey {
-        let NewApiKey {
-            key: made, digest, ..
-        } = self.new_key(member, "successor");
-        let new = NewRotation {
-            consumer_id: member.membership.id,
-            old_key: key.id,
-            successor: made.id,
-            hint: made.hint,
-            digest,
-            draft: RotationDraft {
-                old_key_ends,
-                expiry: None,
-            },
-            idempotency_key: None,
-        };
-        let store = &self.stores.keys.api_keys;
-        let rotated = store.rotate(new, MANY_CHANGES, self.act(member)).await;
-        rotated.expect("rotated")
+fn ending(old_key_ends: OldKeyEnd) -> RotationDraft {
+    RotationDraft {
+        old_key_ends,
+        expiry: None,
     }
+}
 
+impl KeyScene {
     async fn use_key(&self, key: &ApiKey) {
         let last = LastUse {
             at: self.now(),
@@ -72,7 +55,7 @@ pub async fn rotated_key_ends_once_its_successor_was_used(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
-    let successor = scene.rotate(&ada, &key, OldKeyEnd::OnFirstUse).await;
+    let successor = scene.rotate(&ada, &key, ending(OldKeyEnd::OnFirstUse)).await;
     scene.later(TimeDelta::days(30));
     scene.use_key(&key).await;
     assert!(!scene.has_key_to_end().await);
@@ -118,7 +101,7 @@ pub async fn only_keys_that_wait_for_a_use_end_with_it(stores: Stores) {
         (&revoked, OldKeyEnd::OnFirstUse),
         (&expired, OldKeyEnd::OnFirstUse),
     ] {
-        let successor = scene.rotate(&ada, key, old_key_ends).await;
+        let successor = scene.rotate(&ada, key, ending(old_key_ends)).await;
         scene.use_key(&successor).await;
     }
     scene
@@ -146,7 +129,7 @@ pub async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {
     {
         let member = scene.join(organization, &format!("member{number}")).await;
         let key = scene.add_key(&member, "key").await;
-        let successor = scene.rotate(&member, &key, OldKeyEnd::OnFirstUse).await;
+        let successor = scene.rotate(&member, &key, ending(OldKeyEnd::OnFirstUse)).await;
         scene.use_key(&successor).await;
     }
     for ended in [2, 1, 0] {
@@ -158,7 +141,7 @@ pub async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {
 pub async fn rotated_key_whose_event_cannot_be_written_stays(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
-    let successor = scene.rotate(&ada, &key, OldKeyEnd::OnFirstUse).await;
+    let successor = scene.rotate(&ada, &key, ending(OldKeyEnd::OnFirstUse)).await;
     scene.use_key(&successor).await;
 
     let act = scene.unwritable_act(scene.act_that_ends()).await;

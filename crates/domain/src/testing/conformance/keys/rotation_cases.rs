@@ -6,12 +6,10 @@ use super::super::KeyStores;
 use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
 use super::key_tree_depth_cases::{descendants, longest_line};
 use crate::api_key::{ApiKey, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, PostponesEnd, RevocationReason};
-use crate::audit::{Act, Action, Actor, Subject};
+use crate::audit::{Action, Subject};
 use crate::keys::{ChosenKey, IdempotencyKey, RequestDigest};
-use crate::membership::Member;
 use crate::ports::{
-    AddKeyError, DescendantKeys, EditKeyError, KeyLimit, NewApiKey, NewRotation, RotateKeyError,
-    RotationDraft,
+    AddKeyError, DescendantKeys, EditKeyError, KeyLimit, NewRotation, RotateKeyError, RotationDraft,
 };
 use crate::validity::End;
 
@@ -30,50 +28,17 @@ fn reason(key: &ApiKey) -> Option<RevocationReason> {
     key.revocation.as_ref().map(|revocation| revocation.reason)
 }
 
-/// A rotation of this key, and its successor's token.
-fn rotation_of(scene: &Scene, member: &Member, key: &ApiKey, draft: RotationDraft) -> NewRotation {
-    let NewApiKey {
-        key: made, digest, ..
-    } = scene.new_key(member, "successor");
-    NewRotation {
-        consumer_id: member.membership.id,
-        old_key: key.id,
-        successor: made.id,
-        hint: made.hint,
-        digest,
-        draft,
-        idempotency_key: None,
-    }
-}
-
-async fn rotate_as(scene: &Scene, new: &NewRotation, act: Act) -> Result<ApiKey, RotateKeyError> {
-    let store = &scene.stores.api_keys;
-    store.rotate(new.clone(), MANY_CHANGES, act).await
-}
-
-/// An act through this key.
-fn act_of(scene: &Scene, member: &Member, key: &ApiKey) -> Act {
-    scene.act_as(Actor::ApiKey(key.id), Some(member.organization.id))
-}
-
-/// The member rotates a key; returns its successor.
-async fn rotate(scene: &Scene, member: &Member, key: &ApiKey, draft: RotationDraft) -> ApiKey {
-    let new = rotation_of(scene, member, key, draft);
-    let rotated = rotate_as(scene, &new, scene.act(member)).await;
-    rotated.expect("rotated")
-}
-
 pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let new_key = scene.new_child(&ada, parent.id, "child");
     let key = scene.store(&ada, &new_key).await;
-    let new = rotation_of(&scene, &ada, &key, RotationDraft::default());
+    let new = scene.rotation_of(&ada, &key, RotationDraft::default());
     let act = scene.act(&ada);
     let mut expected = key.clone();
     let expected_successor = expected.rotate(&new, None, &act).expect("rotated");
 
-    let successor = rotate_as(&scene, &new, act).await.expect("rotated");
+    let successor = scene.rotate_as(&new, act).await.expect("rotated");
     assert_eq!(successor.id, expected_successor.id);
     let stored = scene.stored(&successor).await;
     assert_eq!(
@@ -96,7 +61,7 @@ pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
 pub async fn rotation_at_once_revokes_the_old_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
-    let successor = rotate(&scene, &ada, &key, at_once()).await;
+    let successor = scene.rotate(&ada, &key, at_once()).await;
     let old = scene.stored(&key).await;
     assert!(!old.is_valid(scene.now()));
     assert_eq!((reason(&old), old.rotated_to), (ROTATION, Some(successor.id)));
@@ -107,7 +72,7 @@ pub async fn rotation_keeps_an_earlier_planned_end(stores: KeyStores) {
     let key = scene.add_key(&ada, "key").await;
     let end = scene.now() + TimeDelta::hours(1);
     let key = scene.plan_revocation(&key, end).await;
-    let successor = rotate(&scene, &ada, &key, RotationDraft::default()).await;
+    let successor = scene.rotate(&ada, &key, RotationDraft::default()).await;
     assert_eq!(scene.stored(&successor).await.revocation, key.revocation);
     let old = scene.stored(&key).await;
     assert_eq!((old.end(), reason(&old)), (key.end(), ROTATION));
@@ -117,7 +82,7 @@ pub async fn rotation_writes_its_events(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for (draft, revocations) in [(RotationDraft::default(), 0), (at_once(), 1)] {
         let key = scene.add_key(&ada, "key").await;
-        let successor = rotate(&scene, &ada, &key, draft).await;
+        let successor = scene.rotate(&ada, &key, draft).await;
         let subject = Subject::ApiKey(key.id);
         let told = scene
             .events_about(Some(ada.organization.id), Action::RotateApiKey, subject)
@@ -136,10 +101,8 @@ pub async fn key_is_rotated_once(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for draft in [RotationDraft::default(), at_once()] {
         let key = scene.add_key(&ada, "key").await;
-        let rotations = [(); 2].map(|()| rotation_of(&scene, &ada, &key, draft));
-        let attempts = rotations
-            .iter()
-            .map(|new| rotate_as(&scene, new, scene.act(&ada)));
+        let rotations = [(); 2].map(|()| scene.rotation_of(&ada, &key, draft));
+        let attempts = rotations.iter().map(|new| scene.rotate_as(new, scene.act(&ada)));
         let outcomes = futures_util::future::join_all(attempts).await;
         let (rotated, refused): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
         let [successor] = rotated.try_into().expect("one successor");
@@ -164,8 +127,8 @@ pub async fn key_is_rotated_once(stores: KeyStores) {
 pub async fn rotating_a_successor_revokes_the_key_before(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.add_key(&ada, "key").await;
-    let second = rotate(&scene, &ada, &first, RotationDraft::default()).await;
-    let third = rotate(&scene, &ada, &second, RotationDraft::default()).await;
+    let second = scene.rotate(&ada, &first, RotationDraft::default()).await;
+    let third = scene.rotate(&ada, &second, RotationDraft::default()).await;
     let ended = scene.stored(&first).await;
     assert!(!ended.is_valid(scene.now()));
     assert_eq!(reason(&ended), ROTATION);
@@ -175,7 +138,7 @@ pub async fn rotating_a_successor_revokes_the_key_before(stores: KeyStores) {
     // Its end has come, so nothing of it changes.
     scene.later(DAY);
     let before = scene.stored(&second).await;
-    rotate(&scene, &ada, &third, RotationDraft::default()).await;
+    scene.rotate(&ada, &third, RotationDraft::default()).await;
     assert_eq!(scene.stored(&second).await.revocation, before.revocation);
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &second).await, 0);
 }
@@ -183,7 +146,7 @@ pub async fn rotating_a_successor_revokes_the_key_before(stores: KeyStores) {
 pub async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
-    let successor = rotate(&scene, &ada, &key, RotationDraft::default()).await;
+    let successor = scene.rotate(&ada, &key, RotationDraft::default()).await;
     let next = scene.new_key(&ada, "next");
     let refused = scene.try_add(&ada, &next, KeyLimit(1)).await;
     assert!(
@@ -193,7 +156,7 @@ pub async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
     let added = scene.try_add(&ada, &next, KeyLimit(2)).await.expect("added");
 
     // At the limit, a rotation makes no more of them.
-    rotate(&scene, &ada, &added, at_once()).await;
+    scene.rotate(&ada, &added, at_once()).await;
     scene.revoke(&ada, &successor, DescendantKeys::Keep).await;
     let next = scene.new_key(&ada, "next");
     let refused = scene.try_add(&ada, &next, KeyLimit(2)).await;
@@ -206,7 +169,7 @@ pub async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
 pub async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
-    rotate(&scene, &ada, &key, RotationDraft::default()).await;
+    scene.rotate(&ada, &key, RotationDraft::default()).await;
     let edit = async |time| {
         let edit = KeyEdit {
             expiry: Some(expiry_in(time, scene.now())),
@@ -243,15 +206,15 @@ pub async fn rotation_takes_a_valid_key_of_the_consumer(stores: KeyStores) {
         scene.new_key(&ada, "unknown").key,
     ];
     for key in [&bobs, &unknown] {
-        let new = rotation_of(&scene, &ada, key, at_once());
-        let refused = rotate_as(&scene, &new, scene.act(&ada)).await;
+        let new = scene.rotation_of(&ada, key, at_once());
+        let refused = scene.rotate_as(&new, scene.act(&ada)).await;
         assert!(matches!(refused, Err(RotateKeyError::NotFound)), "{refused:?}");
     }
     assert_eq!(scene.stored(&bobs).await, bobs);
     let revoked = scene.add_key(&ada, "revoked").await;
     scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
-    let new = rotation_of(&scene, &ada, &revoked, at_once());
-    let refused = rotate_as(&scene, &new, scene.act(&ada)).await;
+    let new = scene.rotation_of(&ada, &revoked, at_once());
+    let refused = scene.rotate_as(&new, scene.act(&ada)).await;
     assert!(matches!(refused, Err(RotateKeyError::Revoked)), "{refused:?}");
 }
 
@@ -262,22 +225,22 @@ pub async fn rotation_checks_who_acts(stores: KeyStores) {
         scene.add_key(&ada, "key").await,
         scene.add_key(&ada, "acting").await,
     ];
-    let act_of = |key: &ApiKey| act_of(&scene, &ada, key);
+    let act_of = |key: &ApiKey| scene.act_of(&ada, key);
     for rotated in [&key, &restricted] {
-        let new = rotation_of(&scene, &ada, rotated, at_once());
-        let refused = rotate_as(&scene, &new, act_of(&restricted)).await;
+        let new = scene.rotation_of(&ada, rotated, at_once());
+        let refused = scene.rotate_as(&new, act_of(&restricted)).await;
         assert!(
             matches!(refused, Err(RotateKeyError::MayNotManageKeys)),
             "{refused:?}"
         );
     }
     scene.revoke(&ada, &acting, DescendantKeys::Keep).await;
-    let new = rotation_of(&scene, &ada, &key, at_once());
-    let refused = rotate_as(&scene, &new, act_of(&acting)).await;
+    let new = scene.rotation_of(&ada, &key, at_once());
+    let refused = scene.rotate_as(&new, act_of(&acting)).await;
     assert!(matches!(refused, Err(RotateKeyError::HolderGone)), "{refused:?}");
     assert_eq!(scene.stored(&key).await, key);
     // A key that rotates itself.
-    let rotated = rotate_as(&scene, &new, act_of(&key)).await.expect("rotated");
+    let rotated = scene.rotate_as(&new, act_of(&key)).await.expect("rotated");
     assert_eq!(rotated.origin, key.origin);
 }
 
@@ -289,14 +252,14 @@ pub async fn key_gives_itself_no_longer_life_by_rotation(stores: KeyStores) {
         old_key_ends: OldKeyEnd::After(Grace::from_seconds(60).expect("a minute")),
         expiry: expiry_in(DAY * 2, scene.now()).expiry(),
     };
-    let new = rotation_of(&scene, &ada, &key, draft);
-    let refused = rotate_as(&scene, &new, act_of(&scene, &ada, &key)).await;
+    let new = scene.rotation_of(&ada, &key, draft);
+    let refused = scene.rotate_as(&new, scene.act_of(&ada, &key)).await;
     assert!(
         matches!(refused, Err(RotateKeyError::PostponesEnd(PostponesEnd::OfItself))),
         "{refused:?}"
     );
     assert_eq!(scene.stored(&key).await, key);
-    let rotated = rotate_as(&scene, &new, scene.act(&ada)).await.expect("rotated");
+    let rotated = scene.rotate_as(&new, scene.act(&ada)).await.expect("rotated");
     assert_eq!(rotated.end(), Some(End::Planned(scene.now() + DAY * 2)));
 }
 
@@ -308,9 +271,9 @@ pub async fn repeated_rotation_request_tells_its_successor(stores: KeyStores) {
     let attempt = async |key: &ApiKey, idempotency_key: IdempotencyKey| {
         let new = NewRotation {
             idempotency_key: Some(idempotency_key),
-            ..rotation_of(&scene, &ada, key, RotationDraft::default())
+            ..scene.rotation_of(&ada, key, RotationDraft::default())
         };
-        rotate_as(&scene, &new, scene.act(&ada)).await
+        scene.rotate_as(&new, scene.act(&ada)).await
     };
     let successor = attempt(&key, mark(&key)).await.expect("rotated");
     let repeated = attempt(&key, mark(&key)).await;
@@ -343,13 +306,13 @@ pub async fn rotation_may_use_a_forgotten_idempotency_key(stores: KeyStores) {
         old_key_ends: OldKeyEnd::After(Grace::MAX),
         expiry: None,
     };
-    let second = rotate(&scene, &ada, &second, long).await;
+    let second = scene.rotate(&ada, &second, long).await;
     for key in [&first, &second] {
         let new = NewRotation {
             idempotency_key: Some(chosen.for_request(RotationDraft::default().request_digest(key.id))),
-            ..rotation_of(&scene, &ada, key, RotationDraft::default())
+            ..scene.rotation_of(&ada, key, RotationDraft::default())
         };
-        let rotated = rotate_as(&scene, &new, scene.act(&ada)).await;
+        let rotated = scene.rotate_as(&new, scene.act(&ada)).await;
         assert_eq!(rotated.expect("rotated").rotated_from, Some(key.id));
         scene.later(IdempotencyKey::REMEMBERED);
     }
@@ -362,8 +325,8 @@ pub async fn successor_is_revoked_with_the_key_that_made_it(stores: KeyStores) {
     let acting = scene.add_key(&ada, "acting").await;
     let mut made_with_it = Vec::new();
     for (old, draft) in [(&key, RotationDraft::default()), (&acting, at_once())] {
-        let new = rotation_of(&scene, &ada, old, draft);
-        let made = rotate_as(&scene, &new, act_of(&scene, &ada, &acting)).await;
+        let new = scene.rotation_of(&ada, old, draft);
+        let made = scene.rotate_as(&new, scene.act_of(&ada, &acting)).await;
         let made = scene.stored(&made.expect("rotated")).await;
         assert_eq!(
             (made.parent(), made.effective_parent()),
@@ -371,7 +334,7 @@ pub async fn successor_is_revoked_with_the_key_that_made_it(stores: KeyStores) {
         );
         let child = scene.add_child(&ada, &made, "child").await;
         // In person: the successor is where the old key is.
-        let next = rotate(&scene, &ada, &made, RotationDraft::default()).await;
+        let next = scene.rotate(&ada, &made, RotationDraft::default()).await;
         assert_eq!(scene.stored(&next).await.effective_parent(), Some(acting.id));
         made_with_it.extend([made, child, next]);
     }
@@ -391,24 +354,24 @@ pub async fn rotation_lengthens_no_line_of_keys(stores: KeyStores) {
     let other = scene.add_key(&ada, "other").await;
     let [last, before] = [&line[line.len() - 1], &line[line.len() - 2]];
 
-    let new = rotation_of(&scene, &ada, &other, RotationDraft::default());
-    let refused = rotate_as(&scene, &new, act_of(&scene, &ada, last)).await;
+    let new = scene.rotation_of(&ada, &other, RotationDraft::default());
+    let refused = scene.rotate_as(&new, scene.act_of(&ada, last)).await;
     assert!(matches!(refused, Err(RotateKeyError::TreeTooDeep)), "{refused:?}");
     assert!(scene.stored(&other).await.rotated_to.is_none());
 
-    let rotated = rotate_as(&scene, &new, act_of(&scene, &ada, before)).await;
+    let rotated = scene.rotate_as(&new, scene.act_of(&ada, before)).await;
     rotated.expect("there is room");
-    let new = rotation_of(&scene, &ada, last, RotationDraft::default());
-    let rotated = rotate_as(&scene, &new, act_of(&scene, &ada, last)).await;
+    let new = scene.rotation_of(&ada, last, RotationDraft::default());
+    let rotated = scene.rotate_as(&new, scene.act_of(&ada, last)).await;
     rotated.expect("a key may rotate itself");
 }
 
 pub async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
-    let new = rotation_of(&scene, &ada, &key, at_once());
+    let new = scene.rotation_of(&ada, &key, at_once());
     let act = scene.unwritable_act(scene.act(&ada)).await;
-    let failed = rotate_as(&scene, &new, act).await;
+    let failed = scene.rotate_as(&new, act).await;
     assert!(matches!(failed, Err(RotateKeyError::Storage(_))), "{failed:?}");
     assert_eq!(scene.stored(&key).await, key);
 }
