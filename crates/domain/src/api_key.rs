@@ -44,7 +44,7 @@ pub struct ApiKey {
     pub origin: Origin,
     /// The key that this one is below in its key tree, if that is not its parent: the key that [rotated](Self::rotate)
     /// another one to it or, once what it was below is purged (see [`retention`](crate::retention)), the nearest ancestor that
-    /// is still stored.
+    /// is still stored. It may name a purged key if no ancestor is stored: then this key is a root.
     pub adoptive_parent_id: Option<ApiKeyId>,
     /// Whether it may create keys, and see and change the other keys of its consumer. It never changes.
     pub can_manage_keys: bool,

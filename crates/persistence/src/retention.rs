@@ -67,9 +67,12 @@ pub(crate) fn max_children(dead: &[KeyAndParent]) -> i64 {
     }
 }
 
-/// For each child of a purged key, its nearest ancestor that is not purged now, if any. That ancestor may have been
+/// The nearest ancestor that is not purged now of each child of a purged key that has one. That ancestor may have been
 /// purged before.
-pub(crate) fn new_parents(removed: &[KeyAndParent], children: &[(Uuid, Uuid)]) -> Vec<KeyAndParent> {
+///
+/// A child without any stays below the purged key: without an adoptive parent, a successor would come below the key that
+/// created it, which never was above it.
+pub(crate) fn new_parents(removed: &[KeyAndParent], children: &[(Uuid, Uuid)]) -> Vec<(Uuid, Uuid)> {
     let removed: HashMap<Uuid, Option<Uuid>> = removed.iter().copied().collect();
     let new_parent = |&(key, effective_parent): &(Uuid, Uuid)| {
         let mut above = Some(effective_parent);
@@ -77,12 +80,12 @@ pub(crate) fn new_parents(removed: &[KeyAndParent], children: &[(Uuid, Uuid)]) -
         for _ in 0..=removed.len() {
             match above.and_then(|above| removed.get(&above)) {
                 Some(next) => above = *next,
-                None => return (key, above),
+                None => return above.map(|above| (key, above)),
             }
         }
-        (key, None)
+        None
     };
-    children.iter().map(new_parent).collect()
+    children.iter().filter_map(new_parent).collect()
 }
 
 /// The smallest UUIDv7 of the millisecond of this time; `None` before 1970.
@@ -125,14 +128,14 @@ mod tests {
         let children = [(key(5), key(4)), (key(6), key(2)), (key(10), key(9))];
         assert_eq!(
             new_parents(&removed, &children),
-            [(key(5), Some(key(1))), (key(6), Some(key(1))), (key(10), None)]
+            [(key(5), key(1)), (key(6), key(1))]
         );
     }
 
     #[test]
     fn circular_ancestry_yields_no_parent() {
         let removed = [(key(1), Some(key(2))), (key(2), Some(key(1)))];
-        assert_eq!(new_parents(&removed, &[(key(3), key(1))]), [(key(3), None)]);
+        assert_eq!(new_parents(&removed, &[(key(3), key(1))]), []);
     }
 
     #[test]

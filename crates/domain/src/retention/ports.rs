@@ -29,9 +29,9 @@ pub trait RetentionStore: Send + Sync {
     /// end was before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
     ///
     /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their
-    /// [`ApiKey::adoptive_parent_id`](crate::api_key::ApiKey::adoptive_parent_id) to their nearest ancestor that is still stored. MUST
-    /// NOT change anything else. Before that, a store may record, in separate transactions, which former members have
-    /// no keys left.
+    /// [`ApiKey::adoptive_parent_id`](crate::api_key::ApiKey::adoptive_parent_id) to their nearest ancestor that is still
+    /// stored, and keep it where there is none: a successor must not come below its creator. MUST NOT change anything else.
+    /// Before that, a store may record, in separate transactions, which former members have no keys left.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
 
     /// Removes invitations that were [over](crate::invitation::Invitation::ended_or_expires_at) before this moment.

@@ -21,6 +21,7 @@ mod pages;
 mod planned_ends;
 mod projects;
 mod reachable_projects;
+mod retention;
 mod sessions;
 mod suite;
 mod throttle;
@@ -71,6 +72,7 @@ pub(crate) struct BrokenStore {
     inviting: Mutex<HashSet<OrganizationId>>,
     /// Invitations that the sound store has taken back.
     kept_invitations: Mutex<Vec<Invitation>>,
+    removed_keys: Mutex<HashSet<ApiKeyId>>,
 }
 
 impl BrokenStore {
@@ -95,6 +97,7 @@ impl BrokenStore {
             projects: Mutex::default(),
             inviting: Mutex::default(),
             kept_invitations: Mutex::default(),
+            removed_keys: Mutex::default(),
         });
         let sound = Arc::new(sound);
         let stores = Stores::of(Arc::clone(&sound), sound, ON_TOKIO);
@@ -117,6 +120,7 @@ impl BrokenStore {
             projects: Arc::clone(&broken) as _,
             reachable_projects: Arc::clone(&broken) as _,
             planned_ends: Arc::clone(&broken) as _,
+            retention: Arc::clone(&broken) as _,
             organization_keys: broken,
             ..stores
         }

@@ -440,3 +440,9 @@ async fn owner_with_planned_end_counted_as_permanent_is_caught() {
     let by = ["the_last_owner_without_a_planned_end_stays_owner"];
     assert_caught(Fault::CountsOwnersWithPlannedEnds, &by).await;
 }
+
+#[tokio::test]
+async fn successor_that_falls_to_its_creator_is_caught() {
+    let by = ["successor_stays_away_from_its_creator_without_its_adopter"];
+    assert_caught(Fault::ForgetsRemovedAdopters, &by).await;
+}

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::prepared_once::PreparedOnce;
 use super::schema::api_keys;
-use crate::retention::{AdvisoryLock, KeyAndParent, KeyOf};
+use crate::retention::{AdvisoryLock, KeyOf};
 
 /// Tries to acquire the lock until the end of the transaction, without waiting for another server.
 pub(super) async fn try_lock(mut connection: &AsyncPgConnection, lock: AdvisoryLock) -> QueryResult<bool> {
@@ -107,22 +107,23 @@ pub(super) async fn lock_keys(connection: &mut AsyncPgConnection, keys: &[Uuid])
         .map(drop)
 }
 
-/// Sets each key's adoptive parent; none if that key was purged before.
+/// Sets each key's adoptive parent, unless that key was purged before.
 pub(super) async fn set_adoptive_parents(
     connection: &mut AsyncPgConnection,
-    new_parents: Vec<KeyAndParent>,
+    new_parents: Vec<(Uuid, Uuid)>,
 ) -> QueryResult<()> {
     if new_parents.is_empty() {
         return Ok(());
     }
-    let (keys, above): (Vec<Uuid>, Vec<Option<Uuid>>) = new_parents.into_iter().unzip();
+    let (keys, above): (Vec<Uuid>, Vec<Uuid>) = new_parents.into_iter().unzip();
     diesel::sql_query(
         "UPDATE api_keys
-         SET adoptive_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = new_parent.above)
+         SET adoptive_parent_key_id = coalesce(
+             (SELECT above.id FROM api_keys above WHERE above.id = new_parent.above), adoptive_parent_key_id)
          FROM unnest($1, $2) AS new_parent (key, above) WHERE api_keys.id = new_parent.key",
     )
     .bind::<Array<SqlUuid>, _>(keys)
-    .bind::<Array<Nullable<SqlUuid>>, _>(above)
+    .bind::<Array<SqlUuid>, _>(above)
     .execute(connection)
     .await
     .map(drop)

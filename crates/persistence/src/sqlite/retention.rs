@@ -5,13 +5,13 @@ use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
-use diesel::sql_types::{Binary, Bool, Nullable};
+use diesel::sql_types::{Binary, Bool};
 use uuid::Uuid;
 
 use super::dialect::{Connection, RunQueryDsl};
 use super::schema::{api_keys, audit_events_removal};
 use crate::columns::{StoredId, StoredMoment};
-use crate::retention::{AdvisoryLock, KeyAndParent, KeyOf};
+use crate::retention::{AdvisoryLock, KeyOf};
 
 pub(super) async fn try_lock(_: &mut Connection, _: AdvisoryLock) -> QueryResult<bool> {
     Ok(true)
@@ -93,17 +93,18 @@ pub(super) async fn lock_keys(_: &mut Connection, _: &[Uuid]) -> QueryResult<()>
     Ok(())
 }
 
-/// Sets each key's adoptive parent; none if that key was purged before.
+/// Sets each key's adoptive parent, unless that key was purged before.
 pub(super) async fn set_adoptive_parents(
     connection: &mut Connection,
-    new_parents: Vec<KeyAndParent>,
+    new_parents: Vec<(Uuid, Uuid)>,
 ) -> QueryResult<()> {
     for (key, above) in new_parents {
         diesel::sql_query(
-            "UPDATE api_keys SET adoptive_parent_key_id = (SELECT above.id FROM api_keys above WHERE above.id = ?)
+            "UPDATE api_keys SET adoptive_parent_key_id =
+                 coalesce((SELECT above.id FROM api_keys above WHERE above.id = ?), adoptive_parent_key_id)
              WHERE id = ?",
         )
-        .bind::<Nullable<Binary>, _>(above.map(StoredId))
+        .bind::<Binary, _>(StoredId(above))
         .bind::<Binary, _>(StoredId(key))
         .execute(connection)
         .await?;

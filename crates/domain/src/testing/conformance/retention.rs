@@ -30,6 +30,7 @@ super::cases::cases! { $
     retained_key_tree_cases {
         descendants_of_a_removed_key_stay_in_its_parents_tree
         removing_the_root_leaves_one_key_tree_per_child
+        successor_stays_away_from_its_creator_without_its_adopter
         removed_key_becomes_no_parent
         key_chain_stays_connected_after_removals_in_any_order
         descendants_of_a_removed_key_are_revoked_with_selected_ancestors

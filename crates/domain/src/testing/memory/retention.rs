@@ -39,7 +39,7 @@ impl RetentionStore for MemoryStore {
             let mut above = stored.key.effective_parent();
             while let Some(next) = above.and_then(|id| removed.get(&id)) {
                 above = *next;
-                stored.key.adoptive_parent_id = above;
+                stored.key.adoptive_parent_id = above.or(stored.key.adoptive_parent_id);
             }
         }
         Ok(count(removed.len()))

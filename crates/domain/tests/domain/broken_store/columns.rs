@@ -5,7 +5,7 @@ use keyward_domain::access::Credential;
 use keyward_domain::administration::ports::HeldKey;
 use keyward_domain::api_key::{ApiKey, KeyDescription, KeyName, Origin, Revocation, RevocationReason};
 use keyward_domain::audit::{Actor, AuditEvent, Outcome};
-use keyward_domain::id::UserId;
+use keyward_domain::id::{ApiKeyId, UserId};
 use keyward_domain::organization::OrganizationName;
 use keyward_domain::token::TokenHint;
 use keyward_domain::validity::End;
@@ -73,6 +73,10 @@ impl BrokenStore {
         key.can_manage_keys &= !lock(&self.restricted).contains(&key.id);
         if let Some(parent) = lock(&self.parents).get(&key.id) {
             key.origin = Origin::Key(*parent);
+        }
+        if self.fault == Fault::ForgetsRemovedAdopters {
+            let is_kept = |id: &ApiKeyId| !lock(&self.removed_keys).contains(id);
+            key.adoptive_parent_id = key.adoptive_parent_id.filter(is_kept);
         }
         if let (Some(revocation), Some(by)) = (
             key.revocation.as_mut(),

@@ -89,6 +89,8 @@ pub(crate) enum Fault {
     RecordsEndsOfKeysOnly,
     /// An owner counts as one whatever end is planned.
     CountsOwnersWithPlannedEnds,
+    /// A successor comes below its creator once the key that rotated another one to it is removed.
+    ForgetsRemovedAdopters,
     /// One column is not read as it was written.
     Misreads(Column),
 }

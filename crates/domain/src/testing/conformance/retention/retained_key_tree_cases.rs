@@ -14,7 +14,7 @@ use crate::administration::ports::{KeySelection, KeyTreeSize};
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
-use crate::ports::{AddKeyError, DescendantKeys};
+use crate::ports::{AddKeyError, DescendantKeys, RotationDraft};
 
 pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
@@ -72,6 +72,31 @@ pub async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
     scene.revoke(&ada, &line[1], DescendantKeys::Revoke).await;
     assert!(!scene.stored(&line[2]).await.is_valid(scene.now()));
     assert!(scene.stored(&sibling).await.is_valid(scene.now()));
+}
+
+pub async fn successor_stays_away_from_its_creator_without_its_adopter(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let creator = scene.add_key(&ada, "creator").await;
+    let key = scene.add_child(&ada, &creator, "key").await;
+    let line = scene.add_line(&ada, 2).await;
+    let new = scene.rotation_of(&ada, &key, RotationDraft::default());
+    let successor = scene.rotate_as(&new, scene.act_of(&ada, &line[1])).await;
+    let successor = scene.stored(&successor.expect("rotated")).await;
+    assert_eq!(successor.effective_parent(), Some(line[1].id));
+
+    // What is above the one that rotated it is removed first, so that nothing is left above the successor.
+    for adopter in &line {
+        scene.kill(&ada, adopter).await;
+        assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+        assert_eq!(scene.stored(&successor).await, successor);
+        assert_eq!(descendants(&scene, &ada, &creator).await, [key.id]);
+    }
+    assert_eq!(key_tree_of(&scene, &ada, &successor).await, [successor.id]);
+    let next = scene.rotate(&ada, &successor, RotationDraft::default()).await;
+    scene.revoke(&ada, &creator, DescendantKeys::Revoke).await;
+    for key in [&successor, &next] {
+        assert!(scene.stored(key).await.is_valid(scene.now()), "{key:?}");
+    }
 }
 
 pub async fn removed_key_becomes_no_parent(stores: Stores) {
