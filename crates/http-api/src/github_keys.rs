@@ -1,6 +1,6 @@
 //! The keys with which GitHub signs its reports of found tokens: ECDSA with P-256 and SHA-256.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,6 +8,7 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1, UnparsedPublicKey};
 use rustls_pki_types::SubjectPublicKeyInfoDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde::Deserialize;
+use tracing::warn;
 
 /// What precedes the point of a P-256 key in its `SubjectPublicKeyInfo` (RFC 5480): the algorithm, the curve, and that 65
 /// bytes of an uncompressed point follow.
@@ -29,14 +30,22 @@ pub enum InvalidGitHubKeys {
         /// Where it is wrong, from 1.
         line: usize,
     },
-    /// One of the keys is of another kind.
-    #[error("public_keys[{index}].key must be the PEM of an ECDSA key on the curve P-256")]
+    /// One of the keys is none.
+    #[error("public_keys[{index}].key must be the PEM of a public key")]
     Key {
         /// Which one, from 0.
         index: usize,
     },
+    /// Two keys have one identifier.
+    #[error(
+        "public_keys[{index}].key_identifier is also that of a key before it: which of them signed cannot be told"
+    )]
+    RepeatedIdentifier {
+        /// Which one, from 0.
+        index: usize,
+    },
     /// There is none.
-    #[error("public_keys is empty: without any key, no report can be accepted")]
+    #[error("public_keys has no ECDSA key on the curve P-256: without any, no report can be accepted")]
     Empty,
 }
 
@@ -53,19 +62,30 @@ struct PublicKey {
 
 impl GitHubKeys {
     /// Reads the JSON that GitHub serves at `/meta/public_keys/secret_scanning`. Keys that it no longer signs with are
-    /// accepted, too.
+    /// accepted, too. Keys of other kinds are skipped with a warning, so that those beside them can be used.
     ///
     /// # Errors
     /// Tells what is wrong first.
     pub fn parse(json: &[u8]) -> Result<Self, InvalidGitHubKeys> {
         let read: PublicKeys =
             serde_json::from_slice(json).map_err(|error| InvalidGitHubKeys::Form { line: error.line() })?;
-        let keys = read.public_keys.into_iter().enumerate();
-        let keys = keys.map(|(index, key)| {
-            let point = p256_point(key.key.as_bytes()).ok_or(InvalidGitHubKeys::Key { index })?;
-            Ok((key.key_identifier, point))
-        });
-        let keys: BTreeMap<_, _> = keys.collect::<Result<_, _>>()?;
+        let (mut keys, mut identifiers) = (BTreeMap::new(), BTreeSet::new());
+        for (index, PublicKey { key_identifier, key }) in read.public_keys.into_iter().enumerate() {
+            if !identifiers.insert(key_identifier.clone()) {
+                return Err(InvalidGitHubKeys::RepeatedIdentifier { index });
+            }
+            let key = SubjectPublicKeyInfoDer::from_pem_slice(key.as_bytes());
+            let key = key.map_err(|_| InvalidGitHubKeys::Key { index })?;
+            match p256_point(&key) {
+                Some(point) => _ = keys.insert(key_identifier, point),
+                None => {
+                    warn!(
+                        index,
+                        "a key of GitHub is skipped, because it is no ECDSA key on the curve P-256"
+                    );
+                }
+            }
+        }
         if keys.is_empty() {
             return Err(InvalidGitHubKeys::Empty);
         }
@@ -93,8 +113,7 @@ impl GitHubKeys {
     }
 }
 
-fn p256_point(pem: &[u8]) -> Option<Vec<u8>> {
-    let key = SubjectPublicKeyInfoDer::from_pem_slice(pem).ok()?;
+fn p256_point(key: &[u8]) -> Option<Vec<u8>> {
     let point = key.strip_prefix(&P256_PREFIX)?;
     (point.len() == 65 && point[0] == 4).then(|| point.to_vec())
 }
@@ -143,12 +162,35 @@ QM0D/Mh2nlMTEhTmkOMnp6b/Na904euz
     }
 
     #[test]
-    fn key_of_another_kind_is_named() {
+    fn keys_of_another_kind_are_skipped() {
+        assert_eq!(parsed(&with(&[P384, P256, &shortened(P256)])), Ok(1));
+        assert_eq!(parsed(&with(&[P384])), Err(InvalidGitHubKeys::Empty));
+    }
+
+    /// A key whose point lacks its last 48 bytes.
+    fn shortened(pem: &str) -> String {
+        let mut lines = pem.lines();
+        let (begin, first) = (lines.next().unwrap(), lines.next().unwrap());
+        format!("{begin}\n{first}\n-----END PUBLIC KEY-----\n")
+    }
+
+    #[test]
+    fn what_is_no_public_key_is_named() {
         let private = P256.replace("PUBLIC", "PRIVATE");
         let broken = P256.replace('M', "*");
-        for key in [P384, "", "x", &private, &broken, &P256[..60]] {
+        for key in ["", "x", &private, &broken, &P256[..60]] {
             let refused = parsed(&with(&[P256, key]));
             assert_eq!(refused, Err(InvalidGitHubKeys::Key { index: 1 }), "{key}");
+        }
+    }
+
+    #[test]
+    fn repeated_identifier_is_refused() {
+        for other in [P256, P384] {
+            let mut keys = with(&[P256, P256, other]);
+            keys["public_keys"][2]["key_identifier"] = json!("1");
+            let refused = Err(InvalidGitHubKeys::RepeatedIdentifier { index: 2 });
+            assert_eq!(parsed(&keys), refused);
         }
     }
 }

@@ -131,7 +131,7 @@ fn github_reports_are_verified_with_the_keys_in_the_file() {
             .data_directory(directory.path())
             .variable("KEYWARD_GITHUB_KEYS", file.to_str().unwrap())
     };
-    for (content, words) in [("[]", "line 1"), ("{\"public_keys\": []}", "is empty")] {
+    for (content, words) in [("[]", "line 1"), ("{\"public_keys\": []}", "has no ECDSA key")] {
         fs::write(&file, content).unwrap();
         let answer = serve().run();
         let refusal = answer.refusal();
