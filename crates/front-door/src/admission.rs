@@ -3,18 +3,18 @@
 use hyper::body::Body;
 use poem::http::{HeaderMap, Method, Request, Version, header};
 
-use crate::{config::Limits, refusal::Refusal};
+use crate::{config::FrontDoorConfig, refusal::Refusal};
 
 /// Refuses what no application should have to think about.
-pub(crate) fn admit(request: &Request<impl Body>, limits: &Limits) -> Result<(), Refusal> {
-    if request.headers().len() > limits.headers {
+pub(crate) fn admit(request: &Request<impl Body>, config: &FrontDoorConfig) -> Result<(), Refusal> {
+    if request.headers().len() > config.limits.headers {
         return Err(Refusal::TooManyHeaders);
     }
     if !has_valid_host(request.version(), request.headers()) {
         return Err(Refusal::InvalidHost);
     }
     // The announced length; a chunked body is counted while it is read.
-    if request.body().size_hint().lower() > limits.body_bytes as u64 {
+    if request.body().size_hint().lower() > config.most_body_bytes(request.uri().path()) as u64 {
         return Err(Refusal::BodyTooLarge);
     }
     if is_refused_everywhere(request.method()) {

@@ -33,6 +33,9 @@ pub struct FrontDoorConfig {
     pub https: bool,
     /// The paths that only health checks ask for: requests that succeed there are logged at DEBUG. Default: none.
     pub health_paths: &'static [&'static str],
+    /// The paths at which bodies may have more bytes than [`Limits::body_bytes`], and how many. Whatever the application keeps of
+    /// them is its own to bound: this is not in the default number of connections. Default: none.
+    pub larger_bodies: &'static [(&'static str, usize)],
     /// Makes the id of each request that no trusted proxy gave one.
     pub request_ids: RequestIds,
     /// Says what the front door refuses. Default: the reason phrase of the status.
@@ -52,11 +55,18 @@ impl FrontDoorConfig {
             trusted_proxies: TrustedProxies::default(),
             https: false,
             health_paths: &[],
+            larger_bodies: &[],
             request_ids,
             error_pages: Arc::new(plain_error_page),
             observer: None,
             tracer: None,
         }
+    }
+
+    /// How many bytes the body of a request to this path may have.
+    pub(crate) fn most_body_bytes(&self, path: &str) -> usize {
+        let larger = self.larger_bodies.iter().find(|(at, _)| *at == path);
+        larger.map_or(self.limits.body_bytes, |(_, bytes)| *bytes)
     }
 
     /// How many bytes of unsent answers to hold before clients that read nothing get the short timeout.
@@ -179,7 +189,8 @@ impl Default for Deadlines {
 /// How much of anything there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes in a request's body, however it is framed; more is answered with 413. Default: 64 KiB.
+    /// Bytes in a request's body, however it is framed; more is answered with 413, except where there may be
+    /// [more](FrontDoorConfig::larger_bodies). Default: 64 KiB.
     pub body_bytes: usize,
     /// Bytes in a request's head (request line and headers), at least 8 KiB; more is answered with 431. Default: 32 KiB.
     pub header_bytes: usize,

@@ -130,7 +130,7 @@ impl<E: Endpoint> Exchanges<E> {
             let admitted = if origin.is_too_late {
                 Err(Refusal::ShuttingDown)
             } else {
-                admit(&request, &self.config.limits)
+                admit(&request, &self.config)
             };
             let answered = match admitted {
                 Ok(()) => self.hand_over(request, client, &origin, &head).await,
@@ -232,7 +232,7 @@ impl<E: Endpoint> Exchanges<E> {
             });
             let body = RequestBody::new(
                 request.take_body().into(),
-                self.config.limits.body_bytes,
+                self.config.most_body_bytes(head.uri.path()),
                 Box::pin(too_slow),
                 progress.clone(),
                 origin.activity.clone(),

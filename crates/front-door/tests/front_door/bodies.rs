@@ -53,6 +53,22 @@ async fn declared_body_over_the_limit_never_reaches_the_application() {
 }
 
 #[tokio::test]
+async fn named_path_takes_larger_bodies_up_to_its_own_limit() {
+    let door = Running::with(|config| config.larger_bodies = &[("/length", 2 * CAP)]).await;
+    for (request, status) in [
+        (with_length("/length", 2 * CAP), 200),
+        (chunked("/length", &[CAP, CAP]), 200),
+        (with_length("/length", 2 * CAP + 1), 413),
+        (chunked("/length", &[2 * CAP, 1]), 413),
+        (with_length("/length-unmapped", CAP + 1), 413),
+    ] {
+        let mut client = door.client().await;
+        client.send(request).await;
+        assert_eq!(client.answer().await.status, status);
+    }
+}
+
+#[tokio::test]
 async fn chunked_body_over_the_limit_is_413_in_application_format() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
