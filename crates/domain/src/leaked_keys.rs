@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use futures_util::stream::{self, StreamExt};
+
 use crate::api_key::{KeyPrecondition, RevocationCause, RevocationNote, RevocationReason};
 use crate::audit::{Actor, RequestSource};
 use crate::ports::{ApiKeys, Credentials, DescendantKeys, RevokeKeyError, StorageError};
@@ -56,6 +58,10 @@ fn shortened(text: &str) -> String {
     beginning.chain(['…']).collect()
 }
 
+/// How many tokens of a report are dealt with at once: a report of many must not take as long as its look-ups one after another,
+/// nor take the connections to the database from everybody else.
+const AT_ONCE: usize = 8;
+
 /// What became of a token that somebody reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reported {
@@ -97,31 +103,29 @@ impl RevokeLeakedKeys {
         }
     }
 
-    /// Revokes the keys with these tokens, and returns what became of each: then no server accepts them.
+    /// Revokes the keys with these tokens, several at a time, and returns what became of each, in their order: then no server
+    /// accepts them.
     ///
-    /// # Errors
-    /// The store failed for a token, or is unavailable: some keys may be valid still, so the report must be repeated. Unless
-    /// the store is unavailable, the other tokens are dealt with.
-    pub async fn revoke(&self, found: Vec<LeakedToken>) -> Result<Vec<Reported>, StorageError> {
-        let mut reported = Vec::with_capacity(found.len());
-        let mut failed = Ok(());
-        for leaked in found {
-            match self.revoke_one(leaked).await {
-                Ok(one) => reported.push(one),
-                Err(error) => {
-                    let is_outage = error.is_outage();
-                    failed = failed.and(Err(error));
-                    if is_outage {
-                        break;
-                    }
-                }
+    /// A token for which the store failed may be one of a key that is valid still, so the report must be repeated. If the store
+    /// is unavailable, that is the last result: the tokens after it are not dealt with.
+    #[must_use]
+    pub async fn revoke(&self, found: Vec<LeakedToken>) -> Vec<Result<Reported, StorageError>> {
+        let revocations: Vec<_> = found.into_iter().map(|leaked| self.revoke_one(leaked)).collect();
+        let mut results = stream::iter(revocations).buffered(AT_ONCE);
+        let mut reported = Vec::new();
+        while let Some(one) = results.next().await {
+            let is_outage = one.as_ref().is_err_and(StorageError::is_outage);
+            reported.push(one);
+            if is_outage {
+                break;
             }
         }
         // Also for keys that had ended: whoever ended one, such as the same report before, may still be waiting.
-        if reported.iter().any(|one| *one != Reported::Unknown) {
+        let is_of_key = |one: &Result<Reported, _>| matches!(one, Ok(Reported::Revoked | Reported::Ended));
+        if reported.iter().any(is_of_key) {
             self.to_all_servers.wait().await;
         }
-        failed.map(|()| reported)
+        reported
     }
 
     /// Revokes the key with this token alone: whoever found it says nothing of the keys created with it.

@@ -17,11 +17,12 @@ const ONLY_FOR_TESTS: [(&str, &[&str]); 3] = [
 const ROOTS: [&str; 3] = ["keyward", "keyward-tests", "xtask"];
 
 /// All that the domain may be built from directly.
-const DOMAIN_MAY_USE: [&str; 13] = [
+const DOMAIN_MAY_USE: [&str; 14] = [
     "async-trait",
     "chrono",
     "crc32fast",
     "deunicode",
+    "futures-util",
     "hex",
     "hmac",
     "sha2",
@@ -34,7 +35,7 @@ const DOMAIN_MAY_USE: [&str; 13] = [
 ];
 
 /// What the domain may use only behind its feature `testing`.
-const DOMAIN_MAY_USE_FOR_TESTING: [&str; 3] = ["futures-util", "mockall", "rand"];
+const DOMAIN_MAY_USE_FOR_TESTING: [&str; 2] = ["mockall", "rand"];
 
 const TESTING: &str = "testing";
 

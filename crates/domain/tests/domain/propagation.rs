@@ -142,7 +142,8 @@ async fn leak_report_waits_after_its_commit_and_when_repeated() {
     let leaks = RevokeLeakedKeys::new(Arc::clone(&store) as _, store, sources).with_propagation(scene.by());
     let report = async |token: &Token| {
         let found = LeakedToken::parse(token.expose(), "", "", source()).expect("a token");
-        leaks.revoke(vec![found]).await.expect("the store answers")
+        let reported: Result<Vec<_>, _> = leaks.revoke(vec![found]).await.into_iter().collect();
+        reported.expect("the store answers")
     };
     assert_eq!(report(&scene.his.token).await, [Reported::Revoked]);
     assert_eq!(scene.waits(), [1]);

@@ -1,6 +1,7 @@
 //! Tokens that somebody found and reported.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use keyward_domain::access::Credential;
@@ -37,13 +38,17 @@ impl Scene {
     }
 
     async fn report(&self, token: &str, place: &str, kind: &str) -> Result<Vec<Reported>, StorageError> {
-        self.leaks.revoke(vec![leaked(token, place, kind)]).await
+        reported(&self.leaks, vec![leaked(token, place, kind)]).await
     }
 
     async fn stored(&self, key: &ApiKey) -> ApiKey {
         let found = ApiKeys::find(&self.installation.store, key.consumer_id, key.id).await;
         found.expect("the store answers").expect("the key")
     }
+}
+
+async fn reported(leaks: &RevokeLeakedKeys, found: Vec<LeakedToken>) -> Result<Vec<Reported>, StorageError> {
+    leaks.revoke(found).await.into_iter().collect()
 }
 
 fn leaked(token: &str, place: &str, kind: &str) -> LeakedToken {
@@ -54,17 +59,18 @@ fn leaked(token: &str, place: &str, kind: &str) -> LeakedToken {
     LeakedToken::parse(token, place, kind, source).expect("a token")
 }
 
-/// Credentials of a store that answers otherwise than it should about one token.
+/// Credentials of a store that fails for one token.
 struct FailsFor {
     store: Arc<dyn Credentials>,
     digest: TokenDigest,
+    failure: fn() -> StorageError,
 }
 
 #[async_trait]
 impl Credentials for FailsFor {
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
         if *digest == self.digest {
-            return Err(StorageError::Defect("no such column".into()));
+            return Err((self.failure)());
         }
         self.store.find(digest).await
     }
@@ -156,15 +162,84 @@ async fn token_that_the_store_fails_for_spares_no_other() {
     let credentials = FailsFor {
         store: Arc::clone(&store) as _,
         digest: misread.token.digest(),
+        failure: || StorageError::Defect("no such column".into()),
     };
     let sources = scene.installation.builder.sources.clone();
     let leaks = RevokeLeakedKeys::new(Arc::new(credentials), store, sources);
     let report = || [&misread, &other].map(|issued| leaked(issued.token.expose(), "", ""));
-    assert!(leaks.revoke(report().into()).await.is_err());
+    assert!(reported(&leaks, report().into()).await.is_err());
     assert!(scene.stored(&other.key).await.revocation.is_some());
-    let reported = scene.leaks.revoke(report().into()).await.unwrap();
-    assert_eq!(reported, [Reported::Revoked, Reported::Ended]);
+    let repeated = reported(&scene.leaks, report().into()).await.unwrap();
+    assert_eq!(repeated, [Reported::Revoked, Reported::Ended]);
     assert!(scene.stored(&misread.key).await.revocation.is_some());
+}
+
+#[tokio::test]
+async fn keys_revoked_before_an_outage_are_told_with_it() {
+    let scene = Scene::new();
+    let issue = async |name| scene.installation.issue(&scene.ada.as_holder(), name).await;
+    let issued = [issue("first").await, issue("lost").await, issue("last").await];
+    let store = Arc::new(scene.installation.store.clone());
+    let credentials = FailsFor {
+        store: Arc::clone(&store) as _,
+        digest: issued[1].token.digest(),
+        failure: || StorageError::Unavailable("no route to host".into()),
+    };
+    let sources = scene.installation.builder.sources.clone();
+    let leaks = RevokeLeakedKeys::new(Arc::new(credentials), store, sources);
+    let report = issued.iter().map(|issued| leaked(issued.token.expose(), "", ""));
+    let told = leaks.revoke(report.collect()).await;
+    assert!(
+        matches!(&told[..], [Ok(Reported::Revoked), Err(error)] if error.is_outage()),
+        "{told:?}"
+    );
+    assert!(scene.stored(&issued[0].key).await.revocation.is_some());
+}
+
+/// Credentials of a store that others may ask while it looks something up.
+struct CountsLookups {
+    store: Arc<dyn Credentials>,
+    now: AtomicUsize,
+    at_most: AtomicUsize,
+}
+
+#[async_trait]
+impl Credentials for CountsLookups {
+    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
+        let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+        self.at_most.fetch_max(now, Ordering::SeqCst);
+        tokio::task::yield_now().await;
+        let found = self.store.find(digest).await;
+        self.now.fetch_sub(1, Ordering::SeqCst);
+        found
+    }
+}
+
+#[tokio::test]
+async fn eight_tokens_of_a_report_are_looked_up_at_once() {
+    let scene = Scene::new();
+    let store = Arc::new(scene.installation.store.clone());
+    let credentials = Arc::new(CountsLookups {
+        store: Arc::clone(&store) as _,
+        now: AtomicUsize::default(),
+        at_most: AtomicUsize::default(),
+    });
+    let sources = scene.installation.builder.sources.clone();
+    let leaks = RevokeLeakedKeys::new(Arc::clone(&credentials) as _, store, sources);
+    let (mut report, mut expected) = (Vec::new(), Vec::new());
+    for number in 0..100 {
+        if number % 3 == 0 {
+            let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
+            report.push(leaked(issued.token.expose(), "", ""));
+            expected.push(Reported::Revoked);
+        } else {
+            let unknown = Token::generate(&*scene.installation.builder.random);
+            report.push(leaked(unknown.expose(), "", ""));
+            expected.push(Reported::Unknown);
+        }
+    }
+    assert_eq!(reported(&leaks, report).await.unwrap(), expected);
+    assert_eq!(credentials.at_most.load(Ordering::SeqCst), 8);
 }
 
 #[tokio::test]
@@ -172,7 +247,7 @@ async fn token_that_is_reported_twice_is_revoked_once() {
     let scene = Scene::new();
     let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
     let report = ["first", "second"].map(|place| leaked(issued.token.expose(), place, ""));
-    let reported = scene.leaks.revoke(report.into()).await.unwrap();
+    let reported = reported(&scene.leaks, report.into()).await.unwrap();
     assert_eq!(reported, [Reported::Revoked, Reported::Ended]);
     let note = scene.stored(&issued.key).await.revocation.unwrap().note.unwrap();
     assert_eq!(note.as_str(), "Found at first");

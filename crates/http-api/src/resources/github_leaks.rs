@@ -9,7 +9,7 @@ use poem_openapi::{ApiResponse, OpenApi};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::leaked_keys::tell_of_revoked;
+use super::leaked_keys::all_dealt_with;
 use crate::json::{self, WrittenJson};
 use crate::paths::GITHUB_LEAKS;
 use crate::problem::{Code, Problem};
@@ -46,9 +46,8 @@ impl GitHubLeaksResource {
         });
         let found: Vec<Option<LeakedToken>> = found.collect();
         let are_tokens: Vec<bool> = found.iter().map(Option::is_some).collect();
-        let reported = leaks.revoke(found.into_iter().flatten().collect()).await?;
-        tell_of_revoked(&reported);
-        let mut reported = reported.into_iter();
+        let reported = leaks.revoke(found.into_iter().flatten().collect()).await;
+        let mut reported = all_dealt_with(reported)?.into_iter();
         let feedback = matches.into_iter().zip(are_tokens).map(|(found, is_token)| {
             let reported = is_token.then(|| reported.next()).flatten();
             SecretFeedback::of(found, reported.unwrap_or(Reported::Unknown))

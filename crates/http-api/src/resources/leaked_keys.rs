@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use keyward_domain::audit::RequestSource;
 use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
+use keyward_domain::ports::StorageError;
 use keyward_domain::text::TextError;
 use poem::Request;
 use poem_openapi::types::Example;
@@ -64,17 +65,21 @@ impl LeakedKeysResource {
         }
         let reported = leaks.revoke(tokens).await;
         sleep_until(begun + ANSWER_TIME).await;
-        tell_of_revoked(&reported?);
+        all_dealt_with(reported)?;
         Ok(ReportedLeakedKeys::Accepted)
     }
 }
 
-/// Logs how many keys were revoked because of a report.
-pub(super) fn tell_of_revoked(reported: &[Reported]) {
-    let revoked = reported.iter().filter(|one| **one == Reported::Revoked).count();
+/// What became of each token of a report. Logs how many keys were revoked, also where others were not.
+pub(super) fn all_dealt_with(
+    reported: Vec<Result<Reported, StorageError>>,
+) -> Result<Vec<Reported>, StorageError> {
+    let is_revoked = |one: &&Result<Reported, _>| matches!(one, Ok(Reported::Revoked));
+    let revoked = reported.iter().filter(is_revoked).count();
     if revoked > 0 {
         info!(revoked, "leaked keys revoked");
     }
+    reported.into_iter().collect()
 }
 
 /// Leaked API keys.
@@ -144,5 +149,43 @@ impl Example for LeakReport {
                 kind: Some("commit".to_owned()),
             }],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn revoked_keys_of_a_failed_report_are_logged() {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_writer(move || writer.clone())
+            .finish();
+        let failure = || Err(StorageError::Defect("no such column".into()));
+        tracing::subscriber::with_default(subscriber, || {
+            let dealt_with = all_dealt_with(vec![Ok(Reported::Revoked), failure(), Ok(Reported::Revoked)]);
+            assert!(dealt_with.is_err());
+            assert!(all_dealt_with(vec![Ok(Reported::Ended), failure()]).is_err());
+        });
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(log.matches("leaked keys revoked").count(), 1, "{log}");
     }
 }
