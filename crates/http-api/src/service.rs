@@ -11,6 +11,7 @@ use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::Verifiers;
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, Request, Response, Route, get};
+use tokio::sync::Semaphore;
 
 use crate::assets;
 use crate::base_url::BaseUrl;
@@ -23,7 +24,7 @@ use crate::problem::{ProblemAnswers, problem_page};
 use crate::rate_limit_fields::RateLimitFields;
 use crate::rate_limits::RateLimits;
 use crate::reference::ReferencePage;
-use crate::resources::API;
+use crate::resources::{API, LARGE_REPORTS};
 use crate::routes::Routes;
 use crate::served_document::ServedDocument;
 use crate::services::Services;
@@ -66,6 +67,7 @@ impl HttpApi {
             verifiers: self.verifiers,
             leaks: self.leaks,
             github_keys: self.github_keys,
+            large_reports: Semaphore::new(LARGE_REPORTS),
             base_url: self.base_url.clone(),
         });
         let reference_page = ReferencePage::new();

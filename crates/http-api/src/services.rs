@@ -9,6 +9,7 @@ use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::Verifiers;
 use poem::{FromRequest, Request, RequestBody};
+use tokio::sync::Semaphore;
 
 use crate::base_url::BaseUrl;
 use crate::gate::Gate;
@@ -27,6 +28,8 @@ pub(crate) struct Services {
     pub(crate) leaks: RevokeLeakedKeys,
     /// None if the installation was not told of any.
     pub(crate) github_keys: Option<Arc<Current<GitHubKeys>>>,
+    /// Taken by each report of GitHub with a large body while it is dealt with.
+    pub(crate) large_reports: Semaphore,
     pub(crate) base_url: BaseUrl,
 }
 

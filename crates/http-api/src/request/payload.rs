@@ -8,8 +8,8 @@ use poem::{Request, RequestBody};
 
 use crate::problem::{Code, Problem};
 
-/// The maximum size of a body, also of a chunked one.
-const MAX_BYTES: usize = 64 * 1024;
+/// The maximum size of a body, also of a chunked one, where nothing else is said.
+pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
 /// The whole body, if the request says that it is of this media type and not compressed.
 ///
@@ -20,13 +20,23 @@ pub(crate) async fn read(
     body: &mut RequestBody,
     media_type: &'static str,
 ) -> poem::Result<Vec<u8>> {
+    read_at_most(MAX_BYTES, request, body, media_type).await
+}
+
+/// The same for a body of up to this size.
+pub(crate) async fn read_at_most(
+    max_bytes: usize,
+    request: &Request,
+    body: &mut RequestBody,
+    media_type: &'static str,
+) -> poem::Result<Vec<u8>> {
     if !is_of_type(request, media_type) {
         return Err(Problem::unexpected_media_type(media_type).into());
     }
     if is_coded(request) {
         return Err(Problem::unsupported_content_coding().into());
     }
-    let bytes = body.take()?.into_bytes_limit(MAX_BYTES).await;
+    let bytes = body.take()?.into_bytes_limit(max_bytes).await;
     Ok(bytes.map_err(unreadable)?.into())
 }
 

@@ -6,19 +6,33 @@ use poem::http::HeaderMap;
 use poem::{FromRequest, IntoResponse, Request, RequestBody, Response};
 use poem_openapi::registry::{MetaResponses, Registry};
 use poem_openapi::{ApiResponse, OpenApi};
-use serde::{Deserialize, Serialize};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tracing::warn;
 
 use super::leaked_keys::all_dealt_with;
 use crate::json::{self, WrittenJson};
 use crate::paths::GITHUB_LEAKS;
 use crate::problem::{Code, Problem};
 use crate::rate_limits::Attempt;
-use crate::request::{QueryNames, read_body};
+use crate::request::{MAX_BODY_BYTES, QueryNames, read_body};
 use crate::request_id::Source;
 use crate::services::{Services, Using};
 
 pub(crate) struct GitHubLeaksResource;
+
+/// The maximum size of a report. GitHub names no maximum, only that a report may have a large number of matches: this is room
+/// for 1,000 with a kilobyte each, which is a token and a long URL.
+const MAX_BYTES: usize = 1024 * 1024;
+
+/// How many reports that need more room than other requests are dealt with at once. Anybody may send a body before its
+/// signature is looked at, so this bounds the memory.
+pub(crate) const LARGE_REPORTS: usize = 16;
+
+/// The paths at which bodies may be larger than elsewhere, and how large. Whoever is in front of the API lets them through.
+pub const LARGER_BODIES: &[(&str, usize)] = &[(GITHUB_LEAKS, MAX_BYTES)];
 
 #[OpenApi(prefix_path = GITHUB_LEAKS)]
 impl GitHubLeaksResource {
@@ -34,10 +48,10 @@ impl GitHubLeaksResource {
         query: QueryNames,
         Using(leaks): Using<&RevokeLeakedKeys>,
         source: Source,
-        body: SignedBody,
+        body: SignedBody<'_>,
     ) -> Result<Feedback, Problem> {
         query.only(&[])?;
-        let matches: Vec<SecretMatch> = serde_json::from_slice(&body.0).map_err(|error| malformed(&error))?;
+        let matches = matches(&body.bytes)?;
         let found = matches.iter().map(|found| {
             let kind = found.source.as_deref().unwrap_or_default();
             let kind = kind.replace('_', " ").to_lowercase();
@@ -56,10 +70,33 @@ impl GitHubLeaksResource {
     }
 }
 
-/// Extracts a body that GitHub has signed, byte by byte.
-struct SignedBody(Vec<u8>);
+/// The matches of a report. What is none, because it has no token, is left out, so that the others are dealt with: GitHub
+/// takes feedback about tokens only.
+fn matches(body: &[u8]) -> Result<Vec<SecretMatch>, Problem> {
+    let read: Vec<Element> = serde_json::from_slice(body).map_err(|error| malformed(&error))?;
+    let all = read.len();
+    let matches: Vec<SecretMatch> = read.into_iter().filter_map(Element::into_match).collect();
+    let left_out = all - matches.len();
+    if left_out > 0 {
+        warn!(left_out, "a report of GitHub has matches without a token");
+    }
+    if left_out > 0 && matches.is_empty() {
+        return Err(Problem::with_detail(
+            Code::MalformedRequest,
+            "The body must be a JSON array of objects, each with a string `token`; none of its elements is one.",
+        ));
+    }
+    Ok(matches)
+}
 
-impl<'a> FromRequest<'a> for SignedBody {
+/// Extracts a body that GitHub has signed, byte by byte.
+struct SignedBody<'a> {
+    bytes: Vec<u8>,
+    /// Given back once the report is dealt with.
+    _room: Option<SemaphorePermit<'a>>,
+}
+
+impl<'a> FromRequest<'a> for SignedBody<'a> {
     /// A body that is not signed counts like a token that is not accepted.
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         let services = Services::of(request)?;
@@ -67,13 +104,14 @@ impl<'a> FromRequest<'a> for SignedBody {
             .github_keys
             .as_ref()
             .ok_or_else(Problem::no_github_keys)?;
-        let bytes = read_body(request, body, json::MEDIA_TYPE).await?;
+        let room = room(request, &services.large_reports)?;
+        let bytes = read_body(MAX_BYTES, request, body, json::MEDIA_TYPE).await?;
         let keys = keys.now();
         let identifier = only_line(request.headers(), "github-public-key-identifier");
         let signature = only_line(request.headers(), "github-public-key-signature");
         let detail = match identifier.zip(signature) {
             Some((identifier, signature)) if keys.is_signed(identifier, signature, &bytes) => {
-                return Ok(Self(bytes));
+                return Ok(Self { bytes, _room: room });
             }
             Some((identifier, _)) if keys.has(identifier) => {
                 "The signature is not one of this body by this key."
@@ -89,6 +127,21 @@ impl<'a> FromRequest<'a> for SignedBody {
         Attempt::of(request, &services.gate.rate_limits).failed()?;
         Err(Problem::with_detail(Code::InvalidSignature, detail).into())
     }
+}
+
+/// Room for the body, if it is not known to be of the size that every request may have.
+fn room<'a>(request: &Request, large: &'a Semaphore) -> Result<Option<SemaphorePermit<'a>>, Problem> {
+    let length = only_line(request.headers(), "content-length").and_then(|length| length.parse().ok());
+    if length.is_some_and(|length: usize| length <= MAX_BODY_BYTES) {
+        return Ok(None);
+    }
+    let room = large.try_acquire();
+    room.map(Some).map_err(|_| {
+        Problem::with_detail(
+            Code::Unavailable,
+            "As many large reports as the server has room for are being dealt with. Repeat the report a little later.",
+        )
+    })
 }
 
 fn only_line<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -107,16 +160,49 @@ fn malformed(error: &serde_json::Error) -> Problem {
     Problem::with_detail(Code::MalformedRequest, detail)
 }
 
-/// A token that GitHub found.
+/// An element of a report.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Element {
+    Match(SecretMatch),
+    Other(IgnoredAny),
+}
+
+impl Element {
+    fn into_match(self) -> Option<SecretMatch> {
+        match self {
+            Self::Match(found) => Some(found),
+            Self::Other(IgnoredAny) => None,
+        }
+    }
+}
+
+/// A token that GitHub found. Only that has to be there.
 #[derive(Deserialize)]
 struct SecretMatch {
     token: String,
     /// How GitHub calls tokens of this service.
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default, deserialize_with = "text_or_none")]
     kind: Option<String>,
+    #[serde(default, deserialize_with = "text_or_none")]
     url: Option<String>,
     /// What kind of place that is, such as `Pull_request_comment`.
+    #[serde(default, deserialize_with = "text_or_none")]
     source: Option<String>,
+}
+
+/// A text; nothing if it is anything else.
+fn text_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Value {
+        Text(String),
+        Other(IgnoredAny),
+    }
+    Ok(match Value::deserialize(deserializer)? {
+        Value::Text(text) => Some(text),
+        Value::Other(IgnoredAny) => None,
+    })
 }
 
 /// What GitHub is told.

@@ -51,7 +51,7 @@ impl Api {
             Uuid::from_u64_pair(0, latest.fetch_add(1, Ordering::SeqCst) + 1)
         }));
         // So that the API's own limit is the one that is tested.
-        config.limits.body_bytes = 1024 * 1024;
+        config.limits.body_bytes = 2 * 1024 * 1024;
         change(&mut config);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -130,19 +130,24 @@ impl Api {
     /// Sends a head that asks for permission to send the body, does something when it is given, and then sends the
     /// body. Returns everything that comes back after that.
     pub(crate) async fn send_late_body(&self, head: &str, body: &str, meanwhile: impl Future) -> String {
+        let mut stream = self.permitted(head, body.len()).await;
+        meanwhile.await;
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
+    /// Sends a head and waits until the server wants its body.
+    pub(crate) async fn permitted(&self, head: &str, length: usize) -> TcpStream {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let length = body.len();
         let head =
             format!("{head}connection: close\r\nexpect: 100-continue\r\ncontent-length: {length}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.unwrap();
         let mut permission = [0; 25];
         stream.read_exact(&mut permission).await.unwrap();
         assert_eq!(permission, *b"HTTP/1.1 100 Continue\r\n\r\n");
-        meanwhile.await;
-        stream.write_all(body.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.unwrap();
-        answer
+        stream
     }
 
     /// Sends bytes and returns everything that comes back until the server closes, as text.

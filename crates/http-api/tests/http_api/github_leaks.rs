@@ -15,6 +15,7 @@ use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, USER};
@@ -198,14 +199,13 @@ async fn signed_body_of_another_form_is_refused_without_its_tokens() {
         "[".to_owned(),
         found(token).to_string(),
         json!([token]).to_string(),
-        json!([found(token), {"type": "keyward_api_key"}]).to_string(),
-        json!([{"token": token, "url": 7}]).to_string(),
+        json!([{"type": "keyward_api_key"}, token, {"tokens": [token]}]).to_string(),
     ] {
         let answer = github.report(&body).await;
         answer.refusal(400, "malformed_request");
         assert!(!answer.body.contains(&token[4..]), "{}", answer.body);
     }
-    let large = json!([found(&"x".repeat(64 * 1024))]).to_string();
+    let large = json!([found(&"x".repeat(1024 * 1024))]).to_string();
     github.report(&large).await.refusal(413, "body_too_large");
     let signature = github.signer.sign("x");
     let request = github.api.anonymous(Method::POST, GITHUB).body("x");
@@ -213,6 +213,73 @@ async fn signed_body_of_another_form_is_refused_without_its_tokens() {
     let answer = github.api.send(request).await;
     answer.refusal(415, "unsupported_media_type");
     github.api.get(USER, token).await.ok(200);
+}
+
+#[tokio::test]
+async fn match_of_another_form_keeps_no_other_from_being_revoked() {
+    let github = GitHub::new().await;
+    let (ada, grace) = (&github.scene.ada.token, &github.scene.grace.token);
+    let body = json!([
+        found(ada),
+        {"type": "keyward_api_key", "url": "https://github.com/a"},
+        null,
+        {"token": 7},
+        grace,
+        {"token": grace, "type": 1, "url": ["x"], "source": {"kind": "commit"}},
+    ]);
+    let answer = github.report(&body.to_string()).await.ok(200);
+    let hash = hex::encode(Sha256::digest(grace));
+    let odd = json!({"token_hash": hash, "label": "true_positive"});
+    assert_eq!(answer, json!([feedback(ada, "true_positive"), odd]));
+    for token in [ada, grace] {
+        let answer = github.api.get(USER, token).await;
+        answer.refusal(401, "invalid_token");
+    }
+}
+
+#[tokio::test]
+async fn report_of_a_thousand_long_urls_is_dealt_with() {
+    let github = GitHub::new().await;
+    let token = &github.scene.ada.token;
+    let unknown = Token::generate(&*github.scene.installation.builder.random);
+    let url = format!("https://github.com/{}", "x".repeat(900));
+    let mut matches: Vec<Value> = (0..999)
+        .map(|_| json!({"token": unknown.expose(), "type": "key", "url": url, "source": "commit"}))
+        .collect();
+    matches.push(found(token));
+    let body = json!(matches).to_string();
+    assert!(body.len() > 999_000, "{}", body.len());
+    let answer = github.report(&body).await.ok(200);
+    assert_eq!(answer.as_array().map(Vec::len), Some(1_000));
+    assert_eq!(answer[999], feedback(token, "true_positive"));
+    let answer = github.api.get(USER, token).await;
+    answer.refusal(401, "invalid_token");
+}
+
+#[tokio::test]
+async fn sixteen_large_reports_at_once_leave_room_for_small_ones() {
+    let github = GitHub::new().await;
+    let body = json!([found(&github.scene.ada.token)]).to_string();
+    let padded = format!("{body}{}", " ".repeat(64 * 1024));
+    let signature = github.signer.sign(&padded);
+    let head = format!(
+        "POST {GITHUB} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n{KEY}: {IDENTIFIER}\r\n{SIGNATURE}: {signature}\r\n"
+    );
+    let mut held = Vec::new();
+    for _ in 0..16 {
+        held.push(github.api.permitted(&head, padded.len()).await);
+    }
+    let refused = github.report(&padded).await;
+    assert!(refused.header("retry-after").is_some());
+    refused.refusal(503, "unavailable");
+    github.report("[]").await.ok(200);
+
+    let mut first = held.remove(0);
+    first.write_all(padded.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    first.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    github.report(&padded).await.ok(200);
 }
 
 #[tokio::test]

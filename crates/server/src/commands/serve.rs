@@ -16,7 +16,7 @@ use keyward_domain::verifier::Verifiers;
 use keyward_front_door::{
     Deadlines, FrontDoor, FrontDoorConfig, Limits, Observer, Refused, TrustedProxies, listen,
 };
-use keyward_http_api::{BaseUrl, GitHubKeys};
+use keyward_http_api::{BaseUrl, GitHubKeys, LARGER_BODIES};
 use tokio::net::TcpListener;
 use tracing::info;
 use zeroize::Zeroizing;
@@ -148,6 +148,7 @@ impl Server {
             trusted_proxies: trusted_proxies(options.proxies),
             https: public_url.is_https(),
             health_paths: HEALTH_PATHS,
+            larger_bodies: LARGER_BODIES,
             error_pages: Arc::new({
                 let base_url = base_url.clone();
                 move |refused: &Refused<'_>| refusal_response(refused, &base_url)
