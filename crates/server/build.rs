@@ -14,7 +14,8 @@ fn main() {
         Some(commit) => format!("{version} ({commit})"),
         None => version,
     };
-    println!("cargo::rustc-env=KEYWARD_VERSION={version}");
+    // Without the prefix of options: `cargo run` gives this variable to the program, too.
+    println!("cargo::rustc-env=VERSION_WITH_COMMIT={version}");
 }
 
 fn commit_of_clone() -> Option<String> {

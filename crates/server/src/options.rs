@@ -32,7 +32,7 @@ pub(crate) use storage::{DatabaseOptions, LoggingOptions, StorageOptions};
 pub(crate) use verifier::{CreateVerifierOptions, VerifierCommand};
 
 /// The version, with the commit it was built from where that is known (see `build.rs`).
-const VERSION: &str = env!("KEYWARD_VERSION");
+const VERSION: &str = env!("VERSION_WITH_COMMIT");
 
 /// Issues, verifies and revokes personal API keys for the members of an organization.
 ///

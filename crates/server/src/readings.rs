@@ -38,7 +38,7 @@ pub(crate) struct Readings {
 impl Readings {
     /// Asks all of them, and the tasks that run beside the requests.
     pub(crate) fn take(&self, tasks: &[MeasuredTask], measurements: &Measurements) {
-        let version = Label::new("version", env!("KEYWARD_VERSION"));
+        let version = Label::new("version", env!("VERSION_WITH_COMMIT"));
         measurements.set(&BUILD, vec![version], 1.0);
         self.take_cache(measurements);
         self.take_database(measurements);

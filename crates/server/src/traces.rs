@@ -161,7 +161,7 @@ fn resource(sources: &Sources) -> Resource {
     let mut resource = Resource::builder_empty()
         .with_service_name(SERVICE)
         .with_attributes([
-            KeyValue::new("service.version", env!("KEYWARD_VERSION")),
+            KeyValue::new("service.version", env!("VERSION_WITH_COMMIT")),
             KeyValue::new("service.instance.id", instance.to_string()),
         ])
         .with_detector(Box::new(EnvResourceDetector::new()));

@@ -248,7 +248,7 @@ impl Server {
 
     async fn serve(self, until: impl Future<Output = ()>) {
         info!(
-            version = env!("KEYWARD_VERSION"),
+            version = env!("VERSION_WITH_COMMIT"),
             address = %self.listening_on,
             public_url = self.public_url.as_str(),
             "listening"

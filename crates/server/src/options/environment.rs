@@ -94,6 +94,20 @@ mod tests {
         );
     }
 
+    /// cargo gives a program that it runs what the build script sets.
+    #[test]
+    fn variables_of_the_build_look_like_no_options() {
+        let of_build: Vec<String> = std::env::vars()
+            .filter(|(_, value)| value == crate::options::VERSION)
+            .map(|(name, _)| name)
+            .collect();
+        assert_ne!(of_build, Vec::<String>::new(), "cargo does not run this test");
+        assert_eq!(
+            unknown_variables(of_build.into_iter().map(OsString::from)),
+            Vec::<String>::new()
+        );
+    }
+
     #[test]
     fn kubernetes_variables_are_ignored() {
         let of_kubernetes = [

@@ -7,7 +7,7 @@ use crate::keyward::Keyward;
 #[test]
 fn version_command_prints_the_version_and_the_commit() {
     let version = Keyward::new(&["--version"]).run().success();
-    assert_eq!(version, format!("keyward {}\n", env!("KEYWARD_VERSION")));
+    assert_eq!(version, format!("keyward {}\n", env!("VERSION_WITH_COMMIT")));
     assert!(version.starts_with(concat!("keyward ", env!("CARGO_PKG_VERSION"))));
     let mut git = Command::new("git");
     let head = git.args(["rev-parse", "HEAD"]).output();
