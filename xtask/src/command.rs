@@ -1,7 +1,7 @@
 //! Runs other programs, showing each command line.
 
 use std::env;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
@@ -37,6 +37,25 @@ pub(crate) fn output(command: &mut Command) -> Outcome<String> {
         return Err(Failure::new(format!("`{line}` failed: {}", output.status)));
     }
     String::from_utf8(output.stdout).map_err(Failure::about(&line))
+}
+
+/// Runs the command; what it says is shown only if it fails.
+pub(crate) fn run_quietly(command: &mut Command) -> Outcome {
+    let line = command_line(command);
+    let output = quietly(command)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    eprint!("{}", String::from_utf8_lossy(&output.stdout));
+    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    Err(Failure::new(format!("`{line}` failed: {}", output.status)))
+}
+
+/// Runs the command and answers all that it said, however it ended.
+pub(crate) fn quietly(command: &mut Command) -> Outcome<Output> {
+    let line = command_line(command);
+    eprintln!("$ {line}");
+    command.output().map_err(Failure::about(&line))
 }
 
 /// As a person would type it, near enough: the program's own name and its arguments.

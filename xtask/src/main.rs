@@ -13,6 +13,7 @@ mod binaries;
 mod ci;
 mod command;
 mod database_server;
+mod debian;
 mod dependency_policy;
 mod dev;
 mod example_project;

@@ -2,13 +2,12 @@
 
 use std::env;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::command::{cargo, run};
+use crate::debian;
 use crate::failure::{Failure, Outcome};
-use crate::services::{NoServices, POLICY};
 use crate::workspace::Workspace;
 
 /// A program that a task needs.
@@ -237,8 +236,7 @@ pub(crate) const FOR_CI: &[Tool] = &[DENY, IP];
 
 /// Installs what is missing where that is a matter of course, else fails with the commands to run.
 ///
-/// Crates are installed for anyone, because that touches only the user's own folder; Debian's packages only for root
-/// on Debian, who would not be asked for a password.
+/// Crates are installed for anyone, because that touches only the user's own folder.
 pub(crate) fn ensure(workspace: &Workspace, tools: &[Tool]) -> Outcome {
     let missing: Vec<Tool> = tools
         .iter()
@@ -254,16 +252,11 @@ pub(crate) fn ensure(workspace: &Workspace, tools: &[Tool]) -> Outcome {
         .copied()
         .collect();
     if !packages.is_empty() {
-        if !(is_root() && Path::new("/etc/debian_version").exists()) {
-            return Err(Failure::new(on_your_own(&packages)));
-        }
-        eprintln!("installing Debian's packages: {}", packages.join(" "));
-        let _no_services = NoServices::hold(Path::new(POLICY))?;
-        run(&mut apt_get(&["update", "--quiet=2"]))?;
-        run(apt_get(&["install", "--quiet=2", "--yes", "--no-install-recommends"]).args(&packages))?;
+        debian::install(&packages)?;
     }
     for tool in &missing {
         if let Source::Crate(name) = tool.source {
+            eprintln!("building {name} from its source, for some minutes");
             run(cargo(workspace, &["install", "--locked", name]).args(QUICK_TO_BUILD))?;
         }
     }
@@ -318,26 +311,6 @@ fn matching(pattern: &str) -> Vec<PathBuf> {
     entries.map(|entry| entry.path().join(below)).collect()
 }
 
-fn on_your_own(packages: &[&str]) -> String {
-    format!(
-        "install what is missing and run this again. On Debian:\n  sudo apt-get install --no-install-recommends {}",
-        packages.join(" ")
-    )
-}
-
-fn apt_get(arguments: &[&str]) -> Command {
-    let mut command = Command::new("apt-get");
-    command
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdin(Stdio::null());
-    command
-}
-
-fn is_root() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -371,14 +344,5 @@ mod tests {
         let folders = ["/bin".into()];
         assert_eq!(shell.find_in(&folders), Some("/bin/sh".into()));
         assert_eq!(broken.find_in(&folders), None);
-    }
-
-    #[test]
-    fn user_without_install_rights_gets_the_exact_command() {
-        let told = on_your_own(&["postgresql", "chromium"]);
-        assert!(
-            told.ends_with("apt-get install --no-install-recommends postgresql chromium"),
-            "{told}"
-        );
     }
 }

@@ -1,0 +1,87 @@
+//! Debian's packages, installed as root on Debian only, who would not be asked for a password.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::command::{quietly, run_quietly};
+use crate::failure::{Failure, Outcome};
+use crate::services::{NoServices, POLICY};
+
+/// Installs `packages` after saying what that costs; anybody but root on Debian is told the command instead.
+pub(crate) fn install(packages: &[&str]) -> Outcome {
+    if !(is_root() && Path::new("/etc/debian_version").exists()) {
+        return Err(Failure::new(on_your_own(packages)));
+    }
+    eprintln!("installing Debian's packages: {}", packages.join(" "));
+    let _no_services = NoServices::hold(Path::new(POLICY))?;
+    run_quietly(&mut apt_get(&["update"]))?;
+    // It ends as if it had failed, since it was told not to go on.
+    let refused = quietly(apt_get(&["install", "--assume-no", "--no-install-recommends"]).args(packages))?;
+    for line in costs(&String::from_utf8_lossy(&refused.stdout)) {
+        eprintln!("  {line}");
+    }
+    run_quietly(apt_get(&["install", "--yes", "--no-install-recommends"]).args(packages))
+}
+
+/// What apt-get says of the number of packages, of the download and of the disk.
+fn costs(said: &str) -> impl Iterator<Item = &str> {
+    let of_costs = |line: &&str| {
+        line.contains(" newly installed")
+            || line.starts_with("Need to get ")
+            || line.starts_with("After this operation")
+    };
+    said.lines().filter(of_costs)
+}
+
+fn on_your_own(packages: &[&str]) -> String {
+    format!(
+        "install what is missing and run this again. On Debian:\n  sudo apt-get install --no-install-recommends {}",
+        packages.join(" ")
+    )
+}
+
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = Command::new("apt-get");
+    command
+        .args(arguments)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null());
+    command
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_of_packages_are_what_apt_says() {
+        let said = "Reading package lists...\nThe following NEW packages will be installed:\n  npm wrk\n\
+                    3 upgraded, 618 newly installed, 0 to remove and 6 not upgraded.\nNeed to get 349 MB of archives.\n\
+                    After this operation, 1588 MB of additional disk space will be used.\n\
+                    Do you want to continue? [Y/n] N\nAbort.\n";
+        assert_eq!(
+            costs(said).collect::<Vec<_>>(),
+            [
+                "3 upgraded, 618 newly installed, 0 to remove and 6 not upgraded.",
+                "Need to get 349 MB of archives.",
+                "After this operation, 1588 MB of additional disk space will be used.",
+            ]
+        );
+    }
+
+    #[test]
+    fn user_without_install_rights_gets_the_exact_command() {
+        let told = on_your_own(&["postgresql", "chromium"]);
+        assert!(
+            told.ends_with("apt-get install --no-install-recommends postgresql chromium"),
+            "{told}"
+        );
+    }
+}
