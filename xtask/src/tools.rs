@@ -68,8 +68,19 @@ pub(crate) const POSTGRESQL: Tool = Tool {
 const CHROMIUM: Tool = debian(
     "Chromium, for the tests of the console",
     &["chromium", "chromium-browser", "google-chrome"],
-    &["chromium", "fonts-liberation"],
+    &["chromium"],
 );
+
+/// Chromium depends on no font. With Liberation's alone, Debian takes its typewriter font for every text, which prints on
+/// more pages.
+const FONTS: Tool = Tool {
+    folders: &["/usr/share/fonts/truetype/dejavu"],
+    ..debian(
+        "DejaVu's fonts, in which Chromium shows and prints the console",
+        &["DejaVuSans.ttf"],
+        &["fonts-dejavu-core"],
+    )
+};
 
 const CHROMEDRIVER: Tool = debian(
     "ChromeDriver, which steers Chromium",
@@ -217,6 +228,7 @@ pub(crate) const FOR_FAULTS: &[Tool] = &[POSTGRESQL, FAKETIME, PGBOUNCER];
 pub(crate) const FOR_TESTS: &[Tool] = &[
     POSTGRESQL,
     CHROMIUM,
+    FONTS,
     CHROMEDRIVER,
     NODE,
     NPM,
