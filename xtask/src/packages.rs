@@ -15,11 +15,16 @@ pub(crate) const FOLDER_VARIABLE: &str = "KEYWARD_TEST_PACKAGES";
 /// The lock files as they were when the packages were installed: written last, so that it stands for a whole folder.
 const INSTALLED: &str = "installed";
 
+/// Where they are, once the tests ran here.
+pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
+    workspace.target().join("test-packages")
+}
+
 /// Installs what is missing or pinned otherwise by now; returns the folder, in which each place has the path that its
 /// pins have in `tests`.
 pub(crate) fn ensure(workspace: &Workspace) -> Outcome<PathBuf> {
     let pins = workspace.root().join("tests");
-    let folder = workspace.target().join("test-packages");
+    let folder = folder(workspace);
     for place in ["clients/typescript", "judges/npm", "resource_servers/node"] {
         ensure_one(
             &pins.join(place),

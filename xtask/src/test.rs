@@ -15,6 +15,9 @@ use crate::workspace::Workspace;
 /// `cargo xtask test`.
 pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let (backend, nextest_arguments) = take_backend(arguments)?;
+    if !packages::folder(workspace).exists() {
+        eprintln!("the first run builds everything: 12 GB in target/, some 40 minutes on two busy cores");
+    }
     tools::ensure(workspace, tools::FOR_TESTS)?;
     let run = TestRun::prepare(workspace, &backend)?;
     if nextest_arguments.is_empty() {
