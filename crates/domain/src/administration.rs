@@ -27,6 +27,8 @@ pub use audit_follower::{AuditFollower, FeedStart, FollowedEvents, FollowedLog};
 pub use audit_trail::{AuditPage, AuditTrail};
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;
-pub use organization_keys::{OrganizationKeys, RevocationStopped, RevokedKeys, StopReason};
+pub use organization_keys::{
+    OrganizationKeys, RevocationStopped, RevokedKeys, ShorteningStop, ShorteningStopped, StopReason,
+};
 pub use organizations::Organizations;
 pub use projects::Projects;

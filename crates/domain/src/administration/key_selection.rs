@@ -31,6 +31,15 @@ pub struct RevokedBatch {
     pub is_last: bool,
 }
 
+/// What one batch of applying a longest life came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShortenedBatch {
+    /// How many keys got an earlier end, or one at all.
+    pub keys: u32,
+    /// Whether no other key would get one. Else, a repeated call continues.
+    pub is_last: bool,
+}
+
 /// What a revocation would revoke.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RevocationPreview {
@@ -40,7 +49,7 @@ pub struct RevocationPreview {
     pub descendants: PreviewedKeys,
 }
 
-/// A part of the keys that a revocation would revoke.
+/// Keys that a revocation would revoke, or whose life would be shortened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PreviewedKeys {
     /// How many valid keys, at most [`PreviewedKeys::COUNTED`].
@@ -58,6 +67,8 @@ pub struct PreviewedKeys {
 impl PreviewedKeys {
     /// The most keys that are counted.
     pub const COUNTED: usize = 5_000;
-    /// The most keys that are shown.
+    /// The most keys that are shown before a revocation.
     pub const SHOWN: usize = 20;
+    /// The most keys that are shown before their lives are shortened: whoever uses them has to act in time.
+    pub const SHOWN_OF_SHORTENED: usize = 50;
 }

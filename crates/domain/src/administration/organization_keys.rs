@@ -7,10 +7,10 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::administration::Authority;
 use crate::administration::ports::{
-    CutoffTime, CutoffTooRecent, HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
-    OrganizationKeyStore, RevocationPreview, RevokeKeysError,
+    ApplyLongestLifeError, CutoffTime, CutoffTooRecent, HeldKey, KeySelection, KeyTree, KeyTreeSize,
+    OrganizationKeyFilter, OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError,
 };
-use crate::api_key::{RevocationNote, RevocationReason};
+use crate::api_key::{LongestLife, RevocationNote, RevocationReason};
 use crate::audit::{Actor, RequestSource};
 use crate::id::ApiKeyId;
 use crate::page::{Page, PageRequest};
@@ -174,6 +174,92 @@ impl OrganizationKeys {
             }
         }
     }
+}
+
+impl OrganizationKeys {
+    /// The keys that would end earlier if this longest life were applied at this moment.
+    pub async fn longest_life_preview(
+        &self,
+        authority: &Authority,
+        longest: LongestLife,
+        now: DateTime<Utc>,
+    ) -> Result<PreviewedKeys, StorageError> {
+        let organization = authority.organization_id();
+        self.keys.longest_life_preview(organization, longest, now).await
+    }
+
+    /// Plans an end for each key that would live longer, with seven days' notice, batch by batch, until none is left or
+    /// the time budget is used up, and returns how many got one. When this returns, also with an error, every server knows
+    /// these ends.
+    ///
+    /// # Errors
+    /// See [`ShorteningStopped`]. Ends planned before stay; a repeated call continues.
+    pub async fn apply_longest_life(
+        &self,
+        authority: &Authority,
+        longest: LongestLife,
+        source: RequestSource,
+        time_budget: TimeDelta,
+    ) -> Result<u32, ShorteningStopped> {
+        let outcome = self
+            .shorten_batches(authority, longest, source, time_budget)
+            .await;
+        self.to_all_servers.wait().await;
+        outcome
+    }
+
+    async fn shorten_batches(
+        &self,
+        authority: &Authority,
+        longest: LongestLife,
+        source: RequestSource,
+        time_budget: TimeDelta,
+    ) -> Result<u32, ShorteningStopped> {
+        let (organization, begun) = (authority.organization_id(), self.sources.now());
+        let mut shortened = 0_u32;
+        loop {
+            let act = authority.act(&self.sources, source.clone());
+            let batch = self
+                .keys
+                .apply_longest_life(organization, longest, self.batch_size, act)
+                .await;
+            let why = match batch {
+                Ok(batch) => {
+                    shortened = shortened.saturating_add(batch.keys);
+                    if batch.is_last {
+                        return Ok(shortened);
+                    }
+                    (self.sources.now() - begun >= time_budget).then_some(ShorteningStop::TimeBudgetExceeded)
+                }
+                Err(error) => Some(error.into()),
+            };
+            if let Some(why) = why {
+                return Err(ShorteningStopped { shortened, why });
+            }
+        }
+    }
+}
+
+/// A longest life was not applied to all keys.
+#[derive(Debug, thiserror::Error)]
+#[error("{shortened} keys got an end before it stopped")]
+pub struct ShorteningStopped {
+    /// How many keys got an earlier end, or one at all.
+    pub shortened: u32,
+    /// Why it went no further.
+    #[source]
+    pub why: ShorteningStop,
+}
+
+/// Why a longest life was applied no further.
+#[derive(Debug, thiserror::Error)]
+pub enum ShorteningStop {
+    /// The time budget is used up.
+    #[error("the time for it was up")]
+    TimeBudgetExceeded,
+    /// The next batch was refused or failed.
+    #[error(transparent)]
+    Refused(#[from] ApplyLongestLifeError),
 }
 
 /// The result of revoking many keys.

@@ -23,7 +23,7 @@ mod projects;
 pub use crate::administration::cutoff_time::{CutoffTime, CutoffTooRecent};
 pub use crate::administration::held_key::{HeldKey, HolderProfile, KeyTree, KeyTreeSize};
 pub use crate::administration::key_selection::{
-    KeySelection, PreviewedKeys, RevocationPreview, RevokedBatch,
+    KeySelection, PreviewedKeys, RevocationPreview, RevokedBatch, ShortenedBatch,
 };
 pub use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
 pub use crate::administration::organization_key_filter::{HolderStatusFilter, OrganizationKeyFilter};
@@ -35,7 +35,7 @@ pub use crate::invitation::NewInvitation;
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};
 pub use members::{ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, MemberStore};
 pub use names::{Named, Names};
-pub use organization_keys::{OrganizationKeyStore, RevokeKeysError};
+pub use organization_keys::{ApplyLongestLifeError, OrganizationKeyStore, RevokeKeysError};
 pub use organizations::{ChangeOrganizationError, OrganizationStore};
 pub use projects::{AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectStore};
 

@@ -10,7 +10,7 @@ use crate::validity::{End, planned_end};
 
 impl Revocation {
     /// The end that somebody plans for a key.
-    pub(super) const fn planned(at: DateTime<Utc>, by: Actor, reason: RevocationReason) -> Self {
+    pub(crate) const fn planned(at: DateTime<Utc>, by: Actor, reason: RevocationReason) -> Self {
         Self {
             end: End::Planned(at),
             by,
@@ -68,7 +68,25 @@ impl ApiKey {
     }
 }
 
+impl LongestLife {
+    /// When a key that exists ends at the latest, if its owners apply this longest life to it now: they put off no end,
+    /// and whoever uses the key is told for [`ApiKey::EXPIRES_SOON`] at least.
+    #[must_use]
+    pub fn end_of_existing_key(self, created_at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.end_of_key_created(created_at)
+            .max(now + ApiKey::EXPIRES_SOON)
+    }
+}
+
 impl ApiKey {
+    /// The end that a valid key gets if a longest life is applied to it now; nothing if it ends by then anyway.
+    #[must_use]
+    pub fn end_by_longest_life(&self, longest: LongestLife, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let latest = longest.end_of_existing_key(self.created_at, now);
+        let lives_longer = self.end().is_none_or(|end| end.at() > latest);
+        (self.is_valid(now) && lives_longer).then_some(latest)
+    }
+
     /// Limits the life of a key that is about to be stored: without a planned end, it gets the latest one.
     ///
     /// # Errors
@@ -115,7 +133,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
 
     use crate::api_key::{
-        ApiKey, ChangeOfKey, Expiry, ExpiryChange, KeyEdit, PostponesEnd, RevocationReason,
+        ApiKey, ChangeOfKey, Expiry, ExpiryChange, KeyEdit, LongestLife, PostponesEnd, RevocationReason,
     };
     use crate::audit::Actor;
     use crate::membership::Role;
@@ -178,6 +196,39 @@ mod tests {
             key.apply(&set(Some(in_days(29))), None, itself),
             Ok(Some(_))
         ));
+    }
+
+    #[test]
+    fn longest_life_shortens_with_seven_days_notice() {
+        let longest = LongestLife::of_days(30).unwrap();
+        let (ended, kept) = (Some, None);
+        for (age, end, expected) in [
+            (0, None, ended(30)),
+            (10, None, ended(20)),
+            (23, None, ended(7)),
+            (24, None, ended(7)),
+            (400, None, ended(7)),
+            (10, Some(21), ended(20)),
+            (10, Some(20), kept),
+            (400, Some(8), ended(7)),
+            (400, Some(7), kept),
+            (400, Some(1), kept),
+        ] {
+            let mut key = key();
+            key.created_at = now() - TimeDelta::days(age);
+            key.apply(&set(end.map(in_days)), None, Actor::Administrator)
+                .unwrap();
+            let shortened = key.end_by_longest_life(longest, now());
+            assert_eq!(
+                shortened,
+                expected.map(|days| in_days(days).at()),
+                "{age} {end:?}"
+            );
+        }
+        let mut over = key();
+        over.apply(&set(Some(in_days(40))), None, Actor::Administrator)
+            .unwrap();
+        assert_eq!(over.end_by_longest_life(longest, in_days(40).at()), None);
     }
 
     #[test]

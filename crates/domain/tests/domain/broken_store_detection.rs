@@ -73,8 +73,34 @@ async fn judging_by_the_beginning_of_an_act_is_detected() {
         "edit_that_began_before_an_end_comes_too_late",
         "planned_end_that_passed_meanwhile_is_not_set",
         "key_whose_parent_ended_meanwhile_is_not_added",
+        "longest_life_is_applied_by_the_clock_under_the_lock",
+        "member_end_that_came_meanwhile_is_final",
     ];
     assert_caught(Fault::JudgesByTheBeginningOfTheAct, &by).await;
+}
+
+#[tokio::test]
+async fn wrong_application_of_longest_life_is_detected() {
+    for (fault, by) in [
+        (
+            Fault::AppliesAnyLongestLife,
+            "only_the_chosen_longest_life_is_applied",
+        ),
+        (
+            Fault::ShortensLivesWithoutLimit,
+            "longest_life_is_applied_in_batches",
+        ),
+        (
+            Fault::ShowsShortenedKeysByName,
+            "longest_life_preview_shows_latest_used_keys_first",
+        ),
+        (
+            Fault::ForgetsEventsOf(Action::ChangeExpiry),
+            "applied_longest_life_writes_one_event_for_each_key",
+        ),
+    ] {
+        assert_fails(fault, &[by]).await;
+    }
 }
 
 #[tokio::test]

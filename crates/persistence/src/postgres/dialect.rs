@@ -7,6 +7,7 @@ use diesel::dsl::{EqAny, sql};
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
+use keyward_domain::api_key::LongestLife;
 use keyward_domain::id::OrganizationId;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
@@ -234,6 +235,12 @@ pub(super) async fn lock_consumers(
             .await?;
     }
     Ok(())
+}
+
+/// When a key would have lived for so long, in hours, because a day is 23 or 25 hours in some time zones of a session.
+pub(super) fn created_and_later(longest: LongestLife) -> String {
+    let hours = u32::from(longest.days()) * 24;
+    format!("api_keys.created_at + interval '{hours} hours'")
 }
 
 /// Whether an insert failed because another user has the username.

@@ -2,6 +2,7 @@
 
 mod key_tree;
 mod list;
+mod longest_life;
 mod read;
 mod revoke;
 mod selection;
@@ -12,10 +13,10 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
-    RevocationPreview, RevokeKeysError, RevokedBatch,
+    ApplyLongestLifeError, HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
+    OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch, ShortenedBatch,
 };
-use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::api_key::{LongestLife, RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
@@ -97,5 +98,24 @@ impl OrganizationKeyStore for Store {
             ))
         })
         .await
+    }
+
+    async fn longest_life_preview(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        now: DateTime<Utc>,
+    ) -> Result<PreviewedKeys, StorageError> {
+        read!(self, longest_life::preview(organization, longest, now))
+    }
+
+    async fn apply_longest_life(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        at_most: NonZeroU32,
+        act: Act,
+    ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
+        change!(self, longest_life::apply(organization, longest, at_most, act))
     }
 }

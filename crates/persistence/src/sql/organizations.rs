@@ -8,7 +8,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::OrganizationId;
 
 use super::authority::lock_authority;
-use super::dialect::{RunQueryDsl, Store};
+use super::dialect::{Connection, RunQueryDsl, Store};
 use super::events::write_event;
 use super::people::{longest_life, stored_life};
 use super::schema::organizations;
@@ -53,16 +53,11 @@ impl OrganizationStore for Store {
             if !lock_authority(connection, organization, act.actor, act.at).await? {
                 return Err(Abort::Refused(ChangeOrganizationError::NotAllowed));
             }
-            let this = organizations::table.filter(organizations::id.eq(StoredId(organization.as_uuid())));
-            let before: Option<StoredNumber> = this
-                .select(organizations::longest_key_life_days)
-                .get_result(connection)
-                .await?;
-            let stored = StoredRow::new("organizations", organization.as_uuid());
-            let before = longest_life(&stored, before)?;
+            let before = longest_life_of(connection, organization).await?;
             if before == longest {
                 return Ok(());
             }
+            let this = organizations::table.filter(organizations::id.eq(StoredId(organization.as_uuid())));
             diesel::update(this)
                 .set(organizations::longest_key_life_days.eq(longest.map(stored_life)))
                 .execute(connection)
@@ -71,4 +66,18 @@ impl OrganizationStore for Store {
             Ok(())
         })
     }
+}
+
+/// The longest life that this organization has chosen for its keys.
+pub(super) async fn longest_life_of<E>(
+    connection: &mut Connection,
+    organization: OrganizationId,
+) -> Result<Option<LongestLife>, Abort<E>> {
+    let days: Option<StoredNumber> = organizations::table
+        .filter(organizations::id.eq(StoredId(organization.as_uuid())))
+        .select(organizations::longest_key_life_days)
+        .get_result(connection)
+        .await?;
+    let stored = StoredRow::new("organizations", organization.as_uuid());
+    Ok(longest_life(&stored, days)?)
 }

@@ -6,12 +6,15 @@
 //! and are in the partial indexes: queries use these, and then exclude the few rows whose planned end is past.
 
 use chrono::{DateTime, Utc};
-use diesel::dsl::auto_type;
+use diesel::dsl::{auto_type, sql};
+use diesel::expression::SqlLiteral;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods};
-use keyward_domain::api_key::RevocationReason;
+use diesel::sql_types::Bool;
+use keyward_domain::api_key::{LongestLife, RevocationReason};
 use keyward_domain::ports::StorageError;
 use keyward_domain::validity::End;
 
+use super::dialect::created_and_later;
 use super::schema::{api_keys, memberships};
 use crate::columns::StoredMoment;
 use crate::stored_row::StoredRow;
@@ -40,6 +43,14 @@ pub(crate) fn key_expires_before(time: StoredMoment, now: StoredMoment) -> _ {
         .is_null()
         .and(api_keys::revoked_at.is_not_null())
         .and(is_ahead.and(is_before))
+}
+
+/// The condition that a key lives longer than so long after its creation, or until it is revoked, if it is valid.
+pub(crate) fn key_outlives(longest: LongestLife) -> SqlLiteral<Bool> {
+    let latest = created_and_later(longest);
+    sql(&format!(
+        "(api_keys.revoked_at IS NULL OR api_keys.revoked_at > {latest})"
+    ))
 }
 
 /// The condition that a key's planned end is past and not recorded: it is due.

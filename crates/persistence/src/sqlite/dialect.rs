@@ -4,6 +4,7 @@ use diesel::QueryResult;
 use diesel::dsl::sql;
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
+use keyward_domain::api_key::LongestLife;
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
@@ -183,6 +184,12 @@ pub(super) async fn lock_keys(_: Pipelined<'_>, _: &[Uuid]) -> QueryResult<()> {
 /// Does nothing: a change holds SQLite's write lock.
 pub(super) async fn lock_consumers(_: Pipelined<'_>, _: OrganizationId, _: &[Uuid]) -> QueryResult<()> {
     Ok(())
+}
+
+/// When a key would have lived for so long, in milliseconds.
+pub(super) fn created_and_later(longest: LongestLife) -> String {
+    let milliseconds = i64::from(longest.days()) * 86_400_000;
+    format!("api_keys.created_at + {milliseconds}")
 }
 
 /// Whether an insert failed because another user has the username.

@@ -6,15 +6,18 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use crate::administration::held_key::{HeldKey, KeyTree, KeyTreeSize};
-use crate::administration::key_selection::{KeySelection, RevocationPreview, RevokedBatch};
+use crate::administration::key_selection::{
+    KeySelection, PreviewedKeys, RevocationPreview, RevokedBatch, ShortenedBatch,
+};
 use crate::administration::organization_key_filter::OrganizationKeyFilter;
-use crate::api_key::{RevocationNote, RevocationReason};
+use crate::api_key::{LongestLife, RevocationNote, RevocationReason};
 use crate::audit::Act;
 use crate::id::{ApiKeyId, OrganizationId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 
-/// Shows and revokes the keys of all consumers of an organization, former ones included.
+/// Shows and revokes the keys of all consumers of an organization, former ones included, and shortens the lives of those of
+/// live ones.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait OrganizationKeyStore: Send + Sync {
@@ -93,6 +96,56 @@ pub trait OrganizationKeyStore: Send + Sync {
         note: Option<RevocationNote>,
         act: Act,
     ) -> Result<RevokedBatch, RevokeKeysError>;
+
+    /// The keys that [`OrganizationKeyStore::apply_longest_life`] would change now. The first
+    /// [`PreviewedKeys::SHOWN_OF_SHORTENED`] are those that were used last, the latest first; those that never were come
+    /// after them, and where that is the same, by rising identifier.
+    ///
+    /// If there are more than [`PreviewedKeys::COUNTED`], MUST report on that many only, whichever the store reads first.
+    async fn longest_life_preview(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        now: DateTime<Utc>,
+    ) -> Result<PreviewedKeys, StorageError>;
+
+    /// Plans ends of keys that exist: for each valid key of a live membership, the one that
+    /// [`ApiKey::end_by_longest_life`] tells, by the act's actor and with the reason `expired`. MUST leave all other keys
+    /// as they are, so no end is put off, and a repeated call changes nothing more.
+    ///
+    /// MUST refuse with `LimitChanged`, and change nothing, unless `longest` is the longest life that the organization has
+    /// ([`OrganizationStore::limit_key_life`](crate::administration::ports::OrganizationStore::limit_key_life)) in the
+    /// same transaction: nobody applies a limit that differs from the one they saw.
+    ///
+    /// There may be hundreds of thousands of keys. So each call changes at most `at_most`, as one atomic operation with its
+    /// own authority check, act and events, and a repeated call continues; in between, other changes proceed. MUST return
+    /// [`ShortenedBatch::is_last`] sooner or later. MUST judge by the moment at which it has its locks
+    /// ([`Act::as_late_as_now`]): an end that came meanwhile is final, and nobody has less notice.
+    ///
+    /// MUST write, for each changed key, the event `act.edit_of_key(key, change)` with the ends before and after.
+    ///
+    /// [`ApiKey::end_by_longest_life`]: crate::api_key::ApiKey::end_by_longest_life
+    async fn apply_longest_life(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        at_most: NonZeroU32,
+        act: Act,
+    ) -> Result<ShortenedBatch, ApplyLongestLifeError>;
+}
+
+/// Why a longest life was not applied to the keys that exist.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyLongestLifeError {
+    /// Whoever acts is not an owner any more.
+    #[error("only an owner may shorten the lives of other people's keys")]
+    NotAllowed,
+    /// The organization has another longest life by now, or none.
+    #[error("the longest life of keys has changed")]
+    LimitChanged,
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 /// Why no keys were revoked.

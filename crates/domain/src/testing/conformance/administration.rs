@@ -1,6 +1,7 @@
 //! What the ports of running an organization promise.
 
 mod accept_invitation_cases;
+mod applied_life_cases;
 mod audit_feed_cases;
 mod batch_revocation_cases;
 mod change_project_cases;
@@ -101,6 +102,7 @@ super::cases::cases! { $
         two_owners_who_plan_each_others_end_leave_one
         only_active_owners_and_administrators_plan_ends_of_members
         planned_end_of_a_member_that_has_come_is_final
+        member_end_that_came_meanwhile_is_final
         planned_end_is_unchanged_when_event_cannot_be_written
         planned_end_is_changed_after_caller_cancellation
     }
@@ -262,6 +264,17 @@ super::cases::cases! { $
         longest_life_change_writes_one_event
         only_active_owners_and_administrators_limit_key_life
         longest_life_is_unchanged_when_event_cannot_be_written
+    }
+    applied_life_cases {
+        applied_longest_life_ends_only_keys_that_would_outlive_it
+        applied_longest_life_writes_one_event_for_each_key
+        longest_life_is_applied_in_batches
+        longest_life_is_applied_by_the_clock_under_the_lock
+        only_the_chosen_longest_life_is_applied
+        only_active_owners_and_administrators_apply_the_longest_life
+        keys_live_on_when_events_of_longest_life_cannot_be_written
+        longest_life_preview_equals_what_is_applied
+        longest_life_preview_shows_latest_used_keys_first
     }
     name_cases {
         every_subject_of_the_organization_has_a_name

@@ -1,3 +1,4 @@
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::num::NonZeroU32;
 
@@ -6,10 +7,10 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State};
 use crate::administration::ports::{
-    HeldKey, HolderProfile, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
-    PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch,
+    ApplyLongestLifeError, HeldKey, HolderProfile, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
+    OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch, ShortenedBatch,
 };
-use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
+use crate::api_key::{ApiKey, ChangeOfKey, LongestLife, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Act, Action, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 use crate::page::{Page, PageRequest};
@@ -170,6 +171,59 @@ impl OrganizationKeyStore for MemoryStore {
             is_last,
         })
     }
+
+    async fn longest_life_preview(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        now: DateTime<Utc>,
+    ) -> Result<PreviewedKeys, StorageError> {
+        let state = self.state()?;
+        let keys = state.outliving(organization, longest, now);
+        let keys = keys.into_iter().map(|(key, _)| key).collect();
+        let by_last_use = |key: &ApiKey| (Reverse(key.last_use.map(|last| last.at)), key.id);
+        Ok(state.preview(keys, PreviewedKeys::SHOWN_OF_SHORTENED, by_last_use, now))
+    }
+
+    async fn apply_longest_life(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        at_most: NonZeroU32,
+        act: Act,
+    ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
+        let mut state = self.state()?;
+        let act = act.as_late_as_now();
+        if !state.may_administer(organization, act.actor, act.at) {
+            return Err(ApplyLongestLifeError::NotAllowed);
+        }
+        let limit = state.organization(organization);
+        if limit.and_then(|stored| stored.longest_key_life) != Some(longest) {
+            return Err(ApplyLongestLifeError::LimitChanged);
+        }
+        let at_most = usize::try_from(at_most.get()).unwrap_or(usize::MAX);
+        let outliving = state.outliving(organization, longest, act.at);
+        let planned: Vec<_> = outliving
+            .into_iter()
+            .take(at_most)
+            .map(|(key, end)| (key.id, key.end().map(End::at), end))
+            .collect();
+        let tell = |(id, before, end): &(ApiKeyId, Option<DateTime<Utc>>, DateTime<Utc>)| {
+            let (before, after) = (*before, Some(*end));
+            act.edit_of_key(*id, ChangeOfKey::Expiry { before, after })
+        };
+        state.write(planned.iter().map(tell).collect())?;
+        for (id, _, end) in &planned {
+            for stored in state.keys.iter_mut().filter(|stored| stored.key.id == *id) {
+                let planned = Revocation::planned(*end, act.actor, RevocationReason::Expired);
+                stored.key.revocation = Some(planned);
+            }
+        }
+        Ok(ShortenedBatch {
+            keys: u32::try_from(planned.len()).unwrap_or(u32::MAX),
+            is_last: planned.len() < at_most,
+        })
+    }
 }
 
 impl State {
@@ -191,20 +245,48 @@ impl State {
         Some(HeldKey::new(key.clone(), self.holder_of(key.consumer_id)?))
     }
 
+    /// The keys that end earlier if a longest life is applied now, and when, by rising identifier.
+    fn outliving(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        now: DateTime<Utc>,
+    ) -> Vec<(&ApiKey, DateTime<Utc>)> {
+        let is_live = |key: &&ApiKey| {
+            self.membership(key.consumer_id)
+                .is_some_and(|membership| membership.is_live(now))
+        };
+        let mut keys: Vec<_> = self
+            .keys_within(organization)
+            .filter(is_live)
+            .filter_map(|key| Some((key, key.end_by_longest_life(longest, now)?)))
+            .collect();
+        keys.sort_by_key(|(key, _)| key.id);
+        keys
+    }
+
     fn revocation_preview(
         &self,
         organization: OrganizationId,
         ids: HashSet<ApiKeyId>,
         now: DateTime<Utc>,
     ) -> PreviewedKeys {
-        let mut keys: Vec<&ApiKey> = self
-            .keys_within(organization)
-            .filter(|key| ids.contains(&key.id))
-            .collect();
+        let keys = self.keys_within(organization).filter(|key| ids.contains(&key.id));
+        let by_name = |key: &ApiKey| (key.search_text(), key.id);
+        self.preview(keys.collect(), PreviewedKeys::SHOWN, by_name, now)
+    }
+
+    fn preview<O: Ord>(
+        &self,
+        mut keys: Vec<&ApiKey>,
+        shown: usize,
+        order: impl Fn(&ApiKey) -> O,
+        now: DateTime<Utc>,
+    ) -> PreviewedKeys {
         let has_more = keys.len() > PreviewedKeys::COUNTED;
         keys.sort_by_key(|key| key.id);
         keys.truncate(PreviewedKeys::COUNTED);
-        keys.sort_by_key(|key| (key.search_text(), key.id));
+        keys.sort_by_key(|key| order(key));
         let holders: HashSet<MembershipId> = keys.iter().map(|key| key.consumer_id).collect();
         let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let has_left = |key: &&&ApiKey| {
@@ -218,7 +300,7 @@ impl State {
             holders: to_u32(holders.len()),
             first: keys
                 .into_iter()
-                .take(PreviewedKeys::SHOWN)
+                .take(shown)
                 .filter_map(|key| self.held(key))
                 .collect(),
         }

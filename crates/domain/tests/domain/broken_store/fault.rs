@@ -91,6 +91,12 @@ pub(crate) enum Fault {
     CountsOwnersWithPlannedEnds,
     /// A successor comes below its creator once the key that rotated another one to it is removed.
     ForgetsRemovedAdopters,
+    /// A longest life is applied whatever the organization has chosen.
+    AppliesAnyLongestLife,
+    /// One batch of applying a longest life is all keys.
+    ShortensLivesWithoutLimit,
+    /// The keys that a longest life shortens are shown by name.
+    ShowsShortenedKeysByName,
     /// One column is not read as it was written.
     Misreads(Column),
 }

@@ -123,6 +123,7 @@ impl MemberStore for BrokenStore {
         change: ExpiryChange,
         act: Act,
     ) -> Result<(), ChangeMembershipExpiryError> {
+        let act = self.as_timed(act);
         match self.sound.change_expiry(organization, id, change, act).await {
             Err(ChangeMembershipExpiryError::LastOwner)
                 if self.fault == Fault::CountsOwnersWithPlannedEnds

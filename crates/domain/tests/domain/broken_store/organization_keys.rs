@@ -3,10 +3,10 @@ use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
-    HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter, OrganizationKeyStore,
-    RevocationPreview, RevokeKeysError, RevokedBatch,
+    ApplyLongestLifeError, HeldKey, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
+    OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch, ShortenedBatch,
 };
-use keyward_domain::api_key::{RevocationNote, RevocationReason};
+use keyward_domain::api_key::{LongestLife, RevocationNote, RevocationReason};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
@@ -113,6 +113,47 @@ impl OrganizationKeyStore for BrokenStore {
         }
         self.were_revoked_by(who, &revoked.keys);
         Ok(revoked)
+    }
+
+    async fn longest_life_preview(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        now: DateTime<Utc>,
+    ) -> Result<PreviewedKeys, StorageError> {
+        let preview = self.sound.longest_life_preview(organization, longest, now);
+        let mut preview = preview.await?;
+        if self.fault == Fault::ShowsShortenedKeysByName {
+            preview.first.sort_by_key(|key| (key.search_text(), key.id));
+        }
+        Ok(preview)
+    }
+
+    async fn apply_longest_life(
+        &self,
+        organization: OrganizationId,
+        longest: LongestLife,
+        at_most: NonZeroU32,
+        act: Act,
+    ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
+        let at_most = match self.fault {
+            Fault::ShortensLivesWithoutLimit => NonZeroU32::MAX,
+            _ => at_most,
+        };
+        let act = self.as_timed(act);
+        let applied = self
+            .sound
+            .apply_longest_life(organization, longest, at_most, act)
+            .await;
+        match applied {
+            Err(ApplyLongestLifeError::LimitChanged) if self.fault == Fault::AppliesAnyLongestLife => {
+                Ok(ShortenedBatch {
+                    keys: 0,
+                    is_last: true,
+                })
+            }
+            applied => applied,
+        }
     }
 }
 

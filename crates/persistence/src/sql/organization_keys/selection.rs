@@ -16,7 +16,7 @@ use super::super::schema::api_keys;
 use super::super::validity::{key_is_due, key_is_valid};
 use crate::columns::{StoredId, StoredMoment};
 
-type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Database, SqlType = Bool>>;
+pub(super) type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Database, SqlType = Bool>>;
 
 /// The keys of the organization.
 pub(super) fn within(organization: OrganizationId) -> Eq<api_keys::organization_id, StoredId> {

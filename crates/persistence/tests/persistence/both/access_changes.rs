@@ -59,6 +59,7 @@ async fn change_of_access_raises_the_counter(database: Database) {
         Change::RevokeKeysAsOwner,
         Change::RevokeKeysOfConsumer,
         Change::RevokeKeysIssuedBefore,
+        Change::ApplyLongestLife,
         Change::RecordEndOfKey,
         Change::RecordEndOfMembership,
     ] {

@@ -62,6 +62,7 @@ pub(crate) enum Change {
     EnableKeyManagement,
     DisableKeyManagement,
     LimitKeyLife,
+    ApplyLongestLife,
     SetMemberExpiry,
     EditKey,
     SetExpiry,
@@ -333,6 +334,16 @@ impl Scene {
                 let longest = LongestLife::of_days(3_650)?;
                 organizations
                     .limit_key_life(&authority, Some(longest), source)
+                    .await?;
+            }
+            Change::ApplyLongestLife => {
+                let longest = LongestLife::of_days(30)?;
+                let id = self.database.id(authority.organization_id().as_uuid());
+                let chosen = format!("UPDATE organizations SET longest_key_life_days = 30 WHERE id = {id}");
+                self.database.execute(&chosen).await;
+                self.use_cases
+                    .organization_keys
+                    .apply_longest_life(&authority, longest, source, TimeDelta::hours(1))
                     .await?;
             }
             Change::EditKey => {

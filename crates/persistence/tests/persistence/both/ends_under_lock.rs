@@ -4,11 +4,13 @@ use std::pin::pin;
 
 use chrono::TimeDelta;
 use futures_util::poll;
+use keyward_domain::administration::Authority;
 use keyward_domain::api_key::{
-    Expiry, ExpiryChange, InvalidExpiry, KeyDraft, KeyEdit, KeyName, KeyPrecondition,
+    Expiry, ExpiryChange, InvalidExpiry, KeyDraft, KeyEdit, KeyName, KeyPrecondition, LongestLife,
 };
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::{AddKeyError, ApiKeys, EditKeyError};
+use keyward_domain::validity::End;
 
 use crate::both::scene::Scene;
 use crate::database::Database;
@@ -16,6 +18,7 @@ use crate::database::Database;
 on_both!(
     edit_that_waits_until_the_end_of_its_key_is_refused,
     key_whose_creation_waits_until_its_end_is_not_created,
+    longest_life_that_waits_gives_seven_days_notice_from_then,
 );
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
@@ -79,4 +82,29 @@ async fn key_whose_creation_waits_until_its_end_is_not_created(database: Databas
         "{late:?}"
     );
     assert_eq!(scene.database.count("api_keys").await, before);
+}
+
+async fn longest_life_that_waits_gives_seven_days_notice_from_then(database: Database) {
+    let scene = Scene::new(database).await;
+    let authority = Authority::of_administrator(scene.ada.organization.id);
+    let longest = LongestLife::of_days(1).expect("a longest life");
+    let (organizations, keys) = (&scene.use_cases.organizations, &scene.use_cases.organization_keys);
+    let set = organizations.limit_key_life(&authority, Some(longest), RequestSource::default());
+    set.await.expect("set");
+
+    let lock = scene
+        .database
+        .lock_changes_of(scene.bob.membership.id.as_uuid())
+        .await;
+    let source = RequestSource::default();
+    let mut waiting = pin!(keys.apply_longest_life(&authority, longest, source, HOUR));
+    assert!(poll!(waiting.as_mut()).is_pending());
+    scene.make.clock.advance(HOUR);
+    drop(lock);
+    waiting.await.expect("applied");
+    let store: &dyn ApiKeys = &*scene.database.store;
+    let found = store.find(scene.bob.membership.id, scene.key).await;
+    let end = found.expect("the store answers").and_then(|key| key.end());
+    let notice = scene.make.sources.now() + TimeDelta::days(7);
+    assert_eq!(end, Some(End::Planned(notice)));
 }

@@ -17,11 +17,11 @@ use crate::validity::End;
 
 const DAY: TimeDelta = TimeDelta::days(1);
 
-fn days(days: i64) -> LongestLife {
+pub(super) fn days(days: i64) -> LongestLife {
     LongestLife::of_days(days).expect("a longest life")
 }
 
-async fn limit(
+pub(super) async fn limit(
     scene: &AdministrationScene,
     actor: Actor,
     member: &Member,
@@ -53,7 +53,7 @@ async fn told(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
 }
 
 /// A new key that somebody wants to end so much later.
-fn ending_in(scene: &AdministrationScene, member: &Member, time: TimeDelta) -> NewApiKey {
+pub(super) fn ending_in(scene: &AdministrationScene, member: &Member, time: TimeDelta) -> NewApiKey {
     let mut new = scene.new_key(member, "key");
     let edit = KeyEdit {
         expiry: Some(expiry_in(time, scene.now())),

@@ -186,3 +186,29 @@ pub async fn planned_end_is_changed_after_caller_cancellation(stores: Stores) {
     .await;
     assert!(end_of(&scene, &bob).await.is_some());
 }
+
+pub async fn member_end_that_came_meanwhile_is_final(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let carl = scene.join(&ada.organization, "carl").await;
+    let here = ada.organization.id;
+    let planned = scene.change_member_expiry(as_user(&ada), &bob, in_hours(&scene, 1));
+    planned.await.expect("planned");
+    let (later, soon) = (in_hours(&scene, 2), in_hours(&scene, 1));
+    let (postpones, plans) = (scene.act(&ada), scene.act(&ada));
+    scene.later(HOUR);
+    let members = &scene.stores.members;
+    let late = members.change_expiry(here, bob.membership.id, later, postpones);
+    let late = late.await;
+    assert!(
+        matches!(late, Err(ChangeMembershipExpiryError::NotFound)),
+        "{late:?}"
+    );
+    let past = members.change_expiry(here, carl.membership.id, soon, plans).await;
+    let expected = InvalidExpiry::Past;
+    assert!(
+        matches!(past, Err(ChangeMembershipExpiryError::InvalidExpiry(error)) if error == expected),
+        "{past:?}"
+    );
+    assert_eq!(end_of(&scene, &carl).await, None);
+}

@@ -1,0 +1,294 @@
+//! How [`OrganizationKeyStore`](crate::administration::ports::OrganizationKeyStore) applies the longest life to keys that
+//! exist.
+
+use std::num::NonZeroU32;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::super::Stores;
+use super::super::scene::Scene;
+use super::key_scene::{ALL, KeyScene};
+use super::longest_life_cases::{days, ending_in, limit};
+use super::scene::as_user;
+use crate::administration::ports::{ApplyLongestLifeError, PreviewedKeys, ShortenedBatch};
+use crate::api_key::{ApiKey, LastUse, LongestLife, RevocationReason};
+use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
+use crate::id::ApiKeyId;
+use crate::membership::Member;
+use crate::ports::{DescendantKeys, KeyUse};
+use crate::validity::End;
+
+const DAY: TimeDelta = TimeDelta::days(1);
+
+async fn apply(
+    scene: &KeyScene,
+    owner: &Member,
+    longest: LongestLife,
+    at_most: NonZeroU32,
+    act: Act,
+) -> Result<ShortenedBatch, ApplyLongestLifeError> {
+    let store = &scene.stores.organization_keys;
+    let here = owner.organization.id;
+    store.apply_longest_life(here, longest, at_most, act).await
+}
+
+async fn preview(scene: &KeyScene, owner: &Member, longest: LongestLife) -> PreviewedKeys {
+    let store = &scene.stores.organization_keys;
+    let preview = store
+        .longest_life_preview(owner.organization.id, longest, scene.now())
+        .await;
+    preview.expect("the store answers")
+}
+
+async fn set_limit(scene: &KeyScene, owner: &Member, longest: LongestLife) {
+    let set = limit(scene, as_user(owner), owner, Some(longest)).await;
+    set.expect("set");
+}
+
+/// A key that somebody wants to end so much later.
+async fn ending(scene: &KeyScene, member: &Member, time: TimeDelta) -> ApiKey {
+    scene.store(member, &ending_in(scene, member, time)).await
+}
+
+async fn told(scene: &KeyScene, key: &ApiKey, owner: &Member) -> Vec<AuditEvent> {
+    let here = Some(owner.organization.id);
+    scene
+        .events_about(here, Action::ChangeExpiry, Subject::ApiKey(key.id))
+        .await
+}
+
+fn text(at: DateTime<Utc>) -> Option<String> {
+    Some(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
+}
+
+pub async fn applied_longest_life_ends_only_keys_that_would_outlive_it(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let gone = scene.join(&ada.organization, "gone").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    let old = scene.add_key(&bob, "old").await;
+    let old_and_soon = ending(&scene, &bob, DAY * 47).await;
+    scene.later(DAY * 40);
+    let new = scene.new_key(&ada, "new");
+    let new = (scene.store(&ada, &new).await, new.digest);
+    let long = ending(&scene, &ada, DAY * 31).await;
+    let exact = ending(&scene, &ada, DAY * 30).await;
+    let short = ending(&scene, &ada, DAY).await;
+    let revoked = scene.add_key(&ada, "revoked").await;
+    scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
+    let over = ending(&scene, &ada, TimeDelta::milliseconds(1)).await;
+    let of_former = scene.add_key(&gone, "of a former member").await;
+    scene.end_membership(&gone).await;
+    let foreign = scene.add_key(&elsewhere, "elsewhere").await;
+    scene.later(TimeDelta::milliseconds(1));
+    let mut kept = Vec::new();
+    for key in [
+        &old_and_soon,
+        &exact,
+        &short,
+        &revoked,
+        &over,
+        &of_former,
+        &foreign,
+    ] {
+        kept.push(scene.stored(key).await);
+    }
+    set_limit(&scene, &ada, days(30)).await;
+
+    let applied = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+    let expected = ShortenedBatch {
+        keys: 3,
+        is_last: true,
+    };
+    assert_eq!(applied.expect("applied"), expected);
+    let changed = [
+        (&old, scene.now() + DAY * 7),
+        (&new.0, new.0.created_at + DAY * 30),
+        (&long, long.created_at + DAY * 30),
+    ];
+    for (key, end) in changed {
+        let stored = scene.stored(key).await;
+        let planned = stored.revocation.as_ref().expect("a planned end");
+        assert_eq!(planned.end, End::Planned(end), "{}", key.name);
+        assert_eq!(
+            (planned.by, planned.reason, &planned.note),
+            (as_user(&ada), RevocationReason::Expired, &None)
+        );
+        let unchanged = ApiKey {
+            revocation: key.revocation.clone(),
+            ..stored
+        };
+        assert_eq!(unchanged, *key);
+    }
+    let found = scene.stores.keys.credentials.find(&new.1).await;
+    let found = found.expect("the store answers").expect("a known token");
+    assert_eq!(found.key_end, Some(End::Planned(new.0.created_at + DAY * 30)));
+    for key in &kept {
+        assert_eq!(scene.stored(key).await, *key);
+    }
+
+    // Nothing is put off, however late it is repeated.
+    scene.later(DAY);
+    let again = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+    assert_eq!(again.expect("applied").keys, 0);
+    for (key, end) in changed {
+        assert_eq!(scene.stored(key).await.end(), Some(End::Planned(end)));
+    }
+}
+
+pub async fn applied_longest_life_writes_one_event_for_each_key(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let without_end = scene.add_key(&bob, "without an end").await;
+    let long = ending(&scene, &ada, DAY * 90).await;
+    let short = ending(&scene, &ada, DAY * 2).await;
+    set_limit(&scene, &ada, days(30)).await;
+    for _ in 0..2 {
+        let applied = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+        applied.expect("applied");
+    }
+    let end = text(scene.now() + DAY * 30);
+    for (key, before) in [(&without_end, None), (&long, text(scene.now() + DAY * 90))] {
+        let told = told(&scene, key, &ada).await;
+        let [event] = told.as_slice() else {
+            panic!("{told:?}")
+        };
+        assert_eq!((&event.old_value, &event.new_value), (&before, &end));
+        assert_eq!((event.actor, event.at), (as_user(&ada), scene.now()));
+    }
+    assert_eq!(told(&scene, &short, &ada).await, []);
+}
+
+pub async fn longest_life_is_applied_in_batches(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    for number in 0..5 {
+        let member = if number % 2 == 0 { &ada } else { &bob };
+        scene.add_key(member, &format!("key {number}")).await;
+    }
+    set_limit(&scene, &ada, days(30)).await;
+    let two = NonZeroU32::new(2).expect("more than none");
+    for (keys, is_last, left) in [(2, false, 3), (2, false, 1), (1, true, 0), (0, true, 0)] {
+        let applied = apply(&scene, &ada, days(30), two, scene.act(&ada)).await;
+        assert_eq!(applied.expect("applied"), ShortenedBatch { keys, is_last });
+        assert_eq!(preview(&scene, &ada, days(30)).await.keys, left);
+    }
+}
+
+pub async fn longest_life_is_applied_by_the_clock_under_the_lock(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let old = scene.add_key(&ada, "old").await;
+    scene.later(DAY * 60);
+    let over = ending(&scene, &ada, DAY * 31).await;
+    set_limit(&scene, &ada, days(30)).await;
+    let before = scene.stored(&over).await;
+    let act = scene.act(&ada);
+    scene.later(DAY * 31);
+    let applied = apply(&scene, &ada, days(30), ALL, act).await;
+    assert_eq!(applied.expect("applied").keys, 1);
+    assert_eq!(scene.stored(&over).await, before);
+    let end = scene.stored(&old).await.end();
+    assert_eq!(end, Some(End::Planned(scene.now() + DAY * 7)));
+}
+
+pub async fn only_the_chosen_longest_life_is_applied(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    for chosen in [None, Some(days(31)), Some(days(29))] {
+        let set = limit(&scene, as_user(&ada), &ada, chosen).await;
+        set.expect("set");
+        let refused = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+        assert!(
+            matches!(refused, Err(ApplyLongestLifeError::LimitChanged)),
+            "{refused:?}"
+        );
+        assert_eq!(scene.stored(&key).await, key);
+    }
+    assert_eq!(told(&scene, &key, &ada).await, []);
+}
+
+pub async fn only_active_owners_and_administrators_apply_the_longest_life(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    set_limit(&scene, &ada, days(30)).await;
+    let here = Some(ada.organization.id);
+    for (who, actor) in scene.strangers(&ada.organization).await {
+        let act = scene.act_as(actor, here);
+        let refused = apply(&scene, &ada, days(30), ALL, act).await;
+        assert!(
+            matches!(refused, Err(ApplyLongestLifeError::NotAllowed)),
+            "{who}: {refused:?}"
+        );
+    }
+    assert_eq!(scene.stored(&key).await, key);
+    let act = scene.act_as(Actor::Administrator, here);
+    let applied = apply(&scene, &ada, days(30), ALL, act).await;
+    applied.expect("an administrator may");
+    let planned = scene.stored(&key).await.revocation.expect("a planned end");
+    assert_eq!(planned.by, Actor::Administrator);
+}
+
+pub async fn keys_live_on_when_events_of_longest_life_cannot_be_written(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    set_limit(&scene, &ada, days(30)).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let failed = apply(&scene, &ada, days(30), ALL, act).await;
+    assert!(
+        matches!(failed, Err(ApplyLongestLifeError::Storage(_))),
+        "{failed:?}"
+    );
+    assert_eq!(scene.stored(&key).await, key);
+}
+
+pub async fn longest_life_preview_equals_what_is_applied(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let carl = scene.join(&ada.organization, "carl").await;
+    let other = scene.add_organization("Difference Engines").await;
+    let elsewhere = scene.join_also(&ada.user, &other).await;
+    scene.add_key(&elsewhere, "elsewhere").await;
+    scene.add_key(&carl, "of a former member").await;
+    scene.end_membership(&carl).await;
+    let hers = scene.add_key(&ada, "hers").await;
+    let his = ending(&scene, &bob, DAY * 60).await;
+    let short = ending(&scene, &bob, DAY * 8).await;
+    set_limit(&scene, &ada, days(30)).await;
+    let shown = preview(&scene, &ada, days(30)).await;
+    assert_eq!(
+        (shown.keys, shown.has_more, shown.holders, shown.without_access),
+        (2, false, 2, 0)
+    );
+    let shown: Vec<ApiKeyId> = shown.first.iter().map(|key| key.id).collect();
+    assert_eq!(shown, [hers.id, his.id]);
+    for key in [&hers, &his, &short] {
+        assert_eq!(scene.stored(key).await, *key, "nothing has changed");
+    }
+    let applied = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+    assert_eq!(applied.expect("applied").keys, 2);
+    assert_eq!(preview(&scene, &ada, days(30)).await, PreviewedKeys::default());
+}
+
+pub async fn longest_life_preview_shows_latest_used_keys_first(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let mut keys = Vec::new();
+    for number in 0..PreviewedKeys::SHOWN_OF_SHORTENED + 2 {
+        keys.push(scene.add_key(&ada, &format!("key {number}")).await);
+    }
+    let mut expected: Vec<ApiKeyId> = keys.iter().map(|key| key.id).collect();
+    for used in [7, 3, 51] {
+        let at = scene.later(TimeDelta::minutes(2));
+        let (key, last) = (keys[used].id, LastUse { at, from: None });
+        let recorded = scene.stores.last_uses.record(vec![KeyUse { key, last }]).await;
+        recorded.expect("recorded");
+        expected.retain(|id| *id != key);
+        expected.insert(0, key);
+    }
+    set_limit(&scene, &ada, days(30)).await;
+    let shown = preview(&scene, &ada, days(30)).await;
+    assert_eq!(shown.keys as usize, keys.len());
+    expected.truncate(PreviewedKeys::SHOWN_OF_SHORTENED);
+    let first: Vec<ApiKeyId> = shown.first.iter().map(|key| key.id).collect();
+    assert_eq!(first, expected);
+}
