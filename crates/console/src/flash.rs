@@ -82,6 +82,7 @@ messages! {
         SteppedDown = "stepped-down",
         DefaultForNewKeysChosen = "default-for-new-keys-chosen",
         KeyLifeLimited = "key-life-limited",
+        KeyLifeApplied = "key-life-applied",
     }
     Owner {
         MadeOwner = "made-owner",

@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod api_keys;
+pub(crate) mod apply_key_life;
 pub(crate) mod archive_project;
 pub(crate) mod audit_log;
 mod browser_name;

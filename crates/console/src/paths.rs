@@ -87,7 +87,9 @@ paths! {
             Settings = "/settings" {
                 General = "/general" {
                     ChooseForNewKeys = "/new-keys";
-                    LimitKeyLife = "/key-life";
+                    LimitKeyLife = "/key-life" {
+                        ApplyKeyLife = "/apply";
+                    }
                     Leave = "/leave";
                 }
                 Members = "/members" {

@@ -12,10 +12,10 @@ use crate::answer::redirect;
 use crate::error_page::{ErrorPage, error_page};
 use crate::flash::{Flash, Message};
 use crate::pages::{
-    account, api_keys, archive_project, audit_log, change_role, edit_api_key, general, home, invitations,
-    invite, join, leave, member, member_expiration, members, new_api_key, new_project, organization_key,
-    organization_keys, project, project_members, projects, remove_member, revoke_api_key, revoke_keys,
-    rotate_api_key, setup, sign_in, sign_out, take_back_invitation,
+    account, api_keys, apply_key_life, archive_project, audit_log, change_role, edit_api_key, general, home,
+    invitations, invite, join, leave, member, member_expiration, members, new_api_key, new_project,
+    organization_key, organization_keys, project, project_members, projects, remove_member, revoke_api_key,
+    revoke_keys, rotate_api_key, setup, sign_in, sign_out, take_back_invitation,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -50,6 +50,11 @@ fn table() -> Table {
         .page(paths::General::PATTERN, general::show)
         .action(paths::ChooseForNewKeys::PATTERN, general::choose_for_new_keys)
         .action(paths::LimitKeyLife::PATTERN, general::limit_key_life)
+        .form(
+            paths::ApplyKeyLife::PATTERN,
+            apply_key_life::show,
+            apply_key_life::submit,
+        )
         .form(paths::Leave::PATTERN, leave::show, leave::submit)
         .page(paths::Members::PATTERN, members::show)
         .form(paths::Invite::PATTERN, invite::show, invite::submit)

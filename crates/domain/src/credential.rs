@@ -6,7 +6,7 @@ use crate::api_key::Origin;
 use crate::holder::{Consumer, Holder, KeyReach};
 use crate::id::{ApiKeyId, OrganizationId};
 use crate::organization::{OrganizationName, Slug};
-use crate::validity::{End, is_over};
+use crate::validity::{End, is_over, is_soon};
 
 /// Everything that decides about a token, read from one snapshot. Only [`Authenticate`](crate::access::Authenticate)
 /// converts it to a [`Caller`].
@@ -43,6 +43,7 @@ impl Credential {
         self.is_accepted(now).then_some(Caller {
             accepted_at: now,
             accepted_until: ends.into_iter().flatten().map(End::at).min(),
+            membership_until: self.membership_end.map(End::at),
             api_key: self.api_key,
             consumer: self.consumer,
             organization: self.organization,
@@ -58,13 +59,14 @@ impl Credential {
 ///
 /// fn forged(credential: Credential, accepted_at: DateTime<Utc>) -> Caller {
 ///     let Credential { api_key, consumer, organization, .. } = credential;
-///     Caller { accepted_at, accepted_until: None, api_key, consumer, organization }
+///     Caller { accepted_at, accepted_until: None, membership_until: None, api_key, consumer, organization }
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     accepted_at: DateTime<Utc>,
     accepted_until: Option<DateTime<Utc>>,
+    membership_until: Option<DateTime<Utc>>,
     api_key: CallingKey,
     consumer: Consumer,
     organization: CallerOrganization,
@@ -104,6 +106,12 @@ impl Caller {
     #[must_use]
     pub const fn accepted_until(&self) -> Option<DateTime<Utc>> {
         self.accepted_until
+    }
+
+    /// Whether the planned end of the membership is at most seven days ahead: then all keys of the consumer stop working.
+    #[must_use]
+    pub fn membership_expires_soon(&self) -> bool {
+        is_soon(self.membership_until, self.accepted_at)
     }
 
     /// The key that the request came with.

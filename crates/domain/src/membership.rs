@@ -9,7 +9,7 @@ use crate::holder::{Consumer, Holder, KeyReach};
 use crate::id::{MembershipId, OrganizationId, UserId};
 use crate::organization::Organization;
 use crate::user::User;
-use crate::validity::{End, is_over, planned_end};
+use crate::validity::{End, is_over, is_soon, planned_end};
 use crate::words::words;
 
 /// One user's membership of one organization, from joining until leaving or removal.
@@ -65,6 +65,12 @@ impl Membership {
     #[must_use]
     pub fn expires_at(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         planned_end(self.end, now)
+    }
+
+    /// Whether the membership is live, and its planned end is at most seven days ahead.
+    #[must_use]
+    pub fn expires_soon(&self, now: DateTime<Utc>) -> bool {
+        is_soon(self.expires_at(now), now)
     }
 
     /// Whether the user belongs to the organization at this moment.

@@ -4,7 +4,7 @@
 //! that read take the moment from their caller, who passes the same one to all that makes up one answer: filter, rows,
 //! counts and previews.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 /// The end of a key or of a membership.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,6 +50,14 @@ impl End {
             self
         }
     }
+}
+
+/// How long before it comes a planned end is soon.
+pub const SOON: TimeDelta = TimeDelta::days(7);
+
+/// Whether a planned end is soon.
+pub(crate) fn is_soon(planned: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
+    planned.is_some_and(|at| at - now <= SOON)
 }
 
 /// When a key or membership with this end, if any, is planned to end; none if it is over.

@@ -27,6 +27,7 @@ const LOOKED_AT_ELSEWHERE: &[&str] = &[
     "/organizations/engines/settings/members/{id}/remove",
     "/organizations/engines/settings/members/{id}/role",
     "/organizations/engines/settings/members/{id}/expiration",
+    "/organizations/engines/settings/general/key-life/apply",
     // The same page of another organization.
     "/organizations/observatory/settings/api-keys",
     // Downloads.

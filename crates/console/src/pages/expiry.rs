@@ -199,6 +199,11 @@ pub(super) fn of_membership(membership: &Membership, now: &DateTime<Utc>) -> Opt
     membership.expires_at(*now)
 }
 
+/// Whether a live membership ends within a week.
+pub(super) fn membership_is_soon(membership: &Membership, now: &DateTime<Utc>) -> bool {
+    membership.expires_soon(*now)
+}
+
 /// Whether a valid key expires within a week.
 pub(super) fn is_soon(key: &ApiKey, now: &DateTime<Utc>) -> bool {
     key.expires_soon(*now)

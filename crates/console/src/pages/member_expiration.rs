@@ -41,7 +41,17 @@ pub(crate) async fn submit(
     Sent(owner, form, source): OwnerForm,
     PathId(id): PathId<MembershipId>,
 ) -> Result<Response, Refusal> {
-    let page = MemberExpirationPage::new(&owner, identify(&owner, id).await?);
+    let member = match identify(&owner, id).await {
+        Ok(member) => member,
+        Err(refused) => {
+            // A planned end may have come before the answer to the form that planned it, which may still be waiting.
+            if let Refusal::NotFound = refused {
+                owner.console.members.gone_everywhere().await;
+            }
+            return Err(refused);
+        }
+    };
+    let page = MemberExpirationPage::new(&owner, member);
     let expiry = page.expiry.filled_in(&form)?;
     let mut page = MemberExpirationPage { expiry, ..page };
     let Some(change) = page.expiry.change(owner.now) else {

@@ -32,10 +32,10 @@ use crate::refusal::Refusal;
 /// The prefix of the checkbox names, followed by the key's identifier. (Forms never repeat a name.)
 const KEY: &str = "key-";
 
-/// For how long one answer goes on revoking. With a batch more, 5.1 seconds for a server that does not respond, and the count
+/// For how long one answer goes on revoking, or planning ends of many keys. With a batch more, 5.1 seconds for a server that does not respond, and the count
 /// of what is left, it comes before the front door's ten seconds are over. Only a slow database at the same time, for which a
 /// batch and the count take up to two seconds each, makes it late; then whoever repeats it goes on where it stopped.
-const TIME_BUDGET: TimeDelta = TimeDelta::seconds(3);
+pub(super) const TIME_BUDGET: TimeDelta = TimeDelta::seconds(3);
 
 #[derive(Template)]
 #[template(path = "revoke_keys.html")]

@@ -52,7 +52,7 @@ async fn leaving_shows_consequences_and_ends_keys_and_access_immediately() {
 
 /// Counts how often other servers were waited for.
 #[derive(Default)]
-struct CountedWaits(AtomicU32);
+pub(crate) struct CountedWaits(pub(crate) AtomicU32);
 
 #[async_trait]
 impl Propagation for CountedWaits {

@@ -1,8 +1,11 @@
 //! The longest life of new keys: where owners set it, and what forms make of it.
 
 use chrono::TimeDelta;
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Action;
 use keyward_domain::membership::Role;
+use keyward_domain::ports::ApiKeys;
+use keyward_domain::validity::End;
 
 use crate::running::{NEW, Running};
 
@@ -111,4 +114,65 @@ async fn form_of_a_new_key_offers_no_longer_life() {
         .format("%-d %B %Y")
         .to_string();
     assert!(list.shows(&in_30_days), "{}", list.body);
+}
+
+const APPLY: &str = "/organizations/acme/settings/general/key-life/apply";
+
+async fn stored_end(running: &Running, key: &ApiKey) -> Option<End> {
+    let store = &running.installation.store;
+    let found = ApiKeys::find(store, key.consumer_id, key.id).await;
+    found.expect("the store answers").expect("a stored key").end()
+}
+
+#[tokio::test]
+async fn owner_applies_the_longest_life_after_a_preview() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let old = installation.issue(&grace.as_holder(), "Old deploy").await;
+    installation.builder.clock.advance(TimeDelta::days(40));
+    let new = installation.issue(&ada.as_holder(), "New deploy").await;
+    let (owner, member) = (running.signed_in("ada").await, running.signed_in("grace").await);
+    assert_eq!(
+        owner.get(APPLY).await.location(),
+        GENERAL,
+        "there is no longest life"
+    );
+    owner.post(LIFE, &[("days", "30")]).await;
+    assert!(owner.get(GENERAL).await.shows(&format!("href=\"{APPLY}\"")));
+
+    let confirmed = [("days", "30"), ("confirm", "yes")];
+    assert_eq!(member.get(APPLY).await.status, 404);
+    assert_eq!(member.post(APPLY, &confirmed).await.status, 404);
+    let preview = owner.get(APPLY).await.text();
+    for words in [
+        "Let 2 keys of 2 people expire?",
+        "Old deploy",
+        "New deploy",
+        "now does not expire",
+    ] {
+        assert!(preview.contains(words), "{words}: {preview}");
+    }
+    let unticked = owner.post(APPLY, &[("days", "30")]).await;
+    assert_eq!(unticked.status, 422);
+    let changed = owner.post(APPLY, &[("days", "29"), ("confirm", "yes")]).await;
+    assert_eq!(changed.status, 409, "{}", changed.text());
+    for key in [&old.key, &new.key] {
+        assert_eq!(stored_end(&running, key).await, None, "nothing has changed");
+    }
+
+    let answer = owner.post(APPLY, &confirmed).await;
+    let says = owner.follow(&answer).await.text();
+    assert!(says.contains("The longest life was applied"), "{says}");
+    let now = installation.now();
+    for (key, days) in [(&old.key, 7), (&new.key, 30)] {
+        let end = stored_end(&running, key).await;
+        assert_eq!(end, Some(End::Planned(now + TimeDelta::days(days))));
+    }
+    let again = owner.get(APPLY).await.text();
+    assert!(again.contains("No key to change"), "{again}");
+    for days in ["", "0", "-1", "3651", "many"] {
+        let refused = owner.post(APPLY, &[("days", days), ("confirm", "yes")]).await;
+        assert_eq!(refused.status, 400, "{days}");
+    }
 }

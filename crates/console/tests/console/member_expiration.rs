@@ -1,9 +1,14 @@
 //! When a membership ends: where owners plan it, and where its member sees it.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use chrono::TimeDelta;
 use keyward_domain::audit::Action;
 use keyward_domain::membership::Role;
+use keyward_domain::testing::TestInstallation;
 
+use crate::leaving::CountedWaits;
 use crate::running::{LIST, Running};
 
 const MEMBERS: &str = "/organizations/acme/settings/members";
@@ -118,4 +123,40 @@ async fn last_permanent_owner_is_told_why_no_end_is_planned() {
     assert_eq!(refused.status, 409);
     let says = "You are the only permanent owner, and an organization needs one.";
     assert!(refused.text().contains(says), "{}", refused.text());
+}
+
+#[tokio::test]
+async fn repeated_plan_waits_for_all_servers_once_it_came() {
+    let waits = Arc::new(CountedWaits::default());
+    let installation = TestInstallation::new();
+    let members = installation.members().with_propagation(Arc::clone(&waits) as _);
+    let running = Running::with(installation, None, |console| console.members = members).await;
+    let acme = running.installation.organization("Acme");
+    running.installation.member(&acme, "ada", Role::Owner);
+    let grace = running.installation.member(&acme, "grace", Role::Member);
+    let form = format!("{MEMBERS}/{}/expiration", grace.membership.id);
+    let owner = running.signed_in("ada").await;
+    let at = running.installation.now() + TimeDelta::seconds(2);
+    let at = at.format("%Y-%m-%dT%H:%M:%S").to_string();
+    for (count, status) in [(1, 303), (2, 404)] {
+        assert_eq!(owner.post(&form, &chosen("at", &at)).await.status, status);
+        assert_eq!(waits.0.load(Ordering::SeqCst), count);
+        running.installation.builder.clock.advance(TimeDelta::seconds(3));
+    }
+}
+
+#[tokio::test]
+async fn members_list_marks_who_leaves_within_seven_days() {
+    let (running, ada) = Running::with_ada().await;
+    let grace = running
+        .installation
+        .member(&ada.organization, "grace", Role::Member);
+    let form = format!("{MEMBERS}/{}/expiration", grace.membership.id);
+    let owner = running.signed_in("ada").await;
+    for (days, marked) in [("30", false), ("7", true)] {
+        owner.post(&form, &chosen(days, "")).await;
+        let list = owner.get(MEMBERS).await;
+        assert!(list.text().contains("Expires"), "{}", list.text());
+        assert_eq!(list.text().contains("Expiring"), marked, "{}", list.text());
+    }
 }

@@ -7,6 +7,7 @@ mod outages;
 use chrono::TimeDelta;
 use keyward_console::Console;
 use keyward_domain::administration::ports::KeySelection;
+use keyward_domain::api_key::LongestLife;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::{Member, Role};
@@ -44,6 +45,14 @@ impl Scene {
         let grace = running.installation.member(&acme, "grace", Role::Member);
         running.installation.member(&acme, "heidi", Role::Member);
         running.installation.member(&elsewhere, "dave", Role::Member);
+        let (authority, longest) = (
+            ada.as_authority(ada.membership.joined_at),
+            LongestLife::of_days(60),
+        );
+        let organizations = running.installation.organizations();
+        let (authority, longest) = (authority.unwrap(), longest.unwrap());
+        let set = organizations.limit_key_life(&authority, Some(longest), RequestSource::default());
+        set.await.unwrap();
         // Her other session.
         running.signed_in("ada").await;
         Self {

@@ -6,7 +6,7 @@ use super::{
     ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
 };
 use crate::audit::Actor;
-use crate::validity::{End, planned_end};
+use crate::validity::{End, SOON, is_soon, planned_end};
 
 impl Revocation {
     /// The end that somebody plans for a key.
@@ -22,7 +22,7 @@ impl Revocation {
 
 impl ApiKey {
     /// How long before its planned end a key [expires soon](Self::expires_soon).
-    pub const EXPIRES_SOON: TimeDelta = TimeDelta::days(7);
+    pub const EXPIRES_SOON: TimeDelta = SOON;
 
     /// The planned end of a valid key; none for a revoked one.
     #[must_use]
@@ -33,8 +33,7 @@ impl ApiKey {
     /// Whether the key is valid, and its planned end is at most seven days ahead.
     #[must_use]
     pub fn expires_soon(&self, now: DateTime<Utc>) -> bool {
-        self.expires_at(now)
-            .is_some_and(|at| at - now <= Self::EXPIRES_SOON)
+        is_soon(self.expires_at(now), now)
     }
 
     /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may only be brought

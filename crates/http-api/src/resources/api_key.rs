@@ -71,11 +71,7 @@ impl ApiKeyResource {
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let key = keys.read(&holder, id).await.map_err(not_read)?;
-        let item = Json(ApiKeyItem::new(
-            &key,
-            holder.consumer(),
-            authenticated.0.accepted_at(),
-        ));
+        let item = Json(ApiKeyItem::new(&key, &authenticated.0));
         Ok(GotKey::Found(item, entity_tag::of_key(&key)))
     }
 
@@ -108,11 +104,7 @@ impl ApiKeyResource {
             .edit(&holder, id, edit.0, precondition.0, source.0)
             .await
             .map_err(not_edited)?;
-        let item = Json(ApiKeyItem::new(
-            &key,
-            holder.consumer(),
-            authenticated.0.accepted_at(),
-        ));
+        let item = Json(ApiKeyItem::new(&key, &authenticated.0));
         Ok(UpdatedKey::Updated(item, entity_tag::of_key(&key)))
     }
 

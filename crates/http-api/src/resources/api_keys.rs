@@ -170,7 +170,7 @@ impl ApiKeysResource {
         let items = page
             .items
             .iter()
-            .map(|key| ApiKeyItem::new(key, holder.consumer(), authenticated.0.accepted_at()))
+            .map(|key| ApiKeyItem::new(key, &authenticated.0))
             .collect();
         Ok(ListedKeys::Page(Json(ApiKeyPage { items, next_cursor }), link))
     }

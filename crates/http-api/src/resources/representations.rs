@@ -38,10 +38,12 @@ pub(crate) struct ApiKeyItem {
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
-    /// When the key expires. Absent if it is valid until it is revoked, and if it is revoked or has expired.
+    /// When the key expires. Absent if it is valid until it is revoked or its user's membership ends, and if it is revoked
+    /// or has expired.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
-    /// Whether `expiresAt` is at most seven days ahead.
+    /// Whether the key stops working within seven days: `expiresAt` is that close, or owners have planned that the
+    /// membership of its user ends by then. False if it is revoked or has expired.
     expires_soon: bool,
     /// The ID of the key that created this key. That key may no longer exist: revoked keys are deleted after some time.
     /// Absent if the key was created in the console.
@@ -78,7 +80,8 @@ pub(crate) enum ApiKeyStatus {
 }
 
 impl ApiKeyItem {
-    pub(crate) fn new(key: &ApiKey, consumer: &Consumer, now: DateTime<Utc>) -> Self {
+    pub(crate) fn new(key: &ApiKey, caller: &Caller) -> Self {
+        let now = caller.accepted_at();
         let (status, revoked_at, revoked_reason) = match key.state(now) {
             KeyState::Valid => (ApiKeyStatus::Valid, None, None),
             KeyState::Revoked { at, by: _, reason } => {
@@ -94,7 +97,7 @@ impl ApiKeyItem {
             can_manage_keys: key.can_manage_keys,
             created_at: key.created_at,
             expires_at: key.expires_at(now),
-            expires_soon: key.expires_soon(now),
+            expires_soon: key.expires_soon(now) || (key.is_valid(now) && caller.membership_expires_soon()),
             created_by_key_id: key.parent().map(|parent| parent.to_string()),
             rotated_from_id: key.rotated_from.map(|key| key.to_string()),
             rotated_to_id: key.rotated_to.map(|key| key.to_string()),
@@ -106,7 +109,7 @@ impl ApiKeyItem {
             revoked_at,
             revoked_reason,
             consumer_id: key.consumer_id.to_string(),
-            consumer_username: consumer.username.to_string(),
+            consumer_username: caller.consumer().username.to_string(),
         }
     }
 }

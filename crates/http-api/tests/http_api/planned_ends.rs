@@ -142,3 +142,27 @@ async fn list_evaluates_all_keys_at_one_time() {
         }
     }
 }
+
+#[tokio::test]
+async fn keys_expire_soon_within_seven_days_of_their_memberships_end() {
+    let scene = Scene::new().await;
+    scene.planned_key().await;
+    let end = scene.installation.now() + TimeDelta::days(8);
+    let membership = scene.ada.member.membership.id;
+    let store = &scene.installation.store;
+    store.plan_end_of_membership(membership, end).await;
+    for (moment, soon) in [
+        (end - TimeDelta::days(7) - MILLISECOND, false),
+        (end - TimeDelta::days(7), true),
+        (end - MILLISECOND, true),
+    ] {
+        scene.wait_until(moment);
+        let path = format!("{API_KEYS}/current");
+        let item = scene.api.get(&path, &scene.ada.token).await.ok(200);
+        assert_eq!(item["expiresSoon"], soon, "{moment}");
+        assert_eq!(item.get("expiresAt"), None, "its own end");
+        let all = scene.list("status=all").await;
+        assert_eq!(all["items"][1], item);
+        assert_eq!(all["items"][0]["expiresSoon"], false, "it has expired");
+    }
+}

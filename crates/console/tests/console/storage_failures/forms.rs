@@ -81,6 +81,12 @@ impl Scene {
                 &[("token", users), ("as", "user"), ("username", "dave")],
             ),
             form(owner, &settings("general/new-keys"), "", &[("manage_keys", "no")]),
+            form(
+                owner,
+                &settings("general/key-life/apply"),
+                "",
+                &[("days", "60"), ("confirm", "yes")],
+            ),
             form(owner, &settings("general/key-life"), "", &[("days", "90")]),
             form(
                 member,

@@ -37,7 +37,7 @@ impl OrganizationKeyStore for MemoryStore {
                     .then(|| HeldKey::new(key.clone(), holder))
             })
             .collect();
-        keys.sort_by_key(|key| std::cmp::Reverse(key.id));
+        keys.sort_by_key(|key| Reverse(key.id));
         keys.truncate(page.size.items() + 1);
         Ok(Page::from_one_more(keys, page.size, |key| key.id))
     }

@@ -1,0 +1,119 @@
+//! The confirmation page for applying the longest life to keys that exist. It previews which keys get an end.
+
+use askama::Template;
+use chrono::{DateTime, Utc};
+use keyward_domain::administration::ports::{ApplyLongestLifeError, PreviewedKeys};
+use keyward_domain::administration::{ShorteningStop, ShorteningStopped};
+use keyward_domain::api_key::LongestLife;
+use keyward_domain::failure_sentence::sentence;
+use keyward_domain::ports::StorageError;
+use poem::http::StatusCode;
+use poem::{Response, handler};
+
+use crate::answer::{html, redirect};
+use crate::flash::Message;
+use crate::forms::{OwnerForm, Sent};
+use crate::pages::filters;
+use crate::pages::membership_end_preview::if_counted;
+use crate::pages::revoke_keys::TIME_BUDGET;
+use crate::pages::settings::{Section, Settings};
+use crate::paths;
+use crate::reader::Owner;
+use crate::refusal::Refusal;
+
+#[derive(Template)]
+#[template(path = "apply_key_life.html")]
+struct ApplyKeyLifePage {
+    settings: Settings,
+    longest: LongestLife,
+    /// The preview, if counting succeeded; a failed count prevents nothing.
+    keys: Option<PreviewedKeys>,
+    now: DateTime<Utc>,
+    confirmation_missing: bool,
+    /// The form was for another longest life.
+    limit_changed: bool,
+    /// How many keys got an end before the time budget was used up.
+    progress: Option<u32>,
+}
+
+#[handler]
+pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
+    match owner.member.organization.longest_key_life {
+        Some(longest) => owner.page(&ApplyKeyLifePage::new(&owner, longest).await),
+        None => Ok(redirect(paths::General(owner.slug()))),
+    }
+}
+
+#[handler]
+pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
+    let seen = form.required("days")?.parse().ok();
+    let seen = seen.and_then(|days| LongestLife::of_days(days).ok());
+    let seen = seen.ok_or(Refusal::BadForm("The longest life is invalid."))?;
+    if !form.is_confirmed() {
+        let page = ApplyKeyLifePage {
+            confirmation_missing: true,
+            ..ApplyKeyLifePage::new(&owner, seen).await
+        };
+        return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
+    }
+    let keys = &owner.console.organization_keys;
+    let applied = keys.apply_longest_life(&owner.authority, seen, source, TIME_BUDGET);
+    let Err(ShorteningStopped { shortened, why }) = applied.await else {
+        return Ok(owner.lead_on(paths::General(owner.slug()), Message::KeyLifeApplied));
+    };
+    match why {
+        ShorteningStop::TimeBudgetExceeded => {}
+        ShorteningStop::Refused(ApplyLongestLifeError::NotAllowed) => return Err(Refusal::NotFound),
+        ShorteningStop::Refused(ApplyLongestLifeError::LimitChanged) => return limit_changed(&owner).await,
+        ShorteningStop::Refused(ApplyLongestLifeError::Storage(error @ StorageError::Unavailable(_)))
+            if shortened > 0 =>
+        {
+            tracing::warn!(
+                error = sentence(&error),
+                shortened,
+                "applying the longest life stopped early"
+            );
+        }
+        ShorteningStop::Refused(ApplyLongestLifeError::Storage(error)) => return Err(error.into()),
+    }
+    owner.page(&ApplyKeyLifePage {
+        progress: Some(shortened),
+        ..ApplyKeyLifePage::new(&owner, seen).await
+    })
+}
+
+/// The page with the longest life as it was read last; the General page if there is none, or if it has changed since.
+async fn limit_changed(owner: &Owner) -> Result<Response, Refusal> {
+    let Some(longest) = owner.member.organization.longest_key_life else {
+        return Ok(redirect(paths::General(owner.slug())));
+    };
+    let page = ApplyKeyLifePage {
+        limit_changed: true,
+        ..ApplyKeyLifePage::new(owner, longest).await
+    };
+    Ok(html(StatusCode::CONFLICT, &page)?)
+}
+
+impl ApplyKeyLifePage {
+    async fn new(owner: &Owner, longest: LongestLife) -> Self {
+        let keys = &owner.console.organization_keys;
+        let preview = keys.longest_life_preview(&owner.authority, longest, owner.now);
+        Self {
+            settings: Settings::new(owner, Section::General),
+            longest,
+            keys: if_counted(preview.await),
+            now: owner.now,
+            confirmation_missing: false,
+            limit_changed: false,
+            progress: None,
+        }
+    }
+
+    fn changes_nothing(&self) -> bool {
+        self.keys.as_ref().is_some_and(|keys| keys.keys == 0)
+    }
+
+    fn end_of(&self, created_at: &DateTime<Utc>) -> DateTime<Utc> {
+        self.longest.end_of_existing_key(*created_at, self.now)
+    }
+}
