@@ -24,6 +24,7 @@ mod narrow_pages;
 mod organization_journey;
 mod others;
 mod outage;
+mod planned_ends;
 mod printing;
 mod projects;
 mod rate_limits;

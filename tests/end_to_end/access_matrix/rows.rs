@@ -204,9 +204,6 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings/general", Nothing, INSIDERS),
     post("/organizations/:slug/settings/general/new-keys", Nothing, &[("manage_keys", "no")], OWNERS),
     post("/organizations/:slug/settings/general/key-life", Nothing, &[("days", "3650")], OWNERS),
-    get("/organizations/:slug/settings/general/key-life/apply", Nothing, OWNERS),
-    post("/organizations/:slug/settings/general/key-life/apply", Nothing,
-        &[("days", "3650"), ("confirm", "yes")], OWNERS),
 
     // A member's own keys.
     get("/organizations/:slug/settings/api-keys", Nothing, INSIDERS),
@@ -229,6 +226,9 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings/api-keys/all/revoke", Nothing, OWNERS),
     post("/organizations/:slug/settings/api-keys/all/revoke", Nothing,
         &[("key-{held key}", "on"), ("note", "leaked"), ("confirm", "yes")], OWNERS),
+    get("/organizations/:slug/settings/general/key-life/apply", Nothing, OWNERS),
+    post("/organizations/:slug/settings/general/key-life/apply", Nothing,
+        &[("days", "3650"), ("confirm", "yes")], OWNERS),
 
     // Projects.
     get("/organizations/:slug/settings/projects", Nothing, INSIDERS),
