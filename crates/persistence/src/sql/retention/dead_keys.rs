@@ -1,7 +1,5 @@
 //! Purging dead keys, and giving their children new parents.
 
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, Queryable, Selectable, SelectableHelper};
@@ -9,9 +7,7 @@ use diesel::sql_types::Nullable;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
-use super::super::dialect::{
-    Connection, Database, Id, RunQueryDsl, listed, locked, locked_by_nobody, retention,
-};
+use super::super::dialect::{Connection, Database, Id, RunQueryDsl, listed, locked_by_nobody, retention};
 use super::super::schema::{api_keys, memberships};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
@@ -29,8 +25,8 @@ pub(super) async fn remove(
     if !retention::try_lock(connection, AdvisoryLock::DeadKeys).await? {
         return Ok(PurgedBatch::default());
     }
-    // What is read from here on stays true even before the keys are locked: dead keys and ended memberships stay so, no
-    // other transaction purges keys or changes their parents, and no key comes below a dead one while its consumer is locked.
+    // What is read from here on stays true even before the rows are locked: dead keys and ended memberships stay so, no
+    // other transaction purges keys or changes their parents, and no key is added below a dead one.
     let Dead {
         keys: mut dead,
         left_by,
@@ -74,7 +70,6 @@ struct Dead {
 #[diesel(table_name = api_keys, check_for_backend(Database))]
 struct DeadRow {
     id: StoredId,
-    consumer_id: StoredId,
     created_by_key_id: Option<StoredId>,
     adoptive_parent_key_id: Option<StoredId>,
 }
@@ -105,13 +100,6 @@ async fn earliest_dead(
         .load(connection)
         .await?;
     if !revoked.is_empty() {
-        // What is below a dead key may be valid: a successor of it takes a place there when somebody rotates it in person.
-        let consumers: BTreeSet<Uuid> = revoked.iter().map(|key| key.consumer_id.0).collect();
-        let consumers = memberships::table
-            .filter(memberships::id.eq_any(consumers.into_iter().map(StoredId)))
-            .order(memberships::id)
-            .select(memberships::id);
-        locked!(consumers).load::<StoredId>(connection).await?;
         return Ok(Dead {
             keys: revoked.into_iter().map(KeyAndParent::from).collect(),
             left_by: Vec::new(),

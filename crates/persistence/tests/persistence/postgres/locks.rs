@@ -9,7 +9,7 @@ use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
-use keyward_domain::ports::{DescendantKeys, RotationDraft};
+use keyward_domain::ports::DescendantKeys;
 use tokio::time::timeout;
 
 use crate::both::scene::{Scene, issue, member};
@@ -93,41 +93,4 @@ async fn retention_waiting_for_one_key_locks_no_other_member() {
     assert!(member.is_ok(), "the former member is held");
     drop((held, member));
     assert_eq!(removing.await.expect("no panic").expect("a removal"), 1);
-}
-
-#[tokio::test]
-async fn successor_of_a_rotation_during_retention_stays_in_its_key_tree() {
-    let scene = Scene::new(Database::postgres().await).await;
-    let key = scene.issue_with(scene.child).await;
-    let (bob, keys) = (scene.bob.as_holder(), scene.use_cases.keys.clone());
-    let (keep, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
-    let revoked = keys
-        .revoke(&bob, scene.child, keep, any, RequestSource::default())
-        .await;
-    assert_eq!(revoked.expect("a revocation"), [scene.child]);
-    scene.make.clock.advance(TimeDelta::days(1));
-
-    // The rotation has begun when retention looks for what is below the dead key, and is committed before that changes it.
-    let held = scene.database.lock_row("api_keys", key.as_uuid()).await;
-    let rotating = tokio::spawn(async move {
-        let (draft, source) = (RotationDraft::default(), RequestSource::default());
-        keys.rotate(&bob, key, draft, None, source).await
-    });
-    let waiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while scene.database.count(waiting).await < 1 {
-        assert!(!rotating.is_finished(), "it waits for the key");
-    }
-    let (store, now) = (Arc::clone(&scene.database.store), scene.make.clock.now());
-    let removing = tokio::spawn(async move { store.remove_dead_keys(now, 500).await });
-    while scene.database.count(waiting).await < 2 {
-        assert!(!removing.is_finished(), "it waits for the rotation");
-    }
-    drop(held);
-    let successor = rotating.await.expect("no panic").expect("a rotation").key.id;
-    assert_eq!(removing.await.expect("no panic").expect("a removal"), 1);
-    let below_the_root = format!(
-        "api_keys WHERE id IN ('{key}', '{successor}') AND adoptive_parent_key_id = '{}'",
-        scene.key
-    );
-    assert_eq!(scene.database.count(&below_the_root).await, 2);
 }
