@@ -107,7 +107,7 @@ impl RevokeLeakedKeys {
     /// accepts them.
     ///
     /// A token for which the store failed may be one of a key that is valid still, so the report must be repeated. If the store
-    /// is unavailable, that is the last result: the tokens after it are not dealt with.
+    /// is unavailable, that is the last result: of the tokens after it, at most seven are under way and may still be revoked.
     #[must_use]
     pub async fn revoke(&self, found: Vec<LeakedToken>) -> Vec<Result<Reported, StorageError>> {
         let revocations: Vec<_> = found.into_iter().map(|leaked| self.revoke_one(leaked)).collect();

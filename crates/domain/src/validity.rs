@@ -52,7 +52,7 @@ impl End {
     }
 }
 
-/// How long before it comes a planned end is soon.
+/// A planned end is soon when it is at most this far ahead.
 pub const SOON: TimeDelta = TimeDelta::days(7);
 
 /// Whether a planned end is soon.

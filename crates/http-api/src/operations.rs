@@ -29,7 +29,7 @@ impl Operations {
                 .fold(RouteMethod::new(), |methods, (method, operation)| {
                     methods.method(method, operation)
                 });
-            if path.contains([':', '*']) {
+            if path.contains([':', '*', '<']) {
                 operations.at_templates = operations.at_templates.at(path, methods);
             } else {
                 operations.at_fixed_paths.insert(path, methods);

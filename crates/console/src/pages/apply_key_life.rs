@@ -30,8 +30,8 @@ struct ApplyKeyLifePage {
     keys: Option<PreviewedKeys>,
     now: DateTime<Utc>,
     confirmation_missing: bool,
-    /// The form was for another longest life.
-    limit_changed: bool,
+    /// The form was for another longest life than there is now: how many keys had got an end by then.
+    limit_changed: Option<u32>,
     /// How many keys got an end before the time budget was used up.
     progress: Option<u32>,
 }
@@ -64,7 +64,9 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
     match why {
         ShorteningStop::TimeBudgetExceeded => {}
         ShorteningStop::Refused(ApplyLongestLifeError::NotAllowed) => return Err(Refusal::NotFound),
-        ShorteningStop::Refused(ApplyLongestLifeError::LimitChanged) => return limit_changed(&owner).await,
+        ShorteningStop::Refused(ApplyLongestLifeError::LimitChanged) => {
+            return limit_changed(&owner, shortened).await;
+        }
         ShorteningStop::Refused(ApplyLongestLifeError::Storage(error @ StorageError::Unavailable(_)))
             if shortened > 0 =>
         {
@@ -76,19 +78,23 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         }
         ShorteningStop::Refused(ApplyLongestLifeError::Storage(error)) => return Err(error.into()),
     }
-    owner.page(&ApplyKeyLifePage {
+    let rest = ApplyKeyLifePage {
         progress: Some(shortened),
         ..ApplyKeyLifePage::new(&owner, seen).await
-    })
+    };
+    if rest.changes_nothing() {
+        return Ok(owner.lead_on(paths::General(owner.slug()), Message::KeyLifeApplied));
+    }
+    owner.page(&rest)
 }
 
-/// The page with the longest life as it was read last; the General page if there is none, or if it has changed since.
-async fn limit_changed(owner: &Owner) -> Result<Response, Refusal> {
+/// The page with the longest life that there was when this request began; the General page if there was none.
+async fn limit_changed(owner: &Owner, shortened: u32) -> Result<Response, Refusal> {
     let Some(longest) = owner.member.organization.longest_key_life else {
         return Ok(redirect(paths::General(owner.slug())));
     };
     let page = ApplyKeyLifePage {
-        limit_changed: true,
+        limit_changed: Some(shortened),
         ..ApplyKeyLifePage::new(owner, longest).await
     };
     Ok(html(StatusCode::CONFLICT, &page)?)
@@ -104,7 +110,7 @@ impl ApplyKeyLifePage {
             keys: if_counted(preview.await),
             now: owner.now,
             confirmation_missing: false,
-            limit_changed: false,
+            limit_changed: None,
             progress: None,
         }
     }

@@ -193,7 +193,7 @@ impl OrganizationKeys {
     /// these ends.
     ///
     /// # Errors
-    /// See [`ShorteningStopped`]. Ends planned before stay; a repeated call continues.
+    /// See [`ShorteningStopped`]. Ends that were planned by then stay planned; a repeated call continues.
     pub async fn apply_longest_life(
         &self,
         authority: &Authority,

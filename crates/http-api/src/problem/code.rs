@@ -167,7 +167,7 @@ codes! {
     }
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE {
         title: "Body too large",
-        meaning: "The body of a request may have at most 64 KiB.",
+        meaning: "The body of a request may have at most 64 KiB; a signed report of GitHub, 1 MiB.",
         advice: "Send less.",
     }
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE {

@@ -104,28 +104,31 @@ impl<'a> FromRequest<'a> for SignedBody<'a> {
             .github_keys
             .as_ref()
             .ok_or_else(Problem::no_github_keys)?;
-        let room = room(request, &services.large_reports)?;
-        let bytes = read_body(MAX_BYTES, request, body, json::MEDIA_TYPE).await?;
         let keys = keys.now();
         let identifier = only_line(request.headers(), "github-public-key-identifier");
         let signature = only_line(request.headers(), "github-public-key-signature");
-        let detail = match identifier.zip(signature) {
-            Some((identifier, signature)) if keys.is_signed(identifier, signature, &bytes) => {
-                return Ok(Self { bytes, _room: room });
-            }
-            Some((identifier, _)) if keys.has(identifier) => {
-                "The signature is not one of this body by this key."
-            }
-            Some(_) => {
-                "No key that is configured here has the identifier in `Github-Public-Key-Identifier`. If GitHub has new \
-                 keys, the operator of the installation must add them."
-            }
-            None => {
-                "`Github-Public-Key-Identifier` and `Github-Public-Key-Signature` must each be sent once."
-            }
+        let refused = |detail| {
+            Attempt::of(request, &services.gate.rate_limits).failed()?;
+            Err(Problem::with_detail(Code::InvalidSignature, detail).into())
         };
-        Attempt::of(request, &services.gate.rate_limits).failed()?;
-        Err(Problem::with_detail(Code::InvalidSignature, detail).into())
+        // Before the body, which may be large and slow.
+        let Some((identifier, signature)) = identifier.zip(signature) else {
+            return refused(
+                "`Github-Public-Key-Identifier` and `Github-Public-Key-Signature` must each be sent once.",
+            );
+        };
+        if !keys.has(identifier) {
+            return refused(
+                "No key that is configured here has the identifier in `Github-Public-Key-Identifier`. If GitHub has new \
+                 keys, the operator of the installation must add them.",
+            );
+        }
+        let room = room(request, &services.large_reports)?;
+        let bytes = read_body(MAX_BYTES, request, body, json::MEDIA_TYPE).await?;
+        if !keys.is_signed(identifier, signature, &bytes) {
+            return refused("The signature is not one of this body by this key.");
+        }
+        Ok(Self { bytes, _room: room })
     }
 }
 
