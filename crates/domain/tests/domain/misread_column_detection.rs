@@ -27,11 +27,18 @@ async fn misread_revocation_or_last_use_column_is_detected() {
         "revocation_stores_time_actor_reason_and_note",
         "last_use_reads_back_as_recorded",
     );
-    let end = [revocation, "longest_life_applies_to_keys_created_later"];
+    let applied = "applied_longest_life_ends_only_keys_that_would_outlive_it";
+    let end = [
+        revocation,
+        applied,
+        "longest_life_applies_to_keys_created_later",
+        "longest_life_is_applied_by_the_clock_under_the_lock",
+    ];
     assert_caught(Fault::Misreads(Column::KeyRevokedAt), &end).await;
+    let reason = [revocation, applied];
+    assert_caught(Fault::Misreads(Column::KeyRevocationReason), &reason).await;
     for (column, by) in [
         (Column::KeyRevokedBy, revocation),
-        (Column::KeyRevocationReason, revocation),
         (
             Column::KeyRevocationNote,
             "revoked_keys_store_all_details_with_one_event_each",
@@ -95,18 +102,24 @@ async fn misread_key_name_or_hint_is_detected() {
 
 #[tokio::test]
 async fn misread_event_column_is_detected() {
-    let by = ["every_kind_of_event_reads_back_as_recorded"];
+    let read_back = "every_kind_of_event_reads_back_as_recorded";
+    let values = [
+        read_back,
+        "longest_life_change_writes_one_event",
+        "applied_longest_life_writes_one_event_for_each_key",
+    ];
+    for column in [Column::EventOldValue, Column::EventNewValue] {
+        assert_caught(Fault::Misreads(column), &values).await;
+    }
     for column in [
         Column::EventAt,
         Column::EventActor,
         Column::EventObject,
-        Column::EventOldValue,
-        Column::EventNewValue,
         Column::EventOutcome,
         Column::EventAddress,
         Column::EventRequestId,
     ] {
-        assert_caught(Fault::Misreads(column), &by).await;
+        assert_caught(Fault::Misreads(column), &[read_back]).await;
     }
 }
 
