@@ -149,7 +149,7 @@ async fn owner_applies_the_longest_life_after_a_preview() {
         "Let 2 keys of 2 people expire?",
         "Old deploy",
         "New deploy",
-        "now does not expire",
+        "instead of never",
     ] {
         assert!(preview.contains(words), "{words}: {preview}");
     }
