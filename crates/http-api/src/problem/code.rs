@@ -167,8 +167,8 @@ codes! {
     }
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE {
         title: "Body too large",
-        meaning: "The body of a request may have at most 64 KiB; a signed report of GitHub, 1 MiB.",
-        advice: "Send less.",
+        meaning: "The body of a request may have at most 64 KiB.",
+        advice: "Send less. Only a signed report of GitHub may have up to 1 MiB.",
     }
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE {
         title: "Unsupported media type",
