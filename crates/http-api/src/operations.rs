@@ -8,8 +8,7 @@ use poem_openapi::OpenApi;
 /// The operations of an API, by path and method.
 ///
 /// poem-openapi would serve them itself, but its endpoint copies each request several times and reads its query and its
-/// cookies, whatever the operation: that is twice what most operations cost (`docs/performance.md`). No operation may ask
-/// for its `Query` and `CookieJar`.
+/// cookies, whatever the operation (`docs/performance.md`). Here, operations cannot use its `Query` and `CookieJar`.
 pub(crate) struct Operations {
     at_fixed_paths: HashMap<String, RouteMethod>,
     at_templates: Route,
