@@ -1,6 +1,6 @@
 //! Purging, as far as both databases share it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -27,6 +27,20 @@ pub(crate) fn halve_batch(dead: &mut Vec<KeyAndParent>, children: &[(Uuid, Uuid)
         dead.truncate(dead.len() / 2);
     }
     are_too_many
+}
+
+/// Keeps for a later run the dead keys that this transaction has not locked, with their children; returns whether there
+/// were any.
+pub(crate) fn keep_held(
+    dead: &mut Vec<KeyAndParent>,
+    children: &[(Uuid, Uuid)],
+    locked: &HashSet<Uuid>,
+) -> bool {
+    let above_held = children.iter().filter(|(child, _)| !locked.contains(child));
+    let above_held: HashSet<Uuid> = above_held.map(|(_, above)| *above).collect();
+    let found = dead.len();
+    dead.retain(|(id, _)| locked.contains(id) && !above_held.contains(id));
+    dead.len() < found
 }
 
 /// The former members who have no keys left once the found keys are purged. They are in the order in which their keys

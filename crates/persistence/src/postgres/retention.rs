@@ -3,13 +3,12 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
-use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, QueryableByName};
+use diesel::prelude::{QueryResult, QueryableByName};
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use uuid::Uuid;
 
 use super::prepared_once::PreparedOnce;
-use super::schema::api_keys;
 use crate::retention::{AdvisoryLock, KeyOf};
 
 /// Tries to acquire the lock until the end of the transaction, without waiting for another server.
@@ -93,18 +92,6 @@ pub(super) async fn never_revoked_keys(
         below: (key.id, key.effective_parent),
     });
     Ok(found.collect())
-}
-
-/// In identifier order, like every lock of several keys.
-pub(super) async fn lock_keys(connection: &mut AsyncPgConnection, keys: &[Uuid]) -> QueryResult<()> {
-    api_keys::table
-        .filter(api_keys::id.eq_any(keys))
-        .order(api_keys::id)
-        .select(api_keys::id)
-        .for_update()
-        .load::<Uuid>(connection)
-        .await
-        .map(drop)
 }
 
 /// Sets each key's adoptive parent, unless that key was purged before.

@@ -89,10 +89,6 @@ pub(super) async fn never_revoked_keys(
     Ok(found)
 }
 
-pub(super) async fn lock_keys(_: &mut Connection, _: &[Uuid]) -> QueryResult<()> {
-    Ok(())
-}
-
 /// Sets each key's adoptive parent, unless that key was purged before.
 pub(super) async fn set_adoptive_parents(
     connection: &mut Connection,

@@ -1,5 +1,7 @@
 //! Purging dead keys, and giving their children new parents.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, Utc};
 use diesel::dsl::sql;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, Queryable, Selectable, SelectableHelper};
@@ -12,8 +14,8 @@ use super::super::schema::{api_keys, memberships};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::retention::{
-    AdvisoryLock, KeyAndParent, PurgedBatch, halve_batch, left_without_keys, max_children, new_parents,
-    to_u32,
+    AdvisoryLock, KeyAndParent, PurgedBatch, halve_batch, keep_held, left_without_keys, max_children,
+    new_parents, to_u32,
 };
 
 pub(super) async fn remove(
@@ -25,24 +27,28 @@ pub(super) async fn remove(
     if !retention::try_lock(connection, AdvisoryLock::DeadKeys).await? {
         return Ok(PurgedBatch::default());
     }
-    // What is read from here on stays true even before the rows are locked: dead keys and ended memberships stay so, no
-    // other transaction purges keys or changes their parents, and no key is added below a dead one.
+    // Dead keys and ended memberships stay so, no other transaction purges keys or changes their parents, and no key comes
+    // below these: that takes the lock of their consumer.
     let Dead {
         keys: mut dead,
         left_by,
     } = earliest_dead(connection, dead_before, at_most).await?;
     let found = dead.len();
-    let mut children = children_of(connection, &dead).await?;
-    while halve_batch(&mut dead, &children) {
-        children = children_of(connection, &dead).await?;
-    }
-    // Locked before any change. Keys that another transaction has locked (to write a last use, or an edit) are not
-    // skipped, because they may need a new parent.
-    let ids = || dead.iter().map(|(id, _)| *id);
-    let all: Vec<Uuid> = ids().chain(children.iter().map(|(id, _)| *id)).collect();
-    retention::lock_keys(connection, &all).await?;
+    let children = loop {
+        let children = children_of(connection, &dead).await?;
+        if halve_batch(&mut dead, &children) {
+            continue;
+        }
+        let ids = dead.iter().map(|(id, _)| *id);
+        let locked = lock(connection, ids.chain(children.iter().map(|(id, _)| *id))).await?;
+        if keep_held(&mut dead, &children, &locked) {
+            continue;
+        }
+        break children;
+    };
     retention::set_adoptive_parents(connection, new_parents(&dead, &children)).await?;
-    let removed = diesel::delete(api_keys::table.filter(listed(ids())))
+    let ids = dead.iter().map(|(id, _)| *id);
+    let removed = diesel::delete(api_keys::table.filter(listed(ids)))
         .execute(connection)
         .await?;
     let are_all = dead.len() == found;
@@ -82,31 +88,32 @@ impl From<DeadRow> for KeyAndParent {
 }
 
 /// The keys that died first come first: most of their children are then purged already, and the others were valid at
-/// that time, which are never many. Former members are processed once no revoked keys are left: then a transaction that
-/// has locked these members waits for none of the keys.
+/// that time, which are never many. Former members are processed once no revoked keys are left.
+///
+/// Keys and consumers that another transaction has locked are skipped, the others are locked with their consumer. Without
+/// that lock, a rotation that has begun could give the successor a parent that is purged meanwhile.
 async fn earliest_dead(
     connection: &mut Connection,
     dead_before: DateTime<Utc>,
     at_most: u32,
 ) -> QueryResult<Dead> {
     let dead_before = StoredMoment::from(dead_before);
-    let revoked: Vec<DeadRow> = api_keys::table
+    let revoked = api_keys::table
+        .inner_join(memberships::table)
         .filter(api_keys::revoked_at.lt(dead_before))
         // Here and below: a planned end that came is told to the audit log first.
         .filter(api_keys::end_came_at.is_not_null())
         .order((api_keys::revoked_at, api_keys::id.desc()))
         .limit(i64::from(at_most))
-        .select(DeadRow::as_select())
-        .load(connection)
-        .await?;
+        .select(DeadRow::as_select());
+    let revoked: Vec<DeadRow> = locked_by_nobody!(revoked).load(connection).await?;
     if !revoked.is_empty() {
         return Ok(Dead {
             keys: revoked.into_iter().map(KeyAndParent::from).collect(),
             left_by: Vec::new(),
         });
     }
-    // Former members who may have never-revoked keys, in the order of leaving. Locked members are skipped: a
-    // transaction that revokes their keys locks the member first.
+    // Former members who may have never-revoked keys, in the order of leaving.
     let former_members = memberships::table
         .filter(memberships::ended_at.lt(dead_before))
         .filter(memberships::end_came_at.is_not_null())
@@ -123,6 +130,13 @@ async fn earliest_dead(
         left_by: left_without_keys(former_members, last.map(|key| key.consumer)),
         keys: never_revoked.into_iter().map(|key| key.below).collect(),
     })
+}
+
+/// Locks those of these keys that no other transaction has locked, for instance to write a last use.
+async fn lock(connection: &mut Connection, keys: impl Iterator<Item = Uuid>) -> QueryResult<HashSet<Uuid>> {
+    let keys = api_keys::table.filter(listed(keys)).select(api_keys::id);
+    let locked: Vec<StoredId> = locked_by_nobody!(keys).load(connection).await?;
+    Ok(locked.into_iter().map(|id| id.0).collect())
 }
 
 /// Children of these keys that are not among them.

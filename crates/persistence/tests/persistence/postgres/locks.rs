@@ -1,7 +1,6 @@
 //! Who waits for whom.
 
 use std::num::NonZeroU32;
-use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -9,7 +8,9 @@ use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
-use keyward_domain::ports::DescendantKeys;
+use keyward_domain::holder::Holder;
+use keyward_domain::id::ApiKeyId;
+use keyward_domain::ports::{DescendantKeys, RotationDraft};
 use tokio::time::timeout;
 
 use crate::both::scene::{Scene, issue, member};
@@ -66,31 +67,72 @@ async fn retention_skips_locked_former_members() {
 }
 
 #[tokio::test]
-async fn retention_waiting_for_one_key_locks_no_other_member() {
+async fn retention_purges_only_keys_that_nobody_holds() {
+    for held_row in ["dead key", "its child", "its consumer"] {
+        let scene = Scene::new(Database::postgres().await).await;
+        let (bob, carol) = (scene.bob.as_holder(), scene.carol.as_holder());
+        let child = scene.issue_with(scene.child).await;
+        let of_another = issue(&scene.use_cases, &carol, "revoked").await.key.id;
+        revoke_alone(&scene, &bob, scene.child).await;
+        revoke_alone(&scene, &carol, of_another).await;
+        scene.make.clock.advance(TimeDelta::days(1));
+        let remove = async || {
+            let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
+            let removed = timeout(Duration::from_secs(10), removing).await;
+            removed.expect("nobody is waited for").expect("a removal")
+        };
+
+        let held = match held_row {
+            "dead key" => scene.database.lock_row("api_keys", scene.child.as_uuid()).await,
+            "its child" => scene.database.lock_row("api_keys", child.as_uuid()).await,
+            _ => scene.database.lock_changes_of(bob.consumer().id.as_uuid()).await,
+        };
+        assert_eq!(remove().await, 1, "the other member's key: {held_row}");
+        let left = format!("api_keys WHERE id = '{}'", scene.child);
+        assert_eq!(scene.database.count(&left).await, 1, "{held_row}");
+        drop(held);
+        // The lock ends with its connection, a moment later.
+        while remove().await == 0 {}
+        assert_eq!(scene.database.count(&left).await, 0, "{held_row}");
+    }
+}
+
+#[tokio::test]
+async fn successor_of_a_rotation_during_retention_stays_in_its_key_tree() {
     let scene = Scene::new(Database::postgres().await).await;
-    let former = scene.bob.membership.id.as_uuid();
-    let ended = format!("UPDATE memberships SET ended_at = joined_at WHERE id = '{former}'");
-    scene.database.execute(&ended).await;
-    let carol = scene.carol.as_holder();
-    let key = issue(&scene.use_cases, &carol, "revoked").await.key.id;
-    let (keep, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
-    let revoked = scene
-        .use_cases
-        .keys
-        .revoke(&carol, key, keep, any, RequestSource::default())
-        .await;
-    assert_eq!(revoked.expect("a revocation"), [key]);
+    let key = scene.issue_with(scene.child).await;
+    let (bob, keys) = (scene.bob.as_holder(), scene.use_cases.keys.clone());
+    revoke_alone(&scene, &bob, scene.child).await;
     scene.make.clock.advance(TimeDelta::days(1));
 
+    // The rotation has begun when retention looks for what is below the dead key.
     let held = scene.database.lock_row("api_keys", key.as_uuid()).await;
-    let (store, now) = (Arc::clone(&scene.database.store), scene.make.clock.now());
-    let removing = tokio::spawn(async move { store.remove_dead_keys(now, 500).await });
+    let rotating = tokio::spawn(async move {
+        let (draft, source) = (RotationDraft::default(), RequestSource::default());
+        keys.rotate(&bob, key, draft, None, source).await
+    });
     let waiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     while scene.database.count(waiting).await == 0 {
-        assert!(!removing.is_finished(), "it waits for the key");
+        assert!(!rotating.is_finished(), "it waits for the key");
     }
-    let member = timeout(Duration::from_secs(10), scene.database.lock_changes_of(former)).await;
-    assert!(member.is_ok(), "the former member is held");
-    drop((held, member));
-    assert_eq!(removing.await.expect("no panic").expect("a removal"), 1);
+    let (store, now) = (&scene.database.store, scene.make.clock.now());
+    assert_eq!(store.remove_dead_keys(now, 500).await.expect("a removal"), 0);
+    drop(held);
+    let successor = rotating.await.expect("no panic").expect("a rotation").key.id;
+    assert_eq!(store.remove_dead_keys(now, 500).await.expect("a removal"), 1);
+    let below_the_root = format!(
+        "api_keys WHERE id IN ('{key}', '{successor}') AND adoptive_parent_key_id = '{}'",
+        scene.key
+    );
+    assert_eq!(scene.database.count(&below_the_root).await, 2);
+}
+
+/// Revokes a key without its descendants.
+async fn revoke_alone(scene: &Scene, holder: &Holder, key: ApiKeyId) {
+    let (keep, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
+    let revoking = scene
+        .use_cases
+        .keys
+        .revoke(holder, key, keep, any, RequestSource::default());
+    assert_eq!(revoking.await.expect("a revocation"), [key]);
 }
