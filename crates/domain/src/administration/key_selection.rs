@@ -36,8 +36,8 @@ pub struct RevokedBatch {
 pub struct ShortenedBatch {
     /// How many keys got an earlier end, or one at all.
     pub keys: u32,
-    /// Whether no other key would get one. Else, a repeated call continues.
-    pub is_last: bool,
+    /// The key after which another call continues; `None` if no later key would get an end.
+    pub continues_after: Option<ApiKeyId>,
 }
 
 /// What a revocation would revoke.

@@ -216,17 +216,18 @@ impl OrganizationKeys {
         time_budget: TimeDelta,
     ) -> Result<u32, ShorteningStopped> {
         let (organization, begun) = (authority.organization_id(), self.sources.now());
-        let mut shortened = 0_u32;
+        let (mut shortened, mut after) = (0_u32, None);
         loop {
             let act = authority.act(&self.sources, source.clone());
             let batch = self
                 .keys
-                .apply_longest_life(organization, longest, self.batch_size, act)
+                .apply_longest_life(organization, longest, after, self.batch_size, act)
                 .await;
             let why = match batch {
                 Ok(batch) => {
                     shortened = shortened.saturating_add(batch.keys);
-                    if batch.is_last {
+                    after = batch.continues_after;
+                    if after.is_none() {
                         return Ok(shortened);
                     }
                     (self.sources.now() - begun >= time_budget).then_some(ShorteningStop::TimeBudgetExceeded)

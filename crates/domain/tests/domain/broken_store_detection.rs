@@ -74,7 +74,9 @@ async fn judging_by_the_beginning_of_an_act_is_detected() {
         "planned_end_that_passed_meanwhile_is_not_set",
         "key_whose_parent_ended_meanwhile_is_not_added",
         "longest_life_is_applied_by_the_clock_under_the_lock",
+        "owner_whose_end_came_meanwhile_applies_no_longest_life",
         "member_end_that_came_meanwhile_is_final",
+        "owner_whose_end_came_meanwhile_plans_no_end",
     ];
     assert_caught(Fault::JudgesByTheBeginningOfTheAct, &by).await;
 }
@@ -85,6 +87,10 @@ async fn wrong_application_of_longest_life_is_detected() {
         (
             Fault::AppliesAnyLongestLife,
             "only_the_chosen_longest_life_is_applied",
+        ),
+        (
+            Fault::AppliesLivesFromTheFirstKey,
+            "longest_life_is_applied_in_batches",
         ),
         (
             Fault::ShortensLivesWithoutLimit,

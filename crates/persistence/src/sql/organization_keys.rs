@@ -113,9 +113,13 @@ impl OrganizationKeyStore for Store {
         &self,
         organization: OrganizationId,
         longest: LongestLife,
+        after: Option<ApiKeyId>,
         at_most: NonZeroU32,
         act: Act,
     ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
-        change!(self, longest_life::apply(organization, longest, at_most, act))
+        change!(
+            self,
+            longest_life::apply(organization, longest, after, at_most, act)
+        )
     }
 }

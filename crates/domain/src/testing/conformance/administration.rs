@@ -103,6 +103,7 @@ super::cases::cases! { $
         only_active_owners_and_administrators_plan_ends_of_members
         planned_end_of_a_member_that_has_come_is_final
         member_end_that_came_meanwhile_is_final
+        owner_whose_end_came_meanwhile_plans_no_end
         planned_end_is_unchanged_when_event_cannot_be_written
         planned_end_is_changed_after_caller_cancellation
     }
@@ -270,6 +271,7 @@ super::cases::cases! { $
         applied_longest_life_writes_one_event_for_each_key
         longest_life_is_applied_in_batches
         longest_life_is_applied_by_the_clock_under_the_lock
+        owner_whose_end_came_meanwhile_applies_no_longest_life
         only_the_chosen_longest_life_is_applied
         only_active_owners_and_administrators_apply_the_longest_life
         keys_live_on_when_events_of_longest_life_cannot_be_written

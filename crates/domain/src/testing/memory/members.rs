@@ -143,10 +143,10 @@ impl MemberStore for MemoryStore {
         act: Act,
     ) -> Result<(), ChangeMembershipExpiryError> {
         let mut state = self.state()?;
+        let act = act.as_late_as_now();
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeMembershipExpiryError::NotAllowed);
         }
-        let act = act.as_late_as_now();
         let member = state
             .live_membership(organization, id, act.at)
             .ok_or(ChangeMembershipExpiryError::NotFound)?;

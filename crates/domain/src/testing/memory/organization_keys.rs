@@ -189,6 +189,7 @@ impl OrganizationKeyStore for MemoryStore {
         &self,
         organization: OrganizationId,
         longest: LongestLife,
+        after: Option<ApiKeyId>,
         at_most: NonZeroU32,
         act: Act,
     ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
@@ -205,6 +206,7 @@ impl OrganizationKeyStore for MemoryStore {
         let outliving = state.outliving(organization, longest, act.at);
         let planned: Vec<_> = outliving
             .into_iter()
+            .filter(|(key, _)| Some(key.id) > after)
             .take(at_most)
             .map(|(key, end)| (key.id, key.end().map(End::at), end))
             .collect();
@@ -219,9 +221,10 @@ impl OrganizationKeyStore for MemoryStore {
                 stored.key.revocation = Some(planned);
             }
         }
+        let last = planned.last().map(|(id, ..)| *id);
         Ok(ShortenedBatch {
             keys: u32::try_from(planned.len()).unwrap_or(u32::MAX),
-            is_last: planned.len() < at_most,
+            continues_after: last.filter(|_| planned.len() == at_most),
         })
     }
 }

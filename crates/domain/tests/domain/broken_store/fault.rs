@@ -93,6 +93,8 @@ pub(crate) enum Fault {
     ForgetsRemovedAdopters,
     /// A longest life is applied whatever the organization has chosen.
     AppliesAnyLongestLife,
+    /// Every batch of an applied longest life begins at the first key.
+    AppliesLivesFromTheFirstKey,
     /// One batch of applying a longest life is all keys.
     ShortensLivesWithoutLimit,
     /// The keys that a longest life shortens are shown by name.

@@ -133,6 +133,7 @@ impl OrganizationKeyStore for BrokenStore {
         &self,
         organization: OrganizationId,
         longest: LongestLife,
+        after: Option<ApiKeyId>,
         at_most: NonZeroU32,
         act: Act,
     ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
@@ -140,16 +141,17 @@ impl OrganizationKeyStore for BrokenStore {
             Fault::ShortensLivesWithoutLimit => NonZeroU32::MAX,
             _ => at_most,
         };
+        let after = after.filter(|_| self.fault != Fault::AppliesLivesFromTheFirstKey);
         let act = self.as_timed(act);
         let applied = self
             .sound
-            .apply_longest_life(organization, longest, at_most, act)
+            .apply_longest_life(organization, longest, after, at_most, act)
             .await;
         match applied {
             Err(ApplyLongestLifeError::LimitChanged) if self.fault == Fault::AppliesAnyLongestLife => {
                 Ok(ShortenedBatch {
                     keys: 0,
-                    is_last: true,
+                    continues_after: None,
                 })
             }
             applied => applied,

@@ -15,7 +15,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use uuid::Uuid;
 
-use super::super::authority::lock_authority;
+use super::super::authority::lock_authority_until_now;
 use super::super::dialect::{
     Connection, Pipelined, RunQueryDsl, cancellable, created_and_later, listed, lock_consumers, lock_keys,
     write_events,
@@ -65,18 +65,20 @@ pub(super) async fn apply(
     connection: &mut Connection,
     organization: OrganizationId,
     longest: LongestLife,
+    after: Option<ApiKeyId>,
     at_most: NonZeroU32,
     act: Act,
 ) -> Result<ShortenedBatch, Abort<ApplyLongestLifeError>> {
-    if !lock_authority(connection, organization, act.actor, act.at).await? {
-        return Err(Abort::Refused(ApplyLongestLifeError::NotAllowed));
-    }
+    let act = lock_authority_until_now(connection, organization, act)
+        .await?
+        .ok_or(Abort::Refused(ApplyLongestLifeError::NotAllowed))?;
     if longest_life_of(connection, organization).await? != Some(longest) {
         return Err(Abort::Refused(ApplyLongestLifeError::LimitChanged));
     }
     let at_most = at_most.get() as usize;
     let found: Vec<(StoredId, StoredId)> = api_keys::table
         .filter(outliving(organization, longest, act.at))
+        .filter(api_keys::id.gt(StoredId(after.map_or(Uuid::nil(), |key| key.as_uuid()))))
         .order(api_keys::id)
         .limit(limit::at_most(at_most))
         .select((api_keys::id, api_keys::consumer_id))
@@ -85,7 +87,7 @@ pub(super) async fn apply(
     let consumers: BTreeSet<Uuid> = found.iter().map(|(_, consumer)| consumer.0).collect();
     let consumers: Vec<Uuid> = consumers.into_iter().collect();
     lock_consumers(connection, organization, &consumers).await?;
-    // The locks may have taken long: an end that has come meanwhile is final, and the notice counts from now on.
+    // These locks may have taken long, too: an end that has come meanwhile is final, and the notice counts from now on.
     let act = act.as_late_as_now();
     let rows: Vec<(StoredId, StoredMoment, Option<StoredMoment>)> = api_keys::table
         .filter(listed(found.iter().map(|(key, _)| key.0)))
@@ -96,9 +98,10 @@ pub(super) async fn apply(
         .await?;
     let keys = u32::try_from(rows.len()).unwrap_or(u32::MAX);
     write(connection, rows, longest, &act).await?;
+    let last = found.last().map(|(key, _)| ApiKeyId::from_uuid(key.0));
     Ok(ShortenedBatch {
         keys,
-        is_last: found.len() < at_most,
+        continues_after: last.filter(|_| found.len() == at_most),
     })
 }
 

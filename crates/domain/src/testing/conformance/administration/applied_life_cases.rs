@@ -14,7 +14,7 @@ use crate::administration::ports::{ApplyLongestLifeError, PreviewedKeys, Shorten
 use crate::api_key::{ApiKey, LastUse, LongestLife, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
-use crate::membership::Member;
+use crate::membership::{Member, Role};
 use crate::ports::{DescendantKeys, KeyUse};
 use crate::validity::End;
 
@@ -24,12 +24,11 @@ async fn apply(
     scene: &KeyScene,
     owner: &Member,
     longest: LongestLife,
-    at_most: NonZeroU32,
     act: Act,
 ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
     let store = &scene.stores.organization_keys;
     let here = owner.organization.id;
-    store.apply_longest_life(here, longest, at_most, act).await
+    store.apply_longest_life(here, longest, None, ALL, act).await
 }
 
 async fn preview(scene: &KeyScene, owner: &Member, longest: LongestLife) -> PreviewedKeys {
@@ -96,10 +95,10 @@ pub async fn applied_longest_life_ends_only_keys_that_would_outlive_it(stores: S
     }
     set_limit(&scene, &ada, days(30)).await;
 
-    let applied = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+    let applied = apply(&scene, &ada, days(30), scene.act(&ada)).await;
     let expected = ShortenedBatch {
         keys: 3,
-        is_last: true,
+        continues_after: None,
     };
     assert_eq!(applied.expect("applied"), expected);
     let changed = [
@@ -130,7 +129,7 @@ pub async fn applied_longest_life_ends_only_keys_that_would_outlive_it(stores: S
 
     // Nothing is put off, however late it is repeated.
     scene.later(DAY);
-    let again = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+    let again = apply(&scene, &ada, days(30), scene.act(&ada)).await;
     assert_eq!(again.expect("applied").keys, 0);
     for (key, end) in changed {
         assert_eq!(scene.stored(key).await.end(), Some(End::Planned(end)));
@@ -145,7 +144,7 @@ pub async fn applied_longest_life_writes_one_event_for_each_key(stores: Stores) 
     let short = ending(&scene, &ada, DAY * 2).await;
     set_limit(&scene, &ada, days(30)).await;
     for _ in 0..2 {
-        let applied = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+        let applied = apply(&scene, &ada, days(30), scene.act(&ada)).await;
         applied.expect("applied");
     }
     let end = text(scene.now() + DAY * 30);
@@ -163,15 +162,35 @@ pub async fn applied_longest_life_writes_one_event_for_each_key(stores: Stores) 
 pub async fn longest_life_is_applied_in_batches(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
-    for number in 0..5 {
+    let mut ids = Vec::new();
+    for number in 0..6 {
         let member = if number % 2 == 0 { &ada } else { &bob };
-        scene.add_key(member, &format!("key {number}")).await;
+        ids.push(scene.add_key(member, &format!("key {number}")).await.id);
     }
     set_limit(&scene, &ada, days(30)).await;
-    let two = NonZeroU32::new(2).expect("more than none");
-    for (keys, is_last, left) in [(2, false, 3), (2, false, 1), (1, true, 0), (0, true, 0)] {
-        let applied = apply(&scene, &ada, days(30), two, scene.act(&ada)).await;
-        assert_eq!(applied.expect("applied"), ShortenedBatch { keys, is_last });
+    let (store, two) = (
+        &scene.stores.organization_keys,
+        NonZeroU32::new(2).expect("more than none"),
+    );
+    let batches = [
+        (Some(2), 2, Some(4), 4),
+        (Some(4), 1, None, 3),
+        (None, 2, Some(1), 1),
+        (Some(1), 1, None, 0),
+        (None, 0, None, 0),
+    ];
+    for (after, keys, continues_after, left) in batches {
+        let [after, continues_after] =
+            [after, continues_after].map(|place: Option<usize>| place.map(|place| ids[place]));
+        let act = scene.act(&ada);
+        let applied = store
+            .apply_longest_life(ada.organization.id, days(30), after, two, act)
+            .await;
+        let expected = ShortenedBatch {
+            keys,
+            continues_after,
+        };
+        assert_eq!(applied.expect("applied"), expected);
         assert_eq!(preview(&scene, &ada, days(30)).await.keys, left);
     }
 }
@@ -185,11 +204,24 @@ pub async fn longest_life_is_applied_by_the_clock_under_the_lock(stores: Stores)
     let before = scene.stored(&over).await;
     let act = scene.act(&ada);
     scene.later(DAY * 31);
-    let applied = apply(&scene, &ada, days(30), ALL, act).await;
+    let applied = apply(&scene, &ada, days(30), act).await;
     assert_eq!(applied.expect("applied").keys, 1);
     assert_eq!(scene.stored(&over).await, before);
     let end = scene.stored(&old).await.end();
     assert_eq!(end, Some(End::Planned(scene.now() + DAY * 7)));
+}
+
+pub async fn owner_whose_end_came_meanwhile_applies_no_longest_life(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let owner = scene.join_as(&ada.organization, "owner", Role::Owner).await;
+    let key = scene.add_key(&ada, "key").await;
+    set_limit(&scene, &ada, days(30)).await;
+    scene.plan_end_of_membership(&owner, scene.now() + DAY).await;
+    let act = scene.act(&owner);
+    scene.later(DAY);
+    let late = apply(&scene, &ada, days(30), act).await;
+    assert!(matches!(late, Err(ApplyLongestLifeError::NotAllowed)), "{late:?}");
+    assert_eq!(scene.stored(&key).await, key);
 }
 
 pub async fn only_the_chosen_longest_life_is_applied(stores: Stores) {
@@ -198,7 +230,7 @@ pub async fn only_the_chosen_longest_life_is_applied(stores: Stores) {
     for chosen in [None, Some(days(31)), Some(days(29))] {
         let set = limit(&scene, as_user(&ada), &ada, chosen).await;
         set.expect("set");
-        let refused = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+        let refused = apply(&scene, &ada, days(30), scene.act(&ada)).await;
         assert!(
             matches!(refused, Err(ApplyLongestLifeError::LimitChanged)),
             "{refused:?}"
@@ -215,7 +247,7 @@ pub async fn only_active_owners_and_administrators_apply_the_longest_life(stores
     let here = Some(ada.organization.id);
     for (who, actor) in scene.strangers(&ada.organization).await {
         let act = scene.act_as(actor, here);
-        let refused = apply(&scene, &ada, days(30), ALL, act).await;
+        let refused = apply(&scene, &ada, days(30), act).await;
         assert!(
             matches!(refused, Err(ApplyLongestLifeError::NotAllowed)),
             "{who}: {refused:?}"
@@ -223,7 +255,7 @@ pub async fn only_active_owners_and_administrators_apply_the_longest_life(stores
     }
     assert_eq!(scene.stored(&key).await, key);
     let act = scene.act_as(Actor::Administrator, here);
-    let applied = apply(&scene, &ada, days(30), ALL, act).await;
+    let applied = apply(&scene, &ada, days(30), act).await;
     applied.expect("an administrator may");
     let planned = scene.stored(&key).await.revocation.expect("a planned end");
     assert_eq!(planned.by, Actor::Administrator);
@@ -234,7 +266,7 @@ pub async fn keys_live_on_when_events_of_longest_life_cannot_be_written(stores: 
     let key = scene.add_key(&ada, "key").await;
     set_limit(&scene, &ada, days(30)).await;
     let act = scene.unwritable_act(scene.act(&ada)).await;
-    let failed = apply(&scene, &ada, days(30), ALL, act).await;
+    let failed = apply(&scene, &ada, days(30), act).await;
     assert!(
         matches!(failed, Err(ApplyLongestLifeError::Storage(_))),
         "{failed:?}"
@@ -265,7 +297,7 @@ pub async fn longest_life_preview_equals_what_is_applied(stores: Stores) {
     for key in [&hers, &his, &short] {
         assert_eq!(scene.stored(key).await, *key, "nothing has changed");
     }
-    let applied = apply(&scene, &ada, days(30), ALL, scene.act(&ada)).await;
+    let applied = apply(&scene, &ada, days(30), scene.act(&ada)).await;
     assert_eq!(applied.expect("applied").keys, 2);
     assert_eq!(preview(&scene, &ada, days(30)).await, PreviewedKeys::default());
 }

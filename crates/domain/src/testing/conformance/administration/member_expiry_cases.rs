@@ -212,3 +212,22 @@ pub async fn member_end_that_came_meanwhile_is_final(stores: Stores) {
     );
     assert_eq!(end_of(&scene, &carl).await, None);
 }
+
+pub async fn owner_whose_end_came_meanwhile_plans_no_end(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let owner = scene.join_as(&ada.organization, "owner", Role::Owner).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    scene.plan_end_of_membership(&owner, scene.now() + HOUR).await;
+    let (here, end, act) = (ada.organization.id, in_hours(&scene, 2), scene.act(&owner));
+    scene.later(HOUR);
+    let late = scene
+        .stores
+        .members
+        .change_expiry(here, bob.membership.id, end, act)
+        .await;
+    assert!(
+        matches!(late, Err(ChangeMembershipExpiryError::NotAllowed)),
+        "{late:?}"
+    );
+    assert_eq!(end_of(&scene, &bob).await, None);
+}
