@@ -1,40 +1,32 @@
 //! Frequent questions, really asked: whatever a port method asks for them, the database answers by an index.
 
+mod ends;
+mod people;
+
 use std::io;
-use std::sync::Arc;
 
 use chrono::TimeDelta;
-use keyward_domain::administration::ports::{
-    InvitationStore, MemberFilter, MemberStore, Names, OrganizationKeyFilter, OrganizationKeyStore,
-    ProjectFilter, ProjectStatus, ProjectStore,
-};
-use keyward_domain::administration::{Invitations, Projects};
-use keyward_domain::audit::{Action, Actor, RequestSource, Subject};
+use keyward_domain::administration::ports::Names;
+use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
-use keyward_domain::id::{ApiKeyId, ProjectId};
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{
     ApiKeys, AuditFeed, AuditFilter, AuditLog, AuditPosition, Credentials, KeyFilter, KeyLimits, NewApiKey,
-    ReachableProjects, StatusFilter,
+    StatusFilter,
 };
-use keyward_domain::project::ProjectName;
-use keyward_domain::sign_in::ports::{OpenInvitations, SessionStore};
-use keyward_domain::sign_in::session::SessionToken;
 use keyward_persistence::transfer::export;
 use uuid::Uuid;
 
 use crate::asked::{Asked, Plan};
-use crate::both::scene::{Scene, draft};
+use crate::both::scene::Scene;
 use crate::database::{Database, Store, now};
 
 on_both!(
     key_queries_use_an_index,
-    people_and_project_queries_use_an_index,
     audit_log_queries_use_an_index,
     retention_queries_use_an_index,
-    due_ends_are_found_by_an_index,
-    expiring_keys_are_found_by_an_index,
     an_export_sorts_nothing,
 );
 
@@ -191,116 +183,6 @@ async fn key_queries_use_an_index(database: Database) {
     listening.expect("a new key", &of_postgres, &of_sqlite).await;
 }
 
-async fn people_and_project_queries_use_an_index(database: Database) {
-    let listening = Listening::to(database).await;
-    let (scene, store) = (&listening.scene, listening.store());
-    let organization = scene.ada.organization.id;
-
-    let session = SessionToken::parse(&scene.there_token).expect("a token").digest();
-    SessionStore::find(store, &session).await.expect("an answer");
-    let digest = ("sessions_digest_key", "sqlite_autoindex_sessions_2");
-    listening.expect("a session", &[digest.0], &[digest.1]).await;
-    let act = scene.make.act(Actor::User(scene.ada.user.id));
-    let ended = SessionStore::end_others(store, scene.ada.user.id, scene.here.session.id, act).await;
-    ended.expect("an end");
-    listening
-        .expect(
-            "other sessions",
-            &["sessions_user_id_idx"],
-            &["sessions_user_id_idx"],
-        )
-        .await;
-
-    let (everybody, last) = (MemberFilter::new(None), Some(scene.bob.membership.id));
-    MemberStore::list(store, organization, everybody, page(last), now())
-        .await
-        .expect("a page");
-    let index = "memberships_organization_id_id_idx";
-    listening.expect("members", &[index], &[index]).await;
-
-    OpenInvitations::find(store, &scene.invitation.token.digest(), None, now())
-        .await
-        .expect("an answer");
-    let digest = ("invitations_digest_key", "sqlite_autoindex_invitations_2");
-    listening.expect("an invitation", &[digest.0], &[digest.1]).await;
-    InvitationStore::pending(store, organization, page(None))
-        .await
-        .expect("a page");
-    listening
-        .expect(
-            "invitations",
-            &["invitations_pending_idx"],
-            &["invitations_pending_idx"],
-        )
-        .await;
-
-    let invitations = Invitations::new(
-        Arc::clone(&listening.asked.store) as _,
-        scene.make.sources.clone(),
-    );
-    let idempotency_key = Some(IdempotencyKey::generate(&*scene.make.random));
-    let invited = invitations
-        .invite(
-            &scene.authority(),
-            draft(),
-            idempotency_key,
-            RequestSource::default(),
-        )
-        .await;
-    invited.expect("an invitation");
-    let index = "invitations_idempotency_key_key";
-    listening.expect("a new invitation", &[index], &[index]).await;
-    let projects = Projects::new(
-        Arc::clone(&listening.asked.store) as _,
-        scene.make.sources.clone(),
-    );
-    let name = ProjectName::parse("twice").expect("a name");
-    projects
-        .create(
-            &scene.authority(),
-            name,
-            idempotency_key,
-            RequestSource::default(),
-        )
-        .await
-        .expect("a project");
-    let index = "projects_idempotency_key_key";
-    listening.expect("a new project", &[index], &[index]).await;
-
-    let all = || ProjectFilter::new(ProjectStatus::All, None);
-    let last = Some(ProjectId::from_uuid(Uuid::max()));
-    ProjectStore::list(store, organization, all(), page(last), now())
-        .await
-        .expect("a page");
-    let index = "projects_organization_id_id_idx";
-    listening.expect("projects", &[index], &[index]).await;
-    ReachableProjects::list(store, scene.bob.membership.id, page(None), now())
-        .await
-        .expect("a page");
-    listening
-        .expect(
-            "projects of a key",
-            &["project_members_pkey"],
-            &["USING PRIMARY KEY"],
-        )
-        .await;
-    ReachableProjects::count(store, scene.bob.membership.id, now())
-        .await
-        .expect("a count");
-    listening
-        .expect(
-            "how many projects a key reaches",
-            &["project_members_pkey"],
-            &["USING PRIMARY KEY"],
-        )
-        .await;
-    ProjectStore::members(store, organization, scene.project.id, page(None), now())
-        .await
-        .expect("a page");
-    let index = "project_members_project_id_idx";
-    listening.expect("members of a project", &[index], &[index]).await;
-}
-
 async fn audit_log_queries_use_an_index(database: Database) {
     let listening = Listening::to(database).await;
     let (scene, store) = (&listening.scene, listening.store());
@@ -453,82 +335,6 @@ async fn retention_queries_use_an_index(database: Database) {
             &["audit_events USING PRIMARY KEY"],
         )
         .await;
-}
-
-async fn due_ends_are_found_by_an_index(database: Database) {
-    let listening = Listening::to(database).await;
-    let (scene, store) = (&listening.scene, listening.store());
-    let [key, member] =
-        [scene.key.as_uuid(), scene.bob.membership.id.as_uuid()].map(|id| scene.database.id(id));
-    let at = scene.database.moment(scene.make.clock.now());
-    let planned = format!(
-        "UPDATE memberships SET ended_at = {at} WHERE id = {member};
-         UPDATE api_keys SET revoked_at = {at}, revoked_by_kind = 'administrator', revoked_reason = 'administrator'
-         WHERE id = {key}"
-    );
-    scene.database.execute(&planned).await;
-    let later = scene.make.clock.now() + TimeDelta::days(1);
-    let (of_keys, of_memberships) = ("api_keys_planned_end_idx", "memberships_planned_end_idx");
-
-    assert!(store.has_due(later).await.expect("an answer"));
-    let of_rotated_keys = "api_keys_rotated_idx";
-    let all = [of_keys, of_memberships, of_rotated_keys];
-    listening.expect("whether ends are due", &all, &all).await;
-    let act = || scene.make.act(Actor::System);
-    assert_eq!(store.record_ends_of_keys(10, act()).await.expect("recorded"), 1);
-    listening.expect("ends of keys", &[of_keys], &[of_keys]).await;
-    let recorded = store.record_ends_of_memberships(10, act()).await;
-    assert_eq!(recorded.expect("recorded"), 1);
-    let index = [of_memberships];
-    listening.expect("ends of memberships", &index, &index).await;
-    assert_eq!(store.end_rotated_keys(10, act()).await.expect("ended"), 0);
-    let index = [of_rotated_keys];
-    listening.expect("ends of rotated keys", &index, &index).await;
-}
-
-async fn expiring_keys_are_found_by_an_index(database: Database) {
-    let listening = Listening::to(database).await;
-    let (scene, store) = (&listening.scene, listening.store());
-    let database = &scene.database;
-    // More than owners' lists go through one after the other.
-    let (ada, more) = (scene.ada.membership.id.as_uuid(), database.series(6_000));
-    let valid = format!(
-        "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_user_id, created_at)
-         SELECT {}, {}, {}, hint, name, description, search_text, created_by_user_id, created_at
-         FROM (SELECT * FROM api_keys WHERE created_by_user_id IS NOT NULL LIMIT 1) AS a_key, {more}",
-        database.new_id(),
-        database.id(ada),
-        database.new_digest(),
-    );
-    let planned = format!(
-        "UPDATE api_keys SET revoked_at = {}, revoked_by_kind = 'administrator', revoked_reason = 'expired' WHERE id = {}",
-        database.moment(now() + TimeDelta::days(1)),
-        database.id(scene.key.as_uuid()),
-    );
-    database.execute(&valid).await;
-    database.settle().await;
-    database.execute(&planned).await;
-    let soon = now() + TimeDelta::days(7);
-    drop(listening.asked.plans(database).await);
-
-    let own = KeyFilter::new(StatusFilter::Valid, None).expiring_before(Some(soon));
-    let found = ApiKeys::list(store, scene.bob.membership.id, own, page(None), now()).await;
-    let found = found.expect("a page").items;
-    assert_eq!(found.iter().map(|key| key.id).collect::<Vec<_>>(), [scene.key]);
-    let index = ["api_keys_valid_idx"];
-    listening.expect("own keys that expire", &index, &index).await;
-
-    let of_all = OrganizationKeyFilter::new(StatusFilter::Valid, None).expiring_before(soon);
-    let organization = scene.ada.organization.id;
-    let found = OrganizationKeyStore::list(store, organization, of_all, page(None), now()).await;
-    let found = found.expect("a page").items;
-    assert_eq!(found.iter().map(|key| key.id).collect::<Vec<_>>(), [scene.key]);
-    let plans = listening.asked.plans(database).await;
-    let steps: String = plans.iter().map(told).collect();
-    assert!(steps.contains("api_keys_organization_end_idx"), "{steps}");
-    // What the index names is sorted, and nothing else is gone through.
-    let of_table = ["Seq Scan on api_keys", "SCAN api_keys\n"];
-    assert!(!of_table.iter().any(|scan| steps.contains(scan)), "{steps}");
 }
 
 async fn an_export_sorts_nothing(database: Database) {
