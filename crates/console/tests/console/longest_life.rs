@@ -1,12 +1,21 @@
 //! The longest life of new keys: where owners set it, and what forms make of it.
 
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use chrono::TimeDelta;
+use futures_util::FutureExt;
+use keyward_domain::administration::OrganizationKeys;
+use keyward_domain::administration::ports::{MockOrganizationKeyStore, OrganizationKeyStore};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Action;
 use keyward_domain::membership::Role;
-use keyward_domain::ports::ApiKeys;
+use keyward_domain::ports::{ApiKeys, StorageError};
+use keyward_domain::testing::TestInstallation;
 use keyward_domain::validity::End;
 
+use crate::browser::Browser;
 use crate::running::{NEW, Running};
 
 const GENERAL: &str = "/organizations/acme/settings/general";
@@ -175,4 +184,94 @@ async fn owner_applies_the_longest_life_after_a_preview() {
         let refused = owner.post(APPLY, &[("days", days), ("confirm", "yes")]).await;
         assert_eq!(refused.status, 400, "{days}");
     }
+}
+
+/// Two keys a batch, which takes two seconds; the batches of these numbers fail, and previews if `counts` is false.
+fn slow_batches(installation: &TestInstallation, failing: &'static [u32], counts: bool) -> OrganizationKeys {
+    let (store, clock) = (
+        installation.store.clone(),
+        Arc::clone(&installation.builder.clock),
+    );
+    let (of, batches) = (store.clone(), AtomicU32::new(0));
+    let mut slow = MockOrganizationKeyStore::new();
+    slow.expect_longest_life_preview()
+        .returning(move |organization, longest, now| {
+            if !counts {
+                return Err(StorageError::Unavailable("counting takes too long".into()));
+            }
+            let counted = store.longest_life_preview(organization, longest, now);
+            counted.now_or_never().expect("memory does not wait")
+        });
+    slow.expect_apply_longest_life()
+        .returning(move |organization, longest, after, at_most, act| {
+            if failing.contains(&batches.fetch_add(1, Ordering::Relaxed)) {
+                return Err(StorageError::Unavailable("it is restarted".into()).into());
+            }
+            clock.advance(TimeDelta::seconds(2));
+            let applied = of.apply_longest_life(organization, longest, after, at_most, act);
+            applied.now_or_never().expect("memory does not wait")
+        });
+    let keys = OrganizationKeys::new(Arc::new(slow), installation.builder.sources.clone());
+    keys.with_batch_size(NonZeroU32::new(2).unwrap())
+}
+
+/// Ada's console with that many of her keys and a longest life of 30 days.
+async fn with_keys(keys: u32, failing: &'static [u32], counts: bool) -> (Running, Browser) {
+    let installation = TestInstallation::new();
+    let acme = installation.organization("Acme");
+    let ada = installation.member(&acme, "ada", Role::Owner);
+    for number in 0..keys {
+        installation
+            .issue(&ada.as_holder(), &format!("key {number}"))
+            .await;
+    }
+    let slow = slow_batches(&installation, failing, counts);
+    let running = Running::with(installation, None, |console| console.organization_keys = slow).await;
+    let owner = running.signed_in("ada").await;
+    owner.post(LIFE, &[("days", "30")]).await;
+    (running, owner)
+}
+
+#[tokio::test]
+async fn longest_life_applied_in_part_tells_progress_and_continues() {
+    let (_running, owner) = with_keys(9, &[2, 4], true).await;
+    let confirmed = [("days", "30"), ("confirm", "yes")];
+    let at_time_budget = owner.post(APPLY, &confirmed).await;
+    assert_eq!(
+        owner.post(APPLY, &confirmed).await.status,
+        503,
+        "nothing was done"
+    );
+    let at_failure = owner.post(APPLY, &confirmed).await;
+    for (page, done, left) in [
+        (
+            at_time_budget,
+            "4 keys got an earlier expiration",
+            "Let 5 keys of",
+        ),
+        (at_failure, "2 keys got an earlier expiration", "Let 3 keys of"),
+    ] {
+        let text = page.text();
+        for words in [done, left, "Continue with the rest."] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(page.body.contains(">Continue</button>"), "{}", page.body);
+    }
+    let answer = owner.post(APPLY, &confirmed).await;
+    let says = owner.follow(&answer).await.text();
+    assert!(says.contains("The longest life was applied"), "{says}");
+}
+
+#[tokio::test]
+async fn owner_applies_the_longest_life_although_the_preview_fails() {
+    let (running, owner) = with_keys(1, &[], false).await;
+    let shown = owner.get(APPLY).await.text();
+    for words in ["Let existing keys expire?", "They can’t be counted right now."] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    let answer = owner.post(APPLY, &[("days", "30"), ("confirm", "yes")]).await;
+    assert_eq!(answer.location(), GENERAL);
+    let events = running.installation.store.events();
+    let changed = events.iter().filter(|event| event.action == Action::ChangeExpiry);
+    assert_eq!(changed.count(), 1);
 }

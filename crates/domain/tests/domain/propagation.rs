@@ -9,7 +9,7 @@ use keyward_domain::access::Refused;
 use keyward_domain::access_changes::ChangeNumber;
 use keyward_domain::administration::Authority;
 use keyward_domain::administration::ports::{ChangeMembershipExpiryError, EndMembershipError, KeySelection};
-use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyPrecondition};
+use keyward_domain::api_key::{Expiry, ExpiryChange, KeyEdit, KeyPrecondition, LongestLife};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{IssuedKey, RevokeKeyError};
 use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
@@ -132,6 +132,25 @@ async fn key_that_revokes_itself_again_waits_too() {
     assert_eq!(scene.waits(), [1, 1]);
     authenticate.refused_everywhere(&refused).await;
     assert_eq!(scene.waits(), [1, 1, 1]);
+}
+
+#[tokio::test]
+async fn applied_longest_life_waits_after_its_commit_and_when_repeated() {
+    let scene = Scene::new().await;
+    let longest = LongestLife::of_days(30).expect("a longest life");
+    let organizations = scene.installation.organizations();
+    let authority = scene.authority();
+    let limited = organizations.limit_key_life(&authority, Some(longest), source());
+    limited.await.expect("set");
+    let keys = scene
+        .installation
+        .organization_keys()
+        .with_propagation(scene.by());
+    for waits in [vec![1], vec![1, 1]] {
+        let applied = keys.apply_longest_life(&authority, longest, source(), TimeDelta::hours(1));
+        applied.await.expect("applied");
+        assert_eq!(scene.waits(), waits);
+    }
 }
 
 #[tokio::test]
