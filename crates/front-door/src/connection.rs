@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use poem::{Endpoint, http::Request};
@@ -87,8 +88,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         is_too_late,
     };
     let service = service_fn(move |request: Request<Incoming>| {
-        let (exchanges, origin) = (exchanges.clone(), origin.clone());
-        async move { Ok::<_, Infallible>(exchanges.answer(request, origin).await) }
+        let answer = exchanges.clone().answer(request, origin.clone());
+        answer.map(Ok::<_, Infallible>)
     });
     let mut connection = builder.serve_connection(stream, service);
 

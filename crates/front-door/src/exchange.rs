@@ -10,11 +10,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_util::{FutureExt, future::poll_immediate};
+use futures_util::{
+    FutureExt, TryFutureExt,
+    future::{lazy, poll_immediate},
+};
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use poem::{
-    Addr, Endpoint, Request, Response,
+    Addr, Endpoint, IntoResponse, Request, Response,
     http::{self, HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header, uri::Scheme},
     web::{LocalAddr, RemoteAddr},
 };
@@ -81,11 +84,13 @@ struct Head {
 
 impl<E: Endpoint> Exchanges<E> {
     /// Answers a request. Dropped when the client hangs up.
-    pub(crate) async fn answer(
-        &self,
+    ///
+    /// Not an `async fn`: its future, which is copied with each request, would hold the request several times.
+    pub(crate) fn answer(
+        self: Arc<Self>,
         mut request: http::Request<Incoming>,
         origin: Origin,
-    ) -> http::Response<AnswerBody> {
+    ) -> impl Future<Output = http::Response<AnswerBody>> {
         let started = origin.activity.request_read();
         request_path::normalize(request.uri_mut());
         let is_from_proxy = self.config.trusted_proxies.trusts_peer(origin.peer);
@@ -116,7 +121,7 @@ impl<E: Endpoint> Exchanges<E> {
         {
             span.record("trace_id", parent.trace_id);
         }
-        async {
+        async move {
             self.proxy_warnings
                 .look_at(&self.config.trusted_proxies, origin.peer, request.headers());
             let log = RequestLog::begin(
@@ -170,7 +175,6 @@ impl<E: Endpoint> Exchanges<E> {
             })
         }
         .instrument(span)
-        .await
     }
 
     /// The span of a request that is traced, which its trace begins with. Health checks are not: nobody would look at them.
@@ -239,7 +243,8 @@ impl<E: Endpoint> Exchanges<E> {
             );
             request.set_body(BoxBody::new(body));
         }
-        let response = self.within_deadline(request, progress.as_deref(), head).await?;
+        let handler = pin!(self.handle(request));
+        let response = self.within_deadline(handler, progress.as_deref(), head).await?;
         // An application that maps the failure itself says 408 or 413 in its own words. One that answers any other
         // error would blame the client for a body that it never got.
         let failure = progress.and_then(|progress| progress.failure());
@@ -251,29 +256,32 @@ impl<E: Endpoint> Exchanges<E> {
         }
     }
 
+    /// Has the application answer. Holds either the request or what the application makes of it, and never both.
+    fn handle(&self, request: Request) -> impl Future<Output = Result<Response, Refusal>> {
+        let answering = lazy(|_| self.app.call(request))
+            .flatten()
+            .map(|outcome| outcome.map_or_else(|error| error.into_response(), IntoResponse::into_response));
+        AssertUnwindSafe(answering).catch_unwind().map_err(|_| {
+            error!("application panicked");
+            Refusal::HandlerPanicked
+        })
+    }
+
     async fn within_deadline(
         &self,
-        request: Request,
+        mut handler: Pin<&mut impl Future<Output = Result<Response, Refusal>>>,
         progress: Option<&BodyProgress>,
         head: &Head,
     ) -> Result<Response, Refusal> {
-        // Pinned where it is made: bound to a name before, it would be held twice.
-        let mut handler = pin!(AssertUnwindSafe(self.app.get_response(request)).catch_unwind());
-        let answered = |outcome: Result<Response, _>| {
-            outcome.map_err(|_| {
-                error!("application panicked");
-                Refusal::HandlerPanicked
-            })
-        };
         // Most answers are there at once, and need no timer.
         if let Some(outcome) = poll_immediate(handler.as_mut()).await {
-            return answered(outcome);
+            return outcome;
         }
         let mut deadline = head.started + self.config.deadlines.handler;
         loop {
             tokio::select! {
                 biased;
-                outcome = &mut handler => return answered(outcome),
+                outcome = &mut handler => return outcome,
                 () = sleep_until(deadline) => {
                     // The time in which the client sent its body is not the handler's.
                     let waited_until = progress.and_then(|progress| progress.handler_waited_until(head.body_deadline));
@@ -331,7 +339,8 @@ impl<E: Endpoint> Exchanges<E> {
             .uri(head.uri.clone())
             .header(REQUEST_ID, head.id.header_value())
             .finish();
-        let answer = self.within_deadline(question, None, head).await;
+        let handler = pin!(self.handle(question));
+        let answer = self.within_deadline(handler, None, head).await;
         let allow = answer
             .ok()
             .and_then(|answer| answer.headers().get(header::ALLOW).cloned());
