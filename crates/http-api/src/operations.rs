@@ -1,46 +1,89 @@
 //! Which operation a request is for.
 
 use std::collections::HashMap;
+use std::future::ready;
+use std::pin::Pin;
 
-use poem::{Endpoint, Request, Response, Route, RouteMethod};
+use poem::endpoint::{BoxEndpoint, DynEndpoint};
+use poem::error::MethodNotAllowedError;
+use poem::http::Method;
+use poem::{Endpoint, EndpointExt, Request, Response, Route};
 use poem_openapi::OpenApi;
+
+/// What an endpoint will answer. It holds the request, and is small itself: a future that holds the request is copied as a whole
+/// by each that waits for it.
+pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = poem::Result<Response>> + Send + 'a>>;
 
 /// The operations of an API, by path and method.
 ///
 /// poem-openapi would serve them itself, but its endpoint copies each request several times and reads its query and its
 /// cookies, whatever the operation (`docs/performance.md`). Here, operations cannot use its `Query` and `CookieJar`.
 pub(crate) struct Operations {
-    at_fixed_paths: HashMap<String, RouteMethod>,
-    at_templates: Route,
+    at_fixed_paths: HashMap<String, Methods>,
+    at_templates: BoxEndpoint<'static>,
 }
 
 impl Operations {
     pub(crate) fn of(api: impl OpenApi) -> Self {
         let mut routes = HashMap::new();
         api.add_routes(&mut routes);
-        let mut operations = Self {
-            at_fixed_paths: HashMap::new(),
-            at_templates: Route::new(),
-        };
+        let mut at_fixed_paths = HashMap::new();
+        let mut at_templates = Route::new();
         for (path, by_method) in routes {
-            let methods = by_method
-                .into_iter()
-                .fold(RouteMethod::new(), |methods, (method, operation)| {
-                    methods.method(method, operation)
-                });
+            let methods = Methods(by_method.into_iter().collect());
             if path.contains([':', '*', '<']) {
-                operations.at_templates = operations.at_templates.at(path, methods);
+                at_templates = at_templates.at(path, methods);
             } else {
-                operations.at_fixed_paths.insert(path, methods);
+                at_fixed_paths.insert(path, methods);
             }
         }
-        operations
+        Self {
+            at_fixed_paths,
+            at_templates: at_templates.boxed(),
+        }
     }
 
-    pub(crate) async fn call(&self, request: Request) -> poem::Result<Response> {
+    pub(crate) fn call(&self, request: Request) -> Answering<'_> {
         match self.at_fixed_paths.get(request.uri().path()) {
-            Some(methods) => methods.call(request).await,
-            None => self.at_templates.call(request).await,
+            Some(methods) => methods.answer(request),
+            None => DynEndpoint::call(&*self.at_templates, request),
         }
+    }
+}
+
+/// The operations at one path. poem's `RouteMethod` would put each into a further box.
+struct Methods(Vec<(Method, BoxEndpoint<'static>)>);
+
+impl Methods {
+    fn answer(&self, mut request: Request) -> Answering<'_> {
+        if let Some(operation) = self.of(request.method()) {
+            return DynEndpoint::call(operation, request);
+        }
+        match self.of(&Method::GET) {
+            Some(operation) if *request.method() == Method::HEAD => {
+                request.set_method(Method::GET);
+                let answering = DynEndpoint::call(operation, request);
+                Box::pin(async {
+                    let mut answer = answering.await?;
+                    answer.set_body(());
+                    Ok(answer)
+                })
+            }
+            _ => Box::pin(ready(Err(MethodNotAllowedError.into()))),
+        }
+    }
+
+    fn of(&self, method: &Method) -> Option<&dyn DynEndpoint<Output = Response>> {
+        let mut operations = self.0.iter();
+        let (_, operation) = operations.find(|(known, _)| known == method)?;
+        Some(&**operation)
+    }
+}
+
+impl Endpoint for Methods {
+    type Output = Response;
+
+    fn call(&self, request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
+        self.answer(request)
     }
 }

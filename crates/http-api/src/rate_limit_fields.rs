@@ -80,17 +80,21 @@ pub(crate) struct RateLimitFields<E> {
 impl<E: Endpoint<Output = Response>> Endpoint for RateLimitFields<E> {
     type Output = Response;
 
-    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+    /// Not an `async fn`: its future would hold the request, too.
+    fn call(&self, mut request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
         let may_count = self.are_configured || request.uri().path() == LEAKED_KEYS;
         let told = may_count.then(Told::default);
         if let Some(told) = &told {
             request.set_data(told.clone());
         }
-        let mut answer = self.inner.call(request).await?;
-        let standings = told.as_ref().and_then(|told| told.0.get());
-        if let Some(standings) = standings.filter(|standings| !standings.is_empty()) {
-            tell(standings, answer.headers_mut());
+        let answering = self.inner.call(request);
+        async move {
+            let mut answer = answering.await?;
+            let standings = told.as_ref().and_then(|told| told.0.get());
+            if let Some(standings) = standings.filter(|standings| !standings.is_empty()) {
+                tell(standings, answer.headers_mut());
+            }
+            Ok(answer)
         }
-        Ok(answer)
     }
 }

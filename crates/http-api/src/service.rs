@@ -9,8 +9,9 @@ use keyward_domain::keys::PersonalKeys;
 use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::Verifiers;
+use poem::endpoint::{BoxEndpoint, DynEndpoint};
 use poem::http::{HeaderValue, header};
-use poem::{Endpoint, Request, Response, Route, get};
+use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 use tokio::sync::Semaphore;
 
 use crate::assets;
@@ -87,7 +88,7 @@ impl HttpApi {
             OperationsAndPages {
                 operations: Operations::of(API),
                 services,
-                pages,
+                pages: pages.boxed(),
             },
             Routes::of(&API, others).with_hidden(paths::GITHUB_LEAKS, "POST"),
             self.base_url,
@@ -103,22 +104,31 @@ impl HttpApi {
 ///
 /// What poem's middlewares would do for operations stands here: each of them makes the future of every request larger by
 /// another copy of the request.
-struct OperationsAndPages<P> {
+struct OperationsAndPages {
     operations: Operations,
     services: Arc<Services>,
-    pages: P,
+    pages: BoxEndpoint<'static>,
 }
 
-impl<P: Endpoint<Output = Response>> Endpoint for OperationsAndPages<P> {
+impl Endpoint for OperationsAndPages {
     type Output = Response;
 
-    async fn call(&self, mut request: Request) -> poem::Result<Response> {
+    fn call(&self, mut request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
         forward_auth::reduce_to_operation(&mut request);
-        if request.uri().path().starts_with(paths::PREFIX) {
+        let is_for_operation = request.uri().path().starts_with(paths::PREFIX);
+        let answering = if is_for_operation {
             request.set_data(Arc::clone(&self.services));
-            self.operations.call(request).await.map(never_cached)
+            self.operations.call(request)
         } else {
-            self.pages.call(request).await
+            DynEndpoint::call(&*self.pages, request)
+        };
+        async move {
+            let answer = answering.await?;
+            Ok(if is_for_operation {
+                never_cached(answer)
+            } else {
+                answer
+            })
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Routing of paths to interfaces.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use keyward_console::error_page;
@@ -7,7 +8,7 @@ use keyward_domain::ports::StorageError;
 use keyward_front_door::{REQUEST_ID, Refusal, Refused};
 use keyward_http_api::{BaseUrl, paths, problem_response, unavailable_response};
 use keyward_persistence::on_behalf_of;
-use poem::endpoint::BoxEndpoint;
+use poem::endpoint::{BoxEndpoint, DynEndpoint};
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, EndpointExt, Request, Response};
 
@@ -51,32 +52,49 @@ impl Routes {
 impl Endpoint for Routes {
     type Output = Response;
 
-    async fn call(&self, request: Request) -> poem::Result<Response> {
+    /// Not an `async fn`: its future, which is copied with that of each request, would hold the request, too.
+    fn call(&self, request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
         let client = request.remote_addr().as_socket_addr().map(|address| address.ip());
-        on_behalf_of(client, self.answer(request)).await
+        let answer = self.answer(request);
+        on_behalf_of(client, async move {
+            match answer {
+                Answer::Now(response) => Ok(response),
+                Answer::Later(answering) => self.noting_outage(answering.await),
+            }
+        })
     }
 }
 
+/// What is answered.
+enum Answer<'a> {
+    Now(Response),
+    Later(Pin<Box<dyn Future<Output = poem::Result<Response>> + Send + 'a>>),
+}
+
 impl Routes {
-    async fn answer(&self, request: Request) -> poem::Result<Response> {
+    fn answer(&self, request: Request) -> Answer<'_> {
         match Interface::of(request.uri().path()) {
             Interface::Health(probe) if is_read(request.method()) => match probe {
-                Probe::Live => Ok(live_response()),
-                Probe::Ready => Ok(match self.health.readiness().await {
-                    Ok(()) => ready_response(),
-                    Err(obstacle) => not_ready_response(obstacle, request_id(&request), &self.base_url),
-                }),
+                Probe::Live => Answer::Now(live_response()),
+                Probe::Ready => Answer::Later(Box::pin(self.readiness(request))),
             },
-            Interface::Health(_) => Ok(method_not_allowed(request_id(&request), &self.base_url)),
-            Interface::HttpApi => self.noting_outage(self.http_api.call(with_peer(request)).await),
+            Interface::Health(_) => Answer::Now(method_not_allowed(request_id(&request), &self.base_url)),
+            Interface::HttpApi => Answer::Later(DynEndpoint::call(&*self.http_api, with_peer(request))),
             // A program with a wrong path gets a problem in JSON instead of the sign-in page.
-            Interface::Console if wants_json(request.headers()) => Ok(problem_response(
+            Interface::Console if wants_json(request.headers()) => Answer::Now(problem_response(
                 StatusCode::NOT_FOUND,
                 request_id(&request),
                 &self.base_url,
             )),
-            Interface::Console => self.noting_outage(self.console.call(request).await),
+            Interface::Console => Answer::Later(DynEndpoint::call(&*self.console, request)),
         }
+    }
+
+    async fn readiness(&self, request: Request) -> poem::Result<Response> {
+        Ok(match self.health.readiness().await {
+            Ok(()) => ready_response(),
+            Err(obstacle) => not_ready_response(obstacle, request_id(&request), &self.base_url),
+        })
     }
 
     /// An adapter leaves with its answer that the storage was unavailable.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use poem::error::{MethodNotAllowedError, NotFoundError, ParsePathError};
-use poem::http::{HeaderValue, StatusCode, header};
+use poem::http::{HeaderValue, StatusCode, Uri, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
 use poem_openapi::OperationId;
 use poem_openapi::error::ParsePathError as ParseOperationPathError;
@@ -84,13 +84,22 @@ impl<E: Endpoint> ProblemAnswers<E> {
 impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
     type Output = Response;
 
-    async fn call(&self, request: Request) -> poem::Result<Response> {
+    /// Not an `async fn`: its future would hold the request, too.
+    fn call(&self, request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
         let uri = request.uri().clone();
         let request_id = request.headers().get(REQUEST_ID).cloned();
-        let error = match self.inner.call(request).await {
-            Ok(answer) => return Ok(answer.into_response()),
-            Err(error) => error,
-        };
+        let answering = self.inner.call(request);
+        async move {
+            Ok(match answering.await {
+                Ok(answer) => answer.into_response(),
+                Err(error) => self.problem_answer(error, &uri, request_id.as_ref()),
+            })
+        }
+    }
+}
+
+impl<E> ProblemAnswers<E> {
+    fn problem_answer(&self, error: poem::Error, uri: &Uri, request_id: Option<&HeaderValue>) -> Response {
         let allow = error
             .is::<MethodNotAllowedError>()
             .then(|| self.routes.allowed_methods(uri.path()));
@@ -98,7 +107,7 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
         let mut problem = Problem::from_framework(error, uri.path());
         let outage = problem.take_outage();
         problem.log();
-        let request_id = request_id.as_ref().map_or("", request_id::as_text);
+        let request_id = request_id.map_or("", request_id::as_text);
         let mut answer = problem.into_answer(request_id, &self.base_url);
         if let Some(error) = outage {
             answer.extensions_mut().insert(error);
@@ -109,7 +118,7 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
         if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
             answer.headers_mut().insert(header::ALLOW, allow);
         }
-        Ok(answer)
+        answer
     }
 }
 
