@@ -4,17 +4,25 @@
 //! JSON of a span's fields again for each event and each field that is recorded later. Here the fields of a span are kept
 //! as the text that stands in the line.
 
-use std::fmt::{self, Debug, Write};
+use std::fmt::{self, Debug};
+use std::io::{self, Write as _};
+use std::str;
 
-use serde_json::to_string;
+use chrono::{SecondsFormat, Utc};
+use serde::Serialize;
 use tracing::field::{Field, Visit};
 use tracing::span::Record;
 use tracing::{Event, Subscriber};
 use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
+
+/// The bytes of most lines; longer ones take more.
+const USUAL_LENGTH: usize = 512;
+
+/// The bytes of the fields of most spans.
+const USUAL_LENGTH_OF_FIELDS: usize = 128;
 
 /// Writes an event as an object on one line.
 pub(super) struct JsonLine;
@@ -29,38 +37,44 @@ where
     fn format_event(
         &self,
         context: &FmtContext<'_, S, JsonMembers>,
-        mut out: Writer<'_>,
+        out: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "a line says when it was written, whatever the clock of the use cases"
+        )]
+        let now = Utc::now();
         let metadata = event.metadata();
-        out.write_str("{\"timestamp\":\"")?;
-        SystemTime.format_time(&mut out)?;
-        write!(out, "\",\"level\":\"{}\",", metadata.level())?;
-        JsonMembers.format_fields(out.by_ref(), event)?;
-        out.write_str("\"target\":")?;
-        write_text(&mut out, metadata.target())?;
+        let mut line = Json(Vec::with_capacity(USUAL_LENGTH));
+        line.add_raw("{\"timestamp\":\"");
+        line.add_raw(&now.to_rfc3339_opts(SecondsFormat::Micros, true));
+        line.add_raw("\",\"level\":\"");
+        line.add_raw(metadata.level().as_str());
+        line.add_raw("\",");
+        line.add_members(event)?;
+        line.add_raw("\"target\":");
+        line.add_text(metadata.target());
         let span = event.parent().and_then(|id| context.span(id));
         if let Some(span) = span.or_else(|| context.lookup_current()) {
-            out.write_str(",\"span\":{")?;
+            line.add_raw(",\"span\":{");
             if let Some(fields) = span.extensions().get::<FormattedFields<JsonMembers>>() {
-                out.write_str(&fields.fields)?;
+                line.add_raw(&fields.fields);
             }
-            out.write_str("\"name\":")?;
-            write_text(&mut out, span.name())?;
-            out.write_char('}')?;
+            line.add_raw("\"name\":");
+            line.add_text(span.name());
+            line.add_raw("}");
         }
-        out.write_str("}\n")
+        line.add_raw("}\n");
+        line.write_to(out)
     }
 }
 
 impl<'writer> FormatFields<'writer> for JsonMembers {
-    fn format_fields<R: RecordFields>(&self, mut out: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut members = Members {
-            out: &mut out,
-            outcome: Ok(()),
-        };
-        fields.record(&mut members);
-        members.outcome
+    fn format_fields<R: RecordFields>(&self, out: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut members = Json(Vec::with_capacity(USUAL_LENGTH_OF_FIELDS));
+        members.add_members(fields)?;
+        members.write_to(out)
     }
 
     fn add_fields(&self, current: &'writer mut FormattedFields<Self>, fields: &Record<'_>) -> fmt::Result {
@@ -68,80 +82,103 @@ impl<'writer> FormatFields<'writer> for JsonMembers {
     }
 }
 
-struct Members<'a, 'writer> {
-    out: &'a mut Writer<'writer>,
+/// A part of a line. A [`Writer`] takes it at once: it would look for room again with each character.
+struct Json(Vec<u8>);
+
+impl Json {
+    fn add_raw(&mut self, json: &str) {
+        self.0.extend_from_slice(json.as_bytes());
+    }
+
+    fn add_text(&mut self, text: &str) {
+        // A vector takes everything.
+        let _ = self.add_written(|out| out.write_all(text.as_bytes()));
+    }
+
+    /// Adds what is written as a string.
+    fn add_written(&mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> fmt::Result {
+        self.add_raw("\"");
+        let begin = self.0.len();
+        write(&mut self.0).map_err(|_| fmt::Error)?;
+        let text = self.0.get(begin..).unwrap_or_default();
+        let is_plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
+        // Without an early end, which is rare, this looks at many bytes at once.
+        if text
+            .iter()
+            .fold(true, |are_plain, byte| are_plain & is_plain(byte))
+        {
+            self.add_raw("\"");
+        } else {
+            let quoted = str::from_utf8(text).ok().map(serde_json::to_string);
+            self.0.truncate(begin - 1);
+            self.add_raw(&quoted.and_then(Result::ok).ok_or(fmt::Error)?);
+        }
+        Ok(())
+    }
+
+    fn write_to(&self, mut out: Writer<'_>) -> fmt::Result {
+        out.write_str(str::from_utf8(&self.0).map_err(|_| fmt::Error)?)
+    }
+
+    fn add_members(&mut self, fields: impl RecordFields) -> fmt::Result {
+        let mut members = Members {
+            json: self,
+            outcome: Ok(()),
+        };
+        fields.record(&mut members);
+        members.outcome
+    }
+}
+
+struct Members<'a> {
+    json: &'a mut Json,
     outcome: fmt::Result,
 }
 
-impl Members<'_, '_> {
-    fn add(&mut self, field: &Field, value: impl FnOnce(&mut Writer<'_>) -> fmt::Result) {
+impl Members<'_> {
+    fn add(&mut self, field: &Field, value: impl FnOnce(&mut Json) -> fmt::Result) {
         if self.outcome.is_ok() {
             // `r#type` stands for a field named as a keyword.
             let name = field.name();
-            let name = name.strip_prefix("r#").unwrap_or(name);
-            self.outcome = write_text(self.out, name)
-                .and_then(|()| self.out.write_char(':'))
-                .and_then(|()| value(self.out))
-                .and_then(|()| self.out.write_char(','));
+            self.json.add_text(name.strip_prefix("r#").unwrap_or(name));
+            self.json.add_raw(":");
+            self.outcome = value(self.json);
+            self.json.add_raw(",");
         }
+    }
+
+    fn add_value(&mut self, field: &Field, value: impl Serialize) {
+        self.add(field, |json| {
+            serde_json::to_writer(&mut json.0, &value).map_err(|_| fmt::Error)
+        });
     }
 }
 
-impl Visit for Members<'_, '_> {
+impl Visit for Members<'_> {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.add(field, |out| match value.is_finite() {
-            true => write!(out, "{value:?}"),
-            false => out.write_str("null"),
-        });
+        self.add_value(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.add(field, |out| write!(out, "{value}"));
+        self.add_value(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.add(field, |out| write!(out, "{value}"));
+        self.add_value(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.add(field, |out| write!(out, "{value}"));
+        self.add_value(field, value);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.add(field, |out| write_text(out, value));
+        self.add(field, |json| {
+            json.add_written(|out| out.write_all(value.as_bytes()))
+        });
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.add(field, |out| {
-            out.write_char('"')?;
-            write!(Escaped(out), "{value:?}")?;
-            out.write_char('"')
-        });
-    }
-}
-
-fn write_text(out: &mut Writer<'_>, text: &str) -> fmt::Result {
-    out.write_char('"')?;
-    Escaped(out).write_str(text)?;
-    out.write_char('"')
-}
-
-/// Text within a string of JSON.
-struct Escaped<'a, 'writer>(&'a mut Writer<'writer>);
-
-impl Write for Escaped<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-        // Without an early end, which is rare, this looks at many bytes at once.
-        if text
-            .bytes()
-            .fold(true, |are_plain, byte| are_plain & is_plain(byte))
-        {
-            return self.0.write_str(text);
-        }
-        let quoted = to_string(text).map_err(|_| fmt::Error)?;
-        let inner = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        self.0.write_str(inner.unwrap_or_default())
+        self.add(field, |json| json.add_written(|out| write!(out, "{value:?}")));
     }
 }
 
