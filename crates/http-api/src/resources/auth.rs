@@ -4,7 +4,10 @@ use std::fmt;
 
 use keyward_domain::id::ProjectId;
 use keyward_domain::ports::ReachableProjects;
-use poem_openapi::registry::MetaSchema;
+use poem::http::{HeaderName, HeaderValue, StatusCode};
+use poem::{IntoResponse, Response};
+use poem_openapi::registry::{MetaHeader, MetaResponse, MetaResponses, MetaSchema, Registry};
+use poem_openapi::types::Type;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::tag::Tag;
@@ -17,27 +20,66 @@ use crate::services::Using;
 
 pub(crate) struct AuthResource;
 
-#[derive(ApiResponse)]
-pub(crate) enum AuthenticatedRequest {
-    /// The key is accepted. The headers say whom it acts as, for the service behind the gateway.
-    #[oai(status = 200)]
-    Accepted(
-        /// The `consumerId` of the key.
-        #[oai(header = "X-Consumer-ID")]
-        String,
-        /// The `username` of the user that the key acts as.
-        #[oai(header = "X-Consumer-Username")]
-        String,
-        /// The `id` of the key.
-        #[oai(header = "X-Credential-Identifier")]
-        String,
-        /// The `id` of the organization.
-        #[oai(header = "X-Organization-ID")]
-        String,
-        /// The `slug` of the organization.
-        #[oai(header = "X-Organization-Slug")]
-        String,
+/// The key is accepted. The headers say whom it acts as, for the service behind the gateway.
+pub(crate) struct AuthenticatedRequest([HeaderValue; IDENTITY.len()]);
+
+/// What is told of the key, each with its description in the document.
+static IDENTITY: [(HeaderName, &str); 5] = [
+    (
+        HeaderName::from_static("x-consumer-id"),
+        "The `consumerId` of the key.",
     ),
+    (
+        HeaderName::from_static("x-consumer-username"),
+        "The `username` of the user that the key acts as.",
+    ),
+    (
+        HeaderName::from_static("x-credential-identifier"),
+        "The `id` of the key.",
+    ),
+    (
+        HeaderName::from_static("x-organization-id"),
+        "The `id` of the organization.",
+    ),
+    (
+        HeaderName::from_static("x-organization-slug"),
+        "The `slug` of the organization.",
+    ),
+];
+
+impl IntoResponse for AuthenticatedRequest {
+    fn into_response(self) -> Response {
+        let mut response = Response::default();
+        let headers = response.headers_mut();
+        for ((name, _), value) in IDENTITY.iter().zip(self.0) {
+            headers.insert(name, value);
+        }
+        response
+    }
+}
+
+/// By hand, since the derived one reads the names of the headers anew with each answer.
+impl ApiResponse for AuthenticatedRequest {
+    fn meta() -> MetaResponses {
+        let headers = IDENTITY.iter().map(|(name, description)| MetaHeader {
+            name: name.to_string(),
+            description: Some((*description).to_owned()),
+            required: true,
+            deprecated: false,
+            schema: String::schema_ref(),
+        });
+        MetaResponses {
+            responses: vec![MetaResponse {
+                description: "The key is accepted. The headers say whom it acts as, for the service behind the gateway.",
+                status: Some(StatusCode::OK.as_u16()),
+                status_range: None,
+                content: vec![],
+                headers: headers.collect(),
+            }],
+        }
+    }
+
+    fn register(_registry: &mut Registry) {}
 }
 
 #[OpenApi(prefix_path = FORWARD_AUTH, tag = "Tag::Verification")]
@@ -68,25 +110,23 @@ impl AuthResource {
                 .await?;
             found.ok_or(Code::Forbidden)?;
         }
-        Ok(AuthenticatedRequest::Accepted(
-            header_text(caller.consumer().id)?,
-            header_text(&caller.consumer().username)?,
-            header_text(caller.api_key().id)?,
-            header_text(caller.organization().id)?,
-            header_text(&caller.organization().slug)?,
-        ))
+        Ok(AuthenticatedRequest([
+            header_value(caller.consumer().id)?,
+            header_value(&caller.consumer().username)?,
+            header_value(caller.api_key().id)?,
+            header_value(caller.organization().id)?,
+            header_value(&caller.organization().slug)?,
+        ]))
     }
 }
 
-/// A header's value. Nothing but visible ASCII characters means the same to every gateway and service, and poem-openapi
-/// leaves a header out whose value cannot be one: an identity that cannot be told is refused instead.
-fn header_text(value: impl fmt::Display) -> Result<String, Problem> {
+/// A header's value. Nothing but visible ASCII characters means the same to every gateway and service: an identity that
+/// cannot be told is refused instead.
+fn header_value(value: impl fmt::Display) -> Result<HeaderValue, Problem> {
     let text = value.to_string();
-    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        Ok(text)
-    } else {
-        Err(Problem::internal("a name has characters that no header can have"))
-    }
+    let is_visible = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let value = is_visible.then(|| HeaderValue::try_from(text).ok()).flatten();
+    value.ok_or_else(|| Problem::internal("a name has characters that no header can have"))
 }
 
 impl QueryValue for ProjectId {
@@ -103,7 +143,7 @@ impl QueryValue for ProjectId {
 
 #[cfg(test)]
 mod tests {
-    use super::header_text;
+    use super::header_value;
 
     #[test]
     fn control_and_other_than_ascii_characters_are_refused() {
@@ -118,8 +158,8 @@ mod tests {
             "ädä",
             "\u{feff}",
         ] {
-            assert!(header_text(text).is_err(), "{text:?}");
+            assert!(header_value(text).is_err(), "{text:?}");
         }
-        assert_eq!(header_text("ada.l-1_x").unwrap(), "ada.l-1_x");
+        assert_eq!(header_value("ada.l-1_x").unwrap(), "ada.l-1_x");
     }
 }
