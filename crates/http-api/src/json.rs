@@ -1,7 +1,8 @@
 //! JSON response bodies.
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use poem::{IntoResponse, Response};
+use poem::http::{HeaderValue, header};
+use poem::{Body, IntoResponse, Response};
 use poem_openapi::payload::Payload;
 use poem_openapi::registry::{MetaSchemaRef, Registry};
 use poem_openapi::types::{ToJSON, Type};
@@ -31,9 +32,7 @@ impl<T: Type> Payload for Json<T> {
 
 impl<T: ToJSON> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        Response::builder()
-            .content_type(MEDIA_TYPE)
-            .body(format!("{}\n", self.0.to_json_string()))
+        response(format!("{}\n", self.0.to_json_string()))
     }
 }
 
@@ -55,8 +54,15 @@ impl<T: Type> Payload for WrittenJson<T> {
 
 impl<T: Serialize + Send> IntoResponse for WrittenJson<T> {
     fn into_response(self) -> Response {
-        Response::builder().content_type(MEDIA_TYPE).body(line(&self.0))
+        response(line(&self.0))
     }
+}
+
+fn response(body: impl Into<Body>) -> Response {
+    let mut response = Response::from(body.into());
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    response
 }
 
 /// A value as one line. It cannot fail: the names of all members are text.

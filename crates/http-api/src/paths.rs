@@ -44,7 +44,7 @@ pub(crate) fn is_below(path: &str, parent: &str) -> bool {
 
 /// The page of a problem.
 pub(crate) fn problem(code: &str) -> String {
-    format!("{PROBLEMS}/{code}")
+    [PROBLEMS, "/", code].concat()
 }
 
 /// A file that the pages load.

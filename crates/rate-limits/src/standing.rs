@@ -1,9 +1,13 @@
 //! What clients are told of a limit: the fields `RateLimit` and `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers,
 //! as of September 2025 (version 10), and the seconds of `Retry-After`.
 
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 use crate::quota::Quota;
+
+/// The bytes of most items of a field; longer ones take more.
+const USUAL_LENGTH: usize = 48;
 
 /// How one that is counted stands to a limit, after a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,25 +54,37 @@ impl Exceeded {
 /// The field `RateLimit`, such as `"key";r=599;t=1`.
 #[must_use]
 pub fn rate_limit(standings: &[Standing]) -> String {
-    list(standings, |standing| {
+    list(standings, |standing, list| {
         let name = standing.policy.name;
-        format!("\"{name}\";r={};t={}", standing.remaining, standing.reset)
+        write!(list, "\"{name}\";r={};t={}", standing.remaining, standing.reset)
     })
 }
 
 /// The field `RateLimit-Policy`, such as `"key";q=600;w=60`.
 #[must_use]
 pub fn rate_limit_policy(standings: &[Standing]) -> String {
-    list(standings, |standing| {
+    list(standings, |standing, list| {
         let Policy { name, quota } = standing.policy;
-        format!("\"{name}\";q={};w={}", quota.requests(), quota.window_seconds())
+        write!(
+            list,
+            "\"{name}\";q={};w={}",
+            quota.requests(),
+            quota.window_seconds()
+        )
     })
 }
 
 /// A list of structured fields (RFC 9651, section 3.1).
-fn list(standings: &[Standing], item: impl Fn(&Standing) -> String) -> String {
-    let items: Vec<String> = standings.iter().map(item).collect();
-    items.join(", ")
+fn list(standings: &[Standing], write_item: impl Fn(&Standing, &mut String) -> fmt::Result) -> String {
+    let mut list = String::with_capacity(USUAL_LENGTH * standings.len());
+    for standing in standings {
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        // Text takes everything.
+        let _ = write_item(standing, &mut list);
+    }
+    list
 }
 
 /// Whole seconds, rounded up: whoever waits so long is not too early.

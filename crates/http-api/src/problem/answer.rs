@@ -164,16 +164,15 @@ impl Problem {
     }
 
     fn into_answer(self, request_id: &str, base_url: &BaseUrl) -> Response {
-        let mut answer = Response::builder()
-            .status(self.code.definition().status)
-            .content_type(MEDIA_TYPE)
-            .header(header::CACHE_CONTROL, "no-store")
-            .body(line(&self.document(request_id, base_url)));
+        let mut answer = Response::from(line(&self.document(request_id, base_url)));
+        answer.set_status(self.code.definition().status);
         answer.extensions_mut().insert(Reported {
             code: self.code.definition().word,
             limit: self.exceeded.as_deref().map(ExceededLimit::name),
         });
         let headers = answer.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(codings) = self.accept_encoding {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(codings));
         }
