@@ -50,6 +50,9 @@ impl TrustedProxies {
     /// says something unreadable, that proxy is the last address to be sure of.
     pub(crate) fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> SocketAddr {
         let peer = canonical(peer.ip(), peer.port());
+        if !self.trusts(peer.ip()) {
+            return peer;
+        }
         match self.header {
             ForwardedHeader::XForwardedFor => self.right_most_untrusted(
                 peer,

@@ -365,16 +365,13 @@ struct NegotiationHeaders(Vec<(HeaderName, HeaderValue)>);
 
 impl NegotiationHeaders {
     fn of(all: &HeaderMap) -> Self {
-        let named = |name: HeaderName| {
-            let values = all.get_all(&name).iter();
-            values.map(move |value| (name.clone(), value.clone()))
-        };
-        Self(
-            [header::ACCEPT, header::AUTHORIZATION]
-                .into_iter()
-                .flat_map(named)
-                .collect(),
-        )
+        let mut kept = Vec::new();
+        for name in [header::ACCEPT, header::AUTHORIZATION] {
+            for value in all.get_all(&name) {
+                kept.push((name.clone(), value.clone()));
+            }
+        }
+        Self(kept)
     }
 
     fn to_map(&self) -> HeaderMap {
