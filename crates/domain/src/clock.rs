@@ -1,6 +1,6 @@
 //! The clock port.
 
-use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 
 /// The moment something happens, as the use cases see it.
 pub trait Clock: Send + Sync {
@@ -14,9 +14,7 @@ pub trait Clock: Send + Sync {
 /// Cuts a moment down to the milliseconds that Keyward stores and shows.
 #[must_use]
 pub fn whole_milliseconds(moment: DateTime<Utc>) -> DateTime<Utc> {
-    moment
-        .duration_trunc(TimeDelta::milliseconds(1))
-        .unwrap_or(moment)
+    DateTime::from_timestamp_millis(moment.timestamp_millis()).unwrap_or(moment)
 }
 
 #[cfg(test)]
