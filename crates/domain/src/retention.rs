@@ -52,7 +52,7 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// The maximum number of records per batch: few enough that no request has to wait for it.
+    /// The maximum number of records per batch: few enough that a request which has to wait for it waits briefly.
     pub const BATCH_SIZE: u32 = 500;
 
     /// How long an empty throttle bucket is kept, in case the clocks of replicas differ.
@@ -129,8 +129,8 @@ impl RetentionRun {
         })
     }
 
-    /// Purges up to `at_most` records of a class and returns their number; 0 if none are left, or another process is
-    /// purging them.
+    /// Purges up to `at_most` records of a class and returns their number; 0 if none are left, or others hold
+    /// them: those are left to the next run.
     ///
     /// # Errors
     /// See [`RetentionError`].

@@ -29,12 +29,12 @@ pub(crate) fn halve_batch(dead: &mut Vec<KeyAndParent>, children: &[(Uuid, Uuid)
     are_too_many
 }
 
-/// Keeps for a later run the dead keys that this transaction has not locked, with their children; returns whether there
-/// were any.
-pub(crate) fn keep_held(
+/// Removes from the batch each dead key that is not locked, or has a child that is not locked; returns whether it removed
+/// any.
+pub(crate) fn drop_held(
+    locked: &HashSet<Uuid>,
     dead: &mut Vec<KeyAndParent>,
     children: &[(Uuid, Uuid)],
-    locked: &HashSet<Uuid>,
 ) -> bool {
     let above_held = children.iter().filter(|(child, _)| !locked.contains(child));
     let above_held: HashSet<Uuid> = above_held.map(|(_, above)| *above).collect();
@@ -150,6 +150,19 @@ mod tests {
     fn circular_ancestry_yields_no_parent() {
         let removed = [(key(1), Some(key(2))), (key(2), Some(key(1)))];
         assert_eq!(new_parents(&removed, &[(key(3), key(1))]), []);
+    }
+
+    #[test]
+    fn dead_keys_that_are_not_locked_with_their_children_leave_the_batch() {
+        let all = [(key(2), Some(key(1))), (key(3), Some(key(2))), (key(5), None)];
+        let mut dead = all.to_vec();
+        let children = [(key(4), key(3))];
+        let locked = HashSet::from([key(2), key(3)]);
+        assert!(drop_held(&locked, &mut dead, &children));
+        assert_eq!(dead, all[..1], "one has a held child, one is held");
+        // The key that was dropped is a child now.
+        assert!(!drop_held(&locked, &mut dead, &[(key(3), key(2))]));
+        assert_eq!(dead, all[..1]);
     }
 
     #[test]

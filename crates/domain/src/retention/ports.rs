@@ -2,7 +2,7 @@
 //!
 //! Each method purges at most a given number of records and returns how many it purged. Any number of processes may
 //! call them concurrently: a call MUST NOT fail because of another one, or wait long for it; it may return 0 while
-//! another one purges. While there is something to purge, one of them MUST make progress.
+//! another one purges, or changes what could be purged. While there is something else to purge, one of them MUST make progress.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};

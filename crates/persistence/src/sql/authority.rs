@@ -5,7 +5,7 @@ use diesel::OptionalExtension;
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
-use keyward_domain::audit::{Act, Actor};
+use keyward_domain::audit::Actor;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::Role;
 
@@ -18,7 +18,8 @@ use crate::columns::StoredId;
 /// members and projects stays true. Returns whether the actor still has authority; their role may have ended since the
 /// request was authenticated.
 ///
-/// MUST be the first lock of its transaction, before those of memberships and keys.
+/// MUST be the first lock of its transaction, before those of memberships and keys. Whoever tells a later moment in the events
+/// of an act MUST ask [`may_administer`] again at that moment.
 pub(crate) async fn lock_authority(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -31,18 +32,6 @@ pub(crate) async fn lock_authority(
         may_administer(connection, organization, actor, at)
     );
     Ok(may_administer)
-}
-
-/// Like [`lock_authority`], by the clock under the lock: `None` unless the actor still has authority then.
-pub(crate) async fn lock_authority_until_now(
-    connection: Pipelined<'_>,
-    organization: OrganizationId,
-    act: Act,
-) -> Result<Option<Act>, QueryError> {
-    lock_organization(connection, organization).await?;
-    let act = act.as_late_as_now();
-    let may_administer = may_administer(connection, organization, act.actor, act.at).await?;
-    Ok(may_administer.then_some(act))
 }
 
 /// Whether the actor has authority over the organization now. Stays true under the organization's lock.

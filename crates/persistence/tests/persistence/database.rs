@@ -314,7 +314,7 @@ impl Database {
                 let client = client(database).await;
                 let lock = format!("BEGIN; SELECT FROM {table} WHERE id = '{id}' FOR UPDATE");
                 client.batch_execute(&lock).await.expect("a lock");
-                Lock::OfServer { _held: client }
+                Lock::OfServer { held: client }
             }
             Place::Directory(directory) => {
                 let mut connection = connect(directory);
@@ -331,7 +331,7 @@ impl Database {
                 let client = client(database).await;
                 let lock = "BEGIN; LOCK TABLE sign_in_throttle IN EXCLUSIVE MODE";
                 client.batch_execute(lock).await.expect("a lock");
-                Lock::OfServer { _held: client }
+                Lock::OfServer { held: client }
             }
             Place::Directory(directory) => {
                 let mut connection = connect(directory);
@@ -425,8 +425,17 @@ impl Drop for Database {
 
 /// See [`Database::lock_changes_of`].
 pub(crate) enum Lock {
-    OfServer { _held: Client },
+    OfServer { held: Client },
     OfFile { _held: SqliteConnection },
+}
+
+impl Lock {
+    /// Ends it before this returns; one that is dropped ends with its connection, a moment later.
+    pub(crate) async fn release(self) {
+        if let Self::OfServer { held } = self {
+            held.batch_execute("ROLLBACK").await.expect("an end");
+        }
+    }
 }
 
 #[derive(QueryableByName)]

@@ -112,7 +112,7 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// Plans ends of keys that exist: for each valid key of a live membership, the one that
     /// [`ApiKey::end_by_longest_life`] tells, by the act's actor and with the reason `expired`. MUST leave all other keys
     /// as they are, so no end is put off, and a repeated call changes nothing more.
-    /// Keys up to `after` by rising identifier are left alone.
+    /// Only keys with a greater identifier than `after` are changed.
     ///
     /// MUST refuse with `LimitChanged`, and change nothing, unless `longest` is the longest life that the organization has
     /// ([`OrganizationStore::limit_key_life`](crate::administration::ports::OrganizationStore::limit_key_life)) in the
@@ -120,8 +120,9 @@ pub trait OrganizationKeyStore: Send + Sync {
     ///
     /// There may be hundreds of thousands of keys. So each call changes at most `at_most` by rising identifier, as one atomic
     /// operation with its own authority check, act and events, and tells where another call
-    /// [continues](ShortenedBatch::continues_after); in between, other changes proceed. MUST judge by the moment at which it has its locks
-    /// ([`Act::as_late_as_now`]): an end that came meanwhile is final, and nobody has less notice.
+    /// [continues](ShortenedBatch::continues_after); in between, other changes proceed. MUST judge keys and authority by the
+    /// moment at which it has its locks ([`Act::as_late_as_now`]): an end that came meanwhile is final, and nobody has less
+    /// notice.
     ///
     /// MUST write, for each changed key, the event `act.edit_of_key(key, change)` with the ends before and after.
     ///

@@ -15,7 +15,7 @@ use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use uuid::Uuid;
 
-use super::super::authority::lock_authority_until_now;
+use super::super::authority::{lock_authority, may_administer};
 use super::super::dialect::{
     Connection, Pipelined, RunQueryDsl, cancellable, created_and_later, listed, lock_consumers, lock_keys,
     write_events,
@@ -69,9 +69,9 @@ pub(super) async fn apply(
     at_most: NonZeroU32,
     act: Act,
 ) -> Result<ShortenedBatch, Abort<ApplyLongestLifeError>> {
-    let act = lock_authority_until_now(connection, organization, act)
-        .await?
-        .ok_or(Abort::Refused(ApplyLongestLifeError::NotAllowed))?;
+    if !lock_authority(connection, organization, act.actor, act.at).await? {
+        return Err(Abort::Refused(ApplyLongestLifeError::NotAllowed));
+    }
     if longest_life_of(connection, organization).await? != Some(longest) {
         return Err(Abort::Refused(ApplyLongestLifeError::LimitChanged));
     }
@@ -87,8 +87,11 @@ pub(super) async fn apply(
     let consumers: BTreeSet<Uuid> = found.iter().map(|(_, consumer)| consumer.0).collect();
     let consumers: Vec<Uuid> = consumers.into_iter().collect();
     lock_consumers(connection, organization, &consumers).await?;
-    // These locks may have taken long, too: an end that has come meanwhile is final, and the notice counts from now on.
+    // The locks may have taken long: an end that has come meanwhile is final, and the notice counts from now on.
     let act = act.as_late_as_now();
+    if !may_administer(connection, organization, act.actor, act.at).await? {
+        return Err(Abort::Refused(ApplyLongestLifeError::NotAllowed));
+    }
     let rows: Vec<(StoredId, StoredMoment, Option<StoredMoment>)> = api_keys::table
         .filter(listed(found.iter().map(|(key, _)| key.0)))
         .filter(outliving(organization, longest, act.at))

@@ -14,7 +14,7 @@ use super::super::schema::{api_keys, memberships};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::retention::{
-    AdvisoryLock, KeyAndParent, PurgedBatch, halve_batch, keep_held, left_without_keys, max_children,
+    AdvisoryLock, KeyAndParent, PurgedBatch, drop_held, halve_batch, left_without_keys, max_children,
     new_parents, to_u32,
 };
 
@@ -27,25 +27,19 @@ pub(super) async fn remove(
     if !retention::try_lock(connection, AdvisoryLock::DeadKeys).await? {
         return Ok(PurgedBatch::default());
     }
-    // Dead keys and ended memberships stay so, no other transaction purges keys or changes their parents, and no key comes
-    // below these: that takes the lock of their consumer.
     let Dead {
         keys: mut dead,
         left_by,
     } = earliest_dead(connection, dead_before, at_most).await?;
+    // Dead keys and ended memberships stay so, and no other transaction purges keys or changes their parents. No key is added
+    // below these, because adding one locks their consumer, which this transaction has locked.
     let found = dead.len();
-    let children = loop {
-        let children = children_of(connection, &dead).await?;
-        if halve_batch(&mut dead, &children) {
-            continue;
-        }
-        let ids = dead.iter().map(|(id, _)| *id);
-        let locked = lock(connection, ids.chain(children.iter().map(|(id, _)| *id))).await?;
-        if keep_held(&mut dead, &children, &locked) {
-            continue;
-        }
-        break children;
-    };
+    let mut children = children_of(connection, &dead).await?;
+    while halve_batch(&mut dead, &children)
+        || drop_held(&lock(connection, &dead, &children).await?, &mut dead, &children)
+    {
+        children = children_of(connection, &dead).await?;
+    }
     retention::set_adoptive_parents(connection, new_parents(&dead, &children)).await?;
     let ids = dead.iter().map(|(id, _)| *id);
     let removed = diesel::delete(api_keys::table.filter(listed(ids)))
@@ -88,18 +82,19 @@ impl From<DeadRow> for KeyAndParent {
 }
 
 /// The keys that died first come first: most of their children are then purged already, and the others were valid at
-/// that time, which are never many. Former members are processed once no revoked keys are left.
+/// that time, which are never many. Former members are processed once no revoked key can be locked.
 ///
-/// Keys and consumers that another transaction has locked are skipped, the others are locked with their consumer. Without
-/// that lock, a rotation that has begun could give the successor a parent that is purged meanwhile.
+/// Locks the consumers, and skips those that another transaction has locked. Without that lock, a rotation that has begun
+/// could give the successor a parent that is purged meanwhile.
 async fn earliest_dead(
     connection: &mut Connection,
     dead_before: DateTime<Utc>,
     at_most: u32,
 ) -> QueryResult<Dead> {
     let dead_before = StoredMoment::from(dead_before);
-    let revoked = api_keys::table
-        .inner_join(memberships::table)
+    // The consumer comes first: a key whose consumer is skipped is not locked.
+    let revoked = memberships::table
+        .inner_join(api_keys::table)
         .filter(api_keys::revoked_at.lt(dead_before))
         // Here and below: a planned end that came is told to the audit log first.
         .filter(api_keys::end_came_at.is_not_null())
@@ -133,8 +128,17 @@ async fn earliest_dead(
 }
 
 /// Locks those of these keys that no other transaction has locked, for instance to write a last use.
-async fn lock(connection: &mut Connection, keys: impl Iterator<Item = Uuid>) -> QueryResult<HashSet<Uuid>> {
-    let keys = api_keys::table.filter(listed(keys)).select(api_keys::id);
+async fn lock(
+    connection: &mut Connection,
+    dead: &[KeyAndParent],
+    children: &[(Uuid, Uuid)],
+) -> QueryResult<HashSet<Uuid>> {
+    if dead.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let dead = dead.iter().map(|(id, _)| *id);
+    let all = dead.chain(children.iter().map(|(id, _)| *id));
+    let keys = api_keys::table.filter(listed(all)).select(api_keys::id);
     let locked: Vec<StoredId> = locked_by_nobody!(keys).load(connection).await?;
     Ok(locked.into_iter().map(|id| id.0).collect())
 }

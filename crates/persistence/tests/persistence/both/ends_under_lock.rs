@@ -4,7 +4,8 @@ use std::pin::pin;
 
 use chrono::TimeDelta;
 use futures_util::poll;
-use keyward_domain::administration::Authority;
+use keyward_domain::administration::ports::ApplyLongestLifeError;
+use keyward_domain::administration::{Authority, ShorteningStop};
 use keyward_domain::api_key::{
     Expiry, ExpiryChange, InvalidExpiry, KeyDraft, KeyEdit, KeyName, KeyPrecondition, LongestLife,
 };
@@ -19,6 +20,7 @@ on_both!(
     edit_that_waits_until_the_end_of_its_key_is_refused,
     key_whose_creation_waits_until_its_end_is_not_created,
     longest_life_that_waits_gives_seven_days_notice_from_then,
+    owner_whose_end_comes_during_the_wait_applies_no_longest_life,
 );
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
@@ -107,4 +109,41 @@ async fn longest_life_that_waits_gives_seven_days_notice_from_then(database: Dat
     let end = found.expect("the store answers").and_then(|key| key.end());
     let notice = scene.make.sources.now() + TimeDelta::days(7);
     assert_eq!(end, Some(End::Planned(notice)));
+}
+
+async fn owner_whose_end_comes_during_the_wait_applies_no_longest_life(database: Database) {
+    let scene = Scene::new(database).await;
+    let longest = LongestLife::of_days(1).expect("a longest life");
+    let (organizations, keys) = (&scene.use_cases.organizations, &scene.use_cases.organization_keys);
+    let authority = Authority::of_administrator(scene.ada.organization.id);
+    let set = organizations.limit_key_life(&authority, Some(longest), RequestSource::default());
+    set.await.expect("set");
+    let end = scene.make.sources.now() + HOUR;
+    let planned = format!(
+        "UPDATE memberships SET ended_at = {} WHERE id = {}",
+        scene.database.moment(end),
+        scene.database.id(scene.ada.membership.id.as_uuid()),
+    );
+    scene.database.execute(&planned).await;
+    let owner = scene
+        .ada
+        .as_authority(scene.make.sources.now())
+        .expect("an owner");
+
+    let lock = scene
+        .database
+        .lock_changes_of(scene.bob.membership.id.as_uuid())
+        .await;
+    let mut waiting = pin!(keys.apply_longest_life(&owner, longest, RequestSource::default(), HOUR));
+    assert!(poll!(waiting.as_mut()).is_pending());
+    scene.make.clock.advance(HOUR);
+    drop(lock);
+    let stopped = waiting.await.expect_err("the owner's end has come").why;
+    assert!(
+        matches!(
+            stopped,
+            ShorteningStop::Refused(ApplyLongestLifeError::NotAllowed)
+        ),
+        "{stopped:?}"
+    );
 }

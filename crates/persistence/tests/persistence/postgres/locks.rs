@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
-use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
+use keyward_domain::api_key::{KeyDraft, KeyName, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
+use keyward_domain::keys::{ChosenKey, IdempotencyKey};
 use keyward_domain::ports::{DescendantKeys, RotationDraft};
 use tokio::time::timeout;
 
@@ -45,20 +46,10 @@ async fn retention_skips_locked_former_members() {
     );
     scene.database.execute(&ended).await;
     scene.make.clock.advance(TimeDelta::days(1));
-    let remove = async || {
-        let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
-        let removed = timeout(Duration::from_secs(10), removing).await;
-        removed.expect("nobody is waited for").expect("a removal")
-    };
     let held = scene.database.lock_changes_of(consumer).await;
-    assert_eq!(remove().await, 0);
-    drop(held);
-    let mut removed = 0;
-    while removed == 0 {
-        // The lock ends with its connection, a moment later.
-        drop(scene.database.lock_changes_of(consumer).await);
-        removed = remove().await;
-    }
+    assert_eq!(remove_dead_keys(&scene).await, 0);
+    held.release().await;
+    assert_ne!(remove_dead_keys(&scene).await, 0);
     let left = scene
         .database
         .count(&format!("api_keys WHERE consumer_id = '{consumer}'"))
@@ -76,23 +67,20 @@ async fn retention_purges_only_keys_that_nobody_holds() {
         revoke_alone(&scene, &bob, scene.child).await;
         revoke_alone(&scene, &carol, of_another).await;
         scene.make.clock.advance(TimeDelta::days(1));
-        let remove = async || {
-            let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
-            let removed = timeout(Duration::from_secs(10), removing).await;
-            removed.expect("nobody is waited for").expect("a removal")
-        };
-
         let held = match held_row {
             "dead key" => scene.database.lock_row("api_keys", scene.child.as_uuid()).await,
             "its child" => scene.database.lock_row("api_keys", child.as_uuid()).await,
             _ => scene.database.lock_changes_of(bob.consumer().id.as_uuid()).await,
         };
-        assert_eq!(remove().await, 1, "the other member's key: {held_row}");
+        assert_eq!(
+            remove_dead_keys(&scene).await,
+            1,
+            "the other member's key: {held_row}"
+        );
         let left = format!("api_keys WHERE id = '{}'", scene.child);
         assert_eq!(scene.database.count(&left).await, 1, "{held_row}");
-        drop(held);
-        // The lock ends with its connection, a moment later.
-        while remove().await == 0 {}
+        held.release().await;
+        assert_eq!(remove_dead_keys(&scene).await, 1, "{held_row}");
         assert_eq!(scene.database.count(&left).await, 0, "{held_row}");
     }
 }
@@ -103,28 +91,37 @@ async fn successor_of_a_rotation_during_retention_stays_in_its_key_tree() {
     let key = scene.issue_with(scene.child).await;
     let (bob, keys) = (scene.bob.as_holder(), scene.use_cases.keys.clone());
     revoke_alone(&scene, &bob, scene.child).await;
-    scene.make.clock.advance(TimeDelta::days(1));
+    let (rotation, source) = (RotationDraft::default(), RequestSource::default());
+    let retry = ChosenKey::parse("retry").expect("a key");
+    let retry = retry.for_request(rotation.request_digest(key));
+    let draft = KeyDraft::named(KeyName::parse("of the day before").expect("a name"));
+    let before = keys.issue(&bob, draft, Some(retry), source.clone()).await;
+    let before = before.expect("a key").key.id;
+    scene.make.clock.advance(IdempotencyKey::REMEMBERED);
 
-    // The rotation has begun when retention looks for what is below the dead key.
-    let held = scene.database.lock_row("api_keys", key.as_uuid()).await;
-    let rotating = tokio::spawn(async move {
-        let (draft, source) = (RotationDraft::default(), RequestSource::default());
-        keys.rotate(&bob, key, draft, None, source).await
-    });
+    // The rotation has read where the key stands, and waits to let the first key forget the request.
+    let held = scene.database.lock_row("api_keys", before.as_uuid()).await;
+    let rotating = tokio::spawn(async move { keys.rotate(&bob, key, rotation, Some(retry), source).await });
     let waiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     while scene.database.count(waiting).await == 0 {
-        assert!(!rotating.is_finished(), "it waits for the key");
+        assert!(!rotating.is_finished(), "it waits for the first key");
     }
-    let (store, now) = (&scene.database.store, scene.make.clock.now());
-    assert_eq!(store.remove_dead_keys(now, 500).await.expect("a removal"), 0);
-    drop(held);
+    assert_eq!(remove_dead_keys(&scene).await, 0);
+    held.release().await;
     let successor = rotating.await.expect("no panic").expect("a rotation").key.id;
-    assert_eq!(store.remove_dead_keys(now, 500).await.expect("a removal"), 1);
+    assert_eq!(remove_dead_keys(&scene).await, 1);
     let below_the_root = format!(
         "api_keys WHERE id IN ('{key}', '{successor}') AND adoptive_parent_key_id = '{}'",
         scene.key
     );
     assert_eq!(scene.database.count(&below_the_root).await, 2);
+}
+
+/// Purges without waiting for anybody.
+async fn remove_dead_keys(scene: &Scene) -> u32 {
+    let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
+    let removed = timeout(Duration::from_secs(10), removing).await;
+    removed.expect("nobody is waited for").expect("a removal")
 }
 
 /// Revokes a key without its descendants.
