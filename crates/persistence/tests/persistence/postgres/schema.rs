@@ -44,6 +44,18 @@ async fn audit_events_are_append_only() {
     assert_eq!(count(&fixture.client, "audit_events").await, before);
 }
 
+/// `pg_restore` makes them so, and from PostgreSQL 17 on so does whatever makes them anew.
+#[tokio::test]
+async fn indexes_can_be_made_with_an_empty_search_path() {
+    let fixture = Fixture::new().await;
+    let client = &fixture.client;
+    assert_ne!(count(client, "api_key_search").await, 0, "nothing to index");
+    let alone = client.batch_execute("SET search_path = ''").await;
+    alone.expect("an empty search path");
+    let made = client.batch_execute("REINDEX SCHEMA public").await;
+    made.expect("indexes that depend on no search path");
+}
+
 #[tokio::test]
 async fn digest_is_32_bytes_and_unique() {
     let fixture = Fixture::new().await;
