@@ -27,9 +27,14 @@ pub(crate) fn start(machine: &Image, name: &str, authority: &str) {
     let _ = wait.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
-/// Installs the package, and shows that its service is confined as it says.
+/// Installs the package, and shows that it names what it needs, and that its service is confined as it says.
 pub(crate) fn install(name: &str) {
     apt_get(name, &["install", "--no-install-recommends", "/keyward.deb"]);
+    let needed = run(
+        name,
+        &["dpkg-query", "--show", "--showformat=${Depends}", "keyward"],
+    );
+    assert!(needed.contains("libc6"), "the package names no library: {needed}");
     systemctl(name, &["is-active", "--quiet", "keyward"]);
     run(
         name,

@@ -32,6 +32,7 @@ fn check(workspace: &Workspace) -> Outcome {
     if !is_quiet_success(Command::new("docker").args(["compose", "version"])) {
         tools::ensure(workspace, &[tools::COMPOSE])?;
     }
+    tools::ensure(workspace, tools::FOR_PACKAGES)?;
     let keyward = binaries::keyward_released(workspace)?;
     let package = package::debian_package(workspace, "faults")?;
     let programs = binaries::image(workspace)?;

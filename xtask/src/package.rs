@@ -22,6 +22,7 @@ const FILES: &[&str] = &[
 
 /// `cargo xtask package`: makes both of the release build, and prints where they are.
 pub(crate) fn package(workspace: &Workspace) -> Outcome {
+    tools::ensure(workspace, tools::FOR_PACKAGES)?;
     let keyward = binaries::keyward_of(workspace, "release")?;
     let package = debian_package(workspace, "release")?;
     let tarball = tarball(workspace, keyward.path("keyward")?, &package)?;
@@ -29,9 +30,8 @@ pub(crate) fn package(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Packs what `profile` built. The manifest of `keyward` says what else the package has.
+/// Packs what `profile` built, with the tools for packages. The manifest of `keyward` says what else the package has.
 pub(crate) fn debian_package(workspace: &Workspace, profile: &str) -> Outcome<PathBuf> {
-    tools::ensure(workspace, &[tools::CARGO_DEB])?;
     let folder = workspace.target().join("package").join(profile);
     let line = [
         "deb",

@@ -179,8 +179,14 @@ pub(crate) const COMPOSE: Tool = debian(
 
 pub(crate) const NEXTEST: Tool = cargo_subcommand("cargo-nextest, which runs the tests", &["cargo-nextest"]);
 
-pub(crate) const CARGO_DEB: Tool =
-    cargo_subcommand("cargo-deb, which makes the Debian package", &["cargo-deb"]);
+const CARGO_DEB: Tool = cargo_subcommand("cargo-deb, which makes the Debian package", &["cargo-deb"]);
+
+/// Without it, cargo-deb warns, and makes a package that does not name the libraries it depends on.
+const DPKG_SHLIBDEPS: Tool = debian(
+    "dpkg-shlibdeps, which finds the libraries that the Debian package depends on",
+    &["dpkg-shlibdeps"],
+    &["dpkg-dev"],
+);
 
 const DENY: Tool = cargo_subcommand(
     "cargo-deny, which checks licences and sources of dependencies",
@@ -242,6 +248,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
     PROMTOOL,
     NEXTEST,
 ];
+
+/// What a Debian package needs.
+pub(crate) const FOR_PACKAGES: &[Tool] = &[CARGO_DEB, DPKG_SHLIBDEPS];
 
 /// What continuous integration needs beside that.
 pub(crate) const FOR_CI: &[Tool] = &[DENY, IP];
