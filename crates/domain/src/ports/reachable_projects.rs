@@ -1,4 +1,4 @@
-//! What keys reach.
+//! Which projects a consumer reaches.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -8,12 +8,12 @@ use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::Project;
 
-/// Knows which projects a consumer reaches at a moment: those of its organization that it is a member of
-/// and that are not archived, as long as its own membership is live.
+/// Finds the projects that a consumer reaches at the moment `now`: if its membership in the organization is
+/// live, the projects of that organization that it is a member of and that are not archived; otherwise none.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait ReachableProjects: Send + Sync {
-    /// A page of the projects that the consumer reaches, by falling identifier.
+    /// A page of the projects that the consumer reaches, in descending order of identifier.
     async fn list(
         &self,
         consumer: MembershipId,
@@ -21,7 +21,8 @@ pub trait ReachableProjects: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Page<Project, ProjectId>, StorageError>;
 
-    /// One project. A project that the consumer does not reach MUST look like one that does not exist.
+    /// One project. MUST return `None` for a project that the consumer does not reach, as for one that does
+    /// not exist.
     async fn find(
         &self,
         consumer: MembershipId,

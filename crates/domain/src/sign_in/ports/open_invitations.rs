@@ -1,4 +1,4 @@
-//! Invitations, as whoever has a link finds and takes them.
+//! Invitations, as people with an invitation's link find and accept them.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -12,20 +12,22 @@ use crate::rate::Throttled;
 use crate::sign_in::account::Account;
 use crate::sign_in::password::HashingError;
 
-/// Keeps what links lead to, and lets people join. The owners' side of it is
+/// Finds invitations by their links and accepts them. Owners create and revoke invitations with
 /// [`InvitationStore`](crate::administration::ports::InvitationStore).
 ///
-/// To accept an invitation is to end it and to begin a membership, at the moment that the membership begins. Either way
-/// to do so MUST make its checks in their order, in the same transaction, and so that of any number of concurrent calls,
-/// of both, one succeeds. Before all else it MUST check that the invitation [is for](crate::invitation::Invitation::is_for) this
-/// membership, and that whoever made it may still invite: an administrator, or a live owner of the organization. Else it
-/// refuses with `NotOpen`.
+/// Accepting an invitation ends it and begins a membership, both at the moment when the membership begins.
+/// Both methods that accept MUST make their checks in the given order, in the same transaction. Of any number
+/// of concurrent calls of either method for one invitation, each of which could succeed alone, exactly one
+/// MUST succeed. First of all, both MUST check that the invitation
+/// [is for](crate::invitation::Invitation::is_for) this membership, and that its inviter may still invite: an
+/// administrator, or a user who is a live owner of the organization. Else they refuse with `NotOpen`.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait OpenInvitations: Send + Sync {
-    /// The invitation whose secret has this digest, unless it has ended, or whoever made it may not invite any more, or
-    /// it [precedes the end](crate::invitation::Invitation::was_created_before_end) of a membership of the visitor, if it is known who that is.
-    /// Whether it has expired is for the caller to say; the rest holds at the moment `now`.
+    /// The invitation whose secret has this digest. `None` if it has ended, if its inviter may not invite any
+    /// more, or if it [was created before the end](crate::invitation::Invitation::was_created_before_end) of
+    /// a membership of the visitor; all as of the moment `now`. Without a visitor, memberships are not
+    /// checked. An expired invitation is returned: the caller decides about its expiry.
     async fn find(
         &self,
         digest: &InvitationDigest,
@@ -33,8 +35,8 @@ pub trait OpenInvitations: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Option<OpenInvitation>, StorageError>;
 
-    /// Accepts an invitation for somebody whose account begins with it. MUST check that the username is free; else
-    /// [`AcceptAsNewcomerError::UsernameTaken`].
+    /// Accepts an invitation for a new user, whose account it adds. MUST check that the username is free;
+    /// else [`AcceptAsNewcomerError::UsernameTaken`].
     async fn accept_as_newcomer(
         &self,
         id: InvitationId,
@@ -43,15 +45,18 @@ pub trait OpenInvitations: Send + Sync {
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptAsNewcomerError>;
 
-    /// Accepts an invitation for the user of the membership, who has an account. Whatever ends or begins at the same
-    /// time, it MUST check:
-    /// 1. the invitation does not [precede the end](crate::invitation::Invitation::was_created_before_end) of a membership of theirs; else
-    ///    [`AcceptAsUserError::NotOpen`];
-    /// 2. they have no live membership there; else [`AcceptAsUserError::AlreadyMember`].
+    /// Accepts an invitation for the user of the membership, who has an account. Whatever memberships of
+    /// theirs begin or end concurrently, it MUST check:
+    /// 1. the invitation
+    ///    [was not created before the end](crate::invitation::Invitation::was_created_before_end) of a
+    ///    membership of this user in the organization; else [`AcceptAsUserError::NotOpen`];
+    /// 2. the user has no live membership in the organization; else [`AcceptAsUserError::AlreadyMember`].
     ///
-    /// If the end of an earlier membership of theirs is [due](crate::validity::End::is_due), MUST
-    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it in the same transaction: what it
-    /// takes with it does not come back with the user. The act is whose events these are.
+    /// If the end of an earlier membership of the user in the organization is
+    /// [due](crate::validity::End::is_due), MUST
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it in the same
+    /// transaction, so that the user does not regain the projects and invitations that end with it. `events`
+    /// are events of `act`.
     async fn accept_as_user(
         &self,
         id: InvitationId,
@@ -61,11 +66,11 @@ pub trait OpenInvitations: Send + Sync {
     ) -> Result<(), AcceptAsUserError>;
 }
 
-/// Why nobody new joined.
+/// Why a newcomer did not join.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptAsNewcomerError {
-    /// There is no such invitation: unknown, used, taken back, or expired.
-    #[error("the invitation does not work any more")]
+    /// The invitation is unknown, accepted, revoked or expired, or its inviter may not invite any more.
+    #[error("the invitation is not valid")]
     NotOpen,
     /// Another user has the username.
     #[error("the username is taken")]
@@ -84,8 +89,9 @@ pub enum AcceptAsNewcomerError {
 /// Why a user did not join.
 #[derive(Debug, thiserror::Error)]
 pub enum AcceptAsUserError {
-    /// The invitation was used or taken back, or has expired, or the user has left or been removed since.
-    #[error("the invitation does not work any more")]
+    /// The invitation is unknown, accepted, revoked or expired, its inviter may not invite any more, or the
+    /// user has left or been removed since it was created.
+    #[error("the invitation is not valid")]
     NotOpen,
     /// The user is a member already; the invitation stays open.
     #[error("the user is a member already")]
