@@ -182,7 +182,7 @@ async fn revocation_of_wrong_generations_is_detected() {
     ] {
         assert_caught(fault, &[by]).await;
     }
-    let by = ["every_generation_remains_valid_unless_requested"];
+    let by = ["every_generation_remains_valid_unless_its_revocation_is_requested"];
     assert_fails(Fault::RevokesGrandchildrenUnasked, &by).await;
 }
 

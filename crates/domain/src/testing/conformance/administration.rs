@@ -232,12 +232,12 @@ super::cases::cases! { $
         owners_invitations_are_revoked_on_removal_leaving_or_demotion
         removed_owner_cannot_return_with_own_invitation
         reinstated_owner_finds_old_invitations_revoked
-        unrelated_invitations_remain_after_an_owners_end
+        unrelated_invitations_remain_valid_after_an_owners_removal
         invitation_is_invalid_once_its_inviter_may_not_invite
         failed_membership_end_revokes_no_invitation
         open_invitations_of_a_user_are_counted
         open_invitations_created_by_others_are_counted
-        nobody_joins_after_the_inviters_end_is_confirmed
+        nobody_joins_after_inviters_removal_or_demotion_is_confirmed
     }
     returning_member_cases {
         former_member_cannot_return_with_an_earlier_invitation

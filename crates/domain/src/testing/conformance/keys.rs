@@ -189,8 +189,8 @@ super::cases::cases! { $
         revoked_key_revokes_no_other_key
         keys_of_an_ended_membership_are_revoked_by_others_only
         other_keys_remain_valid_after_a_revocation
-        descendants_remain_valid_unless_requested
-        every_generation_remains_valid_unless_requested
+        descendants_remain_valid_unless_their_revocation_is_requested
+        every_generation_remains_valid_unless_its_revocation_is_requested
         all_generations_are_revoked_when_requested
         long_chain_of_descendants_is_revoked_completely
         descendants_below_revoked_keys_are_revoked
@@ -198,7 +198,7 @@ super::cases::cases! { $
         each_revoked_key_has_its_own_event
         revocation_fails_when_event_cannot_be_written
         revocation_completes_after_caller_cancellation
-        revoked_key_is_refused_and_has_no_more_children
+        revoked_key_is_refused_and_gets_no_new_children
     }
     precondition_cases {
         second_edit_of_the_same_version_is_refused

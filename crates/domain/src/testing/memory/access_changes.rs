@@ -25,7 +25,10 @@ impl AccessChanges for MemoryStore {
         let changes = numbered.filter(|(number, _)| after.is_some_and(|after| *number > after));
         Ok(PolledChanges {
             counter: access.counter(),
-            acknowledged: access.replicas.get(&replica).map(|(_, seen)| *seen),
+            acknowledged: access
+                .replicas
+                .get(&replica)
+                .map(|(_, acknowledged)| *acknowledged),
             changes: changes.collect(),
         })
     }
@@ -58,7 +61,7 @@ impl AccessChanges for MemoryStore {
 
     async fn strike_off(&self, replica: ReplicaId, unless_seen: ChangeNumber) -> Result<(), StorageError> {
         let replicas = &mut self.state()?.access.replicas;
-        replicas.retain(|id, (_, seen)| *id != replica || *seen >= unless_seen);
+        replicas.retain(|id, (_, acknowledged)| *id != replica || *acknowledged >= unless_seen);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! How long an invitation works: as long as whoever made it may invite.
+//! An invitation is valid only while its inviter may invite.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
@@ -36,9 +36,9 @@ pub async fn owners_invitations_are_revoked_on_removal_leaving_or_demotion(store
         for new in &theirs {
             assert_eq!(scene.open_invitation(new).await, None, "{username}");
             assert_closed_to_newcomer(&scene.accept_as_newcomer(new, "newcomer").await);
-            let told = revocations(&scene, new).await;
-            let told: Vec<_> = told.iter().map(|event| (event.actor, event.at)).collect();
-            assert_eq!(told, [(actor, scene.now())], "{username}");
+            let events = revocations(&scene, new).await;
+            let revoked: Vec<_> = events.iter().map(|event| (event.actor, event.at)).collect();
+            assert_eq!(revoked, [(actor, scene.now())], "{username}");
         }
     }
 }
@@ -73,7 +73,7 @@ pub async fn reinstated_owner_finds_old_invitations_revoked(stores: Stores) {
         .expect("an owner invites");
 }
 
-pub async fn unrelated_invitations_remain_after_an_owners_end(stores: Stores) {
+pub async fn unrelated_invitations_remain_valid_after_an_owners_removal(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let other = scene.add_organization("Difference Engines").await;
@@ -91,12 +91,12 @@ pub async fn unrelated_invitations_remain_after_an_owners_end(stores: Stores) {
         .expect("joined");
     let hers = scene.invite(&ada, Role::Member).await;
     let his_elsewhere = scene.invite(&elsewhere, Role::Member).await;
-    let from_the_server = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
+    let by_administrator = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
     let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
-    let subject = Subject::Invitation(from_the_server.invitation.id);
+    let subject = Subject::Invitation(by_administrator.invitation.id);
     let event = act.event(Action::CreateInvitation, subject);
     let invitations = &scene.stores.invitations;
-    let added = invitations.add(from_the_server.clone(), event).await;
+    let added = invitations.add(by_administrator.clone(), event).await;
     added.expect("an administrator invites");
     let cleo = scene.join(&ada.organization, "cleo").await;
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
@@ -105,7 +105,7 @@ pub async fn unrelated_invitations_remain_after_an_owners_end(stores: Stores) {
     for (new, username) in [
         (&hers, "by-ada"),
         (&his_elsewhere, "by-bob"),
-        (&from_the_server, "by-an-administrator"),
+        (&by_administrator, "by-an-administrator"),
     ] {
         scene.accept_as_newcomer(new, username).await.expect(username);
     }
@@ -113,12 +113,12 @@ pub async fn unrelated_invitations_remain_after_an_owners_end(stores: Stores) {
         assert_eq!(
             revocations(&scene, new).await,
             [],
-            "there was nothing to take back"
+            "its inviter's removal revoked no invitation"
         );
     }
 }
 
-/// What the memberships say counts, also where nobody took the invitations back.
+/// The inviter's membership decides, even if the invitation was not revoked when that membership ended.
 pub async fn invitation_is_invalid_once_its_inviter_may_not_invite(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let former = scene.join_as(&ada.organization, "former", Role::Owner).await;
@@ -185,11 +185,11 @@ pub async fn open_invitations_created_by_others_are_counted(stores: Stores) {
         scene.invite(&ada, Role::Member).await,
         scene.invite(&ada, Role::Owner).await,
     ];
-    let from_the_server = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
+    let by_administrator = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
     let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
-    let subject = Subject::Invitation(from_the_server.invitation.id);
+    let subject = Subject::Invitation(by_administrator.invitation.id);
     let event = act.event(Action::CreateInvitation, subject);
-    let added = scene.stores.invitations.add(from_the_server, event).await;
+    let added = scene.stores.invitations.add(by_administrator, event).await;
     added.expect("an administrator invites");
     assert_eq!(open_by_others(&scene, &bob).await, 3);
     assert_eq!(open_by_others(&scene, &ada).await, 2);
@@ -198,7 +198,7 @@ pub async fn open_invitations_created_by_others_are_counted(stores: Stores) {
     assert_eq!(open_by_others(&scene, &bob).await, 2);
 }
 
-pub async fn nobody_joins_after_the_inviters_end_is_confirmed(stores: Stores) {
+pub async fn nobody_joins_after_inviters_removal_or_demotion_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let bob = scene
@@ -235,18 +235,18 @@ pub async fn nobody_joins_after_the_inviters_end_is_confirmed(stores: Stores) {
                 None
             }),
         );
-        let made = scene.in_parallel(tasks).await;
+        let created = scene.in_parallel(tasks).await;
 
-        for new in made.into_iter().flatten().chain([first]) {
+        for new in created.into_iter().flatten().chain([first]) {
             assert_eq!(scene.open_invitation(&new).await, None);
             let subject = Subject::Invitation(new.invitation.id);
             let here = Some(bob.organization.id);
             let accepted = scene.events_about(here, Action::AcceptInvitation, subject).await;
-            let taken_back = revocations(&scene, &new).await;
+            let revoked = revocations(&scene, &new).await;
             assert_eq!(
-                accepted.len() + taken_back.len(),
+                accepted.len() + revoked.len(),
                 1,
-                "each was used before, or taken back"
+                "each was either accepted before or revoked"
             );
         }
     }
@@ -267,7 +267,7 @@ async fn open_by_others(scene: &AdministrationScene, member: &Member) -> u64 {
     counted.await.expect("the store answers")
 }
 
-/// The events that tell that an invitation was taken back.
+/// The events of this invitation's revocation.
 async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> Vec<AuditEvent> {
     let subject = Subject::Invitation(new.invitation.id);
     let here = Some(new.invitation.organization_id);

@@ -17,7 +17,7 @@ pub async fn consumer_reaches_its_own_projects_newest_first(stores: Stores) {
         scene.add_project(&ada.organization, "second").await,
         scene.add_project(&ada.organization, "not his").await,
     ];
-    // In another order than they were created in.
+    // Not in the order of their creation.
     for project in [&second, &first] {
         scene.assign(project, &bob).await.expect("added");
     }
@@ -89,7 +89,7 @@ pub async fn member_removed_from_a_project_cannot_reach_it(stores: Stores) {
     projects
         .remove_member(here, project.id, bob.membership.id, event)
         .await
-        .expect("taken out");
+        .expect("removed");
 
     assert_not_reached(&scene, &bob, &project).await;
 }
@@ -103,7 +103,7 @@ pub async fn former_member_reaches_nothing_and_returns_without_projects(stores: 
         scene.assign(&project, member).await.expect("added");
     }
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
-    // By the shortest way, which leaves what the port would take away.
+    // Without `MemberStore::end`, which would also remove the member from the projects.
     scene.end_membership(&cleo).await;
 
     for former in [&bob, &cleo] {

@@ -1,4 +1,4 @@
-//! What [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) promises to one caller at a time.
+//! What [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) promises without concurrent calls.
 
 use chrono::TimeDelta;
 
@@ -86,7 +86,7 @@ pub async fn another_consumers_key_cannot_be_revoked(stores: KeyStores) {
     let elsewhere = scene.join_also(&ada.user, &other).await;
     let root = scene.add_key(&ada, "hers").await;
     let child = scene.add_child(&ada, &root, "hers, too").await;
-    let revoked = scene.add_key(&ada, "hers, once").await;
+    let revoked = scene.add_key(&ada, "hers, revoked").await;
     scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
     for stranger in [&bob, &elsewhere] {
         for key in [&root, &child, &revoked] {
@@ -156,7 +156,7 @@ pub async fn other_keys_remain_valid_after_a_revocation(stores: KeyStores) {
     }
 }
 
-pub async fn descendants_remain_valid_unless_requested(stores: KeyStores) {
+pub async fn descendants_remain_valid_unless_their_revocation_is_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -165,7 +165,7 @@ pub async fn descendants_remain_valid_unless_requested(stores: KeyStores) {
     assert_eq!(scene.stored(&child).await, child);
 }
 
-pub async fn every_generation_remains_valid_unless_requested(stores: KeyStores) {
+pub async fn every_generation_remains_valid_unless_its_revocation_is_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let line = scene.add_line(&ada, 5).await;
     let mut survivors = line.as_slice();
@@ -240,12 +240,12 @@ pub async fn descendants_below_revoked_keys_are_revoked(stores: KeyStores) {
     let child = scene.add_child(&ada, &root, "child").await;
     let grandchild = scene.add_child(&ada, &child, "grandchild").await;
     scene.revoke(&ada, &child, DescendantKeys::Keep).await;
-    let child_then = scene.stored(&child).await;
+    let child_before = scene.stored(&child).await;
     scene.later(TimeDelta::seconds(1));
     let revoked = scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
 
     assert_same(revoked, &[root.clone(), grandchild.clone()]);
-    assert_eq!(scene.stored(&child).await, child_then);
+    assert_eq!(scene.stored(&child).await, child_before);
     for key in [&root, &child, &grandchild] {
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
     }
@@ -256,12 +256,12 @@ pub async fn descendants_of_an_already_revoked_key_can_be_revoked(stores: KeySto
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
     scene.revoke(&ada, &root, DescendantKeys::Keep).await;
-    let root_then = scene.stored(&root).await;
+    let root_before = scene.stored(&root).await;
     scene.later(TimeDelta::seconds(1));
     let revoked = scene.revoke(&ada, &root, DescendantKeys::Revoke).await;
 
     assert_eq!(revoked, [child.id]);
-    assert_eq!(scene.stored(&root).await, root_then);
+    assert_eq!(scene.stored(&root).await, root_before);
     assert!(!scene.stored(&child).await.is_valid(scene.now()));
 }
 
@@ -291,7 +291,7 @@ pub async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
             )
             .await;
         let [event] = events.as_slice() else {
-            panic!("one event tells of {}, not {events:?}", key.name)
+            panic!("one event about {} expected, not {events:?}", key.name)
         };
         let mut expected = act.event(Action::RevokeApiKey, Subject::ApiKey(key.id));
         expected.id = event.id;
@@ -327,7 +327,7 @@ pub async fn revocation_completes_after_caller_cancellation(stores: KeyStores) {
     let child = scene.add_child(&ada, &root, "child").await;
     abandon(scene.revoke(&ada, &root, DescendantKeys::Revoke)).await;
 
-    eventually("the abandoned revocation happens", async || {
+    eventually("the abandoned revocation completes", async || {
         !scene.stored(&root).await.is_valid(scene.now())
     })
     .await;
@@ -337,7 +337,7 @@ pub async fn revocation_completes_after_caller_cancellation(stores: KeyStores) {
     }
 }
 
-pub async fn revoked_key_is_refused_and_has_no_more_children(stores: KeyStores) {
+pub async fn revoked_key_is_refused_and_gets_no_new_children(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new_root = scene.new_key(&ada, "root");
     let root = scene.store(&ada, &new_root).await;
