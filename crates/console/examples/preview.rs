@@ -1,18 +1,18 @@
 //! Serves the console on in-memory adapters with made-up data: `cargo run -p keyward-console --example preview`.
 //!
-//! At `http://127.0.0.1:8099` each of these people shows other states of the pages:
+//! At `http://127.0.0.1:8099`, sign in as one of these users to see different states of the pages:
 //!
-//! | sign in as | to see |
+//! | username | shows |
 //! |---|---|
-//! | `ada` | keys of every kind, key trees of keys, two organizations, members and invitations |
-//! | `grace` | nobody's first key yet |
+//! | `ada` | keys of every kind, key trees, two organizations, members and invitations |
+//! | `grace` | a member without keys |
 //! | `olga` | a single key |
-//! | `noor` | names from right to left, and the longest there can be |
+//! | `noor` | right-to-left names, and names of the maximum length |
 //! | `hedy` | five thousand keys |
-//! | `lin` | somebody who belongs to no organization |
+//! | `lin` | a user without an organization |
 //!
-//! `preview setup` starts with the first run instead and prints its link; `preview down` answers as if the store
-//! were out of reach. Nothing is kept.
+//! `preview setup` starts before the first run and prints the setup link; `preview down` answers as if the
+//! database were unavailable. All data is in memory and lost at exit.
 
 #![expect(
     clippy::print_stdout,
@@ -50,7 +50,7 @@ async fn main() {
     let public_url = PublicUrl::parse(&format!("http://{ADDRESS}")).expect("a public URL");
     let state = std::env::args().nth(1);
     if state.as_deref() == Some("setup") {
-        preview.wait_until(TimeDelta::zero());
+        preview.set_clock(TimeDelta::zero());
         let setup = preview.installation.setup();
         let token = setup.create_link(RequestSource::default()).await.expect("a link");
         println!("{}", setup_link(&public_url, &token));
@@ -94,10 +94,10 @@ async fn main() {
         .await;
 }
 
-/// An installation whose past ends where the preview starts.
+/// An installation with data from before the preview's start.
 struct Preview {
     installation: TestInstallation,
-    today: DateTime<Utc>,
+    start: DateTime<Utc>,
 }
 
 impl Preview {
@@ -113,19 +113,19 @@ impl Preview {
         };
         Self {
             installation,
-            today: Utc::now(),
+            start: Utc::now(),
         }
     }
 
-    /// Sets the clock to so long before today.
-    fn wait_until(&self, ago: TimeDelta) {
+    /// Sets the clock to this long before the preview's start.
+    fn set_clock(&self, ago: TimeDelta) {
         let clock = &self.installation.builder.clock;
-        clock.advance(self.today - ago - clock.now());
+        clock.advance(self.start - ago - clock.now());
     }
 
-    /// Returns the secret of an invitation that is open.
+    /// Adds the data. Returns the token of an open invitation.
     async fn fill(&mut self) -> InvitationToken {
-        self.wait_until(TimeDelta::days(800));
+        self.set_clock(TimeDelta::days(800));
         let acme = self.installation.organization("Acme Robotics");
         let ada = self.member(&acme, "ada", Role::Owner, "Ada Lovelace");
         let grace = self.member(&acme, "grace", Role::Member, "Grace Hopper");
@@ -148,7 +148,7 @@ impl Preview {
             .put_user(lin, PlainHasher::hash_of(&password));
 
         self.thousands_of_keys(&hedy.as_holder()).await;
-        self.families_of_keys(&ada.as_holder()).await;
+        self.key_trees(&ada.as_holder()).await;
         self.projects(&ada, &grace).await;
         self.unusual_names(&noor.as_holder()).await;
         let olga = olga.as_holder();
@@ -156,12 +156,12 @@ impl Preview {
         self.invite(&ada, TimeDelta::days(30), "katherine@example.com")
             .await;
         let invitation = self.invite(&ada, TimeDelta::days(1), "Радия Перлман").await;
-        self.wait_until(TimeDelta::zero());
+        self.set_clock(TimeDelta::zero());
         invitation
     }
 
     async fn invite(&self, owner: &Member, ago: TimeDelta, invitee: &str) -> InvitationToken {
-        self.wait_until(ago);
+        self.set_clock(ago);
         let draft = InvitationDraft {
             invitee: Invitee::parse(invitee).expect("an invitee"),
             role: Role::Member,
@@ -172,7 +172,7 @@ impl Preview {
         issued.await.expect("an invitation").token
     }
 
-    /// A new member with a name for people.
+    /// Adds a user with this display name, as a member of the organization.
     fn member(&self, organization: &Organization, username: &str, role: Role, name: &str) -> Member {
         let builder = &self.installation.builder;
         let mut user = builder.user(username);
@@ -200,7 +200,7 @@ impl Preview {
                 "Commissioning of the Very Large Interferometric Array on the High Plateau, Phase Two",
             ),
         ] {
-            self.wait_until(TimeDelta::days(days));
+            self.set_clock(TimeDelta::days(days));
             let source = RequestSource {
                 address: Some([0x2001, 0xdb8, 0x85a3, 0, 0, 0x8a2e, 0x370, 0x7334].into()),
                 request_id: Some("0198c0de-0000-7000-8000-000000000000".to_owned()),
@@ -215,7 +215,7 @@ impl Preview {
         }
     }
 
-    async fn families_of_keys(&self, ada: &Holder) {
+    async fn key_trees(&self, ada: &Holder) {
         let old = self.key(ada, TimeDelta::days(420), "Laptop (old)", "").await;
         self.revoke(ada, &old, TimeDelta::days(380)).await;
         let deploy = self
@@ -226,22 +226,22 @@ impl Preview {
                 "Rolls out the fleet controller.\nOwned by the platform team.",
             )
             .await;
-        let made_by_deploy = self.installation.caller(&deploy).await.as_holder();
+        let deploy_holder = self.installation.caller(&deploy).await.as_holder();
         let ago = TimeDelta::days(71);
-        self.key(&made_by_deploy, ago, "Preview environments", "").await;
+        self.key(&deploy_holder, ago, "Preview environments", "").await;
         let text = "Reads telemetry; rotated every quarter.";
         let nightly = self
             .key(
-                &made_by_deploy,
+                &deploy_holder,
                 TimeDelta::days(11),
                 "Nightly telemetry export",
                 text,
             )
             .await;
-        let made_by_nightly = self.installation.caller(&nightly).await.as_holder();
+        let nightly_holder = self.installation.caller(&nightly).await.as_holder();
         for number in 1..=6 {
             let name = format!("Telemetry shard {number}");
-            self.key(&made_by_nightly, TimeDelta::days(10), &name, "").await;
+            self.key(&nightly_holder, TimeDelta::days(10), &name, "").await;
         }
         self.key(ada, TimeDelta::days(2), "نظام القياس 🛰️", "").await;
         let text = "Text that looks like HTML stays text.";
@@ -291,7 +291,7 @@ impl Preview {
     }
 
     async fn key(&self, holder: &Holder, ago: TimeDelta, name: &str, description: &str) -> IssuedKey {
-        self.wait_until(ago);
+        self.set_clock(ago);
         let draft = KeyDraft {
             description: KeyDescription::parse(description).expect("a description"),
             ..KeyDraft::named(KeyName::parse(name).expect("a key name"))
@@ -303,7 +303,7 @@ impl Preview {
     }
 
     async fn revoke(&self, holder: &Holder, issued: &IssuedKey, ago: TimeDelta) {
-        self.wait_until(ago);
+        self.set_clock(ago);
         let keys = self.installation.keys();
         let source = RequestSource::default();
         keys.revoke(

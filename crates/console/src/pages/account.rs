@@ -32,7 +32,7 @@ struct AccountPage {
     menu: UserMenu,
     notice: Option<Notice>,
     members: Vec<Member>,
-    /// This one first.
+    /// The current session first.
     sessions: Vec<Session>,
     this_session: SessionId,
     refused_attempts: Vec<AuditEvent>,
@@ -126,7 +126,7 @@ pub(crate) async fn end_session(
         .end_session(&user.signed_in, id, source)
         .await
     {
-        // Ending a session twice is no mistake.
+        // A session that has ended already is no error: the user may have submitted the form twice.
         Ok(()) | Err(EndSessionError::NotFound) => Ok(user.lead_on(paths::Account, Message::SessionEnded)),
         Err(error) => Err(error.into()),
     }
@@ -146,7 +146,7 @@ async fn page(user: &User, password: PasswordForm) -> Result<AccountPage, Refusa
     let members = console.memberships.list_live(signed_in.user.id, user.now).await?;
     let mut sessions = console.own_account.sessions(signed_in).await?;
     sessions.sort_by_key(|session| session.id != signed_in.session.id);
-    // What is stored of it is behind by a minute.
+    // The stored time may be a minute old; this request is a use of its session.
     if let Some(own) = sessions
         .iter_mut()
         .find(|session| session.id == signed_in.session.id)
@@ -164,7 +164,7 @@ async fn page(user: &User, password: PasswordForm) -> Result<AccountPage, Refusa
     })
 }
 
-/// What was refused.
+/// Why the attempt was refused.
 const fn attempt(event: &AuditEvent) -> &'static str {
     match event.action {
         Action::ChangePassword => "Wrong current password",
@@ -173,7 +173,7 @@ const fn attempt(event: &AuditEvent) -> &'static str {
     }
 }
 
-/// What the browser is called in which the session was started.
+/// The name of the browser in which the session was started.
 fn browser(session: &Session) -> String {
     let agent = session.user_agent.as_ref();
     agent.map_or_else(|| "Unknown browser".to_owned(), browser_name)

@@ -1,5 +1,5 @@
-//! What templates make of the domain's types.
-#![expect(unreachable_pub, reason = "the attribute makes methods that are public")]
+//! Template filters for times and numbers.
+#![expect(unreachable_pub, reason = "the attribute generates public methods")]
 
 use std::fmt::Display;
 
@@ -7,34 +7,36 @@ use askama::Values;
 use askama::filters::Safe;
 use chrono::{DateTime, SecondsFormat, Utc};
 
-/// A moment: for reading to the minute, and for those who hover to the second. The script makes it relative and local.
+/// A `<time>` element: the text to the minute, the title to the second, in UTC. The script shows the local
+/// date instead, and the local time as title.
 #[askama::filter_fn]
 pub(super) fn time<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<Safe<String>> {
     let at = moment.at();
-    Ok(element(at, "", &shortly(at)))
+    Ok(element(at, "", &to_the_minute(at)))
 }
 
-/// Likewise, where it matters how long ago it is.
+/// Like `time`, where it matters how long ago it is: within 30 days of now, the script shows the distance.
 #[askama::filter_fn]
 pub(super) fn ago<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<Safe<String>> {
     let at = moment.at();
-    Ok(element(at, " data-time=\"ago\"", &shortly(at)))
+    Ok(element(at, " data-time=\"ago\"", &to_the_minute(at)))
 }
 
-/// Likewise, where the exact time matters: a title cannot be read by touch or keyboard.
+/// Like `time`, where the exact time matters: the text is to the second, also with the script, because a
+/// title cannot be read by touch or keyboard.
 #[askama::filter_fn]
 pub(super) fn exact<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<Safe<String>> {
     let at = moment.at();
-    Ok(element(at, " data-time=\"exact\"", &exactly(at)))
+    Ok(element(at, " data-time=\"exact\"", &to_the_second(at)))
 }
 
-/// To the second, as text.
+/// A time to the second, in UTC, without an element.
 #[askama::filter_fn]
 pub(super) fn exact_text<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<String> {
-    Ok(exactly(moment.at()))
+    Ok(to_the_second(moment.at()))
 }
 
-/// A number with a comma before every three of its last digits.
+/// A whole number with commas between groups of three digits.
 #[askama::filter_fn]
 pub(super) fn grouped<T: Display>(number: T, _: &dyn Values) -> askama::Result<String> {
     let digits = number.to_string();
@@ -49,21 +51,21 @@ pub(super) fn grouped<T: Display>(number: T, _: &dyn Values) -> askama::Result<S
 }
 
 fn element(at: DateTime<Utc>, attribute: &str, text: &str) -> Safe<String> {
-    let (machine, exact) = (at.to_rfc3339_opts(SecondsFormat::Millis, true), exactly(at));
+    let (machine, exact) = (at.to_rfc3339_opts(SecondsFormat::Millis, true), to_the_second(at));
     Safe(format!(
         "<time datetime=\"{machine}\" title=\"{exact}\"{attribute}>{text}</time>"
     ))
 }
 
-fn shortly(at: DateTime<Utc>) -> String {
+fn to_the_minute(at: DateTime<Utc>) -> String {
     at.format("%-d %b %Y, %H:%M UTC").to_string()
 }
 
-fn exactly(at: DateTime<Utc>) -> String {
+fn to_the_second(at: DateTime<Utc>) -> String {
     at.format("%-d %B %Y, %H:%M:%S UTC").to_string()
 }
 
-/// A moment, however templates have it at hand.
+/// A time, or a reference to one.
 pub(super) trait Moment {
     fn at(&self) -> DateTime<Utc>;
 }
