@@ -33,7 +33,7 @@ pub fn unavailable_response(detail: &str, request_id: &str, base_url: &BaseUrl) 
     Problem::with_detail(Code::Unavailable, detail).into_answer(request_id, base_url)
 }
 
-/// Left with the answer for whoever counts problems.
+/// Attached to the response, so that the server can count problems.
 #[derive(Debug, Clone, Copy)]
 struct Reported {
     code: &'static str,
@@ -49,13 +49,14 @@ pub fn problem_code(response: &Response) -> Option<&'static str> {
         .map(|problem| problem.code)
 }
 
-/// The name of the limit that refused a request, if one did: that of the field `RateLimit`.
+/// The name of the rate limit that a refused request exceeded, as in the header field `RateLimit`; none for
+/// others.
 #[must_use]
 pub fn exceeded_limit(response: &Response) -> Option<&'static str> {
     response.extensions().get::<Reported>()?.limit
 }
 
-/// The operation of the API that made a response, by its `operationId`; none if the request reached no operation.
+/// The `operationId` of the operation that answered; none if the request reached no operation.
 #[must_use]
 pub fn operation_id(response: &Response) -> Option<&'static str> {
     response
@@ -141,8 +142,8 @@ impl Problem {
         }
     }
 
-    /// Takes a storage outage, which is not logged per request but attached to the response, for the server to log
-    /// once.
+    /// Removes the cause if it is a storage outage. It is attached to the response instead of being logged
+    /// with each request, so that the server can log the outage once.
     fn take_outage(&mut self) -> Option<Arc<StorageError>> {
         let (outage, source) = match self.source.take()?.downcast::<StorageError>() {
             Ok(error) if error.is_outage() => (Some(Arc::from(error)), None),
@@ -153,7 +154,7 @@ impl Problem {
         outage
     }
 
-    /// Logs the cause of a failure, of which clients see only the kind.
+    /// Logs the cause of a failure, which the response does not contain.
     fn log(&self) {
         let Some(source) = &self.source else { return };
         tracing::error!(

@@ -50,7 +50,7 @@ impl QueryValue for StatusFilter {
 
 /// A search term.
 ///
-/// It must be a valid description: no key contains other texts, and NUL must not reach the database.
+/// It must be a valid description: any other text matches no key, and NUL must not reach the database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SearchTerm(KeyDescription);
 
@@ -73,7 +73,7 @@ impl QueryValue for SearchTerm {
     }
 }
 
-/// A time, in whole milliseconds, of a year that every store has moments in.
+/// A time in whole milliseconds, in the years 1 to 9999, which every database can store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment(pub(crate) DateTime<Utc>);
 
