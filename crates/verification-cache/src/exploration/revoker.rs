@@ -1,4 +1,4 @@
-//! Whoever revokes a key and waits for the answer.
+//! A request that revokes a key, and waits until no replica accepts the key before it is answered.
 
 use std::mem::{Discriminant, discriminant};
 use std::time::Duration;
@@ -13,16 +13,17 @@ use crate::{ReadingNumber, Verdict, Wait};
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Revoker {
-    /// Has not begun.
+    /// The request has not begun.
     Waiting,
     /// The change is committed.
     Committed(Wait),
-    /// Has answered, or was never heard of again.
+    /// The request was answered.
     Done,
 }
 
-/// What distinguishes it from another state at the same moment: which step is next, for how long it has waited, and for
-/// which number; and whether what the shared reader has read and reads now knows of the change.
+/// What two revokers must have in common to behave alike from now on: the next step, how long each has
+/// waited, the change number that it waits for and how long ago that was read, and whether the shared
+/// reader's last answered reading and the one under way know of the change.
 pub(super) type Fingerprint = (
     Discriminant<Revoker>,
     Duration,
@@ -32,21 +33,21 @@ pub(super) type Fingerprint = (
 
 impl Revoker {
     pub(super) fn fingerprint(&self, now: BootTime, watch: &Watch) -> Fingerprint {
-        let (begun, target, known) = match self {
+        let (begun, target, knows) = match self {
             Self::Waiting | Self::Done => (now, None, [false; 2]),
             Self::Committed(wait) => {
-                let known = watch
+                let knows = watch
                     .readings()
                     .map(|reading| reading.is_some_and(|(number, _)| wait.knows(*number)));
-                (wait.begun(), wait.target(), known)
+                (wait.begun(), wait.target(), knows)
             }
         };
         let waited = |since: BootTime| now.elapsed_since(since).min(Wait::LONGEST);
         let target = target.map(|(number, read)| (number, waited(read)));
-        (discriminant(self), waited(begun), target, known)
+        (discriminant(self), waited(begun), target, knows)
     }
 
-    /// The next step; whether it is the answer.
+    /// Takes the next step. Returns whether it answers the request.
     pub(super) fn step(
         &mut self,
         key: Key,
@@ -88,7 +89,7 @@ impl Revoker {
     }
 }
 
-/// By what the shared reader has read or, without one, by a reading of its own.
+/// Judges by the last answered reading of the shared reader or, without one, by a reading of its own.
 fn verdict(wait: &mut Wait, now: BootTime, database: &Database, watch: Option<&Watch>) -> Verdict {
     match watch.map(Watch::readings) {
         None => wait.replicas(now, ReadingNumber::default().next(), &database.replicas()),
