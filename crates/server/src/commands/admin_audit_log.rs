@@ -1,4 +1,4 @@
-//! `keyward admin audit-log`: what happened, for programs and for whoever looks into an incident.
+//! `keyward admin audit-log`: prints audit events as JSON Lines.
 
 mod follow;
 
@@ -14,8 +14,8 @@ use crate::options::AuditLogOptions;
 use crate::output;
 use crate::storage;
 
-/// Prints the events that the options name: the latest first, or in the order of commits if they ask for that. It never
-/// holds more than a page of them.
+/// Prints the events that the options select: the latest first or, with `--follow` or `--after`, in the order
+/// of commits. At most one page of events is held in memory.
 pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
     let AuditLogOptions {
         organization,
@@ -75,7 +75,7 @@ pub(crate) async fn run(options: AuditLogOptions) -> Result<(), Failure> {
 async fn print(mut events: AuditExport) -> Result<(), Failure> {
     while let Some(page) = events.next().await? {
         match output::answer(&json_lines::of_page(&page)?) {
-            // Whoever reads has seen enough, as `head` has after ten lines.
+            // The reader has closed the pipe, as `head` does after ten lines.
             Err(error) if error.is_broken_pipe() => return Ok(()),
             written => written?,
         }

@@ -1,28 +1,28 @@
-//! The console, as far as a test needs it to see what a command did.
+//! Requests to the console, with which tests see the effect of a command.
 
 use crate::server::{HttpAnswer, Server};
 
 const NEW_KEY: &str = "/organizations/acme-sons/settings/api-keys/new";
 
-/// Sends the sign-in form as a browser does.
+/// Submits the sign-in form as a browser does.
 pub(crate) fn sign_in(server: &Server, username: &str, password: &str) -> HttpAnswer {
     let form = format!("username={username}&password={}", password.replace(' ', "+"));
     send(server, "/sign-in", "", &form)
 }
 
-/// The cookie of an answer, as a browser sends it back.
+/// The cookie that a response sets, as a browser sends it back.
 pub(crate) fn cookie(signed_in: &HttpAnswer) -> &str {
     let cookie = signed_in.header("set-cookie").unwrap();
     cookie.split(';').next().unwrap()
 }
 
-/// Where the front page leads somebody with this cookie.
+/// The `Location` to which `/` redirects a browser with this cookie.
 pub(crate) fn front_page_leads_to(server: &Server, cookie: &str) -> String {
     let answer = server.ask("GET", "/", &[&format!("Cookie: {cookie}")], "");
     answer.header("location").unwrap().to_owned()
 }
 
-/// Fills the form for a new key in and sends it.
+/// Opens the form for a new key and submits it.
 pub(crate) fn create_key(server: &Server, cookie: &str, name: &str) -> HttpAnswer {
     let form = server.ask("GET", NEW_KEY, &[&format!("Cookie: {cookie}")], "");
     let (_, rest) = form.body.split_once("name=\"idempotency_key\" value=\"").unwrap();
@@ -35,7 +35,7 @@ pub(crate) fn create_key(server: &Server, cookie: &str, name: &str) -> HttpAnswe
     )
 }
 
-/// Sends a form as a page of the console does.
+/// Submits a form as a browser does on a page of the console.
 pub(crate) fn send(server: &Server, path: &str, cookie: &str, form: &str) -> HttpAnswer {
     let cookie = format!("Cookie: {cookie}");
     let headers = [
@@ -46,7 +46,7 @@ pub(crate) fn send(server: &Server, path: &str, cookie: &str, form: &str) -> Htt
     server.ask("POST", path, &headers, form)
 }
 
-/// The token that a page shows.
+/// The API key's token that a page shows.
 pub(crate) fn token_in(page: &str) -> &str {
     const LENGTH: usize = 42;
     page.match_indices("kwp_")

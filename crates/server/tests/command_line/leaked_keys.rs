@@ -1,4 +1,4 @@
-//! Reports of leaked keys, as the servers deal with them.
+//! Reports of leaked keys, and how servers handle them.
 
 use std::fs;
 
@@ -74,7 +74,7 @@ async fn reported_key_is_revoked_on_every_server_before_the_answer() {
 }
 
 #[test]
-fn answered_report_survives_a_killed_server() {
+fn revocation_of_a_reported_key_survives_a_killed_server() {
     let place = Place::file("leaked-and-killed");
     place.bootstrap();
     let mut server = place.serve(&[]);
@@ -86,7 +86,7 @@ fn answered_report_survives_a_killed_server() {
     assert_eq!(revocations(&place).len(), 1);
 }
 
-/// One who signs as GitHub does.
+/// Signs reports with a key of its own, as GitHub does.
 struct Signer(EcdsaKeyPair);
 
 impl Signer {
@@ -96,8 +96,8 @@ impl Signer {
         Self(EcdsaKeyPair::from_pkcs8(algorithm, key.as_ref(), &random).unwrap())
     }
 
-    /// What GitHub serves of a key.
-    fn file(&self) -> String {
+    /// The public key, in the JSON format in which GitHub publishes its keys.
+    fn public_keys(&self) -> String {
         let mut der = STANDARD.decode("MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE").unwrap();
         der.extend(&self.0.public_key().as_ref()[1..]);
         let pem = format!(
@@ -109,7 +109,7 @@ impl Signer {
 
     fn report(&self, server: &Server, token: &str) -> (u16, Value) {
         let report = json!([{"token": token, "type": "keyward_api_key", "url": "", "source": "commit"}]);
-        // Larger than the bodies of other requests may be.
+        // Larger than the maximum body size of other operations.
         let body = format!("{report}{}", " ".repeat(100 * 1024));
         let signature = self.0.sign(&SystemRandom::new(), body.as_bytes()).unwrap();
         let headers = [
@@ -142,7 +142,7 @@ fn github_reports_are_verified_with_the_keys_in_the_file() {
         );
     }
     let [old, new] = [Signer::new(), Signer::new()];
-    fs::write(&file, old.file()).unwrap();
+    fs::write(&file, old.public_keys()).unwrap();
     let mut server = Server::listening_as(serve());
     let signed_in = sign_in(&server, "ada", PASSWORD);
     let cookie = cookie(&signed_in).to_owned();
@@ -154,7 +154,7 @@ fn github_reports_are_verified_with_the_keys_in_the_file() {
     assert_eq!((status, &feedback[0]["label"]), (200, &json!("true_positive")));
     assert!(!is_accepted(&server, &first));
 
-    fs::write(&file, new.file()).unwrap();
+    fs::write(&file, new.public_keys()).unwrap();
     assert_eq!(server.event("keys of GitHub read again")["count"], 1);
     assert_eq!(old.report(&server, &second).0, 403);
     assert!(is_accepted(&server, &second));

@@ -7,10 +7,11 @@ use keyward_test_database::TestDatabase;
 
 use crate::keyward::Keyward;
 
-/// Nobody listens there: port 1 is reserved (tcpmux).
+/// The URL of a server that does not exist: port 1 is reserved (tcpmux), so nothing listens there.
 pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
-/// All of them, as somebody types them. A test holds this against what `keyward help` tells.
+/// All commands that need a database, with sufficient arguments. A test compares the
+/// list with `keyward help`.
 pub(crate) const NEEDING_A_DATABASE: [&[&str]; 14] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
@@ -40,7 +41,7 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 14] = [
     &["admin", "audit-log"],
 ];
 
-/// Whether a command acts on what a database keeps, so that it never makes one.
+/// Whether a command acts on existing data, and therefore never creates a database.
 pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
     matches!(
         command,
@@ -58,7 +59,7 @@ pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
     )
 }
 
-/// The names of everything in a database, and in how many rows a table of it is, sorted.
+/// The names of all relations in the schema `public`, with the number of rows of each table, sorted.
 pub(crate) async fn contents(database: &TestDatabase) -> Vec<String> {
     let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
         .await
@@ -79,7 +80,7 @@ pub(crate) async fn contents(database: &TestDatabase) -> Vec<String> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// All files in a directory, sorted: name, length, and a hash of what is in it.
+/// The name, length and content hash of each file in a directory, sorted.
 pub(crate) fn files(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).unwrap().map(Result::unwrap);
     let mut files: Vec<_> = entries
@@ -92,14 +93,14 @@ pub(crate) fn files(directory: &Path) -> Vec<String> {
     files
 }
 
-/// A file as [`files`] shows it.
+/// A file with this name and content, in the format of [`files`].
 pub(crate) fn file(name: &str, bytes: &[u8]) -> String {
     let mut hasher = DefaultHasher::new();
     bytes.hash(&mut hasher);
     format!("{name} of {} bytes, {:x}", bytes.len(), hasher.finish())
 }
 
-/// `keyward` with the arguments of a command that needs a database.
+/// `keyward` with these arguments and this data directory.
 pub(crate) fn on_data_directory(command: &[&str], directory: &Path) -> Keyward {
     Keyward::new(command).data_directory(directory)
 }
