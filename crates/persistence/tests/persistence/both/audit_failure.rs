@@ -1,4 +1,4 @@
-//! A change whose audit event the database refuses does not happen.
+//! A change is not stored if the database refuses its audit event.
 
 use keyward_domain::audit::Action;
 use keyward_domain::testing::Builder;
@@ -46,7 +46,7 @@ async fn setup_is_refused_without_its_events(database: Database) {
     }
 }
 
-/// The database takes the event of one key, and then not that of the other.
+/// The database refuses the event of one key and accepts those of the others, for each of two keys.
 async fn no_key_of_a_batch_is_revoked_without_its_event(database: Database) {
     let scene = Scene::new(database).await;
     let before = rows(&scene.database).await;
@@ -79,7 +79,7 @@ fn of_action(action: Action) -> String {
     format!("NEW.action = '{}'", action.as_str())
 }
 
-/// The store must have failed, and for the reason that the database gave.
+/// The attempt failed because the database refused the event.
 #[track_caller]
 fn assert_refused(attempt: Attempt, change: &str) {
     let error = attempt.expect_err(change);
@@ -88,7 +88,7 @@ fn assert_refused(attempt: Attempt, change: &str) {
     assert!(cause.contains("disk on fire"), "{change}: {cause}");
 }
 
-/// No row is gone, and none is new or different.
+/// No row was removed, added or changed.
 async fn assert_unchanged(database: &Database, before: &[String], change: &str) {
     let after = rows(database).await;
     let without = |rows: &[String], others: &[String]| -> Vec<String> {
@@ -102,7 +102,7 @@ async fn assert_unchanged(database: &Database, before: &[String], change: &str) 
     assert_eq!(after.len(), before.len(), "{change}");
 }
 
-/// Every row but the throttle's: an attempt to sign in counts whatever comes of it.
+/// All rows except those of the sign-in throttle, which also counts attempts that fail.
 async fn rows(database: &Database) -> Vec<String> {
     let mut rows = database.rows().await;
     rows.retain(|row| !row.starts_with("{\"sign_in_throttle\""));
