@@ -34,5 +34,6 @@ mod replicas;
 mod resource_servers;
 mod restricted_keys;
 mod retries;
+mod secret_scanners;
 mod storage;
 mod verifiers;
