@@ -88,20 +88,22 @@ async fn retention_purges_only_keys_that_nobody_holds() {
 #[tokio::test]
 async fn successor_of_a_rotation_during_retention_stays_in_its_key_tree() {
     let scene = Scene::new(Database::postgres().await).await;
-    let key = scene.issue_with(scene.child).await;
     let (bob, keys) = (scene.bob.as_holder(), scene.use_cases.keys.clone());
-    revoke_alone(&scene, &bob, scene.child).await;
     let (rotation, source) = (RotationDraft::default(), RequestSource::default());
-    let retry = ChosenKey::parse("retry").expect("a key");
-    let retry = retry.for_request(rotation.request_digest(key));
+    let chosen = ChosenKey::parse("retry").expect("a key");
     let draft = KeyDraft::named(KeyName::parse("of the day before").expect("a name"));
-    let before = keys.issue(&bob, draft, Some(retry), source.clone()).await;
-    let before = before.expect("a key").key.id;
+    let first = Some(chosen.for_request(draft.request_digest()));
+    let first = keys.issue(&bob, draft, first, source.clone()).await;
+    let first = first.expect("a key").key.id;
+    // Later, so that the first key is locked before it.
+    let key = scene.issue_with(scene.child).await;
+    let again = Some(chosen.for_request(rotation.request_digest(key)));
+    revoke_alone(&scene, &bob, scene.child).await;
     scene.make.clock.advance(IdempotencyKey::REMEMBERED);
 
     // The rotation has read where the key stands, and waits to let the first key forget the request.
-    let held = scene.database.lock_row("api_keys", before.as_uuid()).await;
-    let rotating = tokio::spawn(async move { keys.rotate(&bob, key, rotation, Some(retry), source).await });
+    let held = scene.database.lock_row("api_keys", first.as_uuid()).await;
+    let rotating = tokio::spawn(async move { keys.rotate(&bob, key, rotation, again, source).await });
     let waiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
     while scene.database.count(waiting).await == 0 {
         assert!(!rotating.is_finished(), "it waits for the first key");
