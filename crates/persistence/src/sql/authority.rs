@@ -48,7 +48,7 @@ pub(crate) async fn may_administer(
     }
 }
 
-/// Acquires the lock only, for actors who need no role.
+/// Acquires the lock only: for actors who need no role, or whose role is judged at a later moment.
 pub(crate) async fn lock_organization(
     mut connection: Pipelined<'_>,
     organization: OrganizationId,
