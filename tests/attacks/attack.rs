@@ -1,9 +1,9 @@
 //! The attacks, one file each. Each goes on until its runtime ends.
 
+mod chain_of_keys;
 mod dead_keys;
 mod edits;
 mod half_sent_forms;
-mod line_of_keys;
 mod unknown_ids;
 mod unknown_tokens;
 mod unread_answers;
@@ -34,8 +34,8 @@ const RECONNECT: Duration = Duration::from_millis(10);
 pub(crate) enum Attack {
     /// Nothing, to compare with.
     None,
-    /// A key makes a key that revokes it, and so on, while others ask for the end of the whole line.
-    LineOfKeys,
+    /// A key makes a key that revokes it, and so on, while others ask for the end of the whole chain.
+    ChainOfKeys,
     /// Tens of thousands of revoked keys from long before, whose ends are asked for again and again.
     DeadKeys,
     /// A key is renamed as fast as possible.
@@ -59,7 +59,7 @@ pub(crate) enum Attack {
 impl Attack {
     pub(crate) const ALL: [Self; 11] = [
         Self::None,
-        Self::LineOfKeys,
+        Self::ChainOfKeys,
         Self::DeadKeys,
         Self::Edits,
         Self::UnknownIds,
@@ -74,7 +74,7 @@ impl Attack {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
-            Self::LineOfKeys => "line-of-keys",
+            Self::ChainOfKeys => "chain-of-keys",
             Self::DeadKeys => "dead-keys",
             Self::Edits => "edits",
             Self::UnknownIds => "unknown-ids",
@@ -97,7 +97,7 @@ impl Attack {
         match self {
             Self::None | Self::HalfSentForms | Self::UnreadAnswers | Self::FullHouse => &[],
             // Made, revoked, and asked for in vain.
-            Self::LineOfKeys => &[201, 204, 404],
+            Self::ChainOfKeys => &[201, 204, 404],
             Self::DeadKeys => &[204, 404],
             // As many as a key may make, then none.
             Self::Edits => &[200, 429],
@@ -130,7 +130,7 @@ impl Attack {
     pub(crate) fn begin(self, runtime: &Handle, target: &Arc<Target>) {
         match self {
             Self::None => {}
-            Self::LineOfKeys => line_of_keys::begin(runtime, target),
+            Self::ChainOfKeys => chain_of_keys::begin(runtime, target),
             Self::DeadKeys => dead_keys::begin(runtime, target),
             Self::Edits => edits::begin(runtime, target),
             Self::UnknownIds => unknown_ids::begin(runtime, target),

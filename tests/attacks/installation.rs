@@ -18,7 +18,7 @@ use crate::target::StolenKey;
 
 pub(crate) const PASSWORD: &str = "loud badgers draw charts";
 
-/// Links of a line of dead keys, each made from the one before, and dead keys next below the stolen one.
+/// Links of a chain of dead keys, each made from the one before, and dead keys next below the stolen one.
 const DEAD_LINE: usize = 50_000;
 const DEAD_CHILDREN: usize = 10_000;
 

@@ -91,10 +91,10 @@ messages! {
         MemberRemoved = "member-removed",
         /// The form was sent twice.
         InvitationAlreadyCreated = "invitation-already-created",
-        InvitationTakenBack = "invitation-taken-back",
+        InvitationRevoked = "invitation-revoked",
         /// It had expired.
         InvitationDeleted = "invitation-deleted",
-        /// Somebody joined with it before it could be taken back.
+        /// Somebody joined with it before it could be revoked.
         InvitationUsed = "invitation-used",
         ProjectCreated = "project-created",
         /// The form was sent twice.

@@ -95,7 +95,7 @@ paths! {
                 Members = "/members" {
                     Invite = "/invite";
                     Invitations = "/invitations" {
-                        TakeBackInvitation(id: InvitationId) = "/{id}/take-back";
+                        RevokeInvitation(id: InvitationId) = "/{id}/revoke";
                     }
                     Member(id: MembershipId) = "/{id}" {
                         ChangeRole = "/role";

@@ -67,8 +67,8 @@ impl Visit {
         self.flash.is_some_and(|flash| flash.message == message)
     }
 
-    /// Leads on to a page that says this.
-    pub(crate) fn lead_on(&self, to: impl Display, saying: impl Into<Flash>) -> Response {
+    /// Redirects to a page that shows this message.
+    pub(crate) fn redirect(&self, to: impl Display, saying: impl Into<Flash>) -> Response {
         let mut response = redirect(to);
         let text = saying.into().to_text();
         cookies::FLASH.set(&mut response, &self.console.public_url, &text);
@@ -144,9 +144,9 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
     let to = crate::paths::sign_in(next.as_ref());
     let session = cookies::SESSION.read(request.headers(), &visit.console.public_url);
     let response = if *request.method() == Method::POST {
-        visit.lead_on(to, Message::FormNotSent)
+        visit.redirect(to, Message::FormNotSent)
     } else if session.is_some() && !visit.is_told(Message::TokenLeftOut) {
-        visit.lead_on(to, Message::SessionOver)
+        visit.redirect(to, Message::SessionOver)
     } else {
         redirect(to)
     };

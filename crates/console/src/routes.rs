@@ -15,7 +15,7 @@ use crate::pages::{
     account, api_keys, apply_key_life, archive_project, audit_log, change_role, edit_api_key, general, home,
     invitations, invite, join, leave, member, member_expiration, members, new_api_key, new_project,
     organization_key, organization_keys, project, project_members, projects, remove_member, revoke_api_key,
-    revoke_keys, rotate_api_key, setup, sign_in, sign_out, take_back_invitation,
+    revoke_invitation, revoke_keys, rotate_api_key, setup, sign_in, sign_out,
 };
 use crate::refusal::Refusal;
 use crate::request_source::request_id;
@@ -60,9 +60,9 @@ fn table() -> Table {
         .form(paths::Invite::PATTERN, invite::show, invite::submit)
         .page(paths::Invitations::PATTERN, invitations::show)
         .form(
-            paths::TakeBackInvitation::PATTERN,
-            take_back_invitation::show,
-            take_back_invitation::submit,
+            paths::RevokeInvitation::PATTERN,
+            revoke_invitation::show,
+            revoke_invitation::submit,
         )
         .page(paths::Member::PATTERN, member::show)
         .form(paths::ChangeRole::PATTERN, change_role::show, change_role::submit)

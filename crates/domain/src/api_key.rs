@@ -22,7 +22,7 @@ use crate::token::TokenHint;
 use crate::validity::{End, is_over};
 use crate::words::words;
 
-pub use expiry::{Expiry, ExpiryChange, InvalidExpiry, PostponesEnd};
+pub use expiry::{CannotExtendLife, Expiry, ExpiryChange, InvalidExpiry};
 pub use longest_life::{InvalidLongestLife, LongestLife};
 pub use rotation::{Grace, InvalidGrace, OldKeyEnd};
 pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
@@ -193,7 +193,7 @@ impl ApiKey {
         edit: &KeyEdit,
         longest: Option<LongestLife>,
         by: Actor,
-    ) -> Result<Option<ChangeOfKey>, PostponesEnd> {
+    ) -> Result<Option<ChangeOfKey>, CannotExtendLife> {
         let (version, end) = (self.version(), self.end().map(End::at));
         if let Some(change) = edit.expiry
             && self.replan(change, longest, by)?

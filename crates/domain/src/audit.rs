@@ -209,7 +209,7 @@ words! {
         ExpireMembership = "membership.expire",
         /// Somebody was invited.
         CreateInvitation = "invitation.create",
-        /// An invitation was taken back.
+        /// An invitation was revoked.
         RevokeInvitation = "invitation.revoke",
         /// An invitation became a membership.
         AcceptInvitation = "invitation.accept",
@@ -315,10 +315,10 @@ impl Act {
         }
     }
 
-    /// The same act, as late as it is now: a store that has waited for a lock judges by this what has ended meanwhile. Not
+    /// The same act at the current time: a store that has waited for a lock decides by it what has ended meanwhile. Not
     /// earlier than it began, should the clock be set back.
     #[must_use]
-    pub fn as_late_as_now(&self) -> Self {
+    pub fn at_current_time(&self) -> Self {
         Self {
             at: self.at.max(self.ids.now()),
             ..self.clone()

@@ -24,7 +24,7 @@ secret_type! {
 pub struct Invitation {
     /// Rises with the time of creation (UUID version 7).
     pub id: InvitationId,
-    /// The organization that it leads into.
+    /// The organization that it is for.
     pub organization_id: OrganizationId,
     /// For whom, in the owner's words.
     pub invitee: Invitee,
@@ -120,11 +120,11 @@ pub struct NewInvitation {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
-/// An invitation that has not ended, and where it leads.
+/// An invitation that was neither accepted nor revoked, though it may have expired, and its organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenInvitation {
+pub struct PendingInvitation {
     /// As it is stored, without its token.
     pub invitation: Invitation,
-    /// The organization that it leads into.
+    /// The organization that it is for.
     pub organization: Organization,
 }

@@ -1,8 +1,8 @@
 //! Planned ends that have come: each is recorded once, and told to the audit log as an event of the system.
 //!
 //! A key or a membership is over from the moment of its planned end on, by every clock that has passed it. That the end is
-//! recorded makes it final, also for a server whose clock is behind, and takes back what a membership takes with it. It
-//! cannot be undone, so it is not done on the word of one clock: see [`retention`](crate::retention).
+//! recorded makes it final, also for a server whose clock is behind, and revokes the invitations that a former owner left
+//! open. It cannot be undone, so it is not done on the word of one clock: see [`retention`](crate::retention).
 //!
 //! The end of a rotated key may be planned for no moment, but for the first use of its successor. It comes once that use
 //! is recorded and seen here.

@@ -43,12 +43,13 @@ impl Rate {
         self.interval
     }
 
-    /// Decides about one more at `now`. A store keeps one moment per bucket, `empty_at`, at which the bucket will have run
-    /// empty; it is absent for a bucket never used, and may be forgotten once it is past. Returns the moment to keep.
+    /// Admits one more at `now`, if the bucket has room. A store keeps one moment per bucket, `empty_at`, at which the
+    /// bucket will have run empty; it is absent for a bucket never used, and may be forgotten once it is past. Returns the
+    /// moment to keep.
     ///
     /// # Errors
     /// The bucket is full; what is stored MUST stay as it is.
-    pub fn take(
+    pub fn admit(
         self,
         empty_at: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
@@ -66,7 +67,7 @@ impl Rate {
         }
     }
 
-    /// What [`Self::take`] compares the kept moment with, for a store whose database does that.
+    /// What [`Self::admit`] compares the kept moment with, for a store whose database does that.
     #[must_use]
     pub fn room(self, now: DateTime<Utc>) -> Room {
         let latest = now + self.interval * (self.burst - 1);
@@ -113,7 +114,7 @@ mod tests {
     /// How many pass at `now`, and what is kept then.
     fn passing(rate: Rate, kept: &mut Option<DateTime<Utc>>, now: DateTime<Utc>) -> usize {
         let mut passed = 0;
-        while let Ok(empty_at) = rate.take(*kept, now) {
+        while let Ok(empty_at) = rate.admit(*kept, now) {
             *kept = Some(empty_at);
             passed += 1;
         }
@@ -127,7 +128,7 @@ mod tests {
             let rate = Rate::per_minute(per_minute, burst);
             let mut kept = None;
             assert_eq!(passing(rate, &mut kept, now), burst as usize);
-            let refused = rate.take(kept, now).unwrap_err();
+            let refused = rate.admit(kept, now).unwrap_err();
             assert_eq!(refused.retry_after, rate.interval());
             let later = (1..=60).map(|second| passing(rate, &mut kept, now + TimeDelta::seconds(second)));
             assert_eq!(later.sum::<usize>(), per_minute as usize);
@@ -148,18 +149,18 @@ mod tests {
     fn wait_is_rounded_up_to_seconds() {
         let rate = Rate::per_minute(40, 1);
         let now = FixedClock::default().now();
-        let kept = rate.take(None, now).unwrap();
-        assert_eq!(rate.take(Some(kept), now).unwrap_err().whole_seconds(), 2);
+        let kept = rate.admit(None, now).unwrap();
+        assert_eq!(rate.admit(Some(kept), now).unwrap_err().whole_seconds(), 2);
         let almost = kept - TimeDelta::milliseconds(1);
-        assert_eq!(rate.take(Some(kept), almost).unwrap_err().whole_seconds(), 1);
+        assert_eq!(rate.admit(Some(kept), almost).unwrap_err().whole_seconds(), 1);
     }
 
     #[test]
     fn recorded_time_far_in_the_future_causes_no_wait() {
         let rate = Rate::per_minute(60, 120);
         let now = FixedClock::default().now();
-        let minutes_ahead = rate.take(None, now + TimeDelta::minutes(6)).unwrap();
-        assert!(rate.take(Some(minutes_ahead), now).is_err());
+        let minutes_ahead = rate.admit(None, now + TimeDelta::minutes(6)).unwrap();
+        assert!(rate.admit(Some(minutes_ahead), now).is_err());
 
         for ahead in [TimeDelta::hours(1), TimeDelta::days(400)] {
             let mut kept = Some(now + ahead);

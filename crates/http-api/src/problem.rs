@@ -6,7 +6,7 @@ mod page;
 
 use std::fmt::Display;
 
-use keyward_domain::api_key::PostponesEnd;
+use keyward_domain::api_key::CannotExtendLife;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::StorageError;
 use keyward_domain::rate::Throttled;
@@ -164,11 +164,11 @@ impl Problem {
     }
 
     /// A key's planned end cannot be postponed or removed.
-    pub(crate) fn postpones_end(refusal: PostponesEnd) -> Self {
+    pub(crate) fn cannot_extend_life(refusal: CannotExtendLife) -> Self {
         match refusal {
-            PostponesEnd::OfItself => Code::KeyMayNotExtendItself.into(),
-            PostponesEnd::OfRotatedKey => Code::KeyRotated.into(),
-            PostponesEnd::BeyondLongestLife(_) => Self::invalid_field("expiresAt", refusal),
+            CannotExtendLife::OfItself => Code::KeyMayNotExtendItself.into(),
+            CannotExtendLife::OfRotatedKey => Code::KeyRotated.into(),
+            CannotExtendLife::BeyondLongestLife(_) => Self::invalid_field("expiresAt", refusal),
         }
     }
 

@@ -9,19 +9,19 @@ pub(crate) type ChainKey = (Uuid, i64);
 
 /// Picks the keys that [`OrganizationKeyStore::key_tree`] shows first of a key tree that is too large to show whole.
 ///
-/// `line` is the requested key and its ancestors, the topmost last. The others are descendants of the topmost: valid
+/// `chain` is the requested key and its ancestors, the topmost last. The others are descendants of the topmost: valid
 /// keys, the keys between these and the topmost, and any other.
 ///
 /// [`OrganizationKeyStore::key_tree`]: keyward_domain::administration::ports::OrganizationKeyStore::key tree
 pub(crate) fn shown_of_key_tree(
-    line: &[ChainKey],
+    chain: &[ChainKey],
     valid: Vec<Uuid>,
     between: Vec<Uuid>,
     below: Vec<Uuid>,
     at_most: usize,
 ) -> Vec<Uuid> {
-    let line = line.iter().map(|(key, _)| *key);
-    let by_rank = line.chain(valid).chain(between).chain(below);
+    let chain = chain.iter().map(|(key, _)| *key);
+    let by_rank = chain.chain(valid).chain(between).chain(below);
     let mut shown = HashSet::new();
     for key in by_rank {
         if shown.len() == at_most {
@@ -33,9 +33,9 @@ pub(crate) fn shown_of_key_tree(
 }
 
 /// Sorts a chain from the deepest key to the topmost.
-pub(crate) fn upwards(mut line: Vec<ChainKey>) -> Vec<ChainKey> {
-    line.sort_unstable_by(|(_, depth), (_, other)| other.cmp(depth));
-    line
+pub(crate) fn upwards(mut chain: Vec<ChainKey>) -> Vec<ChainKey> {
+    chain.sort_unstable_by(|(_, depth), (_, other)| other.cmp(depth));
+    chain
 }
 
 /// One step of a walk from a key up to its ancestors: the key it leads from (`None` where a walk starts) and the key it
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn key_tree_is_sorted_by_rank_without_duplicates() {
         let [key, top, valid, between, below] = [1, 2, 3, 4, 5].map(Uuid::from_u128);
-        let line = [(key, 1), (top, 0)];
+        let chain = [(key, 1), (top, 0)];
         let shown = |at_most| {
             let mut shown = shown_of_key_tree(
-                &line,
+                &chain,
                 vec![key, valid],
                 vec![between, top],
                 vec![between, below],

@@ -32,7 +32,7 @@ use crate::tables::{CREATED_WITH, KEYS_BY_DIGEST};
 impl ApiKeys for FileStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         self.change(move |transaction| {
-            let act = act.as_late_as_now();
+            let act = act.at_current_time();
             let (consumer, id) = (new.key.consumer_id, new.key.id);
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
             match holder_reach(transaction, &keys, consumer, new.key.parent(), act.at)? {
@@ -134,7 +134,7 @@ impl ApiKeys for FileStore {
         act: Act,
     ) -> Result<ApiKey, EditKeyError> {
         self.change(move |transaction| {
-            let act = act.as_late_as_now();
+            let act = act.at_current_time();
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
             let reach = holder_reach(transaction, &keys, consumer, act.actor.api_key(), act.at)?
                 .ok_or(EditKeyError::HolderGone)?;
@@ -163,7 +163,7 @@ impl ApiKeys for FileStore {
 
     async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
         self.change(move |transaction| {
-            let act = act.as_late_as_now();
+            let act = act.at_current_time();
             let consumer = new.consumer_id;
             let mut keys = transaction.open_table(KEYS).map_err(failed)?;
             match holder_reach(transaction, &keys, consumer, act.actor.api_key(), act.at)? {

@@ -152,7 +152,7 @@ pub(crate) fn count_change(
     let kept = table.get(consumer.as_uuid()).map_err(failed)?;
     let kept = kept.map(|moment| moment.value());
     let kept = kept.and_then(DateTime::from_timestamp_millis);
-    match changes.take(kept, at) {
+    match changes.admit(kept, at) {
         Ok(empty_at) => {
             let empty_at = empty_at.timestamp_millis();
             table.insert(consumer.as_uuid(), empty_at).map_err(failed)?;

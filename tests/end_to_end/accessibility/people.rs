@@ -24,9 +24,9 @@ async fn axe_finds_nothing_while_members_join_and_leave() {
     tour.look("already invited").await;
     tour.go_and_look("invitations", &format!("{members}/invitations"))
         .await;
-    let take_back = tour.browser.element("a[href$='/take-back']").await;
-    let take_back = take_back.attr("href").await.expect("a link");
-    tour.go_and_look("take an invitation back", &take_back.expect("an address"))
+    let revoke_page = tour.browser.element("a[href$='/revoke']").await;
+    let revoke_page = revoke_page.attr("href").await.expect("a link");
+    tour.go_and_look("revoke an invitation", &revoke_page.expect("an address"))
         .await;
     tour.browser.go_to(&link).await;
     tour.look("join as a member already").await;

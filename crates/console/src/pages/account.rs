@@ -82,7 +82,7 @@ pub(crate) async fn change_password(
             .await
         {
             Ok(browser) => {
-                let mut response = user.lead_on(paths::Account, Message::PasswordChanged);
+                let mut response = user.redirect(paths::Account, Message::PasswordChanged);
                 remember_browser(&mut response, &user.console, browser.as_ref());
                 return Ok(response);
             }
@@ -127,7 +127,7 @@ pub(crate) async fn end_session(
         .await
     {
         // A session that has ended already is no error: the user may have submitted the form twice.
-        Ok(()) | Err(EndSessionError::NotFound) => Ok(user.lead_on(paths::Account, Message::SessionEnded)),
+        Ok(()) | Err(EndSessionError::NotFound) => Ok(user.redirect(paths::Account, Message::SessionEnded)),
         Err(error) => Err(error.into()),
     }
 }
@@ -138,7 +138,7 @@ pub(crate) async fn end_other_sessions(Sent(user, _, source): UserForm) -> Resul
         .own_account
         .end_other_sessions(&user.signed_in, source)
         .await?;
-    Ok(user.lead_on(paths::Account, Message::OtherSessionsEnded))
+    Ok(user.redirect(paths::Account, Message::OtherSessionsEnded))
 }
 
 async fn page(user: &User, password: PasswordForm) -> Result<AccountPage, Refusal> {

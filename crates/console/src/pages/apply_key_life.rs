@@ -59,7 +59,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
     let keys = &owner.console.organization_keys;
     let applied = keys.apply_longest_life(&owner.authority, seen, source, TIME_BUDGET);
     let Err(ShorteningStopped { shortened, why }) = applied.await else {
-        return Ok(owner.lead_on(paths::General(owner.slug()), Message::KeyLifeApplied));
+        return Ok(owner.redirect(paths::General(owner.slug()), Message::KeyLifeApplied));
     };
     match why {
         ShorteningStop::TimeBudgetExceeded => {}
@@ -83,7 +83,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         ..ApplyKeyLifePage::new(&owner, seen).await
     };
     if rest.changes_nothing() {
-        return Ok(owner.lead_on(paths::General(owner.slug()), Message::KeyLifeApplied));
+        return Ok(owner.redirect(paths::General(owner.slug()), Message::KeyLifeApplied));
     }
     owner.page(&rest)
 }

@@ -45,7 +45,7 @@ pub(crate) async fn submit(
         .archive(&owner.authority, id, source)
         .await?;
     let project = paths::Project(owner.slug(), &id);
-    Ok(owner.lead_on(project, Message::ProjectArchived.about(id.as_uuid())))
+    Ok(owner.redirect(project, Message::ProjectArchived.about(id.as_uuid())))
 }
 
 #[handler]
@@ -59,7 +59,7 @@ pub(crate) async fn restore(
         .restore(&owner.authority, id, source)
         .await?;
     let project = paths::Project(owner.slug(), &id);
-    Ok(owner.lead_on(project, Message::ProjectRestored.about(id.as_uuid())))
+    Ok(owner.redirect(project, Message::ProjectRestored.about(id.as_uuid())))
 }
 
 async fn page(owner: &Owner, id: ProjectId, status: StatusCode) -> Result<Response, Refusal> {

@@ -26,7 +26,7 @@ struct ChangeRolePage {
     is_viewer: bool,
     /// What they are to be.
     role: Role,
-    /// How many invitations an owner has open, which are taken back with the role.
+    /// How many invitations an owner has open, which are revoked with the role.
     open_invitations: u64,
     confirmation_missing: bool,
 }
@@ -64,14 +64,14 @@ pub(crate) async fn submit(
     {
         // Whoever is no owner any more does not see these pages any more.
         Ok(()) if id == owner.member.membership.id && role == Role::Member => {
-            Ok(owner.lead_on(paths::General(owner.slug()), Message::SteppedDown))
+            Ok(owner.redirect(paths::General(owner.slug()), Message::SteppedDown))
         }
         Ok(()) => {
             let message = match role {
                 Role::Owner => Message::MadeOwner,
                 Role::Member => Message::MadeMember,
             };
-            Ok(owner.lead_on(paths::Member(owner.slug(), &id), message.about(id.as_uuid())))
+            Ok(owner.redirect(paths::Member(owner.slug(), &id), message.about(id.as_uuid())))
         }
         Err(ChangeRoleError::LastOwner) => last_owner_stays(&owner, id).await,
         Err(error) => Err(error.into()),

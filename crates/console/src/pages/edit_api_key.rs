@@ -96,11 +96,11 @@ pub(crate) async fn submit(
             }
         }
         Err(EditKeyError::InvalidExpiry(error)) => return page.refuse_expiry(error),
-        Err(EditKeyError::PostponesEnd(error)) => return page.refuse_expiry(error),
+        Err(EditKeyError::CannotExtendLife(error)) => return page.refuse_expiry(error),
         Err(error) => return Err(error.into()),
     }
     let message = Message::KeyEdited.about(id.as_uuid());
-    Ok(member.lead_on(paths::ApiKeys(member.slug()), message))
+    Ok(member.redirect(paths::ApiKeys(member.slug()), message))
 }
 
 impl EditApiKeyPage {

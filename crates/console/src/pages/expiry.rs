@@ -4,7 +4,7 @@ use std::fmt;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::api_key::{
-    ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
+    ApiKey, CannotExtendLife, Expiry, ExpiryChange, InvalidExpiry, LongestLife, Revocation, RevocationReason,
 };
 use keyward_domain::membership::Membership;
 
@@ -155,11 +155,11 @@ impl From<InvalidExpiry> for Unacceptable {
     }
 }
 
-impl From<PostponesEnd> for Unacceptable {
-    fn from(error: PostponesEnd) -> Self {
+impl From<CannotExtendLife> for Unacceptable {
+    fn from(error: CannotExtendLife) -> Self {
         match error {
-            PostponesEnd::BeyondLongestLife(longest) => Self::PutOffTooLong(longest),
-            PostponesEnd::OfItself | PostponesEnd::OfRotatedKey => Self::Postponed,
+            CannotExtendLife::BeyondLongestLife(longest) => Self::PutOffTooLong(longest),
+            CannotExtendLife::OfItself | CannotExtendLife::OfRotatedKey => Self::Postponed,
         }
     }
 }

@@ -66,7 +66,7 @@ pub(crate) async fn choose_for_new_keys(Sent(owner, form, source): OwnerForm) ->
     organizations
         .choose_for_new_keys(&owner.authority, chosen, source)
         .await?;
-    Ok(owner.lead_on(paths::General(owner.slug()), Message::DefaultForNewKeysChosen))
+    Ok(owner.redirect(paths::General(owner.slug()), Message::DefaultForNewKeysChosen))
 }
 
 /// An empty field is no limit.
@@ -90,5 +90,5 @@ pub(crate) async fn limit_key_life(Sent(owner, form, source): OwnerForm) -> Resu
     organizations
         .limit_key_life(&owner.authority, longest, source)
         .await?;
-    Ok(owner.lead_on(paths::General(owner.slug()), Message::KeyLifeLimited))
+    Ok(owner.redirect(paths::General(owner.slug()), Message::KeyLifeLimited))
 }

@@ -66,7 +66,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         Ok(issued) => issued,
         Err(AddInvitationError::AlreadyCreated(_)) => {
             let list = paths::Invitations(owner.slug());
-            return Ok(owner.lead_on(list, Message::InvitationAlreadyCreated));
+            return Ok(owner.redirect(list, Message::InvitationAlreadyCreated));
         }
         Err(error) => return Err(error.into()),
     };

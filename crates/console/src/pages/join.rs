@@ -6,7 +6,7 @@ use keyward_domain::invitation::{Invitation, InvitationToken};
 use keyward_domain::membership::Member;
 use keyward_domain::organization::Organization;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation};
+use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, PendingInvitation};
 use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::SignInAttempt;
 use keyward_domain::user::User;
@@ -87,7 +87,7 @@ pub(crate) async fn show(
             INVITATION_LINK.set(&mut response, public_url, token.expose());
             return Ok(response);
         }
-        Some(None) => return Ok(visitor.lead_on(paths::Join, Message::LinkDamaged)),
+        Some(None) => return Ok(visitor.redirect(paths::Join, Message::LinkDamaged)),
         None => {}
     }
     let token = INVITATION_LINK.read(request.headers(), public_url);
@@ -231,7 +231,7 @@ async fn join_as_newcomer(
 }
 
 fn first_page(visit: &Visit, member: &Member) -> Response {
-    visit.lead_on(paths::ApiKeys(&member.organization.slug), Message::Joined)
+    visit.redirect(paths::ApiKeys(&member.organization.slug), Message::Joined)
 }
 
 /// The link is used.
@@ -260,7 +260,7 @@ impl Offer {
         let Some(open) = console.joining.invitation(&token, user, visit.now).await? else {
             return Ok(None);
         };
-        let OpenInvitation {
+        let PendingInvitation {
             invitation,
             organization,
         } = open;

@@ -58,7 +58,7 @@ async fn leave(Sent(member, form, source): MemberForm) -> Result<Response, Refus
         return page(&member, StatusCode::UNPROCESSABLE_ENTITY).await;
     }
     match member.console.members.leave(&member.member, source).await {
-        Ok(()) => Ok(member.lead_on(paths::Home, Message::Left)),
+        Ok(()) => Ok(member.redirect(paths::Home, Message::Left)),
         Err(EndMembershipError::LastOwner) => page(&member, StatusCode::CONFLICT).await,
         Err(error) => Err(error.into()),
     }

@@ -70,7 +70,7 @@ pub(crate) async fn submit(
         }
     }
     let message = Message::MemberExpirationChanged.about(id.as_uuid());
-    Ok(owner.lead_on(paths::Member(owner.slug(), &id), message))
+    Ok(owner.redirect(paths::Member(owner.slug(), &id), message))
 }
 
 impl MemberExpirationPage {

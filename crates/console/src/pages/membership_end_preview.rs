@@ -23,7 +23,7 @@ use crate::reader::{Member, Owner};
 use crate::refusal::Refusal;
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
-/// taken back. What cannot be counted now is absent: nobody is kept from ending a membership by a count.
+/// revoked. What cannot be counted now is absent: nobody is kept from ending a membership by a count.
 pub(super) struct MembershipEndPreview {
     pub(super) keys: Option<Keys>,
     pub(super) projects: Option<LeftProjects>,
@@ -212,7 +212,7 @@ fn parents_elsewhere(keys: &[PreviewKey]) -> Vec<ApiKeyId> {
     parents.difference(&shown).copied().collect()
 }
 
-/// How many invitations are taken back when the member is no owner any more.
+/// How many invitations are revoked when the member is no owner any more.
 pub(super) async fn open_invitations(
     console: &Console,
     membership: &Membership,

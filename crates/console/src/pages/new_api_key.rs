@@ -94,7 +94,7 @@ pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Res
         Ok(issued) => member.page(&IssuedApiKeyPage::new(&member, issued, None)),
         Err(AddKeyError::AlreadyCreated(key)) => {
             let message = Message::KeyAlreadyCreated.about(key.as_uuid());
-            Ok(member.lead_on(paths::ApiKeys(member.slug()), message))
+            Ok(member.redirect(paths::ApiKeys(member.slug()), message))
         }
         Err(AddKeyError::LimitReached(limit)) => {
             page.limit_reached = Some(limit);

@@ -65,5 +65,5 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         Err(AddProjectError::AlreadyCreated(id)) => (id, Message::ProjectAlreadyCreated),
         Err(error) => return Err(error.into()),
     };
-    Ok(owner.lead_on(paths::Project(owner.slug(), &id), message.about(id.as_uuid())))
+    Ok(owner.redirect(paths::Project(owner.slug(), &id), message.about(id.as_uuid())))
 }

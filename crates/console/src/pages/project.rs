@@ -65,7 +65,7 @@ pub(crate) async fn rename(
         .rename(&owner.authority, id, name, source)
         .await?;
     let project = paths::Project(owner.slug(), &id);
-    Ok(owner.lead_on(project, Message::ProjectRenamed.about(id.as_uuid())))
+    Ok(owner.redirect(project, Message::ProjectRenamed.about(id.as_uuid())))
 }
 
 /// The project of the organization. Others do not exist here.

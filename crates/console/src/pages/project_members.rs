@@ -79,7 +79,7 @@ pub(crate) async fn add(
     } else {
         list.here()
     };
-    Ok(owner.lead_on(page, Message::ProjectMemberAdded.about(member.as_uuid())))
+    Ok(owner.redirect(page, Message::ProjectMemberAdded.about(member.as_uuid())))
 }
 
 #[handler]
@@ -94,7 +94,7 @@ pub(crate) async fn remove(
         .remove_member(&owner.authority, id, member, source)
         .await?;
     let project = paths::Project(owner.slug(), &id);
-    Ok(owner.lead_on(project, Message::ProjectMemberRemoved.about(member.as_uuid())))
+    Ok(owner.redirect(project, Message::ProjectMemberRemoved.about(member.as_uuid())))
 }
 
 /// The member that a form names. What is no identifier names nobody.

@@ -54,7 +54,7 @@ pub(crate) async fn submit(
     match owner.console.members.remove(&owner.authority, id, source).await {
         Ok(()) => {
             let removed = Message::MemberRemoved.about(id.as_uuid());
-            Ok(owner.lead_on(paths::Members(owner.slug()), removed))
+            Ok(owner.redirect(paths::Members(owner.slug()), removed))
         }
         Err(EndMembershipError::LastOwner) => page(&owner, id, StatusCode::CONFLICT).await,
         Err(error) => Err(error.into()),

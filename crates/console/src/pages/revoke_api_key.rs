@@ -68,7 +68,7 @@ pub(crate) async fn submit(
         .await?;
     let others = revoked.iter().filter(|revoked| **revoked != id).count();
     let message = Message::KeyRevoked.about(id.as_uuid());
-    Ok(member.lead_on(list.here(), message.and_others(others)))
+    Ok(member.redirect(list.here(), message.and_others(others)))
 }
 
 fn list(member: &Member, query: &Fields) -> Result<List<ApiKeyId>, Refusal> {

@@ -83,7 +83,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     let selected = Selected::parse(&query)?;
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
         let list = Asked::read(&owner, &query)?.list;
-        return Ok(owner.lead_on(list.here(), Message::NothingSelected));
+        return Ok(owner.redirect(list.here(), Message::NothingSelected));
     }
     owner.page(&page(&owner, &selected).await?)
 }
@@ -147,7 +147,7 @@ fn after_revocation(owner: &Owner, revoked: &RevokedKeys) -> Result<Response, Re
     };
     let path = paths::OrganizationKeys(owner.slug());
     let list = List::<ApiKeyId>::read(path, &Fields::default())?.among(&OrganizationKeyTab::All);
-    Ok(owner.lead_on(list.first(), flash))
+    Ok(owner.redirect(list.first(), flash))
 }
 
 /// What was revoked, if it was any, before there was no more time or time budget with the store. All of it is known: an

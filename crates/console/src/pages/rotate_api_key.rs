@@ -72,7 +72,7 @@ pub(crate) async fn submit(
         }
         Err(RotateKeyError::AlreadyRotated(successor)) => {
             let message = Message::KeyAlreadyCreated.about(successor.as_uuid());
-            Ok(member.lead_on(paths::ApiKeys(member.slug()), message))
+            Ok(member.redirect(paths::ApiKeys(member.slug()), message))
         }
         Err(RotateKeyError::Throttled(throttled)) => {
             let key = keys.read(&holder, id).await?;

@@ -49,7 +49,7 @@ pub(crate) async fn show(
             SETUP_LINK.set(&mut response, public_url, token.expose());
             return Ok(response);
         }
-        Some(None) => return Ok(visitor.lead_on(paths::Setup, Message::LinkDamaged)),
+        Some(None) => return Ok(visitor.redirect(paths::Setup, Message::LinkDamaged)),
         None => {}
     }
     let token = SETUP_LINK.read(request.headers(), public_url);

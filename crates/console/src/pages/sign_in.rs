@@ -38,7 +38,7 @@ struct SignInPage {
 pub(crate) async fn show(visitor: Visitor, Query(query): Query) -> Result<Response, Refusal> {
     let next = wanted_page(&query);
     if visitor.signed_in.is_some() {
-        return Ok(lead_on(next.as_ref()));
+        return Ok(redirect_to_wanted_page(next.as_ref()));
     }
     if !visitor.console.setup.is_complete().await? {
         return Ok(redirect(paths::Home));
@@ -77,7 +77,11 @@ pub(crate) async fn submit(
         ..SignInPage::default()
     };
     match console.sign_in.sign_in(attempt).await {
-        Ok(cookies) => Ok(with_cookies(lead_on(next.as_ref()), console, &cookies)),
+        Ok(cookies) => Ok(with_cookies(
+            redirect_to_wanted_page(next.as_ref()),
+            console,
+            &cookies,
+        )),
         Err(error @ SignInError::WrongCredentials) => {
             let page = SignInPage {
                 credentials_refused: true,
@@ -112,7 +116,7 @@ pub(super) async fn sign_in_newcomer(
     next: Response,
     message: Message,
 ) -> Response {
-    let mut response = visit.lead_on(paths::SignIn, message);
+    let mut response = visit.redirect(paths::SignIn, message);
     match visit.console.sign_in.sign_in(attempt).await {
         Ok(cookies) => return with_cookies(next, &visit.console, &cookies),
         Err(SignInError::WrongCredentials | SignInError::Throttled(_)) => {}
@@ -139,7 +143,7 @@ fn wanted_page(fields: &Fields) -> Option<LocalPath> {
     fields.optional("next").and_then(LocalPath::parse)
 }
 
-fn lead_on(next: Option<&LocalPath>) -> Response {
+fn redirect_to_wanted_page(next: Option<&LocalPath>) -> Response {
     redirect(next.map_or(paths::Home::PATTERN, LocalPath::as_str))
 }
 

@@ -14,7 +14,7 @@ pub(crate) async fn submit(visitor: Visitor, Source(source): Source) -> Result<R
     if let Some(signed_in) = &visitor.signed_in {
         visitor.console.sign_in.sign_out(signed_in, source).await?;
     }
-    let mut response = visitor.lead_on(paths::SignIn, Message::SignedOut);
+    let mut response = visitor.redirect(paths::SignIn, Message::SignedOut);
     cookies::SESSION.remove(&mut response, &visitor.console.public_url);
     Ok(response)
 }

@@ -47,10 +47,10 @@ refused! {
     AddKeyError
         { MayNotManageKeys TreeTooDeep HolderGone IdempotencyKeyReused InProgress }
         { AlreadyCreated(_), LimitReached(_), Throttled(_), InvalidExpiry(_) } { Storage }
-    EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, PostponesEnd(_), InvalidExpiry(_) } { Storage }
+    EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, CannotExtendLife(_), InvalidExpiry(_) } { Storage }
     RotateKeyError
         { MayNotManageKeys TreeTooDeep HolderGone NotFound IdempotencyKeyReused InProgress }
-        { AlreadyRotated(_), Throttled(_), Revoked, InvalidExpiry(_), PostponesEnd(_) } { Storage }
+        { AlreadyRotated(_), Throttled(_), Revoked, InvalidExpiry(_), CannotExtendLife(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }
     ChangeOrganizationError { NotAllowed } {} { Storage }

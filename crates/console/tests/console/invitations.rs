@@ -36,7 +36,7 @@ pub(crate) async fn invitation(owner: &Browser, invitee: &str, role: &str) -> St
     format!("/join?{path}")
 }
 
-fn take_back_path(list: &Answer) -> String {
+fn revoke_path(list: &Answer) -> String {
     let (_, path) = list.body.split_once(&format!("href=\"{INVITATIONS}/")).unwrap();
     format!("{INVITATIONS}/{}", path.split_once('"').unwrap().0)
 }
@@ -115,7 +115,7 @@ async fn pending_invitation_is_listed_until_revoked_and_then_refused() {
     let list = owner.get(INVITATIONS).await;
     assert!(list.text().contains("Grace") && list.shows("badge on"));
     assert_eq!(running.visitor().open(&link).await.status, 200);
-    let path = take_back_path(&list);
+    let path = revoke_path(&list);
     let page = owner.get(&path).await;
     assert!(
         page.text().contains("Revoke the invitation for “Grace”?"),
@@ -148,7 +148,7 @@ async fn expired_invitation_is_marked() {
     let list = owner.get(INVITATIONS).await;
     assert!(list.shows("Expired") && !list.shows("badge on"));
     assert!(list.shows("Delete<") && !list.shows("Revoke"));
-    let path = take_back_path(&list);
+    let path = revoke_path(&list);
     let page = owner.get(&path).await;
     assert!(page.text().contains("Delete the invitation for “Grace”?") && page.shows("has expired"));
     let expired = [("expired", page.field("expired"))];
@@ -167,7 +167,7 @@ async fn accepted_invitation_cannot_be_revoked() {
         .installation
         .member(&running.installation.organization("Other"), "grace", Role::Member);
     let link = invitation(&owner, "Grace", "member").await;
-    let path = take_back_path(&owner.get(INVITATIONS).await);
+    let path = revoke_path(&owner.get(INVITATIONS).await);
     let grace = running.signed_in("grace").await;
     let token = grace.open(&link).await.field("token").to_owned();
     let fields = [("token", token.as_str()), ("as", "user"), ("username", "grace")];
@@ -204,9 +204,9 @@ async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
     let owner = running.signed_in("ada").await;
     let link = invitation(&owner, "Somebody", "member").await;
     let idempotency_key = owner.get(INVITE).await.field("idempotency_key").to_owned();
-    let take_back = take_back_path(&owner.get(INVITATIONS).await);
+    let path = revoke_path(&owner.get(INVITATIONS).await);
     // An owner of another organization, by that organization's own address.
-    let crossed = take_back.replace("/acme/", "/other/");
+    let crossed = path.replace("/acme/", "/other/");
     let events = installation.store.events().len();
     for username in ["grace", "olga"] {
         let browser = running.signed_in(username).await;
@@ -215,7 +215,7 @@ async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
         }
         let answer = send(&browser, &idempotency_key, "Friend", "owner").await;
         assert_eq!(answer.status, 404, "{username}");
-        for path in [&take_back, &crossed] {
+        for path in [&path, &crossed] {
             assert_eq!(browser.post(path, &[]).await.status, 404, "{username} {path}");
         }
     }
@@ -226,13 +226,7 @@ async fn only_owners_of_the_organization_invite_and_revoke_invitations() {
             .location()
             .starts_with("/sign-in")
     );
-    assert!(
-        nobody
-            .post(&take_back, &[])
-            .await
-            .location()
-            .starts_with("/sign-in")
-    );
+    assert!(nobody.post(&path, &[]).await.location().starts_with("/sign-in"));
     let invited = installation.store.events().len() - events;
     assert_eq!(invited, 4, "the two sign-ins only, in two logs each");
     assert_eq!(running.visitor().open(&link).await.status, 200);

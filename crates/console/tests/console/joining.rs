@@ -185,7 +185,7 @@ async fn invitation_opened_by_a_member_stays_open() {
 async fn all_invalid_invitation_links_show_the_same_page() {
     let (running, owner, used) = invited("member").await;
     join_as_newcomer(&running.visitor(), &used, "grace").await;
-    let taken_back = invitation(&owner, "Somebody", "member").await;
+    let revoked = invitation(&owner, "Somebody", "member").await;
     let list = owner.get(INVITATIONS).await;
     let (_, path) = list.body.split_once(&format!("href=\"{INVITATIONS}/")).unwrap();
     let path = format!("{INVITATIONS}/{}", path.split_once('"').unwrap().0);
@@ -197,7 +197,7 @@ async fn all_invalid_invitation_links_show_the_same_page() {
     let mut pages = Vec::new();
     for link in [
         used.as_str(),
-        &taken_back,
+        &revoked,
         &expired,
         &unknown,
         "/join?token=abc",

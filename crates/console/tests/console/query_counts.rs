@@ -188,7 +188,7 @@ async fn revoking_an_invitation_reads_only_that_invitation() {
         installation.store.put_invitation(invitation, digest);
         id
     };
-    let path = |id| format!("{SETTINGS}/members/invitations/{id}/take-back");
+    let path = |id| format!("{SETTINGS}/members/invitations/{id}/revoke");
     let oldest: InvitationId = invite();
     let browser = running.signed_in("ada").await;
     let few = asked(&running, &browser, &path(oldest)).await;

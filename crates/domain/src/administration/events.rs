@@ -82,9 +82,9 @@ impl Act {
         act.event_of_moment(Action::ExpireMembership, membership, planned, None)
     }
 
-    /// The event that tells that an invitation was taken back.
+    /// The event that tells that an invitation was revoked.
     #[must_use]
-    pub fn invitation_taken_back(&self, id: InvitationId) -> AuditEvent {
+    pub fn invitation_revoked(&self, id: InvitationId) -> AuditEvent {
         self.event(Action::RevokeInvitation, Subject::Invitation(id))
     }
 }

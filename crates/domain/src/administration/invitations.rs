@@ -126,7 +126,7 @@ impl Invitations {
     ) -> Result<(), RevokeInvitationError> {
         let act = authority.act(&self.sources, source);
         self.invitations
-            .revoke(authority.organization_id(), id, act.invitation_taken_back(id))
+            .revoke(authority.organization_id(), id, act.invitation_revoked(id))
             .await
     }
 }

@@ -34,7 +34,7 @@ pub struct LeavingPreview<Key> {
     pub keys: u32,
     /// How many of them were used after the moment that was asked about.
     pub recently_used: u32,
-    /// The first [`LeavingPreview::SHOWN`] of them, by falling last use and then by falling identifier. Keys that were
+    /// The first [`LeavingPreview::SHOWN`] of them, in descending order of last use and then of identifier. Keys that were
     /// never used come last.
     pub first: Vec<Key>,
 }

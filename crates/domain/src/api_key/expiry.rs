@@ -119,7 +119,7 @@ impl ExpiryChange {
 
 /// Why the planned end of a key cannot be postponed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PostponesEnd {
+pub enum CannotExtendLife {
     /// The key itself asks for it. Only a person or another key may decide that: else whoever steals a key that ends soon
     /// could keep it.
     #[error("a key cannot postpone or remove its own planned end")]

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::{
-    ApiKey, Expiry, ExpiryChange, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason,
+    ApiKey, CannotExtendLife, Expiry, ExpiryChange, InvalidExpiry, LongestLife, Revocation, RevocationReason,
 };
 use crate::audit::Actor;
 use crate::validity::{End, SOON, is_soon, planned_end};
@@ -43,7 +43,7 @@ impl ApiKey {
         change: ExpiryChange,
         longest: Option<LongestLife>,
         by: Actor,
-    ) -> Result<bool, PostponesEnd> {
+    ) -> Result<bool, CannotExtendLife> {
         let reason = self
             .revocation
             .as_ref()
@@ -54,13 +54,13 @@ impl ApiKey {
         }
         let lives_longer = before.is_some_and(|before| after.is_none_or(|after| after > before));
         if lives_longer && reason == RevocationReason::Rotation {
-            return Err(PostponesEnd::OfRotatedKey);
+            return Err(CannotExtendLife::OfRotatedKey);
         }
         if lives_longer && by.api_key() == Some(self.id) {
-            return Err(PostponesEnd::OfItself);
+            return Err(CannotExtendLife::OfItself);
         }
         if let Some(longest) = longest.filter(|_| lives_longer && self.would_exceed(after, longest)) {
-            return Err(PostponesEnd::BeyondLongestLife(longest));
+            return Err(CannotExtendLife::BeyondLongestLife(longest));
         }
         self.revocation = after.map(|at| Revocation::planned(at, by, reason));
         Ok(true)
@@ -132,7 +132,7 @@ mod tests {
     use chrono::{DateTime, TimeDelta, Utc};
 
     use crate::api_key::{
-        ApiKey, ChangeOfKey, Expiry, ExpiryChange, KeyEdit, LongestLife, PostponesEnd, RevocationReason,
+        ApiKey, CannotExtendLife, ChangeOfKey, Expiry, ExpiryChange, KeyEdit, LongestLife, RevocationReason,
     };
     use crate::audit::Actor;
     use crate::membership::Role;
@@ -187,7 +187,10 @@ mod tests {
         key.apply(&set(Some(in_days(30))), None, itself).unwrap();
         let before = key.clone();
         for longer in [Some(in_days(31)), None] {
-            assert_eq!(key.apply(&set(longer), None, itself), Err(PostponesEnd::OfItself));
+            assert_eq!(
+                key.apply(&set(longer), None, itself),
+                Err(CannotExtendLife::OfItself)
+            );
             assert_eq!(key, before);
         }
         assert_eq!(key.apply(&set(Some(in_days(30))), None, itself), Ok(None));

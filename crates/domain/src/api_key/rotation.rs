@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::{ApiKey, Expiry, InvalidExpiry, LongestLife, PostponesEnd, Revocation, RevocationReason};
+use super::{ApiKey, CannotExtendLife, Expiry, InvalidExpiry, LongestLife, Revocation, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
 use crate::idempotency_key::{IdempotencyKey, RequestDigest};
@@ -123,7 +123,7 @@ pub enum NotRotated {
     /// The planned end of its successor has passed, or is too late.
     InvalidExpiry(InvalidExpiry),
     /// The key asks for a successor that lives longer than itself.
-    PostponesEnd(PostponesEnd),
+    CannotExtendLife(CannotExtendLife),
 }
 
 impl ApiKey {
@@ -160,7 +160,7 @@ impl ApiKey {
             expiry.check(act.at).map_err(NotRotated::InvalidExpiry)?;
             let outlives = self.end().is_some_and(|end| expiry.at() > end.at());
             if outlives && act.actor.api_key() == Some(self.id) {
-                return Err(NotRotated::PostponesEnd(PostponesEnd::OfItself));
+                return Err(NotRotated::CannotExtendLife(CannotExtendLife::OfItself));
             }
             successor.revocation = Some(Revocation::planned(
                 expiry.at(),

@@ -16,7 +16,7 @@ impl PersonalKeys {
     /// are; [`EditKeyError::Throttled`] if they created and edited keys too often, whatever else would be said of this
     /// one; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
     /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change;
-    /// [`EditKeyError::PostponesEnd`] if the key that the holder acts through, or one that was rotated, would live longer;
+    /// [`EditKeyError::CannotExtendLife`] if the key that the holder acts through, or one that was rotated, would live longer;
     /// [`EditKeyError::InvalidExpiry`] if its new planned end has passed meanwhile.
     pub async fn edit(
         &self,

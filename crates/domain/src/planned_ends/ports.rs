@@ -41,7 +41,7 @@ pub trait PlannedEndStore: Send + Sync {
     /// Records ends of memberships that are due at the moment of the act.
     ///
     /// MUST in the same transaction take with each what [`MemberStore::end`] takes: the member's places in projects, and
-    /// their open invitations, which the system takes back ([`Act::of_system`], [`Act::invitation_taken_back`]).
+    /// their open invitations, which the system revokes ([`Act::of_system`], [`Act::invitation_revoked`]).
     ///
     /// [`MemberStore::end`]: crate::administration::ports::MemberStore::end
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError>;

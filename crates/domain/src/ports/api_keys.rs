@@ -8,7 +8,7 @@ use crate::api_key::limits::{KeyLimit, KeyLimits};
 use crate::api_key::new_api_key::NewApiKey;
 use crate::api_key::rotation::{NewRotation, NotRotated};
 use crate::api_key::{
-    ApiKey, DescendantKeys, InvalidExpiry, KeyEdit, KeyPrecondition, PostponesEnd, RevocationCause,
+    ApiKey, CannotExtendLife, DescendantKeys, InvalidExpiry, KeyEdit, KeyPrecondition, RevocationCause,
 };
 use crate::audit::Act;
 use crate::id::{ApiKeyId, MembershipId};
@@ -32,7 +32,7 @@ use crate::rate::{Rate, Throttled};
 /// exist.
 ///
 /// Adding, editing and rotating keys share one rate limit ([`Rate`]) per consumer: one moment, kept with the
-/// membership, that a store updates by [`Rate::take`] with the moment of the act, in the same transaction.
+/// membership, that a store updates by [`Rate::admit`] with the moment of the act, in the same transaction.
 /// The limit MUST be exact, however many servers share the store. A change that is refused or fails is not
 /// counted; an edit that changes nothing is. Revocations MUST NOT be counted or refused by this limit.
 ///
@@ -40,7 +40,7 @@ use crate::rate::{Rate, Throttled};
 /// moment of the act or, where nothing is changed, the `now` that a method takes. An end may be planned for
 /// later than the act, and come while a store waits for a lock. So a change that adds, edits or rotates a key
 /// MUST check who acts, what has ended and whether a planned end lies ahead at the moment
-/// [at which](Act::as_late_as_now) the store has acquired the lock.
+/// [at which](Act::at_current_time) the store has acquired the lock.
 ///
 /// A revocation of a key with a planned end ends the key at the moment of the act. But if that planned end is
 /// [due](crate::validity::End::is_due) by the moment of the act, a store MUST
@@ -120,7 +120,7 @@ pub trait ApiKeys: Send + Sync {
     ///    [`EditKeyError::PreconditionFailed`];
     /// 5. a planned end that it sets [lies ahead](crate::api_key::Expiry::check); else
     ///    [`EditKeyError::InvalidExpiry`];
-    /// 6. [`ApiKey::apply`] allows the change of the planned end; else [`EditKeyError::PostponesEnd`].
+    /// 6. [`ApiKey::apply`] allows the change of the planned end; else [`EditKeyError::CannotExtendLife`].
     ///
     /// MUST write the event [`Act::edit_of_key`] with the change that [`ApiKey::apply`] returns, and none if
     /// that is `None`. Two concurrent edits MUST NOT undo each other's fields. Once a change of the planned
@@ -247,7 +247,7 @@ pub enum EditKeyError {
     PreconditionFailed,
     /// Its planned end may not be postponed or removed.
     #[error(transparent)]
-    PostponesEnd(#[from] PostponesEnd),
+    CannotExtendLife(#[from] CannotExtendLife),
     /// The new planned end has passed.
     #[error(transparent)]
     InvalidExpiry(#[from] InvalidExpiry),
@@ -294,7 +294,7 @@ pub enum RotateKeyError {
     InvalidExpiry(#[from] InvalidExpiry),
     /// The key rotates itself, and its successor's planned end would be later than its own.
     #[error(transparent)]
-    PostponesEnd(#[from] PostponesEnd),
+    CannotExtendLife(#[from] CannotExtendLife),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -306,7 +306,7 @@ impl From<NotRotated> for RotateKeyError {
             NotRotated::AlreadyRotated(successor) => Self::AlreadyRotated(successor),
             NotRotated::Revoked => Self::Revoked,
             NotRotated::InvalidExpiry(error) => error.into(),
-            NotRotated::PostponesEnd(refusal) => refusal.into(),
+            NotRotated::CannotExtendLife(refusal) => refusal.into(),
         }
     }
 }

@@ -18,7 +18,7 @@ pub trait AuditLog: Send + Sync {
     /// Writes an event that tells of no change, such as a refused sign-in.
     async fn record(&self, event: AuditEvent) -> Result<(), StorageError>;
 
-    /// A page of the events that pass the filter, by falling [`AuditPosition`]: those of one organization, or with
+    /// A page of the events that pass the filter, by descending [`AuditPosition`]: those of one organization, or with
     /// `None` those of no organization. Another organization's events MUST NOT be among them, whatever they are about.
     ///
     /// Every event of the organization that the filter [accepts](AuditFilter::accepts) MUST be on one of the pages, by

@@ -13,7 +13,8 @@ use crate::sign_in::account::Account;
 use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitation, OpenInvitations, SignInThrottle,
+    AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitations, PendingInvitation,
+    SignInThrottle,
 };
 use crate::sign_in::throttle::ThrottleBucket;
 use crate::sources::Sources;
@@ -64,7 +65,7 @@ impl Joining {
         token: &InvitationToken,
         visitor: Option<UserId>,
         now: DateTime<Utc>,
-    ) -> Result<Option<OpenInvitation>, StorageError> {
+    ) -> Result<Option<PendingInvitation>, StorageError> {
         let found = self.ports.invitations.find(&token.digest(), visitor, now).await?;
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
@@ -82,7 +83,7 @@ impl Joining {
     ) -> Result<Member, AcceptAsNewcomerError> {
         // Checked before the expensive password hash; the store checks again in the transaction.
         let open = self.invitation(token, None, self.sources.now()).await?;
-        let OpenInvitation {
+        let PendingInvitation {
             invitation,
             organization,
         } = open.ok_or(AcceptAsNewcomerError::NotOpen)?;
@@ -140,7 +141,7 @@ impl Joining {
         source: RequestSource,
     ) -> Result<Member, AcceptAsUserError> {
         let open = self.invitation(token, Some(user.id), self.sources.now()).await?;
-        let OpenInvitation {
+        let PendingInvitation {
             invitation,
             organization,
         } = open.ok_or(AcceptAsUserError::NotOpen)?;

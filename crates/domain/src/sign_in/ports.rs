@@ -23,7 +23,7 @@ use crate::sign_in::throttle::ThrottleBucket;
 use crate::user::Username;
 
 // Types of the ports, defined beside what they describe.
-pub use crate::invitation::OpenInvitation;
+pub use crate::invitation::PendingInvitation;
 pub use crate::sign_in::account::{FirstOwner, NewAccount, NewOrganization, PasswordChange};
 pub use crate::sign_in::session::NewSession;
 pub use crate::sign_in::setup_link::SetupProof;

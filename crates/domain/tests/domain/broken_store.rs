@@ -70,7 +70,7 @@ pub(crate) struct BrokenStore {
     projects: Mutex<HashMap<ProjectId, Project>>,
     /// The organizations that have invited somebody.
     inviting: Mutex<HashSet<OrganizationId>>,
-    /// Invitations that the sound store has taken back.
+    /// Invitations that the sound store has revoked.
     kept_invitations: Mutex<Vec<Invitation>>,
     removed_keys: Mutex<HashSet<ApiKeyId>>,
 }

@@ -438,7 +438,7 @@ async fn due_ends_that_are_not_recorded_are_caught() {
         ),
         (
             Fault::ForgetsEventsOf(Action::ExpireMembership),
-            "the_recorded_end_of_a_membership_takes_back_open_invitations",
+            "the_recorded_end_of_a_membership_revokes_open_invitations",
         ),
     ] {
         assert_caught(fault, &[by]).await;
@@ -450,7 +450,7 @@ async fn invitations_that_outlive_a_recorded_end_are_caught() {
     for (fault, by) in [
         (
             Fault::KeepsInvitationsAtRecordedEnds,
-            "the_recorded_end_of_a_membership_takes_back_open_invitations",
+            "the_recorded_end_of_a_membership_revokes_open_invitations",
         ),
         (
             Fault::KeepsInvitationsAtReturn,

@@ -109,7 +109,7 @@ async fn revoked_invitation_link_is_invalid() {
             .invitations()
             .revoke(&authority(&ada), issued.invitation.id, from_somewhere())
             .await
-            .expect("taken back");
+            .expect("revoked");
     }
 
     let open = installation

@@ -257,7 +257,7 @@ async fn invalid_link_causes_no_password_hashing() {
             from_somewhere(),
         )
         .await
-        .expect("taken back");
+        .expect("revoked");
     let make = &installation.builder;
     let joining = without_hashing(&installation);
     let unknown = InvitationToken::generate(&*make.random);

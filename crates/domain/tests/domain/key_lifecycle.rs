@@ -284,7 +284,7 @@ impl World {
                 error @ (EditKeyError::Throttled(_)
                 | EditKeyError::NotFound
                 | EditKeyError::PreconditionFailed
-                | EditKeyError::PostponesEnd(_)
+                | EditKeyError::CannotExtendLife(_)
                 | EditKeyError::InvalidExpiry(_)
                 | EditKeyError::Storage(_)),
             ) => panic!("{error}"),

@@ -262,7 +262,7 @@ async fn invitations_are_logged_from_creation_to_end() {
     };
     let (id, _) = invite().await;
     let revoked = invitations.revoke(&scene.authority(), id, source()).await;
-    revoked.expect("taken back");
+    revoked.expect("revoked");
     let fact = (Action::RevokeInvitation, Subject::Invitation(id), None);
     scene.assert_told(scene.ada(), scene.acme(), &[fact]);
 

@@ -186,7 +186,7 @@ fn not_edited(error: EditKeyError) -> Problem {
         EditKeyError::NotFound => Problem::no_such_key(),
         EditKeyError::Revoked => Code::KeyRevoked.into(),
         EditKeyError::PreconditionFailed => Code::PreconditionFailed.into(),
-        EditKeyError::PostponesEnd(refusal) => Problem::postpones_end(refusal),
+        EditKeyError::CannotExtendLife(refusal) => Problem::cannot_extend_life(refusal),
         EditKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
         EditKeyError::Storage(error) => error.into(),
     }

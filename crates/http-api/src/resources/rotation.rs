@@ -69,7 +69,7 @@ fn not_rotated(error: RotateKeyError) -> Problem {
         RotateKeyError::Revoked => Code::KeyRevoked.into(),
         RotateKeyError::TreeTooDeep => Code::KeyTreeTooDeep.into(),
         RotateKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),
-        RotateKeyError::PostponesEnd(refusal) => Problem::postpones_end(refusal),
+        RotateKeyError::CannotExtendLife(refusal) => Problem::cannot_extend_life(refusal),
         RotateKeyError::Storage(error) => error.into(),
     }
 }

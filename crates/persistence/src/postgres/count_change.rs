@@ -33,7 +33,7 @@ pub(super) async fn count_change(
     let Room { latest, beyond } = changes.room(at);
     let interval = changes.interval();
     let empty_at = memberships::changes_empty_at;
-    // The same rule as `Rate::take`. The statement waits for a concurrent change and then re-evaluates its conditions.
+    // The same rule as `Rate::admit`. The statement waits for a concurrent change and then re-evaluates its conditions.
     let count = diesel::update(memberships::table)
         .filter(memberships::id.eq(consumer.as_uuid()))
         .filter(membership_is_live(at.into()))

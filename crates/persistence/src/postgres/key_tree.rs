@@ -133,24 +133,26 @@ pub(super) async fn ancestor_chain(
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<ChainKey>> {
-    let line: Vec<FoundChainKey> = diesel::sql_query(
-        "WITH RECURSIVE line AS (
+    let chain: Vec<FoundChainKey> = diesel::sql_query(
+        "WITH RECURSIVE chain AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = $1 AND consumer_id = $2
              UNION ALL
-             SELECT above.* FROM line CROSS JOIN LATERAL (
+             SELECT above.* FROM chain CROSS JOIN LATERAL (
                  SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth
-                 FROM api_keys WHERE id = line.effective_parent AND consumer_id = $2 AND tree_depth < line.tree_depth LIMIT 1
+                 FROM api_keys WHERE id = chain.effective_parent AND consumer_id = $2 AND tree_depth < chain.tree_depth LIMIT 1
              ) AS above
          )
-         SELECT id, tree_depth::bigint AS depth FROM line LIMIT $3",
+         SELECT id, tree_depth::bigint AS depth FROM chain LIMIT $3",
     )
     .bind::<SqlUuid, _>(id)
     .bind::<SqlUuid, _>(consumer)
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    Ok(upwards(line.into_iter().map(|row| (row.id, row.depth)).collect()))
+    Ok(upwards(
+        chain.into_iter().map(|row| (row.id, row.depth)).collect(),
+    ))
 }
 
 /// The keys between these keys of a consumer and their ancestor at a depth, nearest first, up to a limit.
@@ -162,17 +164,17 @@ pub(super) async fn some_between(
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
     let found: Vec<FoundId> = diesel::sql_query(
-        "WITH RECURSIVE line AS (
+        "WITH RECURSIVE chain AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = ANY($1) AND consumer_id = $2
              UNION
-             SELECT above.* FROM line CROSS JOIN LATERAL (
+             SELECT above.* FROM chain CROSS JOIN LATERAL (
                  SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth FROM api_keys
-                 WHERE id = line.effective_parent AND consumer_id = $2 AND tree_depth > $3 AND tree_depth < line.tree_depth
+                 WHERE id = chain.effective_parent AND consumer_id = $2 AND tree_depth > $3 AND tree_depth < chain.tree_depth
                  LIMIT 1
              ) AS above
          )
-         SELECT id FROM line LIMIT $4",
+         SELECT id FROM chain LIMIT $4",
     )
     .bind::<Array<SqlUuid>, _>(keys)
     .bind::<SqlUuid, _>(consumer)

@@ -18,12 +18,12 @@ pub(crate) async fn end_dependents(
     members: &[LockedMember],
     at: DateTime<Utc>,
 ) -> QueryResult<RevokedInvitations> {
-    let ((), taken_back) = pipeline!(
+    let ((), revoked) = pipeline!(
         connection,
         leave_projects(connection, members),
         revoke_invitations_of(connection, members, at),
     );
-    Ok(taken_back)
+    Ok(revoked)
 }
 
 /// Records that these planned ends have come, with the event of each and all that goes with it. The number of statements
@@ -40,7 +40,7 @@ pub(crate) async fn record_ends_of_memberships(
     act: &Act,
 ) -> QueryResult<()> {
     let members: Vec<LockedMember> = due.iter().map(|due| due.member).collect();
-    let ((), mut taken_back) = pipeline!(
+    let ((), mut revoked) = pipeline!(
         connection,
         write_ends(connection, &members, act.at),
         end_dependents(connection, &members, act.at),
@@ -48,7 +48,7 @@ pub(crate) async fn record_ends_of_memberships(
     let mut events: Vec<AuditEvent> = Vec::new();
     for DueMember { member, planned } in due {
         events.push(act.planned_end_of_membership(member.organization, member.id, *planned));
-        events.extend(taken_back.events_of(member, &act.of_system(member.organization)));
+        events.extend(revoked.events_of(member, &act.of_system(member.organization)));
     }
     write_events(connection, events).await
 }

@@ -1,6 +1,6 @@
 //! Invitations, each under the digest of its link's secret.
 //!
-//! An invitation is accepted once, and never after it was taken back, because both lock the organization first.
+//! An invitation is accepted once, and never after it was revoked, because both lock the organization first.
 
 mod accept;
 mod issue;
@@ -21,7 +21,7 @@ use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::ports::{
-    AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations,
+    AcceptAsNewcomerError, AcceptAsUserError, OpenInvitations, PendingInvitation,
 };
 
 use super::dialect::Store;
@@ -82,7 +82,7 @@ impl OpenInvitations for Store {
         digest: &InvitationDigest,
         visitor: Option<UserId>,
         now: DateTime<Utc>,
-    ) -> Result<Option<OpenInvitation>, StorageError> {
+    ) -> Result<Option<PendingInvitation>, StorageError> {
         let digest = *digest;
         read!(self, read::find(digest, visitor, now))
     }

@@ -41,7 +41,7 @@ macro_rules! made_by {
     }};
 }
 
-/// The invitations that were taken back, by organization and inviter.
+/// The invitations that were revoked, by organization and inviter.
 pub(crate) struct RevokedInvitations(BTreeMap<(Uuid, Uuid), BTreeSet<InvitationId>>);
 
 impl RevokedInvitations {
@@ -50,7 +50,7 @@ impl RevokedInvitations {
         let invitations = self.0.remove(&member.as_inviter()).unwrap_or_default();
         invitations
             .into_iter()
-            .map(|id| act.invitation_taken_back(id))
+            .map(|id| act.invitation_revoked(id))
             .collect()
     }
 }
@@ -82,17 +82,17 @@ pub(crate) async fn revoke_invitations_of(
         ));
     let rows: Vec<(StoredId, StoredId, Option<StoredId>)> =
         prepared_once(update).get_results(&mut connection).await?;
-    let mut taken_back: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    let mut revoked: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for (id, organization, inviter) in rows {
         let inviter = inviter.map(|inviter| (organization.0, inviter.0));
         if let Some(inviter) = inviter {
-            taken_back
+            revoked
                 .entry(inviter)
                 .or_default()
                 .insert(InvitationId::from_uuid(id.0));
         }
     }
-    Ok(RevokedInvitations(taken_back))
+    Ok(RevokedInvitations(revoked))
 }
 
 pub(crate) async fn count_open(

@@ -31,7 +31,7 @@ pub(super) async fn count_change(
     };
     let empty_at = empty_at.map(|moment| moment.0).transpose();
     let empty_at = empty_at.map_err(|error| QueryError::DeserializationError(error.into()))?;
-    let Ok(empty_at) = changes.take(empty_at, at) else {
+    let Ok(empty_at) = changes.admit(empty_at, at) else {
         return Ok(false);
     };
     diesel::update(membership())

@@ -139,25 +139,25 @@ pub(super) async fn ancestor_chain(
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<ChainKey>> {
-    let line: Vec<FoundChainKey> = diesel::sql_query(
-        "WITH RECURSIVE line (id, effective_parent, tree_depth, consumer_id) AS (
+    let chain: Vec<FoundChainKey> = diesel::sql_query(
+        "WITH RECURSIVE chain (id, effective_parent, tree_depth, consumer_id) AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id = ? AND +consumer_id = ?
              UNION ALL
              SELECT above.id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id), above.tree_depth,
                  above.consumer_id
-             FROM line CROSS JOIN api_keys above ON above.id = line.effective_parent AND +above.consumer_id = line.consumer_id
-                 AND above.tree_depth < line.tree_depth
+             FROM chain CROSS JOIN api_keys above ON above.id = chain.effective_parent AND +above.consumer_id = chain.consumer_id
+                 AND above.tree_depth < chain.tree_depth
              LIMIT ?
          )
-         SELECT id, tree_depth AS depth FROM line",
+         SELECT id, tree_depth AS depth FROM chain",
     )
     .bind::<Binary, _>(StoredId(id))
     .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
     Ok(upwards(
-        line.into_iter().map(|row| (row.id.0, row.depth)).collect(),
+        chain.into_iter().map(|row| (row.id.0, row.depth)).collect(),
     ))
 }
 
@@ -170,17 +170,17 @@ pub(super) async fn some_between(
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
     let found: Vec<FoundId> = diesel::sql_query(
-        "WITH RECURSIVE line (id, effective_parent, tree_depth, consumer_id) AS (
+        "WITH RECURSIVE chain (id, effective_parent, tree_depth, consumer_id) AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id IN (SELECT unhex(value) FROM json_each(?)) AND +consumer_id = ?
              UNION
              SELECT above.id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id), above.tree_depth,
                  above.consumer_id
-             FROM line CROSS JOIN api_keys above ON above.id = line.effective_parent AND +above.consumer_id = line.consumer_id
-                 AND above.tree_depth > ? AND above.tree_depth < line.tree_depth
+             FROM chain CROSS JOIN api_keys above ON above.id = chain.effective_parent AND +above.consumer_id = chain.consumer_id
+                 AND above.tree_depth > ? AND above.tree_depth < chain.tree_depth
              LIMIT ?
          )
-         SELECT id FROM line",
+         SELECT id FROM chain",
     )
     .bind::<Text, _>(as_json(keys.iter().copied()))
     .bind::<Binary, _>(StoredId(consumer))
@@ -259,7 +259,7 @@ mod tests {
     const VALID: usize = 50;
 
     /// A chain of dead keys, and valid keys created with the last of them.
-    fn line() -> String {
+    fn chain() -> String {
         format!(
             "INSERT INTO api_keys (id, consumer_id, digest, hint, name, description, search_text, created_by_key_id,
                  created_at, revoked_at, end_came_at, revoked_by_kind, revoked_reason)
@@ -282,7 +282,7 @@ mod tests {
         let store = scene(&directory).await;
         let roots: Vec<Uuid> = (1..=100).map(|number| Uuid::from_u128(number * 29)).collect();
         let found = store.change_blocking(move |connection| {
-            connection.batch_execute(&line())?;
+            connection.batch_execute(&chain())?;
             let steps = steps_to(connection, &[Uuid::nil()], &roots, DateTime::UNIX_EPOCH)?;
             let below = starts_below(&steps, &roots);
             Ok::<_, Abort<keyward_domain::ports::StorageError>>((steps.len(), below.len()))

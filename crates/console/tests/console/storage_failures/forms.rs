@@ -29,7 +29,7 @@ impl Scene {
         let [newcomers, users] = [&newcomers, &users].map(|link| link.split_once("token=").unwrap().1);
         invitation(owner, "Nobody", "member").await;
         let invitations = owner.get(&format!("{SETTINGS}/members/invitations")).await;
-        let taken_back = id_before(&invitations, "/take-back");
+        let revoked = id_before(&invitations, "/revoke");
         let session = id_before(&owner.get("/account").await, "/end\"");
         let (edited, selected) = (&self.key("Laptop").await, &self.key("Phone").await);
         let edit = member.get(&format!("{SETTINGS}/api-keys/{edited}/edit")).await;
@@ -56,12 +56,7 @@ impl Scene {
                     ("role", "member"),
                 ],
             ),
-            form(
-                owner,
-                &settings("members/invitations/:id/take-back"),
-                &taken_back,
-                &[],
-            ),
+            form(owner, &settings("members/invitations/:id/revoke"), &revoked, &[]),
             form(
                 &self.newcomer,
                 "/join",

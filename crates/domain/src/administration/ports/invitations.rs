@@ -23,7 +23,7 @@ pub trait InvitationStore: Send + Sync {
     ///    [`AddInvitationError::AlreadyCreated`].
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
 
-    /// A page of the invitations that have not ended, expired or not, by falling identifier.
+    /// A page of the invitations that have not ended, expired or not, by descending identifier.
     async fn pending(
         &self,
         organization: OrganizationId,
@@ -40,7 +40,7 @@ pub trait InvitationStore: Send + Sync {
     ) -> Result<(), RevokeInvitationError>;
 
     /// How many invitations that are [open](Invitation::is_open) at that moment a user has made. It is for people to
-    /// know beforehand: what counts is what [`MemberStore`](super::MemberStore) takes back.
+    /// know beforehand: what counts is what [`MemberStore`](super::MemberStore) revokes.
     async fn count_open(
         &self,
         organization: OrganizationId,
@@ -75,7 +75,7 @@ pub enum AddInvitationError {
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeInvitationError {
     /// Whoever acts is not an owner any more.
-    #[error("only an owner may take an invitation back")]
+    #[error("only an owner may revoke an invitation")]
     NotAllowed,
     /// The organization has no such invitation.
     #[error("no such invitation")]

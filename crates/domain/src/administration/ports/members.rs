@@ -16,7 +16,7 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait MemberStore: Send + Sync {
-    /// A page of the live members that pass the filter, by falling identifier.
+    /// A page of the live members that pass the filter, by descending identifier.
     async fn list(
         &self,
         organization: OrganizationId,
@@ -71,9 +71,9 @@ pub trait MemberStore: Send + Sync {
     /// [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST write
     /// [`Act::new_role`], unless they have the role already: then nothing changes.
     ///
-    /// MUST in the same transaction take back every [open](crate::invitation::Invitation::is_open) invitation of the
+    /// MUST in the same transaction revoke every [open](crate::invitation::Invitation::is_open) invitation of the
     /// organization that an owner who becomes a plain member has made, and write
-    /// [`Act::invitation_taken_back`] for each.
+    /// [`Act::invitation_revoked`] for each.
     async fn change_role(
         &self,
         organization: OrganizationId,
@@ -104,7 +104,7 @@ pub trait MemberStore: Send + Sync {
     /// [`Act::end_of_membership`].
     ///
     /// It ends at the moment of the act or, if that is later, at the one at which the newest of the organization's
-    /// invitations was made that were neither accepted nor taken back before. MUST let nobody add one meanwhile: then
+    /// invitations was made that were neither accepted nor revoked before. MUST let nobody add one meanwhile: then
     /// every invitation that is there when the end is committed [precedes
     /// it](crate::invitation::Invitation::was_created_before_end), also if it was made by a clock that is ahead of the act's.
     ///
@@ -117,7 +117,7 @@ pub trait MemberStore: Send + Sync {
     /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it instead, whoever owns the
     /// organization then, and succeeds: the membership has ended.
     ///
-    /// MUST in the same transaction take back the member's invitations as [`MemberStore::change_role`] does.
+    /// MUST in the same transaction revoke the member's invitations as [`MemberStore::change_role`] does.
     ///
     /// Once it returns, [`Credentials::find`](crate::ports::Credentials::find) MUST NOT return an accepted credential
     /// for any key of this consumer.

@@ -21,7 +21,7 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait OrganizationKeyStore: Send + Sync {
-    /// A page of the keys that pass the filter, by falling identifier.
+    /// A page of the keys that pass the filter, by descending identifier.
     async fn list(
         &self,
         organization: OrganizationId,
@@ -121,7 +121,7 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// There may be hundreds of thousands of keys. So each call changes at most `at_most` by rising identifier, as one atomic
     /// operation with its own authority check, act and events, and tells where another call
     /// [continues](ShortenedBatch::continues_after); in between, other changes proceed. MUST judge keys and authority by the
-    /// moment at which it has its locks ([`Act::as_late_as_now`]): an end that came meanwhile is final, and nobody has less
+    /// moment at which it has its locks ([`Act::at_current_time`]): an end that came meanwhile is final, and nobody has less
     /// notice.
     ///
     /// MUST write, for each changed key, the event `act.edit_of_key(key, change)` with the ends before and after.

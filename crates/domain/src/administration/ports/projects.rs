@@ -26,7 +26,7 @@ pub trait ProjectStore: Send + Sync {
     ///    [`AddProjectError::AlreadyCreated`].
     async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError>;
 
-    /// A page of the projects that pass the filter, by falling identifier.
+    /// A page of the projects that pass the filter, by descending identifier.
     async fn list(
         &self,
         organization: OrganizationId,
@@ -69,7 +69,7 @@ pub trait ProjectStore: Send + Sync {
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError>;
 
-    /// A page of the live members that are in a project, by falling identifier.
+    /// A page of the live members that are in a project, by descending identifier.
     async fn members(
         &self,
         organization: OrganizationId,

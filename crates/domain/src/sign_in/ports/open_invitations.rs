@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::audit::{Act, AuditEvent};
 use crate::id::{InvitationId, UserId};
-use crate::invitation::{InvitationDigest, OpenInvitation};
+use crate::invitation::{InvitationDigest, PendingInvitation};
 use crate::membership::Membership;
 use crate::ports::StorageError;
 use crate::rate::Throttled;
@@ -33,7 +33,7 @@ pub trait OpenInvitations: Send + Sync {
         digest: &InvitationDigest,
         visitor: Option<UserId>,
         now: DateTime<Utc>,
-    ) -> Result<Option<OpenInvitation>, StorageError>;
+    ) -> Result<Option<PendingInvitation>, StorageError>;
 
     /// Accepts an invitation for a new user, whose account it adds. MUST check that the username is free;
     /// else [`AcceptAsNewcomerError::UsernameTaken`].

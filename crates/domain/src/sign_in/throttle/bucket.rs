@@ -48,7 +48,7 @@ impl ThrottleBucket {
         empty_at - self.rate.interval()
     }
 
-    /// Decides about one attempt at `now`, as [`Rate::take`] does.
+    /// Decides about one attempt at `now`, as [`Rate::admit`] does.
     ///
     /// # Errors
     /// The bucket is full; what is stored MUST stay as it is.
@@ -57,7 +57,7 @@ impl ThrottleBucket {
         empty_at: Option<DateTime<Utc>>,
         now: DateTime<Utc>,
     ) -> Result<DateTime<Utc>, Throttled> {
-        self.rate.take(empty_at, now)
+        self.rate.admit(empty_at, now)
     }
 }
 

@@ -53,7 +53,7 @@ super::cases::cases! { $
     recorded_end_cases {
         end_is_due_from_its_moment_until_recorded
         recorded_key_end_keeps_its_plan_and_has_one_event
-        the_recorded_end_of_a_membership_takes_back_open_invitations
+        the_recorded_end_of_a_membership_revokes_open_invitations
         a_batch_of_recorded_ends_has_a_limit
         ends_that_many_record_at_once_are_recorded_once
         an_end_whose_event_cannot_be_written_is_not_recorded

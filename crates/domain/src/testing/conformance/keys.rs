@@ -99,7 +99,7 @@ super::cases::cases! { $
         repeated_rotation_request_tells_its_successor
         rotation_may_use_a_forgotten_idempotency_key
         successor_is_revoked_with_the_key_that_made_it
-        rotation_lengthens_no_line_of_keys
+        rotation_lengthens_no_chain_of_keys
         rotation_fails_when_event_cannot_be_written
     }
     find_key_cases {

@@ -58,7 +58,7 @@ pub(super) fn as_value(at: DateTime<Utc>) -> String {
 
 /// An edit of all that people may change, to what no key has at first. The end is planned for a month from now.
 pub(super) fn everything(now: DateTime<Utc>) -> KeyEdit {
-    let description = "first line\nsecond line\n\n「四行目」";
+    let description = "first chain\nsecond chain\n\n「四行目」";
     KeyEdit {
         name: Some(KeyName::parse("déploiement 🚀 ключ מפתח '\"%_\\").expect("a name")),
         description: Some(KeyDescription::parse(description).expect("a description")),
@@ -291,15 +291,15 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         self.store(member, &self.new_child(member, parent.id, name)).await
     }
 
-    /// Adds a line of keys, each created by the one before it.
-    pub(super) async fn add_line(&self, member: &Member, length: usize) -> Vec<ApiKey> {
-        let mut line = vec![self.add_key(member, "first").await];
-        while let Some(last) = line.last()
-            && line.len() < length
+    /// Adds a chain of keys, each created by the one before it.
+    pub(super) async fn add_chain(&self, member: &Member, length: usize) -> Vec<ApiKey> {
+        let mut chain = vec![self.add_key(member, "first").await];
+        while let Some(last) = chain.last()
+            && chain.len() < length
         {
-            line.push(self.add_child(member, last, "next").await);
+            chain.push(self.add_child(member, last, "next").await);
         }
-        line
+        chain
     }
 
     pub(super) fn idempotency_key(&self) -> IdempotencyKey {

@@ -21,7 +21,7 @@ use crate::validity::End;
 impl ApiKeys for MemoryStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         let mut state = self.state()?;
-        let act = act.as_late_as_now();
+        let act = act.at_current_time();
         let consumer = new.key.consumer_id;
         match state.holder_reach(consumer, new.key.parent(), act.at) {
             Some(KeyReach::All) => {}
@@ -136,7 +136,7 @@ impl ApiKeys for MemoryStore {
         act: Act,
     ) -> Result<ApiKey, EditKeyError> {
         let mut state = self.state()?;
-        let act = act.as_late_as_now();
+        let act = act.at_current_time();
         let reach = state
             .holder_reach(consumer, act.actor.api_key(), act.at)
             .ok_or(EditKeyError::HolderGone)?;
@@ -165,7 +165,7 @@ impl ApiKeys for MemoryStore {
 
     async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
         let mut state = self.state()?;
-        let act = act.as_late_as_now();
+        let act = act.at_current_time();
         let consumer = new.consumer_id;
         match state.holder_reach(consumer, act.actor.api_key(), act.at) {
             Some(KeyReach::All) => {}
@@ -297,7 +297,7 @@ impl State {
     /// What to keep once the consumer has made a change at this moment.
     fn change(&self, consumer: MembershipId, rate: Rate, at: DateTime<Utc>) -> Result<Change, Throttled> {
         let empty_at = self.changes_empty_at.get(&consumer).copied();
-        rate.take(empty_at, at)
+        rate.admit(empty_at, at)
             .map(|empty_at| Change { consumer, empty_at })
     }
 

@@ -12,7 +12,7 @@ use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
-use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations};
+use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitations, PendingInvitation};
 
 #[async_trait]
 impl InvitationStore for MemoryStore {
@@ -114,7 +114,7 @@ impl OpenInvitations for MemoryStore {
         digest: &InvitationDigest,
         visitor: Option<UserId>,
         now: DateTime<Utc>,
-    ) -> Result<Option<OpenInvitation>, StorageError> {
+    ) -> Result<Option<PendingInvitation>, StorageError> {
         let state = self.state()?;
         let stored = state
             .invitations
@@ -123,7 +123,7 @@ impl OpenInvitations for MemoryStore {
             .filter(|stored| state.inviter_may_invite(&stored.invitation, now))
             .filter(|stored| visitor.is_none_or(|user| !state.has_left_since(&stored.invitation, user, now)));
         Ok(stored.and_then(|stored| {
-            Some(OpenInvitation {
+            Some(PendingInvitation {
                 invitation: stored.invitation.clone(),
                 organization: state.organization(stored.invitation.organization_id)?.clone(),
             })
@@ -189,7 +189,7 @@ impl OpenInvitations for MemoryStore {
 impl State {
     /// Writes the event of a change after which a user may not invite any more, takes their open invitations back, and
     /// writes that, too.
-    pub(super) fn write_with_taken_back(
+    pub(super) fn write_with_revoked_invitations(
         &mut self,
         event: AuditEvent,
         organization: OrganizationId,
@@ -197,8 +197,8 @@ impl State {
         act: &Act,
     ) -> Result<(), StorageError> {
         let open = self.open_invitations_by(organization, inviter, act.at);
-        let taken_back = open.iter().map(|id| act.invitation_taken_back(*id));
-        self.write([event].into_iter().chain(taken_back).collect())?;
+        let revoked = open.iter().map(|id| act.invitation_revoked(*id));
+        self.write([event].into_iter().chain(revoked).collect())?;
         for id in open {
             self.end_invitation(id, InvitationEnd::Revoked { at: act.at });
         }

@@ -124,7 +124,7 @@ impl MemberStore for MemoryStore {
         if before == Role::Owner && !state.has_other_permanent_owner(organization, id) {
             return Err(ChangeRoleError::LastOwner);
         }
-        state.write_with_taken_back(act.new_role(id, role), organization, user, &act)?;
+        state.write_with_revoked_invitations(act.new_role(id, role), organization, user, &act)?;
         for membership in state
             .memberships
             .iter_mut()
@@ -143,7 +143,7 @@ impl MemberStore for MemoryStore {
         act: Act,
     ) -> Result<(), ChangeMembershipExpiryError> {
         let mut state = self.state()?;
-        let act = act.as_late_as_now();
+        let act = act.at_current_time();
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeMembershipExpiryError::NotAllowed);
         }

@@ -75,15 +75,15 @@ impl OrganizationKeyStore for MemoryStore {
         let find = |id| state.keys_within(organization).find(|key| key.id == id);
         let upwards = |id| std::iter::successors(find(id), |key| key.effective_parent().and_then(find));
         let ancestors = usize::from(size.ancestors);
-        let line: Vec<&ApiKey> = upwards(id).take(1 + ancestors).collect();
-        let top = line.last().map(|key| key.id);
+        let chain: Vec<&ApiKey> = upwards(id).take(1 + ancestors).collect();
+        let top = chain.last().map(|key| key.id);
         let below = state.with_descendants(organization, top.into_iter().collect());
         let below = || below.iter().copied().filter_map(find);
         let paths = below()
             .filter(|key| key.is_valid(now))
             .flat_map(|key| upwards(key.id));
         let is_below = |key: &&ApiKey| below().any(|other| other.id == key.id);
-        let by_rank = line
+        let by_rank = chain
             .iter()
             .copied()
             .chain(below().filter(|key| key.is_valid(now)))
@@ -97,7 +97,7 @@ impl OrganizationKeyStore for MemoryStore {
         }
         key_tree.sort_unstable_by_key(|key| key.id);
         Ok(KeyTree {
-            has_more: upwards(id).count() > line.len() || below().count() > key_tree.len(),
+            has_more: upwards(id).count() > chain.len() || below().count() > key_tree.len(),
             keys: key_tree.into_iter().filter_map(|key| state.held(key)).collect(),
         })
     }
@@ -194,7 +194,7 @@ impl OrganizationKeyStore for MemoryStore {
         act: Act,
     ) -> Result<ShortenedBatch, ApplyLongestLifeError> {
         let mut state = self.state()?;
-        let act = act.as_late_as_now();
+        let act = act.at_current_time();
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(ApplyLongestLifeError::NotAllowed);
         }

@@ -132,12 +132,12 @@ impl State {
         act: &Act,
     ) -> EndOfMembership {
         let invitations = self.open_invitations_by(membership.organization_id, membership.user_id, act.at);
-        let taken_back = invitations.iter().map(|id| act.invitation_taken_back(*id));
+        let revoked = invitations.iter().map(|id| act.invitation_revoked(*id));
         EndOfMembership {
             membership: membership.id,
             end,
             at: act.at,
-            events: [event].into_iter().chain(taken_back).collect(),
+            events: [event].into_iter().chain(revoked).collect(),
             invitations,
         }
     }

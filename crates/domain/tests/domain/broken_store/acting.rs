@@ -48,7 +48,7 @@ impl BrokenStore {
 
     /// The act as the sound store is told of it.
     pub(super) fn as_timed(&self, act: Act) -> Act {
-        let is_late = act.as_late_as_now().at > act.at;
+        let is_late = act.at_current_time().at > act.at;
         if self.fault != Fault::JudgesByTheBeginningOfTheAct || !is_late {
             return act;
         }

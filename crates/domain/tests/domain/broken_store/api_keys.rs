@@ -305,7 +305,7 @@ impl BrokenStore {
         }
         let empty_at = lock(&self.changes).get(&consumer).copied();
         pause().await;
-        let empty_at = rate.take(empty_at, at)?;
+        let empty_at = rate.admit(empty_at, at)?;
         lock(&self.changes).insert(consumer, empty_at);
         Ok(UNLIMITED)
     }

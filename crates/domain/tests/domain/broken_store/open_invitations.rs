@@ -7,7 +7,7 @@ use keyward_domain::membership::Membership;
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::Account;
 use keyward_domain::sign_in::ports::{
-    AcceptAsNewcomerError, AcceptAsUserError, OpenInvitation, OpenInvitations,
+    AcceptAsNewcomerError, AcceptAsUserError, OpenInvitations, PendingInvitation,
 };
 
 use super::{BrokenStore, Fault, Secret};
@@ -19,10 +19,10 @@ impl OpenInvitations for BrokenStore {
         digest: &InvitationDigest,
         visitor: Option<UserId>,
         now: DateTime<Utc>,
-    ) -> Result<Option<OpenInvitation>, StorageError> {
+    ) -> Result<Option<PendingInvitation>, StorageError> {
         let digest = InvitationDigest::from_bytes(self.taken_for(Secret::Invitation, digest.as_bytes()));
         let found = OpenInvitations::find(&self.sound, &digest, visitor, now).await?;
-        Ok(found.map(|found| OpenInvitation {
+        Ok(found.map(|found| PendingInvitation {
             invitation: self.invitation_as_read(found.invitation),
             organization: self.organization_as_read(found.organization),
         }))

@@ -71,10 +71,10 @@ impl BrokenStore {
         is_meant: impl Fn(&Invitation) -> bool,
     ) -> Result<(), StorageError> {
         let now = self.all_open().await?;
-        let taken_back = before
+        let revoked = before
             .into_iter()
             .filter(|before| is_meant(before) && now.iter().all(|open| open.id != before.id));
-        lock(&self.kept_invitations).extend(taken_back);
+        lock(&self.kept_invitations).extend(revoked);
         Ok(())
     }
 }

@@ -41,7 +41,7 @@ pub(super) async fn add(
         valid_keys(connection, consumer, act.at),
         chosen_for_new_keys(connection, consumer),
     );
-    let act = act.as_late_as_now();
+    let act = act.at_current_time();
     let forgotten = first.as_ref().map(|first| first.id);
     check(connection, &new, limits, changer, first, valid, act.at).await?;
     // So old that it must be forgotten, before retention does.

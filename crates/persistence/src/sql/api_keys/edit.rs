@@ -36,7 +36,7 @@ pub(super) async fn edit(
         find_row(connection, consumer, id),
         chosen_for_new_keys(connection, consumer),
     );
-    let act = act.as_late_as_now();
+    let act = act.at_current_time();
     let mut key = check(id, &edit, &precondition, changer, row, act.at)?;
     let longest = chosen.map(|chosen| chosen.longest_life()).transpose()?.flatten();
     let applied = key.apply(&edit, longest, act.actor);

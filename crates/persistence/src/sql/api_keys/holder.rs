@@ -119,7 +119,7 @@ async fn count_or_throttle(
     let soon = Throttled {
         retry_after: changes.interval(),
     };
-    Ok(full.map(|empty_at| Err(changes.take(empty_at, at).err().unwrap_or(soon))))
+    Ok(full.map(|empty_at| Err(changes.admit(empty_at, at).err().unwrap_or(soon))))
 }
 
 /// The same without locking or counting.
@@ -135,7 +135,7 @@ pub(super) async fn changer(
         changes_empty_at(connection, consumer, at),
         reach(connection, consumer, acting_key, at)
     );
-    let room = empty_at.map(|empty_at| changes.take(empty_at, at).map(drop));
+    let room = empty_at.map(|empty_at| changes.admit(empty_at, at).map(drop));
     Ok(room.zip(reach).map(Changer::new))
 }
 

@@ -44,7 +44,7 @@ pub(super) async fn rotate(
         chosen_for_new_keys(connection, consumer),
     );
     let forgotten = first.as_ref().map(|first| first.id);
-    let act = act.as_late_as_now();
+    let act = act.at_current_time();
     let mut old = check(&new, changer, first, row, act.at)?;
     let longest = chosen.map(|chosen| chosen.longest_life()).transpose()?.flatten();
     let successor = old.rotate(&new, longest, &act).map_err(refused)?;

@@ -9,7 +9,7 @@ use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::{Invitation, InvitationDigest};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::OpenInvitation;
+use keyward_domain::sign_in::ports::PendingInvitation;
 
 use super::super::authority::may_administer;
 use super::super::dialect::{Connection, RunQueryDsl};
@@ -49,7 +49,7 @@ pub(super) async fn find(
     digest: InvitationDigest,
     visitor: Option<UserId>,
     now: DateTime<Utc>,
-) -> Result<Option<OpenInvitation>, Abort<Infallible>> {
+) -> Result<Option<PendingInvitation>, Abort<Infallible>> {
     let row: Option<(InvitationRow, OrganizationRow)> = invitations::table
         .inner_join(organizations::table)
         .filter(invitations::digest.eq(digest.as_bytes().as_slice()))
@@ -75,7 +75,7 @@ pub(super) async fn find(
             return Ok(None);
         }
     }
-    Ok(Some(OpenInvitation {
+    Ok(Some(PendingInvitation {
         invitation,
         organization: organization.try_into()?,
     }))

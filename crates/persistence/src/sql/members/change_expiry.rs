@@ -23,7 +23,7 @@ pub(super) async fn change_expiry(
 ) -> Result<(), Abort<ChangeMembershipExpiryError>> {
     lock_organization(connection, organization).await?;
     // The lock may have taken long: an end that has come meanwhile is final.
-    let act = act.as_late_as_now();
+    let act = act.at_current_time();
     if !may_administer(connection, organization, act.actor, act.at).await? {
         return Err(Abort::Refused(ChangeMembershipExpiryError::NotAllowed));
     }

@@ -45,9 +45,9 @@ pub(super) async fn change_role(
         user: member.user,
     };
     // Only an owner can have open invitations.
-    let mut taken_back = revoke_invitations_of(connection, &[member], act.at).await?;
+    let mut revoked = revoke_invitations_of(connection, &[member], act.at).await?;
     let mut events = vec![act.new_role(id, role)];
-    events.extend(taken_back.events_of(&member, &act));
+    events.extend(revoked.events_of(&member, &act));
     write_events(connection, events).await?;
     Ok(())
 }

@@ -59,9 +59,9 @@ pub(super) async fn end(
         organization,
         user: member.user,
     };
-    let mut taken_back = end_dependents(connection, &[member], act.at).await?;
+    let mut revoked = end_dependents(connection, &[member], act.at).await?;
     let mut events = vec![act.end_of_membership(id, member.user)];
-    events.extend(taken_back.events_of(&member, &act));
+    events.extend(revoked.events_of(&member, &act));
     write_events(connection, events).await?;
     Ok(())
 }

@@ -34,18 +34,18 @@ pub(super) async fn key_tree(
         return Ok(KeyTree::default());
     };
     // Limits that include the key itself and one more row, to detect a next page.
-    let (most_of_line, most) = (1 + usize::from(size.ancestors), usize::from(size.keys));
-    let mut line = ancestor_chain(connection, consumer, id.as_uuid(), most_of_line + 1).await?;
-    let is_cut_above = line.len() > most_of_line;
-    line.truncate(most_of_line);
-    let (top, depth) = line.last().copied().unwrap_or((id.as_uuid(), 0));
+    let (most_of_chain, most) = (1 + usize::from(size.ancestors), usize::from(size.keys));
+    let mut chain = ancestor_chain(connection, consumer, id.as_uuid(), most_of_chain + 1).await?;
+    let is_cut_above = chain.len() > most_of_chain;
+    chain.truncate(most_of_chain);
+    let (top, depth) = chain.last().copied().unwrap_or((id.as_uuid(), 0));
     let below = some_below(connection, consumer, top, most + 1).await?;
     let is_cut_below = below.len() > most;
     let shown = if is_cut_below {
         let mut valid = valid_from(connection, &[consumer], &[top], now).await?;
         valid.truncate(most);
         let between = some_between(connection, consumer, &valid, depth, most).await?;
-        shown_of_key_tree(&line, valid, between, below, most)
+        shown_of_key_tree(&chain, valid, between, below, most)
     } else {
         below
     };

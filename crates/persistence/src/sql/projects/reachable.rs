@@ -69,7 +69,7 @@ async fn count(
     Ok(count.unsigned_abs())
 }
 
-/// By falling identifier.
+/// By descending identifier.
 async fn reached(
     connection: &mut Connection,
     consumer: MembershipId,

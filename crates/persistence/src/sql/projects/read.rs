@@ -67,7 +67,7 @@ pub(super) async fn list(
     }))
 }
 
-/// By falling identifier; one statement, so that all of it is of one moment.
+/// By descending identifier; one statement, so that all of it is of one moment.
 async fn select(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -299,9 +299,9 @@ mod tests {
         let directory = TemporaryDirectory::new();
         let store = scene(&directory).await;
         // Falling, so that there are more than runs; and every residue once.
-        let falling = (1..=20).rev().map(|id| id * 1_000);
+        let descending = (1..=20).rev().map(|id| id * 1_000);
         let mixed = (1..=400).map(|number| number * 7_919 % 30_011 + 30_000);
-        let all: Vec<u128> = falling.chain(mixed).collect();
+        let all: Vec<u128> = descending.chain(mixed).collect();
         add_keys(&store, all.iter().copied()).await;
         let mut sorted = all;
         sorted.sort_unstable_by(|one, other| other.cmp(one));

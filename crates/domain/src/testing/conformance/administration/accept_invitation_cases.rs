@@ -100,7 +100,7 @@ pub async fn invitation_is_accepted_until_it_expires(stores: Stores) {
 pub async fn revoked_or_unknown_invitation_is_not_accepted(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
-    revoke(&scene, &ada, &new).await.expect("taken back");
+    revoke(&scene, &ada, &new).await.expect("revoked");
     assert_closed_to_newcomer(&scene.accept_as_newcomer(&new, "bob").await);
 
     let never = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
@@ -191,7 +191,7 @@ pub async fn returning_member_has_no_former_keys_or_projects(stores: Stores) {
 pub async fn closed_invitation_is_reported_before_other_errors(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
-    revoke(&scene, &ada, &new).await.expect("taken back");
+    revoke(&scene, &ada, &new).await.expect("revoked");
 
     assert_closed_to_newcomer(&scene.accept_as_newcomer(&new, "ada").await);
     assert_closed_to_user(&scene.accept_as_user(&new, &ada, &ada.organization).await);
@@ -335,11 +335,11 @@ pub async fn nobody_joins_after_concurrent_invitation_revocation(stores: Stores)
                 scene.accept_as_newcomer(&new, &username).await.is_ok()
             }));
         }
-        let (owner, ada_too, taken_back) = (scene.clone(), ada.clone(), new.clone());
+        let (owner, ada_too, revoked) = (scene.clone(), ada.clone(), new.clone());
         tasks.insert(
             4,
             Box::pin(async move {
-                match revoke(&owner, &ada_too, &taken_back).await {
+                match revoke(&owner, &ada_too, &revoked).await {
                     Ok(()) => true,
                     Err(RevokeInvitationError::Accepted) => false,
                     Err(other) => panic!("{other:?}"),
@@ -356,8 +356,8 @@ pub async fn nobody_joins_after_concurrent_invitation_revocation(stores: Stores)
         let joined = scene.roles(ada.organization.id).await.len() - members;
         let subject = Subject::Invitation(new.invitation.id);
         let here = Some(ada.organization.id);
-        let taken_back = scene.events_about(here, Action::RevokeInvitation, subject).await;
-        assert_eq!(joined + taken_back.len(), 1);
+        let revoked = scene.events_about(here, Action::RevokeInvitation, subject).await;
+        assert_eq!(joined + revoked.len(), 1);
     }
 }
 

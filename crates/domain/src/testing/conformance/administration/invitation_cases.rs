@@ -13,7 +13,7 @@ use crate::id::OrganizationId;
 use crate::invitation::{Invitation, InvitationDigest, InvitationToken};
 use crate::membership::Role;
 use crate::page::PageSize;
-use crate::sign_in::ports::OpenInvitation;
+use crate::sign_in::ports::PendingInvitation;
 
 pub async fn invitation_reads_back_as_added(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -23,7 +23,7 @@ pub async fn invitation_reads_back_as_added(stores: Stores) {
         let event = creation(&scene, actor, &new);
         invitations.add(new.clone(), event.clone()).await.expect("added");
 
-        let open = OpenInvitation {
+        let open = PendingInvitation {
             invitation: new.invitation.clone(),
             organization: here.clone(),
         };
@@ -90,15 +90,13 @@ pub async fn expired_invitation_is_still_found(stores: Stores) {
 
 pub async fn pending_invitations_are_listed_newest_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let [first, taken_back, accepted, last] = [
+    let [first, revoked, accepted, last] = [
         scene.invite(&ada, Role::Member).await,
         scene.invite(&ada, Role::Member).await,
         scene.invite(&ada, Role::Member).await,
         scene.invite(&ada, Role::Owner).await,
     ];
-    revoke(&scene, as_user(&ada), &taken_back)
-        .await
-        .expect("taken back");
+    revoke(&scene, as_user(&ada), &revoked).await.expect("revoked");
     scene.accept_as_newcomer(&accepted, "bob").await.expect("joined");
     let other = scene.add_organization("Difference Engines").await;
 
@@ -130,7 +128,7 @@ pub async fn revoked_invitation_disappears_with_one_event(stores: Stores) {
         scene.invite(&ada, Role::Member).await,
     ];
     for _ in 0..2 {
-        revoke(&scene, as_user(&ada), &new).await.expect("taken back");
+        revoke(&scene, as_user(&ada), &new).await.expect("revoked");
     }
 
     assert_eq!(scene.open_invitation(&new).await, None);
@@ -240,7 +238,7 @@ pub async fn invitation_change_completes_after_caller_cancellation(stores: Store
     .await;
 
     abandon(revoke(&scene, as_user(&ada), &new)).await;
-    eventually("the abandoned invitation is taken back", async || {
+    eventually("the abandoned invitation is revoked", async || {
         scene.open_invitation(&new).await.is_none()
     })
     .await;

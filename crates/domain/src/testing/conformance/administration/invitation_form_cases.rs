@@ -26,7 +26,7 @@ pub async fn invitation_form_creates_one_invitation_even_after_its_end(stores: S
         .invitations
         .revoke(ada.organization.id, id, event)
         .await;
-    revoked.expect("taken back");
+    revoked.expect("revoked");
     assert_repeats(&scene, &ada, idempotency_key, first.invitation.id).await;
 }
 

@@ -8,7 +8,7 @@ use super::super::scene::{AMPLE, MANY_CHANGES, Scene, expiry_in};
 use super::scene::{AdministrationScene, as_user};
 use crate::administration::ports::ChangeOrganizationError;
 use crate::api_key::{
-    ApiKey, Expiry, InvalidExpiry, KeyEdit, KeyPrecondition, LongestLife, OldKeyEnd, PostponesEnd,
+    ApiKey, CannotExtendLife, Expiry, InvalidExpiry, KeyEdit, KeyPrecondition, LongestLife, OldKeyEnd,
 };
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
@@ -151,9 +151,9 @@ pub async fn planned_end_is_not_put_off_beyond_the_longest_life(stores: Stores) 
         let stored = scene.stored(key).await;
         match edited {
             Ok(edited) => assert!(accepted && stored == edited, "{change:?}"),
-            Err(EditKeyError::PostponesEnd(error)) => {
+            Err(EditKeyError::CannotExtendLife(error)) => {
                 assert!(!accepted && stored == before, "{change:?}");
-                assert_eq!(error, PostponesEnd::BeyondLongestLife(days(30)));
+                assert_eq!(error, CannotExtendLife::BeyondLongestLife(days(30)));
             }
             Err(error) => panic!("{error}"),
         }

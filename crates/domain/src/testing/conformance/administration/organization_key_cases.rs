@@ -299,12 +299,12 @@ pub async fn key_tree_of_limited_depth_keeps_the_nearest_ancestors(stores: Store
     let parent = scene.add_child(&ada, &root, "parent").await;
     let key = scene.add_child(&ada, &parent, "key").await;
     let child = scene.add_child(&ada, &key, "child").await;
-    let line = [&root, &parent, &key, &child].map(|key| key.id);
+    let chain = [&root, &parent, &key, &child].map(|key| key.id);
     for (ancestors, shown, has_more) in [
-        (0, &line[2..], true),
-        (1, &line[1..], true),
-        (2, &line[..], false),
-        (3, &line[..], false),
+        (0, &chain[2..], true),
+        (1, &chain[1..], true),
+        (2, &chain[..], false),
+        (3, &chain[..], false),
     ] {
         let key_tree = key_tree_of_size(&scene, &ada, key.id, (ancestors, 10)).await;
         assert_eq!(key_tree, (shown.to_vec(), has_more), "{ancestors}");

@@ -147,7 +147,7 @@ pub async fn recorded_key_end_keeps_its_plan_and_has_one_event(stores: Stores) {
     );
 }
 
-pub async fn the_recorded_end_of_a_membership_takes_back_open_invitations(stores: Stores) {
+pub async fn the_recorded_end_of_a_membership_revokes_open_invitations(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let new = scene.new_key(&bob, "key");

@@ -90,9 +90,9 @@ pub async fn ended_invitation_from_fast_clock_does_not_block_later_ones(stores: 
     let joined = scene.accept_as_newcomer(&accepted, "cleo").await;
     joined.expect("joined");
     let id = revoked.invitation.id;
-    let event = scene.act(&ada).invitation_taken_back(id);
-    let taken_back = scene.stores.invitations.revoke(ada.organization.id, id, event);
-    taken_back.await.expect("taken back");
+    let event = scene.act(&ada).invitation_revoked(id);
+    let revoked = scene.stores.invitations.revoke(ada.organization.id, id, event);
+    revoked.await.expect("revoked");
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
     scene.later(TimeDelta::milliseconds(1));
 

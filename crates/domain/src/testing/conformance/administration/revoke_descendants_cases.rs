@@ -7,8 +7,8 @@ use crate::id::ApiKeyId;
 
 pub async fn descendants_remain_valid_after_owner_revocation_unless_selected(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, 5).await;
-    let mut survivors = line.as_slice();
+    let chain = scene.add_chain(&ada, 5).await;
+    let mut survivors = chain.as_slice();
     for _ in 0..2 {
         let (selected, descendants) = survivors.split_first().expect("there are five");
         let revoked = scene.revoke_many(&ada, only(&[selected]), scene.act(&ada)).await;
@@ -26,8 +26,8 @@ pub async fn descendants_remain_valid_after_owner_revocation_unless_selected(sto
 
 pub async fn owner_revokes_a_long_chain_of_descendants_completely(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
-    let selection = with_descendants(&[&line[0]]);
+    let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
+    let selection = with_descendants(&[&chain[0]]);
     let revocation_preview = scene
         .stores
         .organization_keys
@@ -43,9 +43,9 @@ pub async fn owner_revokes_a_long_chain_of_descendants_completely(stores: Stores
     );
     let revoked = scene.revoke_many(&ada, selection, scene.act(&ada)).await;
 
-    let ids: Vec<ApiKeyId> = line.iter().map(|key| key.id).collect();
+    let ids: Vec<ApiKeyId> = chain.iter().map(|key| key.id).collect();
     assert_eq!(revoked.expect("revoked"), ids);
-    for (generation, key) in line.iter().enumerate() {
+    for (generation, key) in chain.iter().enumerate() {
         assert!(
             !scene.stored(key).await.is_valid(scene.now()),
             "generation {generation}"

@@ -19,7 +19,7 @@ use crate::page::PageSize;
 use crate::project::{NewProject, Project, ProjectName};
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
-use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, NewAccount, OpenInvitation};
+use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, NewAccount, PendingInvitation};
 use crate::user::{DisplayName, User};
 
 /// Enough to fill every gap between a check and the change it is for.
@@ -258,7 +258,7 @@ impl AdministrationScene {
     }
 
     /// What an invitation's link leads to.
-    pub(in super::super) async fn open_invitation(&self, new: &NewInvitation) -> Option<OpenInvitation> {
+    pub(in super::super) async fn open_invitation(&self, new: &NewInvitation) -> Option<PendingInvitation> {
         let found = self
             .stores
             .open_invitations
@@ -272,7 +272,7 @@ impl AdministrationScene {
         &self,
         new: &NewInvitation,
         visitor: &Member,
-    ) -> Option<OpenInvitation> {
+    ) -> Option<PendingInvitation> {
         let visitor = Some(visitor.user.id);
         let found = self
             .stores

@@ -47,19 +47,19 @@ pub async fn descendants_are_found_below_revoked_keys(stores: KeyStores) {
 pub async fn long_chain_of_descendants_is_found_completely(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
-    let mut line: Vec<ApiKey> = Vec::new();
-    // With the first one, as long as a line of valid keys may be.
+    let mut chain: Vec<ApiKey> = Vec::new();
+    // With the first one, as long as a chain of valid keys may be.
     for number in 1..ApiKey::MAX_TREE_DEPTH {
-        let parent = line.last().unwrap_or(&root);
-        line.push(
+        let parent = chain.last().unwrap_or(&root);
+        chain.push(
             scene
                 .add_child(&ada, parent, &format!("generation {number}"))
                 .await,
         );
     }
-    line.reverse();
+    chain.reverse();
 
-    assert_eq!(descendants(&scene, &ada, root.id).await, line);
+    assert_eq!(descendants(&scene, &ada, root.id).await, chain);
 }
 
 pub async fn unknown_key_has_no_descendants(stores: KeyStores) {

@@ -135,7 +135,7 @@ pub async fn key_extends_itself_in_no_store(stores: KeyStores) {
         };
         let refused = edit(&scene, &ada, itself, key.id, longer).await;
         assert!(
-            matches!(refused, Err(EditKeyError::PostponesEnd(_))),
+            matches!(refused, Err(EditKeyError::CannotExtendLife(_))),
             "{refused:?}"
         );
     }

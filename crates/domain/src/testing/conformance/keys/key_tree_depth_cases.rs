@@ -1,4 +1,4 @@
-//! What the [key ports](crate::ports::ApiKeys) promise of long lines of keys, each made with the one before it.
+//! What the [key ports](crate::ports::ApiKeys) promise of long chains of keys, each made with the one before it.
 
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, Scene};
@@ -8,16 +8,16 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys};
 
-/// A line of valid keys, as long as it may be.
-pub(super) async fn longest_line(scene: &Scene, member: &Member) -> Vec<ApiKey> {
-    let mut line = vec![scene.add_key(member, "first").await];
+/// A chain of valid keys, as long as it may be.
+pub(super) async fn longest_chain(scene: &Scene, member: &Member) -> Vec<ApiKey> {
+    let mut chain = vec![scene.add_key(member, "first").await];
     for number in 1..ApiKey::MAX_TREE_DEPTH {
         let child = scene
-            .add_child(member, &line[line.len() - 1], &format!("key {number}"))
+            .add_child(member, &chain[chain.len() - 1], &format!("key {number}"))
             .await;
-        line.push(child);
+        chain.push(child);
     }
-    line
+    chain
 }
 
 pub(super) async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) -> Vec<ApiKeyId> {
@@ -35,8 +35,8 @@ pub(super) async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) ->
 
 pub async fn valid_keys_of_a_key_tree_have_a_maximum_depth(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = longest_line(&scene, &ada).await;
-    let last = &line[line.len() - 1];
+    let chain = longest_chain(&scene, &ada).await;
+    let last = &chain[chain.len() - 1];
     let too_deep = scene.new_child(&ada, last.id, "too deep");
     let refused = scene.try_add(&ada, &too_deep, AMPLE).await;
 
@@ -45,16 +45,16 @@ pub async fn valid_keys_of_a_key_tree_have_a_maximum_depth(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &too_deep.key).await, 0);
     // Elsewhere there is room.
     scene
-        .add_child(&ada, &line[line.len() - 2], "sibling of the last")
+        .add_child(&ada, &chain[chain.len() - 2], "sibling of the last")
         .await;
     scene.add_key(&ada, "another first one").await;
 }
 
 pub async fn revoked_key_frees_a_level_of_its_key_tree(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = longest_line(&scene, &ada).await;
-    let last = &line[line.len() - 1];
-    scene.revoke(&ada, &line[7], DescendantKeys::Keep).await;
+    let chain = longest_chain(&scene, &ada).await;
+    let last = &chain[chain.len() - 1];
+    scene.revoke(&ada, &chain[7], DescendantKeys::Keep).await;
 
     let one_more = scene.add_child(&ada, last, "one more").await;
     let refused = scene

@@ -134,10 +134,10 @@ pub async fn key_counts_toward_the_limit_until_its_planned_end(stores: KeyStores
 
 pub async fn key_counts_toward_tree_depth_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
+    let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let end = soon(&scene);
-    scene.plan_revocation(&line[10], end).await;
-    let next = scene.new_child(&ada, line[line.len() - 1].id, "next");
+    scene.plan_revocation(&chain[10], end).await;
+    let next = scene.new_child(&ada, chain[chain.len() - 1].id, "next");
 
     wait_until(&scene, end - MILLISECOND);
     let refused = scene.try_add(&ada, &next, AMPLE).await;

@@ -167,8 +167,8 @@ pub async fn descendants_remain_valid_unless_their_revocation_is_requested(store
 
 pub async fn every_generation_remains_valid_unless_its_revocation_is_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = scene.add_line(&ada, 5).await;
-    let mut survivors = line.as_slice();
+    let chain = scene.add_chain(&ada, 5).await;
+    let mut survivors = chain.as_slice();
     for _ in 0..2 {
         let (revoked, descendants) = survivors.split_first().expect("there are five");
         assert_eq!(
@@ -188,11 +188,11 @@ pub async fn every_generation_remains_valid_unless_its_revocation_is_requested(s
 
 pub async fn long_chain_of_descendants_is_revoked_completely(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
-    let revoked = scene.revoke(&ada, &line[0], DescendantKeys::Revoke).await;
+    let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
+    let revoked = scene.revoke(&ada, &chain[0], DescendantKeys::Revoke).await;
 
-    assert_same(revoked, &line);
-    for (generation, key) in line.iter().enumerate() {
+    assert_same(revoked, &chain);
+    for (generation, key) in chain.iter().enumerate() {
         assert!(
             !scene.stored(key).await.is_valid(scene.now()),
             "generation {generation}"

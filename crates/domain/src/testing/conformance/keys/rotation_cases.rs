@@ -4,8 +4,10 @@ use chrono::TimeDelta;
 
 use super::super::KeyStores;
 use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
-use super::key_tree_depth_cases::{descendants, longest_line};
-use crate::api_key::{ApiKey, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, PostponesEnd, RevocationReason};
+use super::key_tree_depth_cases::{descendants, longest_chain};
+use crate::api_key::{
+    ApiKey, CannotExtendLife, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, RevocationReason,
+};
 use crate::audit::{Action, Subject};
 use crate::keys::{ChosenKey, IdempotencyKey, RequestDigest};
 use crate::ports::{
@@ -185,7 +187,7 @@ pub async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
     assert!(
         matches!(
             refused,
-            Err(EditKeyError::PostponesEnd(PostponesEnd::OfRotatedKey))
+            Err(EditKeyError::CannotExtendLife(CannotExtendLife::OfRotatedKey))
         ),
         "{refused:?}"
     );
@@ -193,7 +195,7 @@ pub async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
     assert_eq!(reason(&sooner), ROTATION);
     let refused = edit(TimeDelta::hours(2)).await;
     assert!(
-        matches!(refused, Err(EditKeyError::PostponesEnd(_))),
+        matches!(refused, Err(EditKeyError::CannotExtendLife(_))),
         "{refused:?}"
     );
 }
@@ -255,7 +257,10 @@ pub async fn key_gives_itself_no_longer_life_by_rotation(stores: KeyStores) {
     let new = scene.rotation_of(&ada, &key, draft);
     let refused = scene.rotate_as(&new, scene.act_of(&ada, &key)).await;
     assert!(
-        matches!(refused, Err(RotateKeyError::PostponesEnd(PostponesEnd::OfItself))),
+        matches!(
+            refused,
+            Err(RotateKeyError::CannotExtendLife(CannotExtendLife::OfItself))
+        ),
         "{refused:?}"
     );
     assert_eq!(scene.stored(&key).await, key);
@@ -348,11 +353,11 @@ pub async fn successor_is_revoked_with_the_key_that_made_it(stores: KeyStores) {
     assert!(scene.stored(&parent).await.is_valid(scene.now()));
 }
 
-pub async fn rotation_lengthens_no_line_of_keys(stores: KeyStores) {
+pub async fn rotation_lengthens_no_chain_of_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let line = longest_line(&scene, &ada).await;
+    let chain = longest_chain(&scene, &ada).await;
     let other = scene.add_key(&ada, "other").await;
-    let [last, before] = [&line[line.len() - 1], &line[line.len() - 2]];
+    let [last, before] = [&chain[chain.len() - 1], &chain[chain.len() - 2]];
 
     let new = scene.rotation_of(&ada, &other, RotationDraft::default());
     let refused = scene.rotate_as(&new, scene.act_of(&ada, last)).await;

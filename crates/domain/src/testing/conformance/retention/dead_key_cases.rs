@@ -163,14 +163,17 @@ pub async fn concurrent_removals_count_each_key_once(stores: Stores) {
 
 pub async fn dead_key_removal_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, 3).await;
-    scene.kill(&ada, &line[1]).await;
+    let chain = scene.add_chain(&ada, 3).await;
+    scene.kill(&ada, &chain[1]).await;
     let before = scene.now() + MILLISECOND;
     abandon(scene.stores.retention.remove_dead_keys(before, ALL)).await;
 
     eventually("the abandoned removal happens", async || {
-        !scene.is_stored(&line[1]).await
+        !scene.is_stored(&chain[1]).await
     })
     .await;
-    assert_eq!(scene.stored(&line[2]).await.adoptive_parent_id, Some(line[0].id));
+    assert_eq!(
+        scene.stored(&chain[2]).await.adoptive_parent_id,
+        Some(chain[0].id)
+    );
 }

@@ -13,18 +13,18 @@ pub async fn invitations_are_removed_after_their_retention(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let expiring = scene.invite(&ada, Role::Member).await;
     let used = scene.invite(&ada, Role::Member).await;
-    let taken_back = scene.invite(&ada, Role::Member).await;
+    let revoked = scene.invite(&ada, Role::Member).await;
     let expires_at = scene.now() + Invitation::LIFETIME;
     let used_at = scene.later(TimeDelta::hours(1));
     scene
         .accept_as_newcomer(&used, "bob")
         .await
         .expect("somebody joins");
-    let taken_back_at = scene.later(TimeDelta::hours(1));
-    take_back(&scene, &ada, &taken_back).await;
+    let revoked_at = scene.later(TimeDelta::hours(1));
+    revoke(&scene, &ada, &revoked).await;
     let open = scene.invite(&ada, Role::Member).await;
 
-    for over_at in [used_at, taken_back_at, expires_at] {
+    for over_at in [used_at, revoked_at, expires_at] {
         assert_eq!(remove(&scene, over_at, ALL).await, 0);
         assert_eq!(remove(&scene, over_at + MILLISECOND, ALL).await, 1);
     }
@@ -63,7 +63,7 @@ pub async fn member_who_joined_with_a_removed_invitation_remains(stores: Stores)
     );
 }
 
-async fn take_back(scene: &RetentionScene, owner: &Member, new: &NewInvitation) {
+async fn revoke(scene: &RetentionScene, owner: &Member, new: &NewInvitation) {
     let (id, organization) = (new.invitation.id, owner.organization.id);
     let event = scene
         .act(owner)

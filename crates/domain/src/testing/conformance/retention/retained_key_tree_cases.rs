@@ -19,21 +19,21 @@ use crate::ports::{AddKeyError, DescendantKeys, RotationDraft};
 pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bystander = scene.add_key(&ada, "bystander").await;
-    let line = scene.add_line(&ada, 4).await;
-    let sibling = scene.add_child(&ada, &line[1], "sibling").await;
-    scene.kill(&ada, &line[1]).await;
+    let chain = scene.add_chain(&ada, 4).await;
+    let sibling = scene.add_child(&ada, &chain[1], "sibling").await;
+    scene.kill(&ada, &chain[1]).await;
     assert_eq!(scene.remove_dead_keys(ALL).await, 1);
 
-    let key_tree = [&line[0], &line[2], &line[3], &sibling].map(|key| key.id);
-    assert_eq!(descendants(&scene, &ada, &line[0]).await, key_tree[1..]);
-    assert_eq!(descendants(&scene, &ada, &line[2]).await, [line[3].id]);
-    for key in [&line[0], &line[2], &line[3], &sibling] {
+    let key_tree = [&chain[0], &chain[2], &chain[3], &sibling].map(|key| key.id);
+    assert_eq!(descendants(&scene, &ada, &chain[0]).await, key_tree[1..]);
+    assert_eq!(descendants(&scene, &ada, &chain[2]).await, [chain[3].id]);
+    for key in [&chain[0], &chain[2], &chain[3], &sibling] {
         assert_eq!(key_tree_of(&scene, &ada, key).await, key_tree);
     }
     let revocation_preview = scene
         .stores
         .organization_keys
-        .revocation_preview(ada.organization.id, with_descendants(&line[0]), scene.now())
+        .revocation_preview(ada.organization.id, with_descendants(&chain[0]), scene.now())
         .await;
     assert_eq!(revocation_preview.expect("an answer").descendants.keys, 3);
     let act = scene.act(&ada);
@@ -42,7 +42,7 @@ pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Store
         .organization_keys
         .revoke(
             ada.organization.id,
-            with_descendants(&line[0]),
+            with_descendants(&chain[0]),
             NonZeroU32::MAX,
             RevocationReason::Owner,
             None,
@@ -57,20 +57,20 @@ pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Store
 
 pub async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, 3).await;
-    let sibling = scene.add_child(&ada, &line[0], "sibling").await;
-    scene.kill(&ada, &line[0]).await;
+    let chain = scene.add_chain(&ada, 3).await;
+    let sibling = scene.add_child(&ada, &chain[0], "sibling").await;
+    scene.kill(&ada, &chain[0]).await;
     assert_eq!(scene.remove_dead_keys(ALL).await, 1);
 
-    assert_eq!(scene.stored(&line[1]).await.adoptive_parent_id, None);
+    assert_eq!(scene.stored(&chain[1]).await.adoptive_parent_id, None);
     assert_eq!(
-        key_tree_of(&scene, &ada, &line[2]).await,
-        [&line[1], &line[2]].map(|key| key.id)
+        key_tree_of(&scene, &ada, &chain[2]).await,
+        [&chain[1], &chain[2]].map(|key| key.id)
     );
     assert_eq!(key_tree_of(&scene, &ada, &sibling).await, [sibling.id]);
-    assert_eq!(descendants(&scene, &ada, &line[0]).await, []);
-    scene.revoke(&ada, &line[1], DescendantKeys::Revoke).await;
-    assert!(!scene.stored(&line[2]).await.is_valid(scene.now()));
+    assert_eq!(descendants(&scene, &ada, &chain[0]).await, []);
+    scene.revoke(&ada, &chain[1], DescendantKeys::Revoke).await;
+    assert!(!scene.stored(&chain[2]).await.is_valid(scene.now()));
     assert!(scene.stored(&sibling).await.is_valid(scene.now()));
 }
 
@@ -78,14 +78,14 @@ pub async fn successor_stays_away_from_its_creator_without_its_adopter(stores: S
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let creator = scene.add_key(&ada, "creator").await;
     let key = scene.add_child(&ada, &creator, "key").await;
-    let line = scene.add_line(&ada, 2).await;
+    let chain = scene.add_chain(&ada, 2).await;
     let new = scene.rotation_of(&ada, &key, RotationDraft::default());
-    let successor = scene.rotate_as(&new, scene.act_of(&ada, &line[1])).await;
+    let successor = scene.rotate_as(&new, scene.act_of(&ada, &chain[1])).await;
     let successor = scene.stored(&successor.expect("rotated")).await;
-    assert_eq!(successor.effective_parent(), Some(line[1].id));
+    assert_eq!(successor.effective_parent(), Some(chain[1].id));
 
     // What is above the one that rotated it is removed first, so that nothing is left above the successor.
-    for adopter in &line {
+    for adopter in &chain {
         scene.kill(&ada, adopter).await;
         assert_eq!(scene.remove_dead_keys(ALL).await, 1);
         assert_eq!(scene.stored(&successor).await, successor);
@@ -101,13 +101,13 @@ pub async fn successor_stays_away_from_its_creator_without_its_adopter(stores: S
 
 pub async fn removed_key_becomes_no_parent(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, 4).await;
-    for key in &line[..3] {
+    let chain = scene.add_chain(&ada, 4).await;
+    for key in &chain[..3] {
         scene.kill(&ada, key).await;
         assert_eq!(scene.remove_dead_keys(ALL).await, 1);
     }
 
-    assert_eq!(scene.stored(&line[3]).await, line[3]);
+    assert_eq!(scene.stored(&chain[3]).await, chain[3]);
 }
 
 pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Stores) {
@@ -121,9 +121,9 @@ pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Store
         ([1, 3, 2, 4], 3),
         ([4, 1, 3, 2], ALL),
     ] {
-        let line = scene.add_line(&ada, 6).await;
+        let chain = scene.add_chain(&ada, 6).await;
         for number in order {
-            scene.kill(&ada, &line[number]).await;
+            scene.kill(&ada, &chain[number]).await;
             scene.later(MILLISECOND);
         }
         let mut removed = 0;
@@ -134,15 +134,18 @@ pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Store
             }
             removed += at_last;
             assert!(removed <= 4, "no key is removed twice");
-            let below = descendants(&scene, &ada, &line[0]).await;
-            assert!(below.contains(&line[5].id), "{order:?}, {at_once} at once");
+            let below = descendants(&scene, &ada, &chain[0]).await;
+            assert!(below.contains(&chain[5].id), "{order:?}, {at_once} at once");
         }
 
-        assert_eq!(descendants(&scene, &ada, &line[0]).await, [line[5].id]);
-        assert_eq!(scene.stored(&line[5]).await.adoptive_parent_id, Some(line[0].id));
+        assert_eq!(descendants(&scene, &ada, &chain[0]).await, [chain[5].id]);
         assert_eq!(
-            key_tree_of(&scene, &ada, &line[5]).await,
-            [line[0].id, line[5].id],
+            scene.stored(&chain[5]).await.adoptive_parent_id,
+            Some(chain[0].id)
+        );
+        assert_eq!(
+            key_tree_of(&scene, &ada, &chain[5]).await,
+            [chain[0].id, chain[5].id],
             "{order:?}, {at_once} at once"
         );
     }
@@ -150,17 +153,17 @@ pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Store
 
 pub async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, 5).await;
-    let other = scene.add_line(&ada, 5).await;
-    for key in &line[1..4] {
+    let chain = scene.add_chain(&ada, 5).await;
+    let other = scene.add_chain(&ada, 5).await;
+    for key in &chain[1..4] {
         scene.kill(&ada, key).await;
     }
     assert_eq!(scene.remove_dead_keys(ALL).await, 3);
 
-    // Keys of the other line are as deep as those that were removed.
+    // Keys of the other chain are as deep as those that were removed.
     for (deep, below) in [(1, 3), (2, 2), (3, 1)] {
         let selected = KeySelection::Keys {
-            ids: vec![line[0].id, other[deep].id],
+            ids: vec![chain[0].id, other[deep].id],
             descendants: DescendantKeys::Revoke,
         };
         let revocation_preview = scene
@@ -176,23 +179,23 @@ pub async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(st
 pub async fn tree_depth_counts_valid_keys_above_a_removed_key(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let longest = ApiKey::MAX_TREE_DEPTH as usize;
-    let other = scene.add_line(&ada, longest / 2).await;
-    let mut line = scene.add_line(&ada, longest).await;
-    let (above, dead) = (&other[longest / 4], &line[longest / 4]);
+    let other = scene.add_chain(&ada, longest / 2).await;
+    let mut chain = scene.add_chain(&ada, longest).await;
+    let (above, dead) = (&other[longest / 4], &chain[longest / 4]);
     scene.kill(&ada, dead).await;
     assert_eq!(scene.remove_dead_keys(ALL).await, 1);
     assert!(scene.stored(above).await.is_valid(scene.now()));
-    line.push(scene.add_child(&ada, &line[longest - 1], "in its place").await);
+    chain.push(scene.add_child(&ada, &chain[longest - 1], "in its place").await);
 
-    let one_more = scene.new_child(&ada, line[longest].id, "one more");
+    let one_more = scene.new_child(&ada, chain[longest].id, "one more");
     let refused = scene.try_add(&ada, &one_more, AMPLE).await;
     assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
 }
 
 pub async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
-    let (last, middle) = (&line[line.len() - 1], &line[1..line.len() - 1]);
+    let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
+    let (last, middle) = (&chain[chain.len() - 1], &chain[1..chain.len() - 1]);
     for key in middle {
         scene.kill(&ada, key).await;
     }
@@ -207,25 +210,25 @@ pub async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores)
     while !scene.kept(middle).await.is_empty() {
         let removed: u32 = scene.in_parallel((0..16).map(removal)).await.into_iter().sum();
         assert!(removed > 0, "somebody gets on");
-        assert_eq!(descendants(&scene, &ada, &line[0]).await, [last.id]);
+        assert_eq!(descendants(&scene, &ada, &chain[0]).await, [last.id]);
     }
 
-    assert_eq!(scene.stored(last).await.adoptive_parent_id, Some(line[0].id));
+    assert_eq!(scene.stored(last).await.adoptive_parent_id, Some(chain[0].id));
 }
 
 pub async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
-    let line = scene.add_line(&ada, 3).await;
-    scene.kill(&ada, &line[1]).await;
+    let chain = scene.add_chain(&ada, 3).await;
+    scene.kill(&ada, &chain[1]).await;
     scene.remove_dead_keys(ALL).await;
 
     let expected = ApiKey {
-        adoptive_parent_id: Some(line[0].id),
-        ..line[2].clone()
+        adoptive_parent_id: Some(chain[0].id),
+        ..chain[2].clone()
     };
-    assert_eq!(expected.origin, Origin::Key(line[1].id));
-    assert_eq!(scene.stored(&line[2]).await, expected);
-    assert_eq!(scene.stored(&line[0]).await, line[0], "nothing else changes");
+    assert_eq!(expected.origin, Origin::Key(chain[1].id));
+    assert_eq!(scene.stored(&chain[2]).await, expected);
+    assert_eq!(scene.stored(&chain[0]).await, chain[0], "nothing else changes");
 }
 
 pub async fn continuously_replaced_keys_stay_few_and_in_one_key_tree(stores: Stores) {

@@ -19,8 +19,8 @@ use crate::reader::Owner;
 use crate::refusal::Refusal;
 
 #[derive(Template)]
-#[template(path = "take_back_invitation.html")]
-struct TakeBackInvitationPage {
+#[template(path = "revoke_invitation.html")]
+struct RevokeInvitationPage {
     settings: Settings,
     invitation: Invitation,
     is_open: bool,
@@ -29,7 +29,7 @@ struct TakeBackInvitationPage {
 #[handler]
 pub(crate) async fn show(owner: Owner, PathId(id): PathId<InvitationId>) -> Result<Response, Refusal> {
     let invitation = find(&owner, id).await?;
-    owner.page(&TakeBackInvitationPage {
+    owner.page(&RevokeInvitationPage {
         settings: Settings::new(&owner, Section::Members),
         is_open: invitation.is_open(owner.now),
         invitation,
@@ -48,14 +48,14 @@ pub(crate) async fn submit(
         .await
     {
         Ok(()) if form.optional("expired").is_some() => Message::InvitationDeleted,
-        Ok(()) => Message::InvitationTakenBack,
+        Ok(()) => Message::InvitationRevoked,
         Err(RevokeInvitationError::Accepted) => Message::InvitationUsed,
         Err(error) => return Err(error.into()),
     };
-    Ok(owner.lead_on(paths::Invitations(owner.slug()), message))
+    Ok(owner.redirect(paths::Invitations(owner.slug()), message))
 }
 
-/// The one, if it was neither used nor taken back: the first of those that are no newer.
+/// The one, if it was neither used nor revoked: the first of those that are no newer.
 async fn find(owner: &Owner, id: InvitationId) -> Result<Invitation, Refusal> {
     let newer = Uuid::from_u128(id.as_uuid().as_u128().saturating_add(1));
     let page = PageRequest {
