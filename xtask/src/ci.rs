@@ -42,8 +42,12 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
             "warnings",
         ]))
     })?;
+    // With the examples, dependencies have the features that they have in the step before, and are not checked again.
     steps.take("documentation", || {
-        run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings"))
+        run(
+            cargo(&["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"])
+                .env("RUSTDOCFLAGS", "-D warnings"),
+        )
     })?;
     let tests = steps.take("build and database", || TestRun::prepare(workspace, &backend))?;
     steps.take("openapi", || openapi::openapi(workspace, Mode::Check))?;

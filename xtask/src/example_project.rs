@@ -28,11 +28,13 @@ pub(crate) fn test(workspace: &Workspace) -> Outcome {
     run(&mut in_project(workspace, &["run", "--locked", "--quiet"]))
 }
 
-/// Cargo in that folder, with its output below this workspace's.
+/// Cargo in that folder. It builds as this workspace does and beside it, so that dependencies which both have are
+/// compiled once.
 fn in_project(workspace: &Workspace, arguments: &[&str]) -> Command {
     let mut command = cargo(workspace, arguments);
     command
         .current_dir(workspace.root().join(FOLDER))
-        .env("CARGO_TARGET_DIR", workspace.target().join("example-project"));
+        .env("CARGO_TARGET_DIR", workspace.target())
+        .env("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only");
     command
 }
