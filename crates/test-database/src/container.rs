@@ -4,7 +4,7 @@ use std::env;
 use std::thread;
 use std::time::Duration;
 
-use testcontainers::core::{IntoContainerPort, WaitFor};
+use testcontainers::core::{IntoContainerPort, Mount, WaitFor};
 use testcontainers::runners::AsyncRunner;
 use testcontainers::{ContainerAsync, GenericImage, ImageExt};
 use tokio::runtime::Builder;
@@ -18,6 +18,9 @@ use crate::unique::random_hex;
 const IMAGE_VARIABLE: &str = "TEST_DATABASE_IMAGE";
 
 const DEFAULT_IMAGE: &str = "postgres:15-bookworm";
+
+/// Where the image keeps its data.
+const DATA: &str = "/var/lib/postgresql/data";
 
 /// How often the server is asked whether it answers: the official image logs that it is ready once before it is, for
 /// the server that only initializes.
@@ -100,6 +103,8 @@ async fn start_postgres() -> Result<(ServerUrl, ContainerAsync<GenericImage>), S
             "database system is ready to accept connections",
         ))
         .with_env_var("POSTGRES_PASSWORD", &password)
+        // In memory: on a disk, most of a new database's time goes into finding free inodes for its 300 files.
+        .with_mount(Mount::tmpfs_mount(DATA))
         .with_cmd([
             "postgres",
             "-c",
@@ -108,6 +113,8 @@ async fn start_postgres() -> Result<(ServerUrl, ContainerAsync<GenericImage>), S
             "fsync=off",
             "-c",
             "synchronous_commit=off",
+            "-c",
+            "full_page_writes=off",
         ])
         .start()
         .await
