@@ -1,17 +1,20 @@
 //! Planned ends that come while servers run: every server refuses at the moment, and the audit log tells it once.
 
-use std::time::{Duration, Instant, SystemTime};
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::time::{Instant, timeout_at};
 
 use crate::api::{Api, expect, text};
 use crate::console::PlainConsole;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
+use crate::keyward::{Keyward, OWNER_PASSWORD, keyward};
 use crate::storage::Storage;
 
-/// Within what time the system tells that an end came; with a moment for the request that finds it.
+/// Within what time the system tells that an end came; with a moment for the command that prints it.
 const TOLD_WITHIN: Duration = Duration::from_secs(65);
 const MEMBER_PASSWORD: &str = "seven lamps burn low";
 
@@ -67,11 +70,27 @@ async fn told(owner: &PlainConsole, action: &str, subject: &str) -> Vec<Value> {
     events.filter(is_it).collect()
 }
 
-async fn until_told(owner: &PlainConsole, action: &str, subject: &str) {
-    let deadline = Instant::now() + TOLD_WITHIN;
-    while told(owner, action, subject).await.is_empty() {
-        assert!(Instant::now() < deadline, "nothing tells {action} of {subject}");
-    }
+/// Reads the organization's events from the first on, as `keyward admin audit-log --follow` prints them.
+async fn until_told(server: &Keyward, action: &str, subject: &str, deadline: Instant) {
+    let mut following = keyward(server.storage())
+        .args(["admin", "audit-log", "--follow", "--organization", "engines"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .expect("keyward starts");
+    let mut lines = BufReader::new(following.stdout.take().expect("standard output")).lines();
+    let told = async {
+        while let Some(line) = lines.next_line().await.expect("text") {
+            let event: Value = serde_json::from_str(&line).expect("an event");
+            if event["action"] == action && event["subject"]["id"] == subject {
+                return;
+            }
+        }
+        panic!("the audit log ended");
+    };
+    let told = timeout_at(deadline, told).await;
+    assert!(told.is_ok(), "nothing tells {action} of {subject}");
 }
 
 async fn ends_come_once(servers: &[Keyward]) {
@@ -87,13 +106,13 @@ async fn ends_come_once(servers: &[Keyward]) {
     let request = api.request(Method::POST, "/user/api-keys").json(&body);
     let created = expect(request.send().await.expect("an answer"), StatusCode::CREATED).await;
     works_until(end, text(&created, "key"), servers).await;
+    let key_told_by = Instant::now() + TOLD_WITHIN;
     let key = text(&created, "id");
     let item = api.get(&format!("/user/api-keys/{key}")).await;
     assert_eq!(
         (&item["status"], &item["revokedReason"]),
         (&json!("revoked"), &json!("expired"))
     );
-    until_told(&owner, "api_key.expire", key).await;
 
     let user = api.get("/user").await;
     let membership = text(&user, "consumerId");
@@ -115,12 +134,16 @@ async fn ends_come_once(servers: &[Keyward]) {
         }
     }
     works_until(end, &others[0], servers).await;
+    let membership_told_by = Instant::now() + TOLD_WITHIN;
     for server in servers {
         let rest = Api::anonymous(server.base_url()).with_token(&others[1]);
         assert!(!rest.is_accepted().await);
     }
-    until_told(&owner, "membership.expire", membership).await;
-    for (action, subject) in [("api_key.expire", key), ("membership.expire", membership)] {
+    for (action, subject, told_by) in [
+        ("api_key.expire", key, key_told_by),
+        ("membership.expire", membership, membership_told_by),
+    ] {
+        until_told(first, action, subject, told_by).await;
         let told = told(&owner, action, subject).await;
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(told[0]["actor"]["kind"], "system");
@@ -136,8 +159,8 @@ async fn planned_ends_come_once_at_two_servers_over_postgres() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planned_ends_come_once_at_one_server_over_sqlite() {
-    let keyward = Keyward::start_on(Storage::embedded()).await;
+    let server = Keyward::start_on(Storage::embedded()).await;
     let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
-    keyward.command(bootstrap, OWNER_PASSWORD).await;
-    ends_come_once(&[keyward]).await;
+    server.command(bootstrap, OWNER_PASSWORD).await;
+    ends_come_once(&[server]).await;
 }
