@@ -58,7 +58,7 @@ pub(super) fn as_value(at: DateTime<Utc>) -> String {
 
 /// An edit of all that people may change, to what no key has at first. The end is planned for a month from now.
 pub(super) fn everything(now: DateTime<Utc>) -> KeyEdit {
-    let description = "first chain\nsecond chain\n\n「四行目」";
+    let description = "first line\nsecond line\n\n「四行目」";
     KeyEdit {
         name: Some(KeyName::parse("déploiement 🚀 ключ מפתח '\"%_\\").expect("a name")),
         description: Some(KeyDescription::parse(description).expect("a description")),
