@@ -4,9 +4,7 @@
 //! JSON of a span's fields again for each event and each field that is recorded later. Here the fields of a span are kept
 //! as the text that stands in the line.
 
-use std::fmt::{self, Debug};
-use std::io::{self, Write as _};
-use std::str;
+use std::fmt::{self, Debug, Write as _};
 
 use chrono::{SecondsFormat, Utc};
 use serde::Serialize;
@@ -37,7 +35,7 @@ where
     fn format_event(
         &self,
         context: &FmtContext<'_, S, JsonMembers>,
-        out: Writer<'_>,
+        mut out: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
         #[expect(
@@ -46,13 +44,13 @@ where
         )]
         let now = Utc::now();
         let metadata = event.metadata();
-        let mut line = Json(Vec::with_capacity(USUAL_LENGTH));
+        let mut line = Json(String::with_capacity(USUAL_LENGTH));
         line.add_raw("{\"timestamp\":\"");
         line.add_raw(&now.to_rfc3339_opts(SecondsFormat::Micros, true));
         line.add_raw("\",\"level\":\"");
         line.add_raw(metadata.level().as_str());
         line.add_raw("\",");
-        line.add_members(event)?;
+        event.record(&mut line);
         line.add_raw("\"target\":");
         line.add_text(metadata.target());
         let span = event.parent().and_then(|id| context.span(id));
@@ -66,15 +64,15 @@ where
             line.add_raw("}");
         }
         line.add_raw("}\n");
-        line.write_to(out)
+        out.write_str(&line.0)
     }
 }
 
 impl<'writer> FormatFields<'writer> for JsonMembers {
-    fn format_fields<R: RecordFields>(&self, out: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut members = Json(Vec::with_capacity(USUAL_LENGTH_OF_FIELDS));
-        members.add_members(fields)?;
-        members.write_to(out)
+    fn format_fields<R: RecordFields>(&self, mut out: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut members = Json(String::with_capacity(USUAL_LENGTH_OF_FIELDS));
+        fields.record(&mut members);
+        out.write_str(&members.0)
     }
 
     fn add_fields(&self, current: &'writer mut FormattedFields<Self>, fields: &Record<'_>) -> fmt::Result {
@@ -83,141 +81,138 @@ impl<'writer> FormatFields<'writer> for JsonMembers {
 }
 
 /// A part of a line. A [`Writer`] takes it at once: it would look for room again with each character.
-struct Json(Vec<u8>);
+struct Json(String);
 
 impl Json {
     fn add_raw(&mut self, json: &str) {
-        self.0.extend_from_slice(json.as_bytes());
+        self.0.push_str(json);
+    }
+
+    /// Adds what a value shows. If the value fails to format, this is only its beginning: a log without the line would be worse.
+    fn add_shown(&mut self, value: fmt::Arguments<'_>) {
+        let _ = self.0.write_fmt(value);
     }
 
     fn add_text(&mut self, text: &str) {
-        // A vector takes everything.
-        let _ = self.add_written(|out| out.write_all(text.as_bytes()));
+        self.add_string(|json| json.add_raw(text));
     }
 
-    /// Adds what is written as a string.
-    fn add_written(&mut self, write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> fmt::Result {
+    /// Adds a string of the text that a closure adds.
+    fn add_string(&mut self, add_text: impl FnOnce(&mut Self)) {
         self.add_raw("\"");
         let begin = self.0.len();
-        write(&mut self.0).map_err(|_| fmt::Error)?;
-        let text = self.0.get(begin..).unwrap_or_default();
-        let is_plain = |byte: &u8| *byte >= b' ' && *byte != b'"' && *byte != b'\\';
+        add_text(self);
+        let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
         // Without an early end, which is rare, this looks at many bytes at once.
-        if text
-            .iter()
-            .fold(true, |are_plain, byte| are_plain & is_plain(byte))
-        {
-            self.add_raw("\"");
-        } else {
-            let quoted = str::from_utf8(text).ok().map(serde_json::to_string);
-            self.0.truncate(begin - 1);
-            self.add_raw(&quoted.and_then(Result::ok).ok_or(fmt::Error)?);
+        let bytes = self.0.bytes().skip(begin);
+        if !bytes.fold(true, |are_plain, byte| are_plain & is_plain(byte)) {
+            let text = self.0.split_off(begin);
+            self.add_escaped(&text);
         }
-        Ok(())
+        self.add_raw("\"");
     }
 
-    fn write_to(&self, mut out: Writer<'_>) -> fmt::Result {
-        out.write_str(str::from_utf8(&self.0).map_err(|_| fmt::Error)?)
-    }
-
-    fn add_members(&mut self, fields: impl RecordFields) -> fmt::Result {
-        let mut members = Members {
-            json: self,
-            outcome: Ok(()),
-        };
-        fields.record(&mut members);
-        members.outcome
-    }
-}
-
-struct Members<'a> {
-    json: &'a mut Json,
-    outcome: fmt::Result,
-}
-
-impl Members<'_> {
-    fn add(&mut self, field: &Field, value: impl FnOnce(&mut Json) -> fmt::Result) {
-        if self.outcome.is_ok() {
-            // `r#type` stands for a field named as a keyword.
-            let name = field.name();
-            self.json.add_text(name.strip_prefix("r#").unwrap_or(name));
-            self.json.add_raw(":");
-            self.outcome = value(self.json);
-            self.json.add_raw(",");
+    fn add_escaped(&mut self, text: &str) {
+        for character in text.chars() {
+            match character {
+                '"' | '\\' => self.0.extend(['\\', character]),
+                '\n' => self.add_raw("\\n"),
+                '\0'..' ' => self.add_shown(format_args!("\\u{:04x}", u32::from(character))),
+                _ => self.0.push(character),
+            }
         }
     }
 
-    fn add_value(&mut self, field: &Field, value: impl Serialize) {
-        self.add(field, |json| {
-            serde_json::to_writer(&mut json.0, &value).map_err(|_| fmt::Error)
-        });
+    fn add_member(&mut self, field: &Field, add_value: impl FnOnce(&mut Self)) {
+        // `r#type` stands for a field named as a keyword.
+        let name = field.name();
+        self.add_text(name.strip_prefix("r#").unwrap_or(name));
+        self.add_raw(":");
+        add_value(self);
+        self.add_raw(",");
+    }
+
+    fn add_literal(&mut self, field: &Field, value: impl Serialize) {
+        // A number or a Boolean value is always written.
+        let literal = serde_json::to_string(&value).unwrap_or_default();
+        self.add_member(field, |json| json.add_raw(&literal));
     }
 }
 
-impl Visit for Members<'_> {
+impl Visit for Json {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.add_value(field, value);
+        self.add_literal(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.add_value(field, value);
+        self.add_literal(field, value);
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.add_value(field, value);
+        self.add_literal(field, value);
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.add_value(field, value);
+        self.add_literal(field, value);
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.add(field, |json| {
-            json.add_written(|out| out.write_all(value.as_bytes()))
-        });
+        self.add_member(field, |json| json.add_text(value));
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        self.add(field, |json| json.add_written(|out| write!(out, "{value:?}")));
+        self.add_member(field, |json| {
+            json.add_string(|json| json.add_shown(format_args!("{value:?}")));
+        });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::{Error, Formatter, Result};
+
     use serde_json::{Value, json};
-    use tracing::field::Empty;
+    use tracing::field::{Empty, debug};
     use tracing::{error_span, info, subscriber, warn};
     use tracing_subscriber::fmt;
 
     use super::super::tests::Lines;
     use super::*;
 
-    /// The lines that are written meanwhile, without their time, in this format and in tracing-subscriber's own.
-    fn lines_of(events: impl Fn()) -> [Vec<Value>; 2] {
-        let (ours, theirs) = (Lines::default(), Lines::default());
-        let writer = ours.clone();
+    /// The text of the events in this format.
+    fn text_of(events: impl Fn()) -> String {
+        let lines = Lines::default();
+        let writer = lines.clone();
         let builder = fmt().with_writer(move || writer.clone());
-        let own = builder.fmt_fields(JsonMembers).event_format(JsonLine).finish();
-        let writer = theirs.clone();
+        let subscriber = builder.fmt_fields(JsonMembers).event_format(JsonLine).finish();
+        subscriber::with_default(subscriber, events);
+        lines.text()
+    }
+
+    /// The text of the events in the format of tracing-subscriber.
+    fn reference_text_of(events: impl Fn()) -> String {
+        let lines = Lines::default();
+        let writer = lines.clone();
         let builder = fmt().with_writer(move || writer.clone()).json();
-        let reference = builder.flatten_event(true).with_span_list(false).finish();
-        subscriber::with_default(own, &events);
-        subscriber::with_default(reference, &events);
-        [ours, theirs].map(|lines| {
-            let text = lines.text();
-            let lines = text.lines().map(|line| {
-                let mut line: Value = serde_json::from_str(line).unwrap();
-                let time = line.as_object_mut().unwrap().remove("timestamp").unwrap();
-                assert!(time.as_str().unwrap().ends_with('Z'), "{time}");
-                line
-            });
-            lines.collect()
-        })
+        let subscriber = builder.flatten_event(true).with_span_list(false).finish();
+        subscriber::with_default(subscriber, events);
+        lines.text()
+    }
+
+    /// The lines of a text, without their time.
+    fn parsed(text: &str) -> Vec<Value> {
+        let lines = text.lines().map(|line| {
+            let mut line: Value = serde_json::from_str(line).unwrap();
+            let time = line.as_object_mut().unwrap().remove("timestamp").unwrap();
+            assert!(time.as_str().unwrap().ends_with('Z'), "{time}");
+            line
+        });
+        lines.collect()
     }
 
     #[test]
     fn line_has_the_members_of_tracing_subscribers_json() {
-        let [ours, theirs] = lines_of(|| {
+        let events = || {
             let span = error_span!("request", request_id = %"a-1", key_id = Empty, trace_id = Empty);
             span.record("key_id", "key \"7\"");
             span.in_scope(|| {
@@ -226,9 +221,10 @@ mod tests {
                 warn!(is_late = true, none = None::<&str>, debug = ?Some("x"), r#type = "t");
             });
             info!("without a span");
-        });
+        };
+        let ours = parsed(&text_of(events));
         assert_eq!(ours.len(), 3);
-        assert_eq!(ours, theirs);
+        assert_eq!(ours, parsed(&reference_text_of(events)));
         assert_eq!(
             ours[0]["span"],
             json!({ "name": "request", "request_id": "a-1", "key_id": "key \"7\"" })
@@ -237,7 +233,34 @@ mod tests {
 
     #[test]
     fn number_that_json_lacks_is_null() {
-        let [ours, _] = lines_of(|| info!(value = f64::NAN, "no number"));
-        assert_eq!(ours[0]["value"], Value::Null);
+        let lines = parsed(&text_of(|| info!(value = f64::NAN, "no number")));
+        assert_eq!(lines[0]["value"], Value::Null);
+    }
+
+    #[derive(Clone, Copy)]
+    struct FailsToFormat;
+
+    impl Debug for FailsToFormat {
+        fn fmt(&self, out: &mut Formatter<'_>) -> Result {
+            out.write_str("begun")?;
+            Err(Error)
+        }
+    }
+
+    #[test]
+    fn value_that_fails_to_format_loses_no_line() {
+        let lines = parsed(&text_of(|| {
+            let span = error_span!("request", request_id = "a-1", value = ?FailsToFormat, key_id = Empty);
+            span.record("key_id", debug(FailsToFormat));
+            span.in_scope(|| info!(value = ?FailsToFormat, after = 1, "kept"));
+        }));
+        let span = json!({ "name": "request", "request_id": "a-1", "value": "begun", "key_id": "begun" });
+        assert_eq!(
+            lines,
+            [json!({
+                "level": "INFO", "message": "kept", "value": "begun", "after": 1, "span": span,
+                "target": "keyward::logging::json_lines::tests",
+            })]
+        );
     }
 }
