@@ -102,7 +102,7 @@ impl Json {
         self.add_raw("\"");
         let begin = self.0.len();
         add_text(self);
-        let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+        let is_plain = |byte: u8| (b' '..=b'~').contains(&byte) & (byte != b'"') & (byte != b'\\');
         // Without an early end, which is rare, this looks at many bytes at once.
         let bytes = self.0.bytes().skip(begin);
         if !bytes.fold(true, |are_plain, byte| are_plain & is_plain(byte)) {
@@ -117,7 +117,9 @@ impl Json {
             match character {
                 '"' | '\\' => self.0.extend(['\\', character]),
                 '\n' => self.add_raw("\\n"),
-                '\0'..' ' => self.add_shown(format_args!("\\u{:04x}", u32::from(character))),
+                _ if is_control(character) => {
+                    self.add_shown(format_args!("\\u{:04x}", u32::from(character)));
+                }
                 _ => self.0.push(character),
             }
         }
@@ -137,6 +139,12 @@ impl Json {
         let literal = serde_json::to_string(&value).unwrap_or_default();
         self.add_member(field, |json| json.add_raw(&literal));
     }
+}
+
+/// Whether a character controls how text is shown: some terminals obey C1 controls, some programs end a line at U+0085 or U+2028,
+/// and bidirectional controls reorder what is around them. JSON would allow all of these in a string.
+fn is_control(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 impl Visit for Json {
@@ -262,5 +270,14 @@ mod tests {
                 "target": "keyward::logging::json_lines::tests",
             })]
         );
+    }
+
+    #[test]
+    fn control_characters_are_escaped_and_read_back() {
+        let path = "\u{7f}\u{9b}2J\u{85}\u{2028}\u{2029}\u{202e}\u{2066}\u{2069}\t\r\n\u{1b}é…\u{1f511}";
+        let text = text_of(|| info!(path, "asked"));
+        let escaped = r"\u007f\u009b2J\u0085\u2028\u2029\u202e\u2066\u2069\u0009\u000d\n\u001bé…";
+        assert!(text.contains(&format!("\"{escaped}\u{1f511}\"")), "{text}");
+        assert_eq!(parsed(&text)[0]["path"], path);
     }
 }
