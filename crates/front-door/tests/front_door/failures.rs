@@ -10,13 +10,15 @@ use crate::running::{Running, request_id};
 async fn panic_becomes_500_with_all_headers_and_connection_continues() {
     let door = Running::with_defaults().await;
     let mut client = door.client().await;
-    let answer = client.get("/panic").await;
-    assert_eq!(answer.status, 500);
-    assert_eq!(
-        answer.body,
-        format!("HandlerPanicked GET /panic {}", request_id(1))
-    );
-    assert_eq!(answer.header("x-content-type-options"), ["nosniff"]);
+    for (id, path) in [(1, "/panic"), (2, "/panic-at-once")] {
+        let answer = client.get(path).await;
+        assert_eq!(answer.status, 500);
+        assert_eq!(
+            answer.body,
+            format!("HandlerPanicked GET {path} {}", request_id(id))
+        );
+        assert_eq!(answer.header("x-content-type-options"), ["nosniff"]);
+    }
     assert_eq!(client.get("/").await.status, 200);
 }
 
