@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::json;
 
-use crate::api::API_KEYS;
+use crate::api::{API_KEYS, USER};
 use crate::scene::Scene;
 
 #[tokio::test]
@@ -104,9 +104,15 @@ async fn unknown_foreign_and_malformed_ids_get_identical_responses() {
 #[tokio::test]
 async fn head_answers_like_get_without_a_body() {
     let scene = Scene::new().await;
-    let request = scene
-        .api
-        .request(Method::HEAD, &scene.ada.key_path(), &scene.ada.token);
-    let answer = scene.api.send(request).await;
-    assert_eq!((answer.status, answer.body.as_str()), (200, ""));
+    for path in [USER, &scene.ada.key_path()] {
+        let ask = async |method| {
+            let request = scene.api.request(method, path, &scene.ada.token);
+            scene.api.send(request).await
+        };
+        let (get, head) = (ask(Method::GET).await, ask(Method::HEAD).await);
+        assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
+        for name in ["content-type", "content-length", "cache-control", "etag"] {
+            assert_eq!(head.header(name), get.header(name), "{name} of {path}");
+        }
+    }
 }
