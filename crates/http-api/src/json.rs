@@ -32,7 +32,7 @@ impl<T: Type> Payload for Json<T> {
 
 impl<T: ToJSON> IntoResponse for Json<T> {
     fn into_response(self) -> Response {
-        response(format!("{}\n", self.0.to_json_string()))
+        response(MEDIA_TYPE, format!("{}\n", self.0.to_json_string()))
     }
 }
 
@@ -54,14 +54,14 @@ impl<T: Type> Payload for WrittenJson<T> {
 
 impl<T: Serialize + Send> IntoResponse for WrittenJson<T> {
     fn into_response(self) -> Response {
-        response(line(&self.0))
+        response(MEDIA_TYPE, line(&self.0))
     }
 }
 
-fn response(body: impl Into<Body>) -> Response {
-    let mut response = Response::from(body.into());
+pub(crate) fn response(media_type: &'static str, body: impl Into<Body>) -> Response {
+    let mut response = Response::from(body);
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
     response
 }
 

@@ -13,7 +13,7 @@ use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
-use crate::json::line;
+use crate::json;
 use crate::rate_limit_fields::ExceededLimit;
 use crate::request_id::{self, REQUEST_ID};
 use crate::routes::Routes;
@@ -165,14 +165,13 @@ impl Problem {
     }
 
     fn into_answer(self, request_id: &str, base_url: &BaseUrl) -> Response {
-        let mut answer = Response::from(line(&self.document(request_id, base_url)));
+        let mut answer = json::response(MEDIA_TYPE, json::line(&self.document(request_id, base_url)));
         answer.set_status(self.code.definition().status);
         answer.extensions_mut().insert(Reported {
             code: self.code.definition().word,
             limit: self.exceeded.as_deref().map(ExceededLimit::name),
         });
         let headers = answer.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         if let Some(codings) = self.accept_encoding {
             headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(codings));
