@@ -10,9 +10,9 @@ use poem::http::Method;
 use poem::{Endpoint, EndpointExt, Request, Response, Route};
 use poem_openapi::OpenApi;
 
-/// What an endpoint will answer. It holds the request, and is small itself: a future that holds the request is copied as a whole
-/// by each that waits for it.
-pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = poem::Result<Response>> + Send + 'a>>;
+/// The future of an answer. It is boxed because it holds the request, which would otherwise be copied into each future that
+/// awaits this one.
+type Answering<'a> = Pin<Box<dyn Future<Output = poem::Result<Response>> + Send + 'a>>;
 
 /// The operations of an API, by path and method.
 ///

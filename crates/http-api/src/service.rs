@@ -123,19 +123,13 @@ impl Endpoint for OperationsAndPages {
             DynEndpoint::call(&*self.pages, request)
         };
         async move {
-            let answer = answering.await?;
-            Ok(if is_for_operation {
-                never_cached(answer)
-            } else {
-                answer
-            })
+            let mut answer = answering.await?;
+            if is_for_operation {
+                // Access changes with every revocation, and some responses contain a token.
+                let headers = answer.headers_mut();
+                headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+            }
+            Ok(answer)
         }
     }
-}
-
-/// Forbids caching: access changes with every revocation, and some responses contain a token.
-fn never_cached(mut answer: Response) -> Response {
-    let headers = answer.headers_mut();
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    answer
 }
