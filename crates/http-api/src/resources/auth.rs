@@ -20,10 +20,10 @@ use crate::services::Using;
 
 pub(crate) struct AuthResource;
 
-/// The key is accepted. The headers say whom it acts as, for the service behind the gateway.
+/// The key is accepted. Holds the values of [`IDENTITY`], in the same order.
 pub(crate) struct AuthenticatedRequest([HeaderValue; IDENTITY.len()]);
 
-/// What is told of the key, each with its description in the document.
+/// The headers that tell a service behind the gateway whom the key acts as, with their descriptions in the document.
 static IDENTITY: [(HeaderName, &str); 5] = [
     (
         HeaderName::from_static("x-consumer-id"),
@@ -123,9 +123,9 @@ impl AuthResource {
 /// A header's value. Nothing but visible ASCII characters means the same to every gateway and service: an identity that
 /// cannot be told is refused instead.
 fn header_value(value: impl fmt::Display) -> Result<HeaderValue, Problem> {
-    let text = value.to_string();
-    let is_visible = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
-    let value = is_visible.then(|| HeaderValue::try_from(text).ok()).flatten();
+    let is_visible =
+        |value: &HeaderValue| !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_graphic);
+    let value = HeaderValue::try_from(value.to_string()).ok().filter(is_visible);
     value.ok_or_else(|| Problem::internal("a name has characters that no header can have"))
 }
 
