@@ -25,9 +25,15 @@ mod tests {
 
     #[test]
     fn clock_truncates_to_milliseconds() {
-        let moment: DateTime<Utc> = "2026-01-01T00:00:00.123999999Z".parse().unwrap();
-        let cut: DateTime<Utc> = "2026-01-01T00:00:00.123Z".parse().unwrap();
-        assert_eq!(whole_milliseconds(moment), cut);
-        assert_eq!(whole_milliseconds(cut), cut);
+        for (moment, cut) in [
+            ("2026-01-01T00:00:00.123999999Z", "2026-01-01T00:00:00.123Z"),
+            ("2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00.123Z"),
+            ("1969-12-31T23:59:59.999999999Z", "1969-12-31T23:59:59.999Z"),
+            ("9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999Z"),
+            ("2016-12-31T23:59:60.5Z", "2017-01-01T00:00:00.5Z"),
+        ] {
+            let [moment, cut] = [moment, cut].map(|text| text.parse::<DateTime<Utc>>().unwrap());
+            assert_eq!(whole_milliseconds(moment), cut, "{moment}");
+        }
     }
 }

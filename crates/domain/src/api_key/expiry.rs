@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::longest_life::LongestLife;
+use crate::clock::whole_milliseconds;
 
 /// The time for which a holder plans the end of a key: not absurdly late, and later than when it is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +35,7 @@ impl Expiry {
     /// # Errors
     /// It has passed, or is too far ahead.
     pub fn new(at: DateTime<Utc>, now: DateTime<Utc>) -> Result<Self, InvalidExpiry> {
-        let at = DateTime::from_timestamp_millis(at.timestamp_millis()).ok_or(InvalidExpiry::TooFar)?;
+        let at = whole_milliseconds(at);
         if at <= now {
             return Err(InvalidExpiry::Past);
         }
@@ -53,9 +54,7 @@ impl Expiry {
         match Self::parse(text, now) {
             Err(InvalidExpiry::Past) => {
                 let at = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidExpiry::Malformed)?;
-                DateTime::from_timestamp_millis(at.timestamp_millis())
-                    .map(Self)
-                    .ok_or(InvalidExpiry::Malformed)
+                Ok(Self(whole_milliseconds(at.to_utc())))
             }
             read => read,
         }

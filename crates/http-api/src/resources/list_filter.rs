@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Datelike, Utc};
 use keyward_domain::api_key::{InvalidExpiry, KeyDescription};
+use keyward_domain::clock::whole_milliseconds;
 use keyward_domain::page::{InvalidPageSize, PageSize};
 use keyward_domain::ports::StatusFilter;
 use poem_openapi::registry::MetaSchema;
@@ -79,7 +80,7 @@ pub(crate) struct Moment(pub(crate) DateTime<Utc>);
 
 impl Moment {
     pub(crate) fn within_years(time: DateTime<Utc>) -> Option<Self> {
-        let time = DateTime::from_timestamp_millis(time.timestamp_millis())?;
+        let time = whole_milliseconds(time);
         (1..=9999).contains(&time.year()).then_some(Self(time))
     }
 }
