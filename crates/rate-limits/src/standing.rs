@@ -81,7 +81,7 @@ fn list(standings: &[Standing], write_item: impl Fn(&Standing, &mut String) -> f
         if !list.is_empty() {
             list.push_str(", ");
         }
-        // Text takes everything.
+        // Writing to a string cannot fail.
         let _ = write_item(standing, &mut list);
     }
     list

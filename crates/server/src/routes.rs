@@ -65,7 +65,7 @@ impl Endpoint for Routes {
     }
 }
 
-/// What is answered.
+/// An answer, or the future of one.
 enum Answer<'a> {
     Now(Response),
     Later(Pin<Box<dyn Future<Output = poem::Result<Response>> + Send + 'a>>),
