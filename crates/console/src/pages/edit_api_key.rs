@@ -1,5 +1,4 @@
-//! The form that edits a key's name, description and planned end. It carries the key's version, so that it does not overwrite a
-//! later change.
+//! The form that edits a key. It carries the key's version, so that it does not overwrite a later change.
 
 use askama::Template;
 use chrono::{DateTime, Utc};

@@ -101,7 +101,7 @@ impl ExpiryForm {
 
     /// Takes the cursor from the other fields of the form if only the expiry is wrong.
     pub(super) fn focus_error_after(&mut self, words: &mut KeyTextForm) {
-        let others = [&mut words.name, &mut words.description];
+        let others = words.fields();
         if self.at.error.is_some() && others.iter().all(|field| field.error.is_none()) {
             for field in others {
                 field.focused = false;

@@ -1,4 +1,4 @@
-//! A key's name and description in forms and on pages.
+//! What people write about a key, in forms and on pages.
 
 use keyward_domain::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName};
 use keyward_domain::keys::KeyDraft;
@@ -30,20 +30,25 @@ impl KeyTextForm {
         })
     }
 
+    /// All of them, from the top.
+    pub(super) fn fields(&mut self) -> [&mut Field; 2] {
+        [&mut self.name, &mut self.description]
+    }
+
     /// Parses the form; on failure, the fields contain the errors.
     pub(super) fn draft(&mut self) -> Option<KeyDraft> {
         let name = KeyName::parse(&self.name.value);
         let name = self.name.check("Name", name);
         let description = KeyDescription::parse(&self.description.value);
         let description = self.description.check("Description", description);
-        focus_first_error(&mut [&mut self.name, &mut self.description]);
+        focus_first_error(&mut self.fields());
         Some(KeyDraft {
             description: description?,
             ..KeyDraft::named(name?)
         })
     }
 
-    /// Parses the form as an edit of both fields.
+    /// Parses the form as an edit of these fields.
     pub(super) fn edit(&mut self) -> Option<KeyEdit> {
         let draft = self.draft()?;
         Some(KeyEdit {
