@@ -221,9 +221,9 @@ impl ApiKey {
 /// What an edit changed of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeOfKey {
-    /// Its name or its description.
+    /// Something else than its planned end, such as its name.
     Words,
-    /// Its planned end; its name and description may have changed with it.
+    /// Its planned end; something else may have changed with it.
     Expiry {
         /// The planned end before, if there was one.
         before: Option<DateTime<Utc>>,
@@ -312,7 +312,8 @@ impl KeyDraft {
         }
     }
 
-    /// A digest of what is asked for, by which a repeated request is known.
+    /// A digest of what is asked for, by which a repeated request is known. It is compared with those that other versions
+    /// stored, so a later member may count only where it is given.
     #[must_use]
     pub fn request_digest(&self) -> RequestDigest {
         let can_manage_keys = self.can_manage_keys.map(|can| can.to_string());

@@ -241,9 +241,9 @@ words! {
         CreateApiKey = "api_key.create",
         /// A key was created that may not manage keys.
         CreateRestrictedApiKey = "api_key.create_restricted",
-        /// A key's name or description changed.
+        /// Something that people choose of a key changed, such as its name, but not its planned end.
         EditApiKey = "api_key.edit",
-        /// A key's planned end was set, moved or removed; its name and description may have changed with it.
+        /// A key's planned end was set, moved or removed; something else may have changed with it.
         ChangeExpiry = "api_key.change_expiry",
         /// A key got a successor in its place. Its own end is a revocation, or planned.
         RotateApiKey = "api_key.rotate",

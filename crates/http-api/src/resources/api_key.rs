@@ -28,7 +28,7 @@ pub(crate) enum GotKey {
     #[oai(status = 200)]
     Found(
         Json<ApiKeyItem>,
-        /// The version of the key's `name`, `description` and `expiresAt`, for `If-Match`.
+        /// The version of the fields of the key that `PATCH` can change, for `If-Match`.
         #[oai(header = "ETag")]
         String,
     ),
@@ -40,7 +40,7 @@ pub(crate) enum UpdatedKey {
     #[oai(status = 200)]
     Updated(
         Json<ApiKeyItem>,
-        /// The version of the key's `name`, `description` and `expiresAt`, for `If-Match`.
+        /// The version of the fields of the key that `PATCH` can change, for `If-Match`.
         #[oai(header = "ETag")]
         String,
     ),

@@ -33,7 +33,7 @@ pub(crate) enum CreatedKey {
         /// The URL of the new key.
         #[oai(header = "Location")]
         String,
-        /// The version of the key's `name`, `description` and `expiresAt`, for `If-Match`.
+        /// The version of the fields of the key that `PATCH` can change, for `If-Match`.
         #[oai(header = "ETag")]
         String,
         /// `no-store`, because the response contains a secret.

@@ -148,8 +148,8 @@ impl Example for RotateApiKeyRequest {
 impl Example for CreateApiKeyRequest {
     fn example() -> Self {
         Self {
-            name: "Nightly backup".to_owned(),
-            description: Some("Copies the build artifacts to the archive.".to_owned()),
+            name: examples::NAME.to_owned(),
+            description: Some(examples::DESCRIPTION.to_owned()),
             can_manage_keys: Some(false),
             expires_at: Some(examples::expiry()),
         }
