@@ -89,7 +89,8 @@ fn every_operation_is_documented_by_name() {
             "authenticateRequest GET /api/v1/auth",
             "introspectToken POST /api/v1/introspect",
             "reportLeakedKeys POST /api/v1/leaked-keys",
-        ]
+        ],
+        "a new operation has a line here; these names are promised to clients"
     );
     let ids: BTreeSet<&str> = operations().iter().map(|operation| operation.id()).collect();
     assert_eq!(ids.len(), operations().len());
