@@ -127,9 +127,8 @@ pub enum NotRotated {
 }
 
 impl ApiKey {
-    /// Rotates the key at the moment of the act: its successor has the same origin and all that was chosen for the key, such as
-    /// its name and rights, and its planned end unless another one is asked for, or the longest life that owners allow ends
-    /// before. Returns the successor.
+    /// Rotates the key at the moment of the act: its successor has the same name, description, origin and rights, and its
+    /// planned end unless another one is asked for, or the longest life that owners allow ends before. Returns the successor.
     ///
     /// A successor is in the old key's place in the key tree if a person made it, and below the key that made it otherwise:
     /// whoever revokes a stolen key and its descendants revokes everything that was made with it.

@@ -22,9 +22,9 @@ pub(crate) struct RotationResource;
 impl RotationResource {
     /// Rotate an API key
     ///
-    /// Creates a key in place of a valid one: with the same `createdByKeyId` and all that was chosen for it, such as its name
-    /// and rights. The old key ends a day later, unless something else is asked for; until then both are valid, and count as
-    /// one for the limit of valid keys. A key is rotated once. If the key that it took the place of is still valid, that one ends at once. The new key is a
+    /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`. The old key ends a
+    /// day later, unless something else is asked for; until then both are valid, and count as one for the limit of valid keys.
+    /// A key is rotated once. If the key that it took the place of is still valid, that one ends at once. The new key is a
     /// descendant of the calling key, which must be able to manage keys, also to rotate itself. With `Idempotency-Key`, the
     /// request can be repeated safely, except by a key that has ended with it.
     #[oai(path = "/:id/rotate", method = "post", operation_id = "rotateApiKey")]
