@@ -63,7 +63,7 @@ fn passes_dead_keys_over(step: &str) -> bool {
                 .strip_prefix("SCAN ")
                 .and_then(|table| table.split(' ').next());
             let few = [
-                "line",
+                "chain",
                 "climb",
                 "goals",
                 "consumers",
