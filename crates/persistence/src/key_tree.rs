@@ -20,8 +20,8 @@ pub(crate) fn shown_of_key_tree(
     below: Vec<Uuid>,
     at_most: usize,
 ) -> Vec<Uuid> {
-    let chain = chain.iter().map(|(key, _)| *key);
-    let by_rank = chain.chain(valid).chain(between).chain(below);
+    let first = chain.iter().map(|(key, _)| *key);
+    let by_rank = first.chain(valid).chain(between).chain(below);
     let mut shown = HashSet::new();
     for key in by_rank {
         if shown.len() == at_most {

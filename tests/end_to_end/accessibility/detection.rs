@@ -10,10 +10,10 @@ async fn linked_page_that_no_tour_visits_is_detected() {
     let keyward = Keyward::start_set_up().await;
     let mut tour = Tour::begin(&keyward).await;
     tour.browser.go_to(&tour.url("/sign-in")).await;
-    let redirect = "document.querySelector('main').innerHTML += '<a href=\"/organizations/engines/settings/pets\">Pets</a>'";
+    let add_link = "document.querySelector('main').innerHTML += '<a href=\"/organizations/engines/settings/pets\">Pets</a>'";
     tour.browser
         .driver
-        .execute(redirect, vec![])
+        .execute(add_link, vec![])
         .await
         .expect("a link");
     tour.look("sign in").await;
