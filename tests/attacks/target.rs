@@ -15,7 +15,7 @@ pub(crate) struct Target {
     pub(crate) server: SocketAddr,
     /// A key of the holder.
     pub(crate) stolen: StolenKey,
-    /// The youngest of a line of keys that the attacker makes, first another stolen one.
+    /// The youngest of a chain of keys that the attacker makes, first another stolen one.
     pub(crate) youngest: Mutex<StolenKey>,
     /// Revoked keys below the stolen one, from long before.
     pub(crate) dead: Vec<String>,
