@@ -3,13 +3,19 @@
 use std::net::{SocketAddr, TcpListener as FreePort};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
+use tokio_rustls::TlsConnector;
 
 use super::answer::Answer;
 use crate::keyward::TIMEOUT;
@@ -141,6 +147,26 @@ impl Gateway {
         let authorization = format!("Authorization: Bearer {token}");
         let arguments = [&["--header", &authorization], arguments].concat();
         self.ask(path, &arguments).await
+    }
+
+    /// Sends over TLS what curl cannot send, and reads until the connection ends.
+    pub(super) async fn send(&self, request: &str) -> Answer {
+        let certificate = std::fs::read(self.folder.join("tls.pem")).expect("a certificate");
+        let certificate = CertificateDer::from_pem_slice(&certificate).expect("a certificate");
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).expect("a certificate");
+        let client = ClientConfig::builder()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let stream = TcpStream::connect(self.address).await.expect("a connection");
+        let host = ServerName::try_from(HOST).expect("a name");
+        let connector = TlsConnector::from(Arc::new(client));
+        let mut stream = connector.connect(host, stream).await.expect("TLS");
+        stream.write_all(request.as_bytes()).await.expect("it reads");
+        let mut answer = Vec::new();
+        // Not every gateway ends TLS before the connection.
+        let _ = stream.read_to_end(&mut answer).await;
+        Answer::parse(&String::from_utf8(answer).expect("text"))
     }
 
     pub(crate) async fn end(mut self) {

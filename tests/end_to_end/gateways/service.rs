@@ -69,21 +69,36 @@ impl Service {
     }
 }
 
-/// A request with its body, whose length must be announced.
+/// A request with its body.
 async fn read(stream: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length = values(head, "content-length")
-                .first()
-                .map_or(Ok(0), |length| length.parse());
-            if body.len() >= length.expect("a length") {
-                return Some(text);
-            }
+        if let Some((head, body)) = text.split_once("\r\n\r\n")
+            && is_whole(head, body)
+        {
+            return Some(text);
         }
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
             return None;
         }
     }
+}
+
+/// Whether a body has the length that its head announces, or its last chunk and all trailers.
+fn is_whole(head: &str, body: &str) -> bool {
+    if values(head, "transfer-encoding").is_empty() {
+        let length = values(head, "content-length");
+        let length = length.first().map_or(Ok(0), |length| length.parse());
+        return body.len() >= length.expect("a length");
+    }
+    let mut rest = body;
+    while let Some((size, chunk)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).expect("the size of a chunk");
+        if size == 0 {
+            return chunk == "\r\n" || chunk.ends_with("\r\n\r\n");
+        }
+        rest = chunk.get(size + 2..).unwrap_or_default();
+    }
+    false
 }
