@@ -44,8 +44,10 @@ async fn keeps_guarantees(program: Program) {
     passes_bodies_on(&gateway, &api).await;
     refuses_with_the_challenge(&gateway, &api, &service).await;
 
-    let before = service.requests();
     let token = api.token().expect("a token");
+    keeps_the_clients_headers_from_keyward(program, token, &service).await;
+
+    let before = service.requests();
     let database = keyward.storage().as_postgres();
     database.refuse_connections().await.expect("an outage");
     database.terminate_connections().await.expect("an outage");
@@ -181,6 +183,43 @@ async fn passes_no_trailers_on(program: Program, gateway: &Gateway, api: &Api) {
         assert!(answer.body.contains("order "), "{answer:?}");
         assert!(!answer.body.contains("forged"), "{answer:?}");
     }
+}
+
+/// With `--trusted-proxy`, Keyward takes the gateway's word for request id, trace and address.
+async fn keeps_the_clients_headers_from_keyward(program: Program, token: &str, service: &Service) {
+    let keyward = Service::saying(
+        "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nX-Consumer-Username: ada\r\nX-Credential-Identifier: 2\r\n\
+         X-Organization-ID: 3\r\nX-Organization-Slug: engines\r\nContent-Length: 0\r\n\r\n",
+    )
+    .await;
+    let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
+    let (trace, address) = ("0af7651916cd43dd8448eb211c80319c", "203.0.113.9");
+    let headers = [
+        format!("Traceparent: 00-{trace}-b7ad6b7169203331-01"),
+        format!("X-Request-Id: {trace}"),
+        format!("Forwarded: for={address}"),
+        format!("X-Forwarded-For: {address}"),
+    ];
+    let arguments: Vec<&str> = headers
+        .iter()
+        .flat_map(|header| ["--header", header.as_str()])
+        .collect();
+    let answer = gateway.ask_with_key("/orders", token, &arguments).await;
+    assert_eq!(answer.status, 200, "{program:?}: {answer:?}");
+    let question = keyward.last_request();
+    assert!(!question.contains(trace), "{program:?}: {question}");
+    assert!(!question.contains(address), "{program:?}: {question}");
+    assert_eq!(
+        values(&question, "Authorization"),
+        [format!("Bearer {token}")],
+        "{program:?}: {question}"
+    );
+    assert_eq!(
+        values(&question, "X-Forwarded-For"),
+        ["127.0.0.1"],
+        "{program:?}: {question}"
+    );
+    gateway.end().await;
 }
 
 /// A name with `-` or `_` in each place of a dash.

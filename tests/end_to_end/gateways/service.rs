@@ -1,8 +1,7 @@
 //! A service behind a gateway: it answers with the request that reached it.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -12,7 +11,7 @@ use super::answer::values;
 /// A running service, which ends with the test.
 pub(super) struct Service {
     pub(super) address: SocketAddr,
-    requests: Arc<AtomicU32>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Service {
@@ -42,17 +41,18 @@ impl Service {
     async fn start(answer: Option<impl Fn(&str) -> String + Clone + Send + 'static>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address");
-        let requests = Arc::new(AtomicU32::new(0));
-        let count = Arc::clone(&requests);
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&requests);
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
-                let (answer, count) = (answer.clone(), Arc::clone(&count));
+                let (answer, seen) = (answer.clone(), Arc::clone(&seen));
                 tokio::spawn(async move {
                     if let Some(request) = read(&mut stream).await {
-                        count.fetch_add(1, Ordering::SeqCst);
+                        let answer = answer.map(|answer| answer(&request));
+                        seen.lock().expect("requests").push(request);
                         match answer {
                             Some(answer) => {
-                                let _ = stream.write_all(answer(&request).as_bytes()).await;
+                                let _ = stream.write_all(answer.as_bytes()).await;
                             }
                             None => std::future::pending().await,
                         }
@@ -64,8 +64,14 @@ impl Service {
     }
 
     /// How many requests reached it.
-    pub(super) fn requests(&self) -> u32 {
-        self.requests.load(Ordering::SeqCst)
+    pub(super) fn requests(&self) -> usize {
+        self.requests.lock().expect("requests").len()
+    }
+
+    /// The last request that reached it.
+    pub(super) fn last_request(&self) -> String {
+        let requests = self.requests.lock().expect("requests");
+        requests.last().expect("a request").clone()
     }
 }
 
