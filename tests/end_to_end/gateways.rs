@@ -12,6 +12,9 @@ use crate::api::{Api, text};
 use crate::console::PlainConsole;
 use crate::keyward::Keyward;
 
+const GRACE_PASSWORD: &str = "seven slow boats sail";
+const PROJECTS: &str = "/organizations/engines/settings/projects";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_keeps_the_guarantees_of_forward_authentication() {
     keeps_guarantees(Program::Nginx).await;
@@ -37,6 +40,7 @@ async fn keeps_guarantees(program: Program) {
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let api = owner.api_with_first_key().await;
     let service = Service::echo().await;
+    lets_only_members_of_the_project_pass(program, &keyward, &owner, &api, &service).await;
     let gateway = Gateway::start(program, keyward.authority(), service.address).await;
 
     tells_the_identity(&gateway, &api).await;
@@ -183,6 +187,47 @@ async fn passes_no_trailers_on(program: Program, gateway: &Gateway, api: &Api) {
         assert!(answer.body.contains("order "), "{answer:?}");
         assert!(!answer.body.contains("forged"), "{answer:?}");
     }
+}
+
+/// Whatever project a client asks for itself.
+async fn lets_only_members_of_the_project_pass(
+    program: Program,
+    keyward: &Keyward,
+    owner: &PlainConsole,
+    api: &Api,
+    service: &Service,
+) {
+    let create_user = "admin create-user --organization engines --username grace --password-stdin";
+    keyward.command(create_user, GRACE_PASSWORD).await;
+    let grace = PlainConsole::sign_in(keyward.base_url(), "grace", GRACE_PASSWORD).await;
+    let grace = grace.api_with_first_key().await;
+    owner.join_new_project("Engine").await;
+    let ours = api.get("/user/projects").await["items"][0]["id"].clone();
+    let ours = ours.as_str().expect("a project");
+    let theirs = owner.create_project(&format!("{PROJECTS}/new"), "Compiler").await;
+    let theirs = theirs.split('?').next().expect("a path");
+    let user = grace.get("/user").await;
+    let member = [("member", text(&user, "consumerId"))];
+    owner.submit(&format!("{theirs}/add-members"), &member).await;
+    let theirs = theirs.rsplit('/').next().expect("an identifier");
+
+    let authority = keyward.authority();
+    let gateway = Gateway::start_for_members(program, authority, service.address, Some(ours)).await;
+    let before = service.requests();
+    for (client, project, status) in [
+        (api, ours, 200),
+        (api, theirs, 200),
+        (&grace, theirs, 403),
+        (&grace, ours, 403),
+    ] {
+        let token = client.token().expect("a token");
+        for path in ["/orders".to_owned(), format!("/orders?project={project}")] {
+            let answer = gateway.ask_with_key(&path, token, &[]).await;
+            assert_eq!(answer.status, status, "{program:?} {path}: {answer:?}");
+        }
+    }
+    assert_eq!(service.requests(), before + 4, "{program:?}");
+    gateway.end().await;
 }
 
 /// With `--trusted-proxy`, Keyward takes the gateway's word for request id, trace and address.

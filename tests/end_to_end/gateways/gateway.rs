@@ -66,6 +66,16 @@ impl Configuration {
         Self(self.0.replace(placeholder, value))
     }
 
+    /// Lets only the members of a project pass, as the comment in each file says.
+    fn for_members(self, project: Option<&str>) -> Self {
+        let Some(project) = project else { return self };
+        let ends = ["?\n", ";", "\""].map(|end| format!("/api/v1/auth{end}"));
+        let path = ends.iter().find(|path| self.0.contains(*path));
+        let path = path.expect("the path at which Keyward is asked");
+        let end = &path[path.len() - 1..];
+        self.replace(path, &format!("/api/v1/auth?project={project}{end}"))
+    }
+
     fn with_addresses(self, keyward: &str, service: SocketAddr, folder: &Path) -> Self {
         let certificate = folder.display();
         self.replace("127.0.0.1:8080", keyward)
@@ -77,10 +87,20 @@ impl Configuration {
 impl Gateway {
     /// Starts a program between clients and a service, with Keyward at an address.
     pub(super) async fn start(program: Program, keyward: &str, service: SocketAddr) -> Self {
+        Self::start_for_members(program, keyward, service, None).await
+    }
+
+    /// The same, for the members of a project only, if one is named.
+    pub(super) async fn start_for_members(
+        program: Program,
+        keyward: &str,
+        service: SocketAddr,
+        project: Option<&str>,
+    ) -> Self {
         let folder = new_folder();
         write_certificate(&folder);
         let address = free_address();
-        let command = program.configured(&folder, address, keyward, service);
+        let command = program.configured(&folder, address, keyward, service, project);
         Self::run(command, folder, address).await
     }
 
@@ -189,12 +209,23 @@ impl Program {
         }
     }
 
-    fn configured(self, folder: &Path, address: SocketAddr, keyward: &str, service: SocketAddr) -> Command {
+    fn configured(
+        self,
+        folder: &Path,
+        address: SocketAddr,
+        keyward: &str,
+        service: SocketAddr,
+        project: Option<&str>,
+    ) -> Command {
         let here = folder.display();
         let write = |file: &str, text: &str| {
             std::fs::write(folder.join(file), text).expect("a configuration");
         };
-        let with_addresses = |file| Configuration::of(file).with_addresses(keyward, service, folder);
+        let with_addresses = |file| {
+            Configuration::of(file)
+                .for_members(project)
+                .with_addresses(keyward, service, folder)
+        };
         let port = address.port();
         match self {
             Self::Nginx => {
@@ -222,6 +253,7 @@ impl Program {
                 write(
                     "keyward.lua",
                     &Configuration::of("haproxy.lua")
+                        .for_members(project)
                         .replace("127.0.0.1:8080", keyward)
                         .0,
                 );
@@ -239,6 +271,7 @@ impl Program {
                 write(
                     "keyward.lua",
                     &Configuration::of("apache.lua")
+                        .for_members(project)
                         .replace("127.0.0.1:8080", keyward)
                         .0,
                 );
