@@ -12,6 +12,7 @@ use crate::api::{Api, text};
 use crate::console::PlainConsole;
 use crate::keyward::Keyward;
 
+const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
 const GRACE_PASSWORD: &str = "seven slow boats sail";
 const PROJECTS: &str = "/organizations/engines/settings/projects";
 
@@ -41,12 +42,16 @@ async fn keeps_guarantees(program: Program) {
     let api = owner.api_with_first_key().await;
     let service = Service::echo().await;
     lets_only_members_of_the_project_pass(program, &keyward, &owner, &api, &service).await;
-    let gateway = Gateway::start(program, keyward.authority(), service.address).await;
+    let mut gateway = Gateway::start(program, keyward.authority(), service.address).await;
 
-    tells_the_identity(&gateway, &api).await;
     passes_no_trailers_on(program, &gateway, &api).await;
-    passes_bodies_on(&gateway, &api).await;
-    refuses_with_the_challenge(&gateway, &api, &service).await;
+    for protocol in program.protocols() {
+        gateway.speak(*protocol);
+        tells_the_identity(&gateway, &api).await;
+        passes_bodies_on(&gateway, &api).await;
+        refuses_with_the_challenge(&gateway, &api, &service).await;
+        refuses_two_keys(program, &gateway, &api, &service).await;
+    }
 
     let token = api.token().expect("a token");
     keeps_the_clients_headers_from_keyward(program, token, &service).await;
@@ -304,7 +309,6 @@ async fn refuses_with_the_challenge(gateway: &Gateway, api: &Api, service: &Serv
     api.delete(text(&created, "id")).await;
 
     let before = service.requests();
-    let invalid = "Bearer error=\"invalid_token\"";
     for token in [revoked, "kwp_x"] {
         for arguments in [
             &[][..],
@@ -314,7 +318,7 @@ async fn refuses_with_the_challenge(gateway: &Gateway, api: &Api, service: &Serv
         ] {
             let answer = gateway.ask_with_key("/orders", token, arguments).await;
             assert_eq!(answer.status, 401, "{answer:?}");
-            assert_eq!(answer.values("www-authenticate"), [invalid], "{answer:?}");
+            assert_eq!(answer.values("www-authenticate"), [INVALID_TOKEN], "{answer:?}");
         }
     }
     for arguments in [&[][..], &["--request", "OPTIONS"], &["--data", "a body"]] {
@@ -323,4 +327,33 @@ async fn refuses_with_the_challenge(gateway: &Gateway, api: &Api, service: &Serv
         assert_eq!(answer.values("www-authenticate"), ["Bearer"], "{answer:?}");
     }
     assert_eq!(service.requests(), before, "a refused request was passed on");
+}
+
+/// nginx does so by itself.
+async fn refuses_two_keys(program: Program, gateway: &Gateway, api: &Api, service: &Service) {
+    let before = service.requests();
+    let valid = format!("Authorization: Bearer {}", api.token().expect("a token"));
+    let (invalid, basic) = ("Authorization: Bearer kwp_x", "Authorization: Basic eDp4");
+    for (one, other) in [
+        (valid.as_str(), valid.as_str()),
+        (&valid, invalid),
+        (invalid, &valid),
+        (&valid, basic),
+    ] {
+        let answer = gateway
+            .ask("/orders", &["--header", one, "--header", other])
+            .await;
+        if matches!(program, Program::Nginx) {
+            assert_eq!(answer.status, 400, "{answer:?}");
+        } else {
+            assert_eq!(answer.status, 401, "{program:?}: {answer:?}");
+            let challenge = answer.values("www-authenticate");
+            assert_eq!(challenge, [INVALID_TOKEN], "{program:?}: {answer:?}");
+        }
+    }
+    assert_eq!(
+        service.requests(),
+        before,
+        "{program:?} passed on a request with two keys"
+    );
 }

@@ -33,11 +33,19 @@ pub(super) enum Program {
     Apache,
 }
 
+/// What curl speaks to a gateway.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Protocol {
+    Http1,
+    Http2,
+}
+
 /// A running gateway with a folder of its own.
 pub(crate) struct Gateway {
     process: Child,
     folder: PathBuf,
     address: SocketAddr,
+    protocol: Protocol,
 }
 
 /// Replaces what a reader replaces.
@@ -133,6 +141,7 @@ impl Gateway {
             process,
             folder,
             address,
+            protocol: Protocol::Http1,
         }
     }
 
@@ -141,24 +150,28 @@ impl Gateway {
         self.address
     }
 
+    /// Lets clients speak another protocol from now on.
+    pub(super) const fn speak(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+    }
+
     /// Asks over TLS, with more of curl's arguments.
     pub(super) async fn ask(&self, path: &str, arguments: &[&str]) -> Answer {
         let port = self.address.port();
+        let (option, version) = match self.protocol {
+            Protocol::Http1 => ("--http1.1", "HTTP/1.1 "),
+            Protocol::Http2 => ("--http2", "HTTP/2 "),
+        };
         let output = run(Command::new("curl")
-            .args([
-                "--silent",
-                "--show-error",
-                "--include",
-                "--http1.1",
-                "--max-time",
-                "30",
-            ])
+            .args(["--silent", "--show-error", "--include", option])
+            .args(["--max-time", "30"])
             .args(["--header", "Expect:"])
             .args(["--resolve", &format!("{HOST}:{port}:127.0.0.1"), "--cacert"])
             .arg(self.folder.join("tls.pem"))
             .args(arguments)
             .arg(format!("https://{HOST}:{port}{path}")))
         .await;
+        assert!(output.starts_with(version), "{output}");
         Answer::parse(&output)
     }
 
@@ -206,6 +219,14 @@ impl Program {
         match self {
             Self::Caddy => from_caddy,
             Self::Nginx | Self::Haproxy | Self::Apache => 503,
+        }
+    }
+
+    /// What it offers its clients.
+    pub(super) const fn protocols(self) -> &'static [Protocol] {
+        match self {
+            Self::Caddy => &[Protocol::Http1, Protocol::Http2],
+            Self::Nginx | Self::Haproxy | Self::Apache => &[Protocol::Http1],
         }
     }
 
