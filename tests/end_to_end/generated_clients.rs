@@ -4,19 +4,21 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::api::Api;
+use crate::api::{Api, text};
 use crate::console::PlainConsole;
 use crate::keyward::Keyward;
 use crate::others::{document, packages, run};
+use crate::verifiers::Verifier;
 
 #[path = "../clients/rust/client.rs"]
 mod rust_client;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn generated_typescript_client_uses_keys_and_projects() {
+async fn generated_typescript_client_calls_every_operation() {
     let tools = packages("clients/typescript");
     let node = |script: &str| {
         let mut command = Command::new("node");
@@ -37,7 +39,7 @@ async fn generated_typescript_client_uses_keys_and_projects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn generated_python_client_uses_keys_and_projects() {
+async fn generated_python_client_calls_every_operation() {
     let tools = packages("clients/python");
     let programs = tools.join("venv/bin");
     let folder = fresh_folder(tools.join("program"));
@@ -59,12 +61,13 @@ async fn generated_python_client_uses_keys_and_projects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn generated_rust_client_uses_keys_and_projects() {
-    let (keyward, api) = with_projects().await;
+async fn generated_rust_client_calls_every_operation() {
+    let (keyward, api, verifier) = with_projects().await;
     let token = api.token().expect("a token");
-    rust_client::uses_keys_and_projects(keyward.base_url(), token, "holder").await;
+    let credentials = (verifier.name, verifier.secret.as_str());
+    rust_client::calls_every_operation(keyward.base_url(), token, credentials, "holder").await;
 
-    let (keyward, api) = with_projects().await;
+    let (keyward, api, verifier) = with_projects().await;
     // It says where it is and stays until its input ends.
     let mut later = later_version()
         .args(["sh", "-c", "echo $KEYWARD_URL; cat"])
@@ -76,9 +79,38 @@ async fn generated_rust_client_uses_keys_and_projects() {
     let mut output = BufReader::new(later.stdout.take().expect("its output")).lines();
     let url = output.next_line().await.expect("a line").expect("an address");
     let token = api.token().expect("a token");
-    rust_client::uses_keys_and_projects(&url, token, "added_later").await;
+    let credentials = (verifier.name, verifier.secret.as_str());
+    rust_client::calls_every_operation(&url, token, credentials, "added_later").await;
     drop(later.stdin.take());
     assert!(later.wait().await.expect("its end").success());
+}
+
+#[test]
+fn generated_clients_call_what_the_document_names() {
+    let document: Value = serde_json::from_str(&read(&document())).expect("a document");
+    let python = read(&program("python").join("client.py"));
+    let typescript = read(&program("typescript").join("client.ts"));
+    let rust = read(&program("rust").join("client.rs"));
+    for (path, operations) in document["paths"].as_object().expect("paths") {
+        for (method, operation) in operations.as_object().expect("operations") {
+            let name = snake_case(text(operation, "operationId"));
+            assert!(python.contains(&format!("{name}.sync")), "{name} in Python");
+            assert!(rust.contains(&format!(".{name}(")), "{name} in Rust");
+            let call = format!("{}(\"{path}\"", method.to_uppercase());
+            assert!(typescript.contains(&call), "{name} in TypeScript");
+        }
+    }
+}
+
+fn snake_case(name: &str) -> String {
+    let words = name.chars().flat_map(|letter| {
+        let is_first = letter.is_ascii_uppercase();
+        is_first
+            .then_some('_')
+            .into_iter()
+            .chain([letter.to_ascii_lowercase()])
+    });
+    words.collect()
 }
 
 /// Runs a program against a service that answers as a later version might, with members and words that the document does
@@ -91,23 +123,26 @@ fn later_version() -> Command {
 
 /// Runs a program with a key of its own, and fails unless it reaches its end.
 async fn works(program: &mut Command) {
-    let (keyward, api) = with_projects().await;
+    let (keyward, api, verifier) = with_projects().await;
     let output = run(program
         .env("KEYWARD_URL", keyward.base_url())
-        .env("KEYWARD_API_KEY", api.token().expect("a token")))
+        .env("KEYWARD_API_KEY", api.token().expect("a token"))
+        .env("VERIFIER", verifier.name)
+        .env("VERIFIER_SECRET", &verifier.secret))
     .await;
     assert_eq!(output.trim(), "OK");
 }
 
-/// A service with two projects, and a key that reaches them.
-async fn with_projects() -> (Keyward, Api) {
-    let keyward = Keyward::start_set_up().await;
+/// A service with two projects, a key that reaches them, and who may introspect tokens.
+async fn with_projects() -> (Keyward, Api, Verifier) {
+    let verifier = Verifier::create("orders-service").await;
+    let keyward = Keyward::start_set_up_with(&[&verifier.option()]).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let api = owner.api_with_first_key().await;
     for name in ["差分機関", "Engine"] {
         owner.join_new_project(name).await;
     }
-    (keyward, api)
+    (keyward, api, verifier)
 }
 
 /// The folder with the program in a language.
@@ -123,6 +158,10 @@ fn fresh_folder(folder: PathBuf) -> PathBuf {
     }
     std::fs::create_dir_all(&folder).expect("a folder");
     folder
+}
+
+fn read(file: &Path) -> String {
+    std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }
 
 fn copy(from: &Path, to: &Path) {

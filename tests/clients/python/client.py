@@ -1,26 +1,34 @@
 """Uses keys and projects with the generated client, as a user's program would."""
 
 import os
+from base64 import b64encode
+from datetime import datetime, timedelta, timezone
 from http import HTTPStatus
 from typing import TypeVar
 
-from keyward_api_client import AuthenticatedClient
+from keyward_api_client import AuthenticatedClient, Client
 from keyward_api_client.api.api_keys import (
     create_api_key,
     delete_api_key,
     get_api_key,
     list_api_keys,
+    report_leaked_keys,
     rotate_api_key,
     update_api_key,
 )
 from keyward_api_client.api.projects import get_project, list_projects
 from keyward_api_client.api.user import get_user
+from keyward_api_client.api.verification_by_others import authenticate_request, introspect_token
 from keyward_api_client.models import (
     ApiKey,
     ApiKeyPage,
     ApiKeyStatus,
     CreateApiKeyRequest,
     CreatedApiKey,
+    Introspection,
+    IntrospectionRequest,
+    LeakedKeyToken,
+    LeakReport,
     OldKeyEnds,
     Problem,
     Project,
@@ -42,6 +50,13 @@ def answered(kind: type[T], answer: object) -> T:
 
 def with_key(token: str) -> AuthenticatedClient:
     return AuthenticatedClient(os.environ["KEYWARD_URL"], token, raise_on_unexpected_status=True)
+
+
+def introspected(token: str) -> Introspection:
+    """What a resource server is told of a token."""
+    credentials = b64encode(f"{os.environ['VERIFIER']}:{os.environ['VERIFIER_SECRET']}".encode()).decode()
+    verifier = AuthenticatedClient(os.environ["KEYWARD_URL"], credentials, prefix="Basic")
+    return answered(Introspection, introspect_token.sync(client=verifier, body=IntrospectionRequest(token)))
 
 
 keyward = with_key(os.environ["KEYWARD_API_KEY"])
@@ -75,6 +90,24 @@ while True:
     cursor = page.next_cursor
 assert [key.id for key in listed] == [key.id for key in reversed(created)]
 assert all(key.status is ApiKeyStatus.VALID and isinstance(key.revoked_at, Unset) for key in listed)
+
+weekly = created[1]
+end = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(days=30)
+planned = update_api_key.sync(weekly.id, client=keyward, body=UpdateApiKeyRequest(expires_at=end))
+assert answered(ApiKey, planned).expires_at == end
+end -= timedelta(days=1)
+moved = update_api_key.sync(weekly.id, client=keyward, body=UpdateApiKeyRequest(expires_at=end))
+assert answered(ApiKey, moved).expires_at == end
+assert introspected(weekly.key).exp == int(end.timestamp())
+for before, expected in [(end, []), (end + timedelta(milliseconds=1), [weekly.id])]:
+    expiring = answered(ApiKeyPage, list_api_keys.sync(client=keyward, expires_before=before))
+    assert [key.id for key in expiring.items] == expected
+unset = update_api_key.sync(weekly.id, client=keyward, body=UpdateApiKeyRequest(expires_at=None))
+assert isinstance(answered(ApiKey, unset).expires_at, Unset)
+expiring_key = answered(
+    CreatedApiKey, create_api_key.sync(client=keyward, body=CreateApiKeyRequest("Expires", expires_at=end))
+)
+assert expiring_key.expires_at == end
 
 retried = CreateApiKeyRequest("Retried")
 first_sent = answered(CreatedApiKey, create_api_key.sync(client=keyward, body=retried, idempotency_key="retry"))
@@ -121,6 +154,25 @@ assert get_project.sync(reached[1].id, client=keyward) == reached[1]
 unreached = answered(Problem, get_project.sync(nightly.id, client=keyward))
 assert unreached.code == "not_found"
 
+passed = authenticate_request.sync_detailed(client=with_key(nightly.key), project=reached[0].id)
+assert passed.status_code is HTTPStatus.OK
+assert passed.headers["X-Consumer-ID"] == user.consumer_id
+assert passed.headers["X-Credential-Identifier"] == nightly.id
+assert authenticate_request.sync_detailed(client=keyward).status_code is HTTPStatus.OK
+outside = answered(Problem, authenticate_request.sync(client=keyward, project=nightly.id))
+assert outside.code == "forbidden"
+
+known = introspected(nightly.key)
+assert known.active and (known.jti, known.client_id) == (nightly.id, user.consumer_id)
+assert not isinstance(known.projects, Unset) and len(known.projects) == 2 and isinstance(known.exp, Unset)
+
+leaked = answered(CreatedApiKey, create_api_key.sync(client=keyward, body=CreateApiKeyRequest("Leaked")))
+report = LeakReport([LeakedKeyToken(leaked.key, url="https://git.example.com/a.sh", type_="commit")])
+anybody = Client(os.environ["KEYWARD_URL"], raise_on_unexpected_status=True)
+assert report_leaked_keys.sync_detailed(client=anybody, body=report).status_code is HTTPStatus.ACCEPTED
+assert answered(Problem, get_user.sync(client=with_key(leaked.key))).code == "invalid_token"
+assert answered(ApiKey, get_api_key.sync(leaked.id, client=keyward)).status is ApiKeyStatus.REVOKED
+
 for key in created:
     assert delete_api_key.sync_detailed(key.id, client=keyward).status_code is HTTPStatus.NO_CONTENT
 revoked = answered(ApiKey, get_api_key.sync(nightly.id, client=keyward))
@@ -130,6 +182,8 @@ assert not isinstance(revoked.revoked_at, Unset) and revoked.revoked_at >= revok
 
 refused = answered(Problem, get_user.sync(client=with_key(nightly.key)))
 assert refused.code == "invalid_token"
+unknown = introspected(nightly.key)
+assert unknown.active is False and isinstance(unknown.sub, Unset)
 problem = answered(Problem, create_api_key.sync(client=keyward, body=CreateApiKeyRequest("")))
 assert problem.status == HTTPStatus.UNPROCESSABLE_ENTITY
 assert not isinstance(problem.errors, Unset) and [error.pointer for error in problem.errors] == ["/name"]

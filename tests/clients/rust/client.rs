@@ -3,21 +3,30 @@
 use std::fmt::Debug;
 use std::num::NonZero;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use futures_util::TryStreamExt;
 use progenitor::progenitor_client::{ByteStream, Error, ResponseValue};
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use v1::Client;
 use v1::types::{
-    ApiKeyStatus, CreateApiKeyRequest, OldKeyEnds, Problem, RotateApiKeyRequest, UpdateApiKeyRequest,
+    ApiKeyStatus, CreateApiKeyRequest, Introspection, IntrospectionRequest, LeakReport, LeakedKeyToken,
+    OldKeyEnds, Problem, RotateApiKeyRequest, UpdateApiKeyRequest,
 };
 
 mod v1 {
     progenitor::generate_api!(spec = "../openapi/v1.json", interface = Positional);
 }
 
-/// `revoked_reason` is what a revocation by its holder is called.
-pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reason: &str) {
+/// `verifier` is the name and the secret of one, and `revoked_reason` what a revocation by its holder is called.
+pub(crate) async fn calls_every_operation(
+    url: &str,
+    token: &str,
+    verifier: (&str, &str),
+    revoked_reason: &str,
+) {
     let keyward = with_key(url, token);
+    let verifier = with_credentials(url, verifier);
     let end = "2030-01-01T00:00:00Z".parse().expect("a time");
     let mut created = Vec::new();
     for name in ["Nightly", "Weekly", "每年"] {
@@ -43,6 +52,7 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
     let user = with_nightly.get_user().await.expect("the user").into_inner();
     assert_eq!(user.api_key.id, nightly.id);
     assert!(!user.api_key.can_manage_keys);
+    let consumer = user.consumer_id.to_string();
     let hourly = CreateApiKeyRequest {
         name: "Hourly".parse().expect("a name"),
         description: None,
@@ -85,6 +95,18 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
     let ending = ending.expect("a page").into_inner().items;
     assert_eq!(ending.len(), 1);
     assert_eq!((&ending[0].id, ending[0].expires_at), (&created[1].id, Some(end)));
+    let sooner = "2029-12-31T00:00:00Z".parse().expect("a time");
+    // `null`, which would remove it, is a value that this generator cannot send.
+    let bring_forward = UpdateApiKeyRequest {
+        name: None,
+        description: None,
+        expires_at: Some(sooner),
+    };
+    let weekly = created[1].id.to_string();
+    let moved = keyward.update_api_key(&weekly, None, &bring_forward).await;
+    assert_eq!(moved.expect("the key").expires_at, Some(sooner));
+    let known = introspected(&verifier, &created[1].key).await;
+    assert_eq!(known.exp, Some(sooner.timestamp()));
 
     let retried = CreateApiKeyRequest {
         name: "Retried".parse().expect("a name"),
@@ -155,6 +177,40 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
     assert_eq!(project.name.to_string(), "差分機関");
     assert_eq!(problem(keyward.get_project(&id).await).await.code, "not_found");
 
+    let project = project.id.to_string();
+    let passed = with_nightly.authenticate_request(Some(&project)).await;
+    let passed = passed.expect("it passes");
+    assert_eq!(passed.headers()["x-consumer-id"], consumer);
+    assert_eq!(passed.headers()["x-credential-identifier"], id);
+    assert!(keyward.authenticate_request(None).await.is_ok());
+    let outside = problem(keyward.authenticate_request(Some(&id)).await).await;
+    assert_eq!(outside.code, "forbidden");
+
+    let known = introspected(&verifier, &nightly.key).await;
+    assert!(known.active);
+    assert_eq!((known.jti.as_deref(), known.exp), (Some(id.as_str()), None));
+    assert_eq!(known.client_id, Some(consumer));
+    assert_eq!(known.projects.len(), 2);
+
+    let leaked = CreateApiKeyRequest {
+        name: "Leaked".parse().expect("a name"),
+        ..hourly.clone()
+    };
+    let leaked = keyward.create_api_key(None, &leaked).await;
+    let leaked = leaked.expect("a key").into_inner();
+    let found = LeakedKeyToken {
+        token: leaked.key.to_string(),
+        type_: Some("commit".to_owned()),
+        url: Some("https://git.example.com/a.sh".to_owned()),
+    };
+    let report = LeakReport { tokens: vec![found] };
+    let anybody = Client::new(url);
+    anybody.report_leaked_keys(&report).await.expect("accepted");
+    let refused = with_key(url, &leaked.key).get_user().await;
+    assert_eq!(problem(refused).await.code, "invalid_token");
+    let leaked = keyward.get_api_key(&leaked.id.to_string()).await;
+    assert_eq!(leaked.expect("the key").status, ApiKeyStatus::Revoked);
+
     for key in &created {
         keyward
             .delete_api_key(&key.id.to_string(), None, None)
@@ -170,6 +226,8 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
     assert!(revoked.revoked_at.is_some_and(|at| at >= revoked.created_at));
 
     assert_eq!(problem(with_nightly.get_user().await).await.code, "invalid_token");
+    let unknown = introspected(&verifier, &nightly.key).await;
+    assert_eq!((unknown.active, unknown.sub), (false, None));
     let nobodys = CreateApiKeyRequest {
         name: "\u{200b}".parse().expect("a name for the document"),
         ..hourly
@@ -180,9 +238,27 @@ pub(crate) async fn uses_keys_and_projects(url: &str, token: &str, revoked_reaso
 }
 
 fn with_key(url: &str, token: &str) -> Client {
+    authorized(url, &format!("Bearer {token}"))
+}
+
+fn with_credentials(url: &str, (name, secret): (&str, &str)) -> Client {
+    let credentials = STANDARD.encode(format!("{name}:{secret}"));
+    authorized(url, &format!("Basic {credentials}"))
+}
+
+/// What a resource server is told of a token.
+async fn introspected(verifier: &Client, token: &str) -> Introspection {
+    let request = IntrospectionRequest {
+        token: token.to_owned(),
+        token_type_hint: None,
+    };
+    let known = verifier.introspect_token(&request).await;
+    known.expect("an answer").into_inner()
+}
+
+fn authorized(url: &str, authorization: &str) -> Client {
     let mut headers = HeaderMap::new();
-    let bearer = format!("Bearer {token}").parse().expect("a header");
-    headers.insert(AUTHORIZATION, bearer);
+    headers.insert(AUTHORIZATION, authorization.parse().expect("a header"));
     let client = reqwest::Client::builder().default_headers(headers).build();
     Client::new_with_client(url, client.expect("a client"))
 }
