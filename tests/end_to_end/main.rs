@@ -16,6 +16,7 @@ mod docs_page;
 mod document_linters;
 mod gateways;
 mod generated_clients;
+mod introspection;
 mod journey;
 mod keyward;
 mod lifetime;

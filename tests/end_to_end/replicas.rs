@@ -2,12 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use reqwest::{Method, StatusCode};
+use futures_util::future::join_all;
+use reqwest::{Method, RequestBuilder, StatusCode};
 
 use crate::api::{Api, text};
 use crate::console::PlainConsole;
+use crate::introspection::introspection;
 use crate::keyward::{Keyward, OWNER_PASSWORD, TIMEOUT};
 use crate::storage::Storage;
+use crate::verifiers::Verifier;
 
 /// How long a server may answer from memory after it read the database last.
 const LEASE: Duration = Duration::from_secs(5);
@@ -201,43 +204,84 @@ async fn command_line_waits_for_a_killed_server_once_on_sqlite() {
     second_command_does_not_wait_for_the_dead(Storage::embedded()).await;
 }
 
+/// What a server may answer from memory: who a key acts as, to its holder, a gateway and a resource server.
+struct Questions<'a> {
+    keyward: &'a Keyward,
+    api: Api,
+    project: String,
+    verifier: Verifier,
+}
+
+impl Questions<'_> {
+    /// All at once; whether each is answered, which is a promise that the key is valid, or refused for want of a database.
+    async fn ask(&self) -> Vec<bool> {
+        let token = self.api.token().expect("a token");
+        let of_project = format!("/auth?project={}", self.project);
+        let asked = ["/user", "/auth", &of_project].map(|path| self.api.request(Method::GET, path));
+        let asked = asked
+            .into_iter()
+            .chain([introspection(&self.verifier, self.keyward, token)]);
+        join_all(asked.map(is_answered)).await
+    }
+}
+
+async fn is_answered(request: RequestBuilder) -> bool {
+    let asked = Instant::now();
+    let answer = request.send().await.expect("an answer");
+    assert!(asked.elapsed() < TIMEOUT / 3, "{:?}", asked.elapsed());
+    let (status, url) = (answer.status(), answer.url().clone());
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        assert!(answer.headers().contains_key("retry-after"), "{url}");
+        return false;
+    }
+    assert_eq!(status, StatusCode::OK, "{url}: unsure is never 401");
+    let body = answer.text().await.expect("a body");
+    assert!(
+        !body.contains("\"active\":false"),
+        "{url}: unsure is never inactive"
+    );
+    true
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn cached_keys_outlive_the_database_by_at_most_a_lease() {
-    let keyward = Keyward::start_set_up().await;
+    let verifier = Verifier::create("orders-service").await;
+    let keyward = Keyward::start_set_up_with(&[&verifier.option()]).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
     let api = owner.api_with_first_key().await;
-    assert!(api.is_accepted().await);
+    owner.join_new_project("Engine").await;
+    let projects = api.get("/user/projects").await;
+    let project = text(&projects["items"][0], "id").to_owned();
+    let questions = Questions {
+        keyward: &keyward,
+        api,
+        project,
+        verifier,
+    };
+    assert_eq!(questions.ask().await, [true; 4]);
     let database = keyward.storage().as_postgres();
     database.refuse_connections().await.expect("an outage");
     let gone = Instant::now();
-    let mut accepted = 0;
-    let refused = loop {
-        let asked = Instant::now();
-        let answer = api.request(Method::GET, "/user").send().await.expect("an answer");
-        match answer.status() {
-            StatusCode::OK => accepted += 1,
-            _ => break (asked, answer),
-        }
-        assert!(gone.elapsed() < 3 * LEASE, "it is accepted without end");
-    };
-    let (asked, answer) = refused;
-    assert!(accepted > 0, "nothing was accepted from memory");
-    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert!(answer.headers().contains_key("retry-after"));
-    assert!(asked.elapsed() < TIMEOUT / 3, "{:?}", asked.elapsed());
+    assert_eq!(questions.ask().await, [true; 4], "not answered from memory");
+    let mut is_over = false;
+    let mut refusals = 0;
+    // Once more when all are refused.
+    while refusals < 2 {
+        let answered = questions.ask().await;
+        assert!(!is_over || answered == [false; 4], "accepted again: {answered:?}");
+        is_over |= answered.contains(&false);
+        refusals += u32::from(answered == [false; 4]);
+        assert!(
+            is_over || gone.elapsed() < 3 * LEASE,
+            "it is accepted without end"
+        );
+    }
     database
         .accept_connections()
         .await
         .expect("the end of the outage");
     let deadline = Instant::now() + TIMEOUT;
-    while api
-        .request(Method::GET, "/user")
-        .send()
-        .await
-        .expect("an answer")
-        .status()
-        != StatusCode::OK
-    {
+    while questions.ask().await != [true; 4] {
         assert!(Instant::now() < deadline, "it does not recover");
     }
 }

@@ -1,0 +1,15 @@
+//! What a service asks about the token of its client.
+
+use reqwest::{Method, RequestBuilder};
+
+use crate::api::Api;
+use crate::keyward::Keyward;
+use crate::verifiers::Verifier;
+
+/// The request of a verifier that introspects a token.
+pub(crate) fn introspection(verifier: &Verifier, keyward: &Keyward, token: &str) -> RequestBuilder {
+    Api::anonymous(keyward.base_url())
+        .request(Method::POST, "/introspect")
+        .basic_auth(verifier.name, Some(&verifier.secret))
+        .form(&[("token", token)])
+}
