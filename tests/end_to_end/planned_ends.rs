@@ -1,9 +1,11 @@
-//! Planned ends that come while servers run: every server refuses at the moment, and the audit log tells it once.
+//! Planned ends that come while servers run, those of rotated keys among them: every server refuses at the moment, and the
+//! audit log tells it once.
 
 use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
+use futures_util::future::join;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -11,11 +13,15 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::api::{Api, expect, text};
 use crate::console::PlainConsole;
+use crate::introspection::introspection;
 use crate::keyward::{Keyward, OWNER_PASSWORD, keyward};
 use crate::storage::Storage;
+use crate::verifiers::Verifier;
 
 /// Within what time the system tells that an end came; with a moment for the command that prints it.
 const TOLD_WITHIN: Duration = Duration::from_secs(65);
+/// Within what time a key ends whose successor was used, likewise.
+const USE_TOLD_WITHIN: Duration = Duration::from_secs(125);
 const MEMBER_PASSWORD: &str = "seven lamps burn low";
 
 /// By the clock that the servers have, too.
@@ -93,7 +99,36 @@ async fn until_told(server: &Keyward, action: &str, subject: &str, deadline: Ins
     assert!(told.is_ok(), "nothing tells {action} of {subject}");
 }
 
-async fn ends_come_once(servers: &[Keyward]) {
+/// A key of its consumer, and its successor.
+struct Rotated {
+    old: Value,
+    new: Value,
+}
+
+impl Rotated {
+    async fn with(api: &Api, name: &str, body: &Value) -> Self {
+        let old = api.create(name, "").await;
+        let path = format!("/user/api-keys/{}/rotate", text(&old, "id"));
+        let request = api.request(Method::POST, &path).json(body);
+        let new = expect(request.send().await.expect("an answer"), StatusCode::CREATED).await;
+        Self { old, new }
+    }
+
+    /// Whether each of the two is accepted by each of the servers, which must agree.
+    async fn are_accepted(&self, servers: &[Keyward]) -> (bool, bool) {
+        let mut answers = Vec::new();
+        for server in servers {
+            let [old, new] = [&self.old, &self.new]
+                .map(|key| Api::anonymous(server.base_url()).with_token(text(key, "key")));
+            answers.push((old.is_accepted().await, new.is_accepted().await));
+        }
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{answers:?}");
+        answers[0]
+    }
+}
+
+/// The first server knows the verifier.
+async fn ends_come_once(servers: &[Keyward], verifier: &Verifier) {
     let first = &servers[0];
     let create_user = "admin create-user --organization engines --username grace --password-stdin";
     first.command(create_user, MEMBER_PASSWORD).await;
@@ -101,11 +136,38 @@ async fn ends_come_once(servers: &[Keyward]) {
     let member = PlainConsole::sign_in(first.base_url(), "grace", MEMBER_PASSWORD).await;
     let api = member.api_with_first_key().await;
 
+    let owners = owner.api_with_first_key().await;
+    let on_first_use = json!({"oldKeyEnds": "on_first_use"});
+    let introspected = Rotated::with(&owners, "introspected", &on_first_use).await;
+    let forwarded = Rotated::with(&owners, "forwarded", &on_first_use).await;
+    for old in [&introspected.old, &forwarded.old] {
+        let old = owners.with_token(text(old, "key"));
+        assert!(old.is_accepted().await, "it ended before its successor was used");
+    }
+    let asked = introspection(verifier, first, text(&introspected.new, "key"));
+    let known = expect(asked.send().await.expect("an answer"), StatusCode::OK).await;
+    assert_eq!(known["active"], true);
+    let gateway = Api::anonymous(servers[servers.len() - 1].base_url());
+    let asked = gateway
+        .with_token(text(&forwarded.new, "key"))
+        .request(Method::GET, "/auth");
+    assert_eq!(asked.send().await.expect("an answer").status(), StatusCode::OK);
+    let use_told_by = Instant::now() + USE_TOLD_WITHIN;
+
+    let graced = Rotated::with(&owners, "graced", &json!({"graceSeconds": 6})).await;
+    let item = owners
+        .get(&format!("/user/api-keys/{}", text(&graced.old, "id")))
+        .await;
+    let end_of_grace = text(&item, "expiresAt").parse().expect("a time");
     let end = soon();
     let body = json!({"name": "planned", "expiresAt": end});
     let request = api.request(Method::POST, "/user/api-keys").json(&body);
     let created = expect(request.send().await.expect("an answer"), StatusCode::CREATED).await;
-    works_until(end, text(&created, "key"), servers).await;
+    join(
+        works_until(end, text(&created, "key"), servers),
+        works_until(end_of_grace, text(&graced.old, "key"), servers),
+    )
+    .await;
     let key_told_by = Instant::now() + TOLD_WITHIN;
     let key = text(&created, "id");
     let item = api.get(&format!("/user/api-keys/{key}")).await;
@@ -141,26 +203,41 @@ async fn ends_come_once(servers: &[Keyward]) {
     }
     for (action, subject, told_by) in [
         ("api_key.expire", key, key_told_by),
+        ("api_key.expire", text(&graced.old, "id"), key_told_by),
         ("membership.expire", membership, membership_told_by),
+        ("api_key.revoke", text(&introspected.old, "id"), use_told_by),
+        ("api_key.revoke", text(&forwarded.old, "id"), use_told_by),
     ] {
         until_told(first, action, subject, told_by).await;
         let told = told(&owner, action, subject).await;
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(told[0]["actor"]["kind"], "system");
     }
+    for rotated in [introspected, forwarded, graced] {
+        assert_eq!(rotated.are_accepted(servers).await, (false, true));
+        let old = owners
+            .get(&format!("/user/api-keys/{}", text(&rotated.old, "id")))
+            .await;
+        assert_eq!(
+            (&old["status"], &old["revokedReason"], &old["rotatedToId"]),
+            (&json!("revoked"), &json!("rotation"), &rotated.new["id"])
+        );
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planned_ends_come_once_at_two_servers_over_postgres() {
-    let first = Keyward::start_set_up().await;
+    let verifier = Verifier::create("orders-service").await;
+    let first = Keyward::start_set_up_with(&[&verifier.option()]).await;
     let second = first.start_another().await;
-    ends_come_once(&[first, second]).await;
+    ends_come_once(&[first, second], &verifier).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn planned_ends_come_once_at_one_server_over_sqlite() {
-    let server = Keyward::start_on(Storage::embedded()).await;
+    let verifier = Verifier::create("orders-service").await;
+    let server = Keyward::serve(Storage::embedded(), &[&verifier.option()]).await;
     let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
     server.command(bootstrap, OWNER_PASSWORD).await;
-    ends_come_once(&[server]).await;
+    ends_come_once(&[server], &verifier).await;
 }
