@@ -13,6 +13,7 @@ mod bad_requests;
 mod browser;
 mod change_rate;
 mod create_key;
+mod documentation;
 mod edit_key;
 mod expiry;
 mod field_rules;
