@@ -2,7 +2,7 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyEdit, KeyPrecondition, KeyVersion};
+use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyEdit, KeyPrecondition, KeyVersion, Revocation};
 use keyward_domain::audit::Actor;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::EditKeyError;
@@ -27,8 +27,8 @@ use crate::refusal::Refusal;
 struct EditApiKeyPage {
     settings: Settings,
     key: ApiKey,
-    /// Set for a revoked key, which cannot be edited: the page then has no form.
-    revoked: Option<DateTime<Utc>>,
+    /// Set for a key that has ended, which cannot be edited: the page then has no form.
+    revoked: Option<Revocation>,
     /// The version of the key that the form was opened with.
     version: KeyVersion,
     /// The key's current text, if it was changed after the form was opened.
@@ -106,7 +106,7 @@ impl EditApiKeyPage {
     fn new(member: &Member, key: ApiKey, now: DateTime<Utc>) -> Self {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
-            revoked: key.revoked(now).map(|revocation| revocation.end.at()),
+            revoked: key.revoked(now).cloned(),
             version: key.version(),
             changed: None,
             words: KeyTextForm::of(&key),

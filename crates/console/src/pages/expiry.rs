@@ -220,3 +220,15 @@ pub(super) const fn ended(revocation: &Revocation) -> &'static str {
         RevocationReason::Rotation => "Rotated",
     }
 }
+
+/// The same as a verb, for a sentence about the key.
+pub(super) const fn ended_verb(revocation: &Revocation) -> &'static str {
+    match revocation.reason {
+        RevocationReason::Expired => "expired",
+        RevocationReason::Holder
+        | RevocationReason::Owner
+        | RevocationReason::Leak
+        | RevocationReason::Administrator => "was revoked",
+        RevocationReason::Rotation => "was rotated",
+    }
+}

@@ -1,8 +1,7 @@
 //! The confirmation page for revoking a key. The script shows its form in a dialog on the list.
 
 use askama::Template;
-use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, KeyPrecondition};
+use keyward_domain::api_key::{ApiKey, KeyPrecondition, Revocation};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::{DescendantKeys, StatusFilter};
 use poem::http::StatusCode;
@@ -27,7 +26,7 @@ struct RevokeApiKeyPage {
     /// The list as it was.
     list: List<ApiKeyId>,
     key: ApiKey,
-    revoked: Option<DateTime<Utc>>,
+    revoked: Option<Revocation>,
     /// The valid keys that were made from it, if they could be counted.
     descendants: Option<Vec<ApiKey>>,
     /// What was chosen before the form came back.
@@ -82,7 +81,7 @@ async fn page(member: &Member, id: ApiKeyId, list: List<ApiKeyId>) -> Result<Rev
     Ok(RevokeApiKeyPage {
         settings: Settings::new(member, Section::ApiKeys),
         list,
-        revoked: key.revoked(member.now).map(|revocation| revocation.end.at()),
+        revoked: key.revoked(member.now).cloned(),
         key,
         descendants: if_counted(keys.valid_descendants(&holder, id, member.now).await),
         revoke_descendants: false,

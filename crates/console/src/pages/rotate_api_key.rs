@@ -2,7 +2,7 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, Grace, OldKeyEnd};
+use keyward_domain::api_key::{ApiKey, Grace, OldKeyEnd, Revocation};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{IdempotencyKey, RotateKeyError, RotationDraft};
 use poem::http::StatusCode;
@@ -25,8 +25,8 @@ use crate::refusal::Refusal;
 struct RotateApiKeyPage {
     settings: Settings,
     key: ApiKey,
-    /// Set for a revoked key, which cannot be rotated: the page then has no form.
-    revoked: Option<DateTime<Utc>>,
+    /// Set for a key that has ended, which cannot be rotated: the page then has no form.
+    revoked: Option<Revocation>,
     idempotency_key: IdempotencyKey,
     chosen: Choice,
     /// How long to wait, if the rate limit for changing keys is exceeded.
@@ -98,7 +98,7 @@ impl RotateApiKeyPage {
     fn new(member: &Member, key: ApiKey, now: DateTime<Utc>, idempotency_key: IdempotencyKey) -> Self {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
-            revoked: key.revoked(now).map(|revocation| revocation.end.at()),
+            revoked: key.revoked(now).cloned(),
             key,
             idempotency_key,
             chosen: Choice::AfterADay,

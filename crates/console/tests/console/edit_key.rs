@@ -150,7 +150,7 @@ async fn revoked_key_cannot_be_edited() {
     let answer = browser.post(&path, &fields).await;
     assert_eq!(answer.status, 409);
     for page in [answer, browser.get(&path).await] {
-        assert!(page.text().contains("This key is revoked") && page.text().contains("Deploy"));
+        assert!(page.text().contains("This key was revoked") && page.text().contains("Deploy"));
         assert!(!page.shows("name=\"name\"") && !page.shows("Other"));
     }
     assert!(!browser.get(&format!("{LIST}?status=all")).await.shows("/edit\""));

@@ -225,3 +225,22 @@ async fn lists_and_key_page_show_when_keys_expire() {
         );
     }
 }
+
+#[tokio::test]
+async fn pages_of_an_expired_key_say_that_it_expired() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    create(&browser, "Deploy", &[("expiration", "7")]).await;
+    let key = newest(&running, &ada).await;
+    running.installation.builder.clock.advance(TimeDelta::days(7));
+    let browser = running.signed_in("ada").await;
+    for page in ["edit", "rotate", "revoke"] {
+        let text = browser.get(&format!("{LIST}/{}/{page}", key.id)).await.text();
+        assert!(text.contains("This key expired"), "{page}: {text}");
+        assert!(
+            text.contains("expired 8 Jan 2026, 00:00 UTC and "),
+            "{page}: {text}"
+        );
+        assert!(!text.contains("was revoked"), "{page}: {text}");
+    }
+}

@@ -88,7 +88,7 @@ async fn descendants_of_a_revoked_key_can_be_revoked_together() {
     let path = revoke_path(&parent.key);
     browser.post(&path, &[("confirm", "yes")]).await;
     let page = browser.get(&path).await;
-    assert!(page.shows("This key is revoked") && page.shows("2 valid keys were created with this key"));
+    assert!(page.shows("This key was revoked") && page.shows("2 valid keys were created with this key"));
     let fields = [("descendants", page.field("descendants")), ("confirm", "yes")];
     browser.post(&path, &fields).await;
     assert!(!works(&running, &child).await && !works(&running, &grandchild).await);
@@ -121,7 +121,7 @@ async fn repeated_revocation_succeeds_with_one_event() {
     );
     assert_eq!(running.installation.store.events().len(), events);
     let page = browser.get(&path).await;
-    assert!(page.shows("This key is revoked") && !page.shows("name=\"confirm\""));
+    assert!(page.shows("This key was revoked") && !page.shows("name=\"confirm\""));
 }
 
 #[tokio::test]

@@ -110,7 +110,7 @@ async fn only_a_valid_key_without_successor_offers_rotation() {
         .await;
     let refused = send(&browser, &revoked.key, form.field("idempotency_key"), "at_once").await;
     assert_eq!(refused.status, 409);
-    assert!(refused.shows("This key is revoked") && refused.tokens().is_empty());
+    assert!(refused.shows("This key was revoked") && refused.tokens().is_empty());
 }
 
 #[tokio::test]
