@@ -55,7 +55,7 @@ pub(crate) async fn submit(
     Ok(owner.redirect(paths::Invitations(owner.slug()), message))
 }
 
-/// The one, if it was neither used nor revoked: the first of those that are no newer.
+/// The pending invitation with this id; pages start after an id, hence id + 1.
 async fn find(owner: &Owner, id: InvitationId) -> Result<Invitation, Refusal> {
     let newer = Uuid::from_u128(id.as_uuid().as_u128().saturating_add(1));
     let page = PageRequest {

@@ -32,9 +32,7 @@ use crate::refusal::Refusal;
 /// The prefix of the checkbox names, followed by the key's identifier. (Forms never repeat a name.)
 const KEY: &str = "key-";
 
-/// For how long one answer goes on revoking, or planning ends of many keys. With a batch more, 5.1 seconds for a server that does not respond, and the count
-/// of what is left, it comes before the front door's ten seconds are over. Only a slow database at the same time, for which a
-/// batch and the count take up to two seconds each, makes it late; then whoever repeats it goes on where it stopped.
+/// Time budget of one request: budget + batch + 5.1 s wait < front door's 10 s.
 pub(super) const TIME_BUDGET: TimeDelta = TimeDelta::seconds(3);
 
 #[derive(Template)]
@@ -110,7 +108,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
     let keys = &owner.console.organization_keys;
     let revocation = keys.revoke(&owner.authority, selection, Some(note), source, Some(TIME_BUDGET));
     let revoked = match revocation.await {
-        Ok(revoked) => return after_revocation(&owner, &revoked),
+        Ok(revoked) => return redirect_to_all_keys(&owner, &revoked),
         Err(stopped) => some_of(stopped)?,
     };
     let page = page(&owner, &selected).await?;
@@ -122,7 +120,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         ),
     });
     if left == Some((0, false)) {
-        return after_revocation(&owner, &revoked);
+        return redirect_to_all_keys(&owner, &revoked);
     }
     owner.page(&RevokeKeysPage {
         progress: Some(Progress {
@@ -137,7 +135,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
 }
 
 /// The list of all keys, saying what was revoked.
-fn after_revocation(owner: &Owner, revoked: &RevokedKeys) -> Result<Response, Refusal> {
+fn redirect_to_all_keys(owner: &Owner, revoked: &RevokedKeys) -> Result<Response, Refusal> {
     let flash: Flash = match revoked.first {
         Some(first) => {
             let others = usize::try_from(revoked.count.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -150,8 +148,7 @@ fn after_revocation(owner: &Owner, revoked: &RevokedKeys) -> Result<Response, Re
     Ok(owner.redirect(list.first(), flash))
 }
 
-/// What was revoked, if it was any, before there was no more time or time budget with the store. All of it is known: an
-/// outcome that is not says so itself.
+/// Keys revoked before the time budget was used up or the store became unavailable. An unknown outcome is an error.
 fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<RevokedKeys, Refusal> {
     match why {
         StopReason::TimeBudgetExceeded => Ok(revoked),
