@@ -139,7 +139,7 @@ async fn leaving_page_names_some_projects_and_counts_all() {
     }
     let text = browser.get(LEAVE).await.text();
     assert!(
-        text.contains("leave 80 projects") && text.contains("And 55 more."),
+        text.contains("leave 80 projects") && text.contains("Showing 25 of 80 projects."),
         "{text}"
     );
     assert!(
