@@ -12,7 +12,7 @@ use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
 use poem::{Response, handler};
 
-use crate::forms::Query;
+use crate::forms::{Fields, Query};
 use crate::pages::filters;
 use crate::pages::key_status::{called, title};
 use crate::pages::list::{Items, List};
@@ -46,6 +46,12 @@ struct ApiKeysPage<'a> {
     found: Page<ApiKey, ApiKeyId>,
     others: Others,
     now: DateTime<Utc>,
+}
+
+/// The list that the query describes, to which the pages of its keys lead back.
+pub(super) fn list_in(member: &Member, query: &Fields) -> Result<List<ApiKeyId>, Refusal> {
+    let list = List::with_status::<StatusFilter>(paths::ApiKeys(member.slug()), query)?;
+    Ok(list.1)
 }
 
 #[handler]

@@ -11,14 +11,15 @@ use poem::{Response, handler};
 
 use crate::answer::html;
 use crate::flash::Message;
-use crate::forms::{MemberForm, Sent};
+use crate::forms::{MemberForm, Query, Sent};
+use crate::pages::api_keys::list_in;
 use crate::pages::expiry::{ExpiryForm, Unacceptable};
 use crate::pages::filters;
 use crate::pages::key_text::KeyTextForm;
+use crate::pages::list::List;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
 use crate::path_id::PathId;
-use crate::paths;
 use crate::reader::Member;
 use crate::refusal::Refusal;
 
@@ -26,6 +27,8 @@ use crate::refusal::Refusal;
 #[template(path = "edit_api_key.html")]
 struct EditApiKeyPage {
     settings: Settings,
+    /// The list as it was.
+    list: List<ApiKeyId>,
     key: ApiKey,
     /// Set for a key that has ended, which cannot be edited: the page then has no form.
     revoked: Option<Revocation>,
@@ -41,9 +44,14 @@ struct EditApiKeyPage {
 }
 
 #[handler]
-pub(crate) async fn show(member: Member, PathId(id): PathId<ApiKeyId>) -> Result<Response, Refusal> {
+pub(crate) async fn show(
+    member: Member,
+    PathId(id): PathId<ApiKeyId>,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let list = list_in(&member, &query)?;
     let key = member.console.keys.read(&member.holder(), id).await?;
-    let mut page = EditApiKeyPage::new(&member, key, member.now);
+    let mut page = EditApiKeyPage::new(&member, list, key, member.now);
     page.words.name.focused = true;
     member.page(&page)
 }
@@ -52,11 +60,13 @@ pub(crate) async fn show(member: Member, PathId(id): PathId<ApiKeyId>) -> Result
 pub(crate) async fn submit(
     Sent(member, form, source): MemberForm,
     PathId(id): PathId<ApiKeyId>,
+    Query(query): Query,
 ) -> Result<Response, Refusal> {
     let (keys, holder) = (&member.console.keys, member.holder());
+    let list = list_in(&member, &query)?;
     let version = KeyVersion::parse(form.required("version")?)
         .map_err(|InvalidKeyVersion| Refusal::BadForm("A hidden field of the form is invalid."))?;
-    let page = EditApiKeyPage::new(&member, keys.read(&holder, id).await?, member.now);
+    let page = EditApiKeyPage::new(&member, list, keys.read(&holder, id).await?, member.now);
     let mut page = EditApiKeyPage {
         version,
         words: KeyTextForm::filled_in(&form)?,
@@ -90,7 +100,7 @@ pub(crate) async fn submit(
             let is_saved = key.is_valid(now) && key.clone().apply(&edit, longest, by) == Ok(None);
             // Else the same form was sent twice, or somebody else wanted the same.
             if !is_saved {
-                let page = EditApiKeyPage::new(&member, key, now).with_input_of(page);
+                let page = EditApiKeyPage::new(&member, page.list.clone(), key, now).with_input_of(page);
                 return Ok(html(StatusCode::CONFLICT, &page)?);
             }
         }
@@ -99,13 +109,14 @@ pub(crate) async fn submit(
         Err(error) => return Err(error.into()),
     }
     let message = Message::KeyEdited.about(id.as_uuid());
-    Ok(member.redirect(paths::ApiKeys(member.slug()), message))
+    Ok(member.redirect(page.list.here(), message))
 }
 
 impl EditApiKeyPage {
-    fn new(member: &Member, key: ApiKey, now: DateTime<Utc>) -> Self {
+    fn new(member: &Member, list: List<ApiKeyId>, key: ApiKey, now: DateTime<Utc>) -> Self {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
+            list,
             revoked: key.revoked(now).cloned(),
             version: key.version(),
             changed: None,

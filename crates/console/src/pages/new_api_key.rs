@@ -2,6 +2,7 @@
 
 use askama::Template;
 use keyward_domain::api_key::{ApiKey, ExpiryChange};
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{AddKeyError, IdempotencyKey, IssuedKey, KeyDraft};
 use keyward_domain::ports::KeyLimit;
 use poem::http::StatusCode;
@@ -9,11 +10,13 @@ use poem::{Response, handler};
 
 use crate::answer::html;
 use crate::flash::Message;
-use crate::forms::{MemberForm, Sent};
+use crate::forms::{MemberForm, Query, Sent};
+use crate::pages::api_keys::list_in;
 use crate::pages::expiry::ExpiryForm;
 use crate::pages::filters;
 use crate::pages::key_right;
 use crate::pages::key_text::KeyTextForm;
+use crate::pages::list::List;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
 use crate::paths;
@@ -25,6 +28,8 @@ use keyward_domain::public_url::PublicUrl;
 #[template(path = "new_api_key.html")]
 struct NewApiKeyPage {
     settings: Settings,
+    /// The list as it was.
+    list: List<ApiKeyId>,
     idempotency_key: IdempotencyKey,
     words: KeyTextForm,
     expiry: ExpiryForm,
@@ -59,20 +64,24 @@ impl<'a> IssuedApiKeyPage<'a> {
 }
 
 #[handler]
-pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
-    let mut page = NewApiKeyPage::new(&member, member.console.new_idempotency_key());
+pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response, Refusal> {
+    let list = list_in(&member, &query)?;
+    let mut page = NewApiKeyPage::new(&member, list, member.console.new_idempotency_key());
     page.words.name.focused = true;
     member.page(&page)
 }
 
 #[handler]
-pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Response, Refusal> {
+pub(crate) async fn submit(
+    Sent(member, form, source): MemberForm,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
     let longest = member.member.organization.longest_key_life;
     let mut page = NewApiKeyPage {
         words: KeyTextForm::filled_in(&form)?,
         expiry: ExpiryForm::of_new_key(longest).filled_in(&form)?,
         has_errors: true,
-        ..NewApiKeyPage::new(&member, form.idempotency_key()?)
+        ..NewApiKeyPage::new(&member, list_in(&member, &query)?, form.idempotency_key()?)
     };
     let can_manage_keys = key_right::choice(&form)?;
     page.can_manage_keys = can_manage_keys.unwrap_or(page.can_manage_keys);
@@ -114,9 +123,10 @@ pub(crate) async fn submit(Sent(member, form, source): MemberForm) -> Result<Res
 }
 
 impl NewApiKeyPage {
-    fn new(member: &Member, idempotency_key: IdempotencyKey) -> Self {
+    fn new(member: &Member, list: List<ApiKeyId>, idempotency_key: IdempotencyKey) -> Self {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
+            list,
             idempotency_key,
             words: KeyTextForm::default(),
             expiry: ExpiryForm::of_new_key(member.member.organization.longest_key_life),

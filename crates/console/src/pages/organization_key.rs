@@ -9,10 +9,15 @@ use keyward_domain::audit::Subject;
 use keyward_domain::id::ApiKeyId;
 use poem::{Response, handler};
 
+use crate::forms::Query;
 use crate::pages::filters;
 use crate::pages::held_key::names_beside;
+use crate::pages::list::List;
+use crate::pages::organization_keys::{Asked, behind_revocation};
+use crate::pages::revoke_keys::KEY;
 use crate::pages::settings::{Section, Settings};
 use crate::path_id::PathId;
+use crate::paths;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
@@ -20,6 +25,8 @@ use crate::refusal::Refusal;
 #[template(path = "organization_key.html")]
 struct OrganizationKeyPage<'a> {
     settings: Settings,
+    /// The list as it was.
+    list: List<ApiKeyId>,
     key: &'a HeldKey,
     /// The key tree as nested lists, one after the other.
     tree: Vec<Node<'a>>,
@@ -43,7 +50,12 @@ struct Node<'a> {
 }
 
 #[handler]
-pub(crate) async fn show(owner: Owner, PathId(id): PathId<ApiKeyId>) -> Result<Response, Refusal> {
+pub(crate) async fn show(
+    owner: Owner,
+    PathId(id): PathId<ApiKeyId>,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let list = Asked::read(&owner, &query)?.list;
     let key_tree = owner
         .console
         .organization_keys
@@ -52,12 +64,23 @@ pub(crate) async fn show(owner: Owner, PathId(id): PathId<ApiKeyId>) -> Result<R
     let key = keys.iter().find(|key| key.id == id).ok_or(Refusal::NotFound)?;
     owner.page(&OrganizationKeyPage {
         settings: Settings::new(&owner, Section::ApiKeys),
+        list,
         key,
         tree: tree(&keys, id),
         has_more,
         names: names_beside(&keys, &owner).await?,
         now: owner.now,
     })
+}
+
+impl OrganizationKeyPage<'_> {
+    /// The page that revokes this key.
+    fn revocation(&self) -> String {
+        let url =
+            behind_revocation(&self.list).leading_back(paths::RevokeOrganizationKeys(&self.settings.slug));
+        let separator = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{separator}{KEY}{}=on", self.key.id)
+    }
 }
 
 /// The key tree from the top down; keys come by rising identifier, so each after the one that it is below.

@@ -70,6 +70,16 @@ pub(super) fn views(member: &Member, shows_all: bool) -> Vec<SectionLink> {
     ]
 }
 
+/// The list's holder in the URL of the page for revocation, where `holder` selects all keys of a member.
+const LIST_HOLDER: &str = "list_holder";
+
+/// The list as the page for revocation finds it in its URL.
+pub(super) fn behind_revocation(list: &List<ApiKeyId>) -> List<ApiKeyId> {
+    let holder = list.kept.iter().find(|(name, _)| *name == "holder");
+    let holder = holder.map(|(_, id)| id.clone());
+    list.keeping("holder", None::<&str>).keeping(LIST_HOLDER, holder)
+}
+
 /// What the URL asks for.
 pub(super) struct Asked {
     pub(super) list: List<ApiKeyId>,
@@ -98,6 +108,23 @@ impl Asked {
             unused,
             expiring,
             holder,
+        })
+    }
+
+    /// Likewise, for the page for revocation.
+    pub(super) fn read_for_revocation(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
+        let asked = Self::read(owner, query)?;
+        let holder: Option<MembershipId> = query
+            .optional(LIST_HOLDER)
+            .map(str::parse)
+            .transpose()
+            .map_err(|_| Refusal::BadUrl)?;
+        Ok(match holder {
+            Some(holder) => Self {
+                list: asked.list.keeping("holder", Some(holder)),
+                ..asked
+            },
+            None => asked,
         })
     }
 
@@ -203,13 +230,13 @@ impl OrganizationKeysPage {
         kept.cloned().collect()
     }
 
-    /// What the form repeats of the page's URL, so that it can lead back; but for the holder, which the page for
-    /// revocation takes for a choice.
+    /// What the forms repeat of the page's URL, so that the page for revocation can lead back.
     fn repeated(&self) -> Vec<(&'static str, String)> {
-        let kept = self.list.kept.iter().filter(|(name, _)| *name != "holder");
-        let search = Some(self.list.search.clone()).filter(|search| !search.is_empty());
-        let search = search.map(|search| ("search", search));
-        let after = self.list.after.map(|id| ("after", id.to_string()));
-        kept.cloned().chain(search).chain(after).collect()
+        let List {
+            kept, search, after, ..
+        } = behind_revocation(&self.list);
+        let search = (!search.is_empty()).then_some(("search", search));
+        let after = after.map(|id| ("after", id.to_string()));
+        kept.into_iter().chain(search).chain(after).collect()
     }
 }

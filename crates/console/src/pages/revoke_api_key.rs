@@ -3,19 +3,19 @@
 use askama::Template;
 use keyward_domain::api_key::{ApiKey, KeyPrecondition, Revocation};
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::ports::{DescendantKeys, StatusFilter};
+use keyward_domain::ports::DescendantKeys;
 use poem::http::StatusCode;
 use poem::{Response, handler};
 
 use crate::answer::html;
 use crate::flash::Message;
-use crate::forms::{Fields, MemberForm, Query, Sent};
+use crate::forms::{MemberForm, Query, Sent};
+use crate::pages::api_keys::list_in;
 use crate::pages::filters;
 use crate::pages::list::List;
 use crate::pages::membership_end_preview::if_counted;
 use crate::pages::settings::{Section, Settings};
 use crate::path_id::PathId;
-use crate::paths;
 use crate::reader::Member;
 use crate::refusal::Refusal;
 
@@ -40,7 +40,7 @@ pub(crate) async fn show(
     PathId(id): PathId<ApiKeyId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    member.page(&page(&member, id, list(&member, &query)?).await?)
+    member.page(&page(&member, id, list_in(&member, &query)?).await?)
 }
 
 #[handler]
@@ -49,7 +49,7 @@ pub(crate) async fn submit(
     PathId(id): PathId<ApiKeyId>,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let list = list(&member, &query)?;
+    let list = list_in(&member, &query)?;
     let descendants = form.descendants()?;
     if !form.is_confirmed() {
         let page = RevokeApiKeyPage {
@@ -68,11 +68,6 @@ pub(crate) async fn submit(
     let others = revoked.iter().filter(|revoked| **revoked != id).count();
     let message = Message::KeyRevoked.about(id.as_uuid());
     Ok(member.redirect(list.here(), message.and_others(others)))
-}
-
-fn list(member: &Member, query: &Fields) -> Result<List<ApiKeyId>, Refusal> {
-    let list = List::with_status::<StatusFilter>(paths::ApiKeys(member.slug()), query)?;
-    Ok(list.1)
 }
 
 async fn page(member: &Member, id: ApiKeyId, list: List<ApiKeyId>) -> Result<RevokeApiKeyPage, Refusal> {

@@ -23,14 +23,14 @@ use crate::pages::list::List;
 use crate::pages::membership_end_preview::if_counted;
 use crate::pages::moment::{in_utc, to_the_second};
 use crate::pages::organization_key_tab::OrganizationKeyTab;
-use crate::pages::organization_keys::Asked;
+use crate::pages::organization_keys::{Asked, behind_revocation};
 use crate::pages::settings::{Section, Settings};
 use crate::paths;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
 /// The prefix of the checkbox names, followed by the key's identifier. (Forms never repeat a name.)
-const KEY: &str = "key-";
+pub(super) const KEY: &str = "key-";
 
 /// Time budget of one request: budget + batch + 5.1 s wait < front door's 10 s.
 pub(super) const TIME_BUDGET: TimeDelta = TimeDelta::seconds(3);
@@ -39,6 +39,8 @@ pub(super) const TIME_BUDGET: TimeDelta = TimeDelta::seconds(3);
 #[template(path = "revoke_keys.html")]
 struct RevokeKeysPage {
     settings: Settings,
+    /// The list as it was.
+    list: List<ApiKeyId>,
     /// The selection as hidden fields (name and value).
     selected: Vec<(String, String)>,
     kind: Kind,
@@ -79,15 +81,19 @@ enum Selected {
 #[handler]
 pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, Refusal> {
     let selected = Selected::parse(&query)?;
+    let list = Asked::read_for_revocation(&owner, &query)?.list;
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
-        let list = Asked::read(&owner, &query)?.list;
         return Ok(owner.redirect(list.here(), Message::NothingSelected));
     }
-    owner.page(&page(&owner, &selected).await?)
+    owner.page(&page(&owner, list, &selected).await?)
 }
 
 #[handler]
-pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
+pub(crate) async fn submit(
+    Sent(owner, form, source): OwnerForm,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let list = Asked::read_for_revocation(&owner, &query)?.list;
     let damaged = |_| Refusal::BadForm("The selection of keys is invalid.");
     let selected = Selected::parse(&form).map_err(damaged)?;
     let descendants = form.descendants()?;
@@ -100,7 +106,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
             revoke_descendants: descendants == DescendantKeys::Revoke,
             note: field,
             confirmation_missing: !is_confirmed,
-            ..page(&owner, &selected).await?
+            ..page(&owner, list, &selected).await?
         };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
@@ -111,7 +117,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         Ok(revoked) => return redirect_to_all_keys(&owner, &revoked),
         Err(stopped) => some_of(stopped)?,
     };
-    let page = page(&owner, &selected).await?;
+    let page = page(&owner, list, &selected).await?;
     let left = page.ends.as_ref().map(|ends| match descendants {
         DescendantKeys::Keep => (ends.selected.keys, ends.selected.has_more),
         DescendantKeys::Revoke => (
@@ -223,7 +229,7 @@ impl Selected {
     }
 }
 
-async fn page(owner: &Owner, selected: &Selected) -> Result<RevokeKeysPage, Refusal> {
+async fn page(owner: &Owner, list: List<ApiKeyId>, selected: &Selected) -> Result<RevokeKeysPage, Refusal> {
     let selection = selected.selection(&owner.console, DescendantKeys::Revoke)?;
     let keys = &owner.console.organization_keys;
     let revocation_preview = keys
@@ -231,6 +237,7 @@ async fn page(owner: &Owner, selected: &Selected) -> Result<RevokeKeysPage, Refu
         .await;
     Ok(RevokeKeysPage {
         settings: Settings::new(owner, Section::ApiKeys),
+        list,
         selected: selected.fields(),
         kind: selected.kind(),
         ends: if_counted(revocation_preview),
@@ -243,6 +250,11 @@ async fn page(owner: &Owner, selected: &Selected) -> Result<RevokeKeysPage, Refu
 }
 
 impl RevokeKeysPage {
+    /// Where the form is sent.
+    fn action(&self) -> String {
+        behind_revocation(&self.list).leading_back(paths::RevokeOrganizationKeys(&self.settings.slug))
+    }
+
     fn ends_nothing(&self) -> bool {
         let ends = self.ends.as_ref();
         ends.is_some_and(|ends| ends.selected.keys == 0 && ends.descendants.keys == 0)

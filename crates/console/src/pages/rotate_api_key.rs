@@ -10,8 +10,10 @@ use poem::{Response, handler};
 
 use crate::answer::html;
 use crate::flash::Message;
-use crate::forms::{MemberForm, Sent};
+use crate::forms::{MemberForm, Query, Sent};
+use crate::pages::api_keys::list_in;
 use crate::pages::filters;
+use crate::pages::list::List;
 use crate::pages::new_api_key::IssuedApiKeyPage;
 use crate::pages::settings::{Section, Settings};
 use crate::pages::waiting::{Wait, too_many};
@@ -24,6 +26,8 @@ use crate::refusal::Refusal;
 #[template(path = "rotate_api_key.html")]
 struct RotateApiKeyPage {
     settings: Settings,
+    /// The list as it was.
+    list: List<ApiKeyId>,
     key: ApiKey,
     /// Set for a key that has ended, which cannot be rotated: the page then has no form.
     revoked: Option<Revocation>,
@@ -44,18 +48,31 @@ enum Choice {
 }
 
 #[handler]
-pub(crate) async fn show(member: Member, PathId(id): PathId<ApiKeyId>) -> Result<Response, Refusal> {
+pub(crate) async fn show(
+    member: Member,
+    PathId(id): PathId<ApiKeyId>,
+    Query(query): Query,
+) -> Result<Response, Refusal> {
+    let list = list_in(&member, &query)?;
     let key = member.console.keys.read(&member.holder(), id).await?;
     let idempotency_key = member.console.new_idempotency_key();
-    member.page(&RotateApiKeyPage::new(&member, key, member.now, idempotency_key))
+    member.page(&RotateApiKeyPage::new(
+        &member,
+        list,
+        key,
+        member.now,
+        idempotency_key,
+    ))
 }
 
 #[handler]
 pub(crate) async fn submit(
     Sent(member, form, source): MemberForm,
     PathId(id): PathId<ApiKeyId>,
+    Query(query): Query,
 ) -> Result<Response, Refusal> {
     let (keys, holder) = (&member.console.keys, member.holder());
+    let list = list_in(&member, &query)?;
     let idempotency_key = form.idempotency_key()?;
     let chosen = Choice::parse(form.required("old_key_ends")?)?;
     let draft = RotationDraft {
@@ -80,14 +97,14 @@ pub(crate) async fn submit(
                 chosen,
                 rate_limited: Some(throttled.into()),
                 has_errors: true,
-                ..RotateApiKeyPage::new(&member, key, member.now, idempotency_key)
+                ..RotateApiKeyPage::new(&member, list, key, member.now, idempotency_key)
             };
             too_many(&page, throttled)
         }
         Err(RotateKeyError::Revoked) => {
             let key = keys.read(&holder, id).await?;
             // It may have been revoked after the form was read, so the time is read again.
-            let page = RotateApiKeyPage::new(&member, key, member.console.now(), idempotency_key);
+            let page = RotateApiKeyPage::new(&member, list, key, member.console.now(), idempotency_key);
             Ok(html(StatusCode::CONFLICT, &page)?)
         }
         Err(error) => Err(error.into()),
@@ -95,9 +112,16 @@ pub(crate) async fn submit(
 }
 
 impl RotateApiKeyPage {
-    fn new(member: &Member, key: ApiKey, now: DateTime<Utc>, idempotency_key: IdempotencyKey) -> Self {
+    fn new(
+        member: &Member,
+        list: List<ApiKeyId>,
+        key: ApiKey,
+        now: DateTime<Utc>,
+        idempotency_key: IdempotencyKey,
+    ) -> Self {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
+            list,
             revoked: key.revoked(now).cloned(),
             key,
             idempotency_key,

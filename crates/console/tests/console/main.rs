@@ -44,3 +44,4 @@ mod sessions;
 mod setup;
 mod sign_in;
 mod storage_failures;
+mod ways_back;

@@ -267,12 +267,15 @@ async fn key_names_the_key_that_created_or_revoked_it() {
     keys.revoke(&through, child.key.id, keep, KeyPrecondition::AnyVersion, source)
         .await
         .unwrap();
-    let link = format!(
-        "<a href=\"{ALL}/{}\"><bdi>&#60;i&#62;Parent</bdi></a>",
-        parent.key.id
-    );
-    for path in [format!("{ALL}?status=all"), format!("{ALL}/{}", child.key.id)] {
+    for (path, list) in [
+        (format!("{ALL}?status=all"), "?status=all"),
+        (format!("{ALL}/{}", child.key.id), ""),
+    ] {
         let page = scene.owner.get(&path).await;
+        let link = format!(
+            "<a href=\"{ALL}/{}{list}\"><bdi>&#60;i&#62;Parent</bdi></a>",
+            parent.key.id
+        );
         assert!(page.shows(&link), "{path}: {}", page.body);
         assert!(
             page.shows("by the key &#60;i&#62;Parent"),
