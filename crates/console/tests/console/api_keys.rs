@@ -122,7 +122,7 @@ async fn search_and_status_narrow_the_list_and_preserve_each_other() {
     );
     assert!(names("?search=100%25").await.is_empty());
     let found = browser.get(&format!("{LIST}?search=a%26b&status=all")).await;
-    assert!(found.shows("No key matches") && found.shows("status=revoked&#38;search=a%26b"));
+    assert!(found.shows("No keys match") && found.shows("status=revoked&#38;search=a%26b"));
 }
 
 #[tokio::test]
