@@ -3,7 +3,7 @@
 use askama::Template;
 use keyward_domain::audit::{Action, AuditEvent};
 use keyward_domain::id::SessionId;
-use keyward_domain::membership::{Member, Role};
+use keyward_domain::membership::Member;
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
 use keyward_domain::sign_in::password::{Password, WeakPassword};
 use keyward_domain::sign_in::session::Session;

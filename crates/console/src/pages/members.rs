@@ -4,7 +4,6 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
 use keyward_domain::id::MembershipId;
-use keyward_domain::membership::Role;
 use keyward_domain::organization::Slug;
 use keyward_domain::page::Page;
 use poem::{Response, handler};

@@ -89,7 +89,12 @@ impl RevokeApiKeyPage {
         self.descendants.as_ref().is_some_and(Vec::is_empty)
     }
 
-    fn has_one_descendant(&self) -> bool {
-        self.descendants.as_ref().is_some_and(|keys| keys.len() == 1)
+    /// What the form's button says.
+    fn act(&self) -> &'static str {
+        match (&self.revoked, &self.descendants) {
+            (None, _) => "Revoke key",
+            (Some(_), Some(descendants)) if descendants.len() == 1 => "Revoke this key",
+            (Some(_), _) => "Revoke these keys",
+        }
     }
 }

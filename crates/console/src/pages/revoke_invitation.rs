@@ -55,6 +55,12 @@ pub(crate) async fn submit(
     Ok(owner.redirect(paths::Invitations(owner.slug()), message))
 }
 
+impl RevokeInvitationPage {
+    const fn act(&self) -> &'static str {
+        if self.is_open { "Revoke" } else { "Delete" }
+    }
+}
+
 /// The pending invitation with this id; pages start after an id, hence id + 1.
 async fn find(owner: &Owner, id: InvitationId) -> Result<Invitation, Refusal> {
     let newer = Uuid::from_u128(id.as_uuid().as_u128().saturating_add(1));

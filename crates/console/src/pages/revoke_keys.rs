@@ -255,6 +255,15 @@ impl RevokeKeysPage {
         behind_revocation(&self.list).leading_back(paths::RevokeOrganizationKeys(&self.settings.slug))
     }
 
+    /// What the form's button says.
+    fn act(&self) -> &'static str {
+        match &self.progress {
+            Some(_) => "Continue",
+            None if self.ends_one_key() => "Revoke key",
+            None => "Revoke keys",
+        }
+    }
+
     fn ends_nothing(&self) -> bool {
         let ends = self.ends.as_ref();
         ends.is_some_and(|ends| ends.selected.keys == 0 && ends.descendants.keys == 0)
