@@ -39,6 +39,11 @@ pub(super) fn exact_text<T: Moment>(moment: T, _: &dyn Values) -> askama::Result
 /// A whole number with commas between groups of three digits.
 #[askama::filter_fn]
 pub(super) fn grouped<T: Display>(number: T, _: &dyn Values) -> askama::Result<String> {
+    Ok(grouped_digits(number))
+}
+
+/// Likewise, outside of templates.
+pub(super) fn grouped_digits(number: impl Display) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -47,7 +52,7 @@ pub(super) fn grouped<T: Display>(number: T, _: &dyn Values) -> askama::Result<S
         }
         text.push(digit);
     }
-    Ok(text)
+    text
 }
 
 fn element(at: DateTime<Utc>, attribute: &str, text: &str) -> Safe<String> {

@@ -1,10 +1,12 @@
 //! The confirmation page for revoking members' keys: selected ones, all of a member, or all created before a given
 //! time. It previews what stops working, and asks for a note to the holders.
 
+mod preview_text;
+
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{
-    CutoffTooRecent, KeySelection, RevocationPreview, RevokeKeysError,
+    CutoffTooRecent, HeldKey, KeySelection, RevocationPreview, RevokeKeysError,
 };
 use keyward_domain::administration::{RevocationStopped, RevokedKeys, StopReason};
 use keyward_domain::api_key::RevocationNote;
@@ -18,7 +20,7 @@ use crate::answer::html;
 use crate::flash::{Flash, Message};
 use crate::forms::{Fields, OwnerForm, Query, Sent};
 use crate::pages::field::Field;
-use crate::pages::filters;
+use crate::pages::filters::{self, grouped_digits};
 use crate::pages::list::List;
 use crate::pages::membership_end_preview::if_counted;
 use crate::pages::moment::{in_utc, to_the_second};
@@ -28,6 +30,7 @@ use crate::pages::settings::{Section, Settings};
 use crate::paths;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
+use preview_text::{holder_count, key_count};
 
 /// The prefix of the checkbox names, followed by the key's identifier. (Forms never repeat a name.)
 pub(super) const KEY: &str = "key-";
@@ -62,6 +65,35 @@ struct Progress {
     left: Option<u32>,
     /// Whether more are left than were counted.
     has_more: bool,
+}
+
+impl Progress {
+    /// `4 keys were revoked, 3 are left`.
+    fn text(&self) -> String {
+        let revoked = match self.revoked {
+            1 => "1 key was".to_owned(),
+            count => format!("{} keys were", grouped_digits(count)),
+        };
+        let more = if self.has_more { "more than " } else { "" };
+        match self.left {
+            Some(1) => format!("{revoked} revoked, {more}1 is left"),
+            Some(left) => format!("{revoked} revoked, {more}{} are left", grouped_digits(left)),
+            None => format!("{revoked} revoked, others may be left"),
+        }
+    }
+}
+
+/// What the heading says of the selected keys.
+enum Heading<'a> {
+    /// Only keys that were created with them are left.
+    Descendants,
+    Key(&'a HeldKey),
+    /// Several keys of one person.
+    OfHolder(String, &'a HeldKey),
+    /// Keys, and of how many people.
+    OfSeveral(String, String),
+    /// Keys of one person that are not shown.
+    Count(String),
 }
 
 /// What was selected, for the page's words.
@@ -250,6 +282,24 @@ async fn page(owner: &Owner, list: List<ApiKeyId>, selected: &Selected) -> Resul
 }
 
 impl RevokeKeysPage {
+    fn heading<'a>(&self, ends: &'a RevocationPreview) -> Heading<'a> {
+        let (keys, count) = (&ends.selected, key_count(&ends.selected));
+        match (keys.first.first(), &self.kind) {
+            _ if keys.keys == 0 => Heading::Descendants,
+            (Some(only), _) if keys.keys == 1 => Heading::Key(only),
+            (_, Kind::Keys) if keys.holders > 1 => Heading::OfSeveral(count, holder_count(keys)),
+            (_, Kind::IssuedBefore(_)) => Heading::OfSeveral(count, holder_count(keys)),
+            (Some(first), Kind::Keys | Kind::OfHolder) => Heading::OfHolder(count, first),
+            (None, Kind::Keys | Kind::OfHolder) => Heading::Count(count),
+        }
+    }
+
+    /// Whether any of the selected keys still works, as far as they were counted.
+    const fn stops_requests(ends: &RevocationPreview) -> bool {
+        let keys = &ends.selected;
+        keys.keys == 0 || keys.has_more || keys.keys > keys.without_access
+    }
+
     /// Where the form is sent.
     fn action(&self) -> String {
         behind_revocation(&self.list).leading_back(paths::RevokeOrganizationKeys(&self.settings.slug))

@@ -248,7 +248,7 @@ async fn event_of_a_newer_version_is_printed_and_exported() {
         let ask = |path: &str| {
             let answer = server.ask("GET", &format!("{list}{path}"), &[&cookie], "");
             assert_eq!(answer.status, 200, "{path}: {answer:?}");
-            answer.body
+            answer.body.split_whitespace().collect::<Vec<_>>().join(" ")
         };
         let shown = ask("");
         assert!(shown.contains("did <code>key_set.rotate</code> to"), "{shown}");
