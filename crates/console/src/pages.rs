@@ -20,7 +20,6 @@ pub(crate) mod join;
 mod key_right;
 mod key_status;
 mod key_text;
-mod last_used;
 pub(crate) mod leave;
 mod list;
 pub(crate) mod member;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use futures_util::future::join;
 use keyward_domain::administration::ports::EndMembershipError;
+use keyward_domain::api_key::ApiKey;
 use poem::http::StatusCode;
 use poem::web::Data;
 use poem::{Response, handler};
@@ -24,7 +25,7 @@ use crate::refusal::Refusal;
 #[template(path = "leave.html")]
 struct LeavePage {
     settings: Settings,
-    stops: MembershipEndPreview,
+    stops: MembershipEndPreview<ApiKey>,
     confirmation_missing: bool,
     /// Nobody else runs the organization, so the viewer cannot leave.
     is_last_owner: bool,

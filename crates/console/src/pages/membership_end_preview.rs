@@ -16,7 +16,6 @@ use poem::error::ResponseError;
 use poem::http::StatusCode;
 
 use crate::Console;
-use crate::pages::last_used::LastUsed;
 use crate::pages::organization_key_tab::{OrganizationKeyTab, keys_of};
 use crate::paths;
 use crate::reader::{Member, Owner};
@@ -24,8 +23,8 @@ use crate::refusal::Refusal;
 
 /// The keys that are refused from then on, the projects that the member leaves, and how many of their invitations are
 /// revoked. What cannot be counted now is absent: nobody is kept from ending a membership by a count.
-pub(super) struct MembershipEndPreview {
-    pub(super) keys: Option<Keys>,
+pub(super) struct MembershipEndPreview<Key> {
+    pub(super) keys: Option<Keys<Key>>,
     pub(super) projects: Option<LeftProjects>,
     pub(super) invitations: Option<u64>,
     /// The URL of the list of all keys.
@@ -33,13 +32,13 @@ pub(super) struct MembershipEndPreview {
 }
 
 /// The valid keys of the member.
-pub(super) struct Keys {
+pub(super) struct Keys<Key> {
     /// How many there are.
     pub(super) count: usize,
     /// How many of them were used in the last 7 days.
     pub(super) recently_used: u32,
     /// Those used most recently. Key trees whose keys were used last come first.
-    pub(super) shown: Vec<StoppingKey>,
+    pub(super) shown: Vec<StoppingKey<Key>>,
     /// How many of these are in sight; the others are unfolded.
     in_sight: usize,
 }
@@ -60,48 +59,66 @@ const RECENT: TimeDelta = TimeDelta::days(7);
 const AT_A_GLANCE: usize = 25;
 
 /// A valid key of the member.
-pub(super) struct StoppingKey {
-    pub(super) name: String,
-    pub(super) hint: String,
-    pub(super) created: DateTime<Utc>,
-    pub(super) last_used: Option<LastUsed>,
+pub(super) struct StoppingKey<Key> {
+    pub(super) key: Key,
     /// The name and hint of the key that created it, if a key did.
     pub(super) parent: Option<(String, String)>,
     /// Whether it stands below its parent in the list.
     pub(super) is_descendant: bool,
 }
 
-/// A key of the member, as far as whoever asks may see it.
-struct PreviewKey {
-    id: ApiKeyId,
-    name: String,
-    hint: String,
-    created: DateTime<Utc>,
-    last_used: Option<LastUsed>,
-    /// Its parent, or whoever took its place.
-    above: Option<ApiKeyId>,
+/// A key as its holder sees it, or as owners do.
+pub(super) trait ViewedKey: Clone {
+    fn key(&self) -> &ApiKey;
+
+    /// An [`ApiKey`] and a [`HeldKey`] know differently from where it was used.
+    fn last_used_at(&self) -> Option<DateTime<Utc>>;
 }
 
-impl MembershipEndPreview {
+impl ViewedKey for ApiKey {
+    fn key(&self) -> &ApiKey {
+        self
+    }
+
+    fn last_used_at(&self) -> Option<DateTime<Utc>> {
+        self.last_use.map(|last| last.at)
+    }
+}
+
+impl ViewedKey for HeldKey {
+    fn key(&self) -> &ApiKey {
+        self
+    }
+
+    fn last_used_at(&self) -> Option<DateTime<Utc>> {
+        self.last_use.map(|last| last.at)
+    }
+}
+
+impl MembershipEndPreview<ApiKey> {
     /// As the member who leaves sees it.
     pub(super) async fn on_leaving(member: &Member) -> Self {
         let all_keys = paths::ApiKeys(member.slug()).to_string();
         let keys = own_keys(member);
         Self::new(member, &member.member.membership, keys, all_keys).await
     }
+}
 
+impl MembershipEndPreview<HeldKey> {
     /// As an owner who removes the member sees it.
     pub(super) async fn on_removal(owner: &Owner, holder: &HolderProfile) -> Self {
         let all_keys = keys_of(owner.slug(), holder.membership.id, OrganizationKeyTab::Valid);
         let keys = held_keys(owner, holder);
         Self::new(owner, &holder.membership, keys, all_keys).await
     }
+}
 
+impl<Key> MembershipEndPreview<Key> {
     /// Counts all at once: each may take as long as the store lets it.
     async fn new(
         reader: &Member,
         membership: &Membership,
-        keys: impl Future<Output = Result<Keys, Refusal>>,
+        keys: impl Future<Output = Result<Keys<Key>, Refusal>>,
         all_keys: String,
     ) -> Self {
         let (console, now) = (&reader.console, reader.now);
@@ -130,44 +147,40 @@ pub(super) fn if_counted<T>(count: Result<T, impl Into<Refusal>>) -> Option<T> {
         .ok()
 }
 
-async fn own_keys(member: &Member) -> Result<Keys, Refusal> {
+async fn own_keys(member: &Member) -> Result<Keys<ApiKey>, Refusal> {
     let (console, now) = (&member.console, member.now);
     let recent = now - RECENT;
     let preview = console
         .members
         .leaving_preview(&member.member, recent, now)
         .await?;
-    let preview = seen(preview);
     let elsewhere = parents_elsewhere(&preview.first);
     let parents = if elsewhere.is_empty() {
         Vec::new()
     } else {
         console.keys.read_many(&member.holder(), &elsewhere).await?
     };
-    let parents: Vec<PreviewKey> = parents.into_iter().map(PreviewKey::from).collect();
     Ok(Keys::new(preview, &parents, recent))
 }
 
-async fn held_keys(owner: &Owner, holder: &HolderProfile) -> Result<Keys, Refusal> {
+async fn held_keys(owner: &Owner, holder: &HolderProfile) -> Result<Keys<HeldKey>, Refusal> {
     let (console, authority, now) = (&owner.console, &owner.authority, owner.now);
     let recent = now - RECENT;
     let preview = console
         .members
         .removal_preview(authority, holder, recent, now)
         .await?;
-    let preview = seen(preview);
     let elsewhere = parents_elsewhere(&preview.first);
     let parents = if elsewhere.is_empty() {
         Vec::new()
     } else {
         console.organization_keys.find_many(authority, &elsewhere).await?
     };
-    let parents: Vec<PreviewKey> = parents.into_iter().map(PreviewKey::from).collect();
     Ok(Keys::new(preview, &parents, recent))
 }
 
-impl Keys {
-    fn new(preview: LeavingPreview<PreviewKey>, parents: &[PreviewKey], recent: DateTime<Utc>) -> Self {
+impl<Key: ViewedKey> Keys<Key> {
+    fn new(preview: LeavingPreview<Key>, parents: &[Key], recent: DateTime<Utc>) -> Self {
         let LeavingPreview {
             keys: count,
             recently_used,
@@ -177,7 +190,7 @@ impl Keys {
         // Whatever was used recently is in sight.
         let last = shown
             .iter()
-            .rposition(|key| key.last_used.as_ref().map(|used| used.at) > Some(recent));
+            .rposition(|stopping| stopping.key.last_used_at() > Some(recent));
         Self {
             count: usize::try_from(count).unwrap_or(usize::MAX).max(shown.len()),
             recently_used,
@@ -185,30 +198,27 @@ impl Keys {
             shown,
         }
     }
+}
 
+impl<Key> Keys<Key> {
     /// The keys that are in sight.
-    pub(super) fn first(&self) -> &[StoppingKey] {
+    pub(super) fn first(&self) -> &[StoppingKey<Key>] {
         self.shown.get(..self.in_sight).unwrap_or(&self.shown)
     }
 
     /// The others that are shown.
-    pub(super) fn rest(&self) -> &[StoppingKey] {
+    pub(super) fn rest(&self) -> &[StoppingKey<Key>] {
         self.shown.get(self.in_sight..).unwrap_or_default()
     }
 }
 
-fn seen<Key: Into<PreviewKey>>(preview: LeavingPreview<Key>) -> LeavingPreview<PreviewKey> {
-    LeavingPreview {
-        keys: preview.keys,
-        recently_used: preview.recently_used,
-        first: preview.first.into_iter().map(Key::into).collect(),
-    }
-}
-
 /// The keys that created some of these and are not among them, because they are revoked or were not used as recently.
-fn parents_elsewhere(keys: &[PreviewKey]) -> Vec<ApiKeyId> {
-    let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let parents: HashSet<ApiKeyId> = keys.iter().filter_map(|key| key.above).collect();
+fn parents_elsewhere(keys: &[impl ViewedKey]) -> Vec<ApiKeyId> {
+    let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.key().id).collect();
+    let parents: HashSet<ApiKeyId> = keys
+        .iter()
+        .filter_map(|key| key.key().effective_parent())
+        .collect();
     parents.difference(&shown).copied().collect()
 }
 
@@ -245,35 +255,18 @@ async fn projects(
     })
 }
 
-impl PreviewKey {
-    fn of(key: &ApiKey, last_use: Option<impl Into<LastUsed>>) -> Self {
-        Self {
-            id: key.id,
-            name: key.name.to_string(),
-            hint: key.hint.to_string(),
-            created: key.created_at,
-            last_used: last_use.map(Into::into),
-            above: key.effective_parent(),
-        }
-    }
-
-    fn last_use(&self) -> Option<DateTime<Utc>> {
-        self.last_used.as_ref().map(|last| last.at)
-    }
-}
-
 /// Every key once, and below each the keys that were made from it. What was used last comes first, with its key tree, and
 /// what was never used last, the newest first.
-fn in_key_trees(mut keys: Vec<PreviewKey>, parents_elsewhere: &[PreviewKey]) -> Vec<StoppingKey> {
-    keys.sort_by_key(|key| Reverse(key.id));
-    let known: HashMap<ApiKeyId, &PreviewKey> = keys
+fn in_key_trees<Key: ViewedKey>(mut keys: Vec<Key>, parents_elsewhere: &[Key]) -> Vec<StoppingKey<Key>> {
+    keys.sort_by_key(|key| Reverse(key.key().id));
+    let known: HashMap<ApiKeyId, &Key> = keys
         .iter()
         .chain(parents_elsewhere)
-        .map(|key| (key.id, key))
+        .map(|key| (key.key().id, key))
         .collect();
-    let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.id).collect();
-    let shown_parent = |key: &PreviewKey| key.above.filter(|above| shown.contains(above));
-    let mut children: HashMap<ApiKeyId, Vec<&PreviewKey>> = HashMap::new();
+    let shown: HashSet<ApiKeyId> = keys.iter().map(|key| key.key().id).collect();
+    let shown_parent = |key: &Key| key.key().effective_parent().filter(|above| shown.contains(above));
+    let mut children: HashMap<ApiKeyId, Vec<&Key>> = HashMap::new();
     for key in &keys {
         if let Some(parent) = shown_parent(key) {
             children.entry(parent).or_default().push(key);
@@ -282,43 +275,30 @@ fn in_key_trees(mut keys: Vec<PreviewKey>, parents_elsewhere: &[PreviewKey]) -> 
     // Newest first, so a key's own children are known before it.
     let mut last_uses: HashMap<ApiKeyId, Option<DateTime<Utc>>> = HashMap::new();
     for key in &keys {
-        let of_children = children.get(&key.id).into_iter().flatten();
-        let of_children = of_children.filter_map(|child| last_uses.get(&child.id).copied().flatten());
-        let last = of_children.chain(key.last_use()).max();
-        last_uses.insert(key.id, last);
+        let id = key.key().id;
+        let of_children = children.get(&id).into_iter().flatten();
+        let of_children = of_children.filter_map(|child| last_uses.get(&child.key().id).copied().flatten());
+        let last = of_children.chain(key.last_used_at()).max();
+        last_uses.insert(id, last);
     }
-    let last_in_family = |key: &&PreviewKey| last_uses.get(&key.id).copied().flatten();
+    let last_in_tree = |key: &&Key| last_uses.get(&key.key().id).copied().flatten();
     for siblings in children.values_mut() {
-        siblings.sort_by_key(|key| Reverse(last_in_family(key)));
+        siblings.sort_by_key(|key| Reverse(last_in_tree(key)));
     }
     let mut key_trees = Vec::with_capacity(keys.len());
-    let mut waiting: Vec<&PreviewKey> = keys.iter().filter(|key| shown_parent(key).is_none()).collect();
-    waiting.sort_by_key(|key| Reverse(last_in_family(key)));
+    let mut waiting: Vec<&Key> = keys.iter().filter(|key| shown_parent(key).is_none()).collect();
+    waiting.sort_by_key(|key| Reverse(last_in_tree(key)));
     // The last of it comes next.
     waiting.reverse();
     while let Some(key) = waiting.pop() {
-        let parent = key.above.and_then(|above| known.get(&above));
+        let parent = key.key().effective_parent().and_then(|above| known.get(&above));
+        let parent = parent.map(|parent| parent.key());
         key_trees.push(StoppingKey {
-            name: key.name.clone(),
-            hint: key.hint.clone(),
-            created: key.created,
-            last_used: key.last_used.clone(),
-            parent: parent.map(|parent| (parent.name.clone(), parent.hint.clone())),
+            key: key.clone(),
+            parent: parent.map(|parent| (parent.name.to_string(), parent.hint.to_string())),
             is_descendant: shown_parent(key).is_some(),
         });
-        waiting.extend(children.remove(&key.id).into_iter().flatten().rev());
+        waiting.extend(children.remove(&key.key().id).into_iter().flatten().rev());
     }
     key_trees
-}
-
-impl From<ApiKey> for PreviewKey {
-    fn from(key: ApiKey) -> Self {
-        Self::of(&key, key.last_use)
-    }
-}
-
-impl From<HeldKey> for PreviewKey {
-    fn from(key: HeldKey) -> Self {
-        Self::of(&key, key.last_use)
-    }
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use futures_util::future::join;
-use keyward_domain::administration::ports::{EndMembershipError, HolderProfile};
+use keyward_domain::administration::ports::{EndMembershipError, HeldKey, HolderProfile};
 use keyward_domain::id::MembershipId;
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -24,7 +24,7 @@ use crate::refusal::Refusal;
 struct RemoveMemberPage {
     settings: Settings,
     member: HolderProfile,
-    stops: MembershipEndPreview,
+    stops: MembershipEndPreview<HeldKey>,
     /// How many invitations others have made whose links go on working, if they could be counted: nobody knows who has
     /// them.
     open_invitations: Option<u64>,
