@@ -46,7 +46,7 @@ impl<'a> ErrorPage<'a> {
         }
     }
 
-    pub(crate) fn saying(self, title: &'a str, text: &'a str) -> Self {
+    pub(crate) fn with_text(self, title: &'a str, text: &'a str) -> Self {
         Self { title, text, ..self }
     }
 

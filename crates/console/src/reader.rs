@@ -1,5 +1,5 @@
-//! Who asks for a page, decided anew at every request, and what every page is made with: the console, one moment and the
-//! message that a form left.
+//! Who asks for a page, decided anew at every request, and what every page is made with: the console, the time and the
+//! flash message that a form left.
 
 use std::fmt::Display;
 use std::ops::Deref;
@@ -28,9 +28,9 @@ use crate::viewer::signed_in;
 /// What every page is made with.
 pub(crate) struct Visit {
     pub(crate) console: Arc<Console>,
-    /// The moment of the request. All that a page tells is so at this moment.
+    /// All data on a page is as of this time.
     pub(crate) now: DateTime<Utc>,
-    /// What the form said that led here. Only pages take it, no forms.
+    /// Message left by the form; set on GET only.
     pub(crate) flash: Option<Flash>,
 }
 
@@ -49,28 +49,28 @@ impl Visit {
         })
     }
 
-    /// A page that says the message which waits, if there is one. It is not said again.
+    /// Renders a page with the pending flash message, and clears it.
     pub(crate) fn page(&self, template: &impl Template) -> Result<Response, Refusal> {
-        Ok(self.told(html(StatusCode::OK, template)?))
+        Ok(self.without_flash(html(StatusCode::OK, template)?))
     }
 
-    /// Likewise, for a page with another status.
-    pub(crate) fn told(&self, mut page: Response) -> Response {
+    /// Clears the flash message that this page shows.
+    pub(crate) fn without_flash(&self, mut page: Response) -> Response {
         if self.flash.is_some() {
             cookies::FLASH.remove(&mut page, &self.console.public_url);
         }
         page
     }
 
-    /// Whether this message waits.
-    pub(crate) fn is_told(&self, message: Message) -> bool {
+    /// Whether this message is pending.
+    pub(crate) fn has_flash(&self, message: Message) -> bool {
         self.flash.is_some_and(|flash| flash.message == message)
     }
 
     /// Redirects to a page that shows this message.
-    pub(crate) fn redirect(&self, to: impl Display, saying: impl Into<Flash>) -> Response {
+    pub(crate) fn redirect(&self, to: impl Display, message: impl Into<Flash>) -> Response {
         let mut response = redirect(to);
-        let text = saying.into().to_text();
+        let text = message.into().to_text();
         cookies::FLASH.set(&mut response, &self.console.public_url, &text);
         response
     }
@@ -81,7 +81,7 @@ pub(crate) trait Reader: Sized + Send {
     fn of(request: &Request) -> impl Future<Output = poem::Result<Self>> + Send;
 }
 
-/// `Reader: field of Target`: a reader is extracted from a request, and has all that its field has.
+/// Implements FromRequest and Deref.
 macro_rules! extracted {
     ($($reader:ident: $field:ident of $target:ident)+) => {$(
         impl<'a> FromRequest<'a> for $reader {
@@ -145,7 +145,7 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
     let session = cookies::SESSION.read(request.headers(), &visit.console.public_url);
     let response = if *request.method() == Method::POST {
         visit.redirect(to, Message::FormNotSent)
-    } else if session.is_some() && !visit.is_told(Message::TokenLeftOut) {
+    } else if session.is_some() && !visit.has_flash(Message::TokenLeftOut) {
         visit.redirect(to, Message::SessionOver)
     } else {
         redirect(to)

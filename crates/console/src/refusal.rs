@@ -111,7 +111,7 @@ impl Refusal {
                 response
             }
             Self::CrossSite { public_url } => ErrorPage::new(status)
-                .saying(
+                .with_text(
                     "This form was sent from another site",
                     &format!(
                         "Keyward only accepts forms from its own pages. Nothing was changed. If you sent the form here, \
@@ -120,13 +120,13 @@ impl Refusal {
                 )
                 .into_response(request_id),
             Self::BadForm(problem) => ErrorPage::new(status)
-                .saying(
+                .with_text(
                     "This form could not be read",
                     &format!("{problem} Nothing was changed. Go back, load the page anew and fill in the form again."),
                 )
                 .into_response(request_id),
             Self::CutoffTooRecent => ErrorPage::new(status)
-                .saying(
+                .with_text(
                     "Choose an earlier time",
                     "The time must be at least one minute ago, in UTC, because newer keys may still be being saved. \
                      Nothing was changed. Go back and choose an earlier time.",
@@ -135,7 +135,7 @@ impl Refusal {
             Self::Storage(error) => {
                 let mut response = match &error {
                     StorageError::OutcomeUnknown(_) => ErrorPage::new(status)
-                        .saying(
+                        .with_text(
                             "Your change may not have been saved",
                             "Keyward lost its connection to the database while saving. Check whether the change was made \
                              before you try again. If a key was created but you did not see its token, revoke it and \
@@ -160,8 +160,8 @@ impl Refusal {
         }
     }
 
-    /// Lets the operator know of what a page does without.
-    pub(crate) fn tell_beside(self, response: &mut Response) {
+    /// Reports to the operator what a page does without.
+    pub(crate) fn report_in(self, response: &mut Response) {
         self.log();
         if let Self::Storage(error) = self {
             leave_outage(error, response);

@@ -209,7 +209,7 @@ async fn nothing_here(console: &Console, session: Option<SessionToken>, request_
         None => None,
     };
     ErrorPage::new(StatusCode::NOT_FOUND)
-        .saying(
+        .with_text(
             "Page not found",
             "It doesn’t exist, or you don’t have access. If you sent a form, nothing was changed.",
         )

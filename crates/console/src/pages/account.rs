@@ -90,7 +90,7 @@ pub(crate) async fn change_password(
                 fields.current.error = Some("The current password is incorrect.".to_owned());
             }
             Err(ChangeOwnPasswordError::Throttled(wait)) => {
-                fields.current.say_to_wait(wait);
+                fields.current.set_throttled(wait);
                 throttled = Some(wait);
             }
             Err(error) => return Err(error.into()),

@@ -28,8 +28,8 @@ impl Field {
         }
     }
 
-    /// It was tried too often.
-    pub(super) fn say_to_wait(&mut self, throttled: Throttled) {
+    /// Says that there were too many attempts.
+    pub(super) fn set_throttled(&mut self, throttled: Throttled) {
         self.error = Some("Too many attempts.".to_owned());
         self.wait = Some(Wait::from(throttled));
     }

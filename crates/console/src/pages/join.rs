@@ -91,8 +91,8 @@ pub(crate) async fn show(
         None => {}
     }
     let token = INVITATION_LINK.read(request.headers(), public_url);
-    let Some(token) = token.filter(|_| !visitor.is_told(Message::LinkDamaged)) else {
-        return Ok(visitor.told(invalid_link(viewer)?));
+    let Some(token) = token.filter(|_| !visitor.has_flash(Message::LinkDamaged)) else {
+        return Ok(visitor.without_flash(invalid_link(viewer)?));
     };
     match (Offer::find(&visitor, token, viewer).await?, viewer) {
         (None, _) => invalid_link(viewer),
@@ -218,11 +218,11 @@ async fn join_as_newcomer(
             Ok(forgetting(visit, signed_in))
         }
         Err(AcceptAsNewcomerError::UsernameTaken) => {
-            fields.say_that_username_is_taken();
+            fields.set_username_taken();
             Ok(html(StatusCode::CONFLICT, &JoinPage::new(offer, fields))?)
         }
         Err(AcceptAsNewcomerError::Throttled(throttled)) => {
-            fields.say_to_wait(throttled);
+            fields.set_throttled(throttled);
             too_many(&JoinPage::new(offer, fields), throttled)
         }
         Err(AcceptAsNewcomerError::NotOpen) => invalid_link(None),

@@ -61,13 +61,13 @@ impl NewcomerFields {
     }
 
     /// Usernames are tried too often from where they are.
-    pub(super) fn say_to_wait(&mut self, throttled: Throttled) {
-        self.username.say_to_wait(throttled);
+    pub(super) fn set_throttled(&mut self, throttled: Throttled) {
+        self.username.set_throttled(throttled);
         self.has_errors = true;
     }
 
     /// Somebody else has the username, or they themselves, who then need no new account.
-    pub(super) fn say_that_username_is_taken(&mut self) {
+    pub(super) fn set_username_taken(&mut self) {
         self.username.error =
             Some("This username is taken. Choose another, or sign in above if it is yours.".to_owned());
         self.has_errors = true;

@@ -157,7 +157,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         Some(id) => first_of(&owner, any.clone().of_consumer(id)).await?,
         None => None,
     };
-    let nothing_selected = owner.is_told(Message::NothingSelected);
+    let nothing_selected = owner.has_flash(Message::NothingSelected);
     let notice = Notice::for_owner(&owner).await?;
     owner.page(&OrganizationKeysPage {
         settings: Settings::new(&owner, Section::ApiKeys),

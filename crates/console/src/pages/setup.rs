@@ -53,13 +53,13 @@ pub(crate) async fn show(
         None => {}
     }
     let token = SETUP_LINK.read(request.headers(), public_url);
-    match token.filter(|_| !visitor.is_told(Message::LinkDamaged)) {
+    match token.filter(|_| !visitor.has_flash(Message::LinkDamaged)) {
         Some(token) if visitor.console.setup.link_works(&token).await? => {
             let mut page = SetupPage::empty(&token);
             page.organization.focused = true;
             visitor.page(&page)
         }
-        Some(_) | None => Ok(visitor.told(invalid_link(
+        Some(_) | None => Ok(visitor.without_flash(invalid_link(
             &visitor,
             visitor.console.setup.is_complete().await?,
         )?)),

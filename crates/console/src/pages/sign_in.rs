@@ -120,7 +120,7 @@ pub(super) async fn sign_in_newcomer(
     match visit.console.sign_in.sign_in(attempt).await {
         Ok(cookies) => return with_cookies(next, &visit.console, &cookies),
         Err(SignInError::WrongCredentials | SignInError::Throttled(_)) => {}
-        Err(error) => Refusal::from(error).tell_beside(&mut response),
+        Err(error) => Refusal::from(error).report_in(&mut response),
     }
     response
 }
