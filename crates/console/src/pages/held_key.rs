@@ -34,12 +34,12 @@ pub(super) fn has_left(holder: &HolderProfile, now: &DateTime<Utc>) -> bool {
 
 /// All their keys: those that work, or those that they left behind.
 pub(super) fn keys_beside(holder: &HolderProfile, organization: &Slug, now: &DateTime<Utc>) -> String {
-    let standing = if has_left(holder, now) {
+    let tab = if has_left(holder, now) {
         OrganizationKeyTab::WithoutAccess
     } else {
         OrganizationKeyTab::Valid
     };
-    keys_of(organization, holder.membership.id, standing)
+    keys_of(organization, holder.membership.id, tab)
 }
 
 /// How the key ended, if it did.

@@ -65,9 +65,9 @@ impl ListedStatus for OrganizationKeyTab {
     }
 }
 
-/// The list of one person's keys of a standing.
-pub(super) fn keys_of(organization: &Slug, consumer: MembershipId, standing: OrganizationKeyTab) -> String {
-    let status = (standing != OrganizationKeyTab::default()).then(|| standing.word());
+/// The URL of one person's keys in a tab.
+pub(super) fn keys_of(organization: &Slug, consumer: MembershipId, tab: OrganizationKeyTab) -> String {
+    let status = (tab != OrganizationKeyTab::default()).then(|| tab.word());
     let fields = [("status", status), ("holder", Some(&*consumer.to_string()))];
     paths::with_query(paths::OrganizationKeys(organization), fields)
 }

@@ -44,7 +44,7 @@ struct OrganizationKeysPage {
     /// The only person whose keys are shown: one of their keys.
     holder: Option<HeldKey>,
     list: List<ApiKeyId>,
-    standing: OrganizationKeyTab,
+    tab: OrganizationKeyTab,
     found: Page<HeldKey, ApiKeyId>,
     names: HashMap<Subject, String>,
     now: DateTime<Utc>,
@@ -83,7 +83,7 @@ pub(super) fn behind_revocation(list: &List<ApiKeyId>) -> List<ApiKeyId> {
 /// What the URL asks for.
 pub(super) struct Asked {
     pub(super) list: List<ApiKeyId>,
-    standing: OrganizationKeyTab,
+    tab: OrganizationKeyTab,
     unused: Option<u16>,
     expiring: Option<u16>,
     holder: Option<MembershipId>,
@@ -91,7 +91,7 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn read(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
-        let (standing, list) = List::with_status(paths::OrganizationKeys(owner.slug()), query)?;
+        let (tab, list) = List::with_status(paths::OrganizationKeys(owner.slug()), query)?;
         let days = |name| {
             let days = query.optional(name).filter(|days| !days.is_empty());
             days.map(str::parse).transpose().map_err(|_| Refusal::BadUrl)
@@ -104,7 +104,7 @@ impl Asked {
                 .keeping("unused", unused)
                 .keeping("expires_within", expiring)
                 .keeping("holder", holder),
-            standing,
+            tab,
             unused,
             expiring,
             holder,
@@ -129,7 +129,7 @@ impl Asked {
     }
 
     fn filter(&self, now: DateTime<Utc>) -> OrganizationKeyFilter {
-        let (status, holders) = self.standing.filters();
+        let (status, holders) = self.tab.filters();
         let mut filter = OrganizationKeyFilter::new(status, Some(&self.list.search)).held_by(holders);
         if let Some(holder) = self.holder {
             filter = filter.of_consumer(holder);
@@ -165,12 +165,12 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         notice: notice.filter(|_| !nothing_selected),
         nothing_selected,
         is_empty: found.items.is_empty() && first_of(&owner, any).await?.is_none(),
-        items: asked.standing.called(),
+        items: asked.tab.called(),
         unused: asked.unused,
         expiring: asked.expiring,
         holder,
         names: names_beside(&found.items, &owner).await?,
-        standing: asked.standing,
+        tab: asked.tab,
         list: asked.list,
         found,
         now,
