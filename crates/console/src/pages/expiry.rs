@@ -19,8 +19,8 @@ pub(super) const DAYS: [u16; 4] = [7, 30, 60, 90];
 
 /// The fields of a form.
 pub(super) struct ExpiryForm {
-    pub(super) choice: Choice,
-    /// The time, in UTC, for [`Choice::At`].
+    pub(super) choice: ExpiryChoice,
+    /// The time, in UTC, for [`ExpiryChoice::At`].
     pub(super) at: Field,
     /// The key's planned end now.
     pub(super) current: Option<DateTime<Utc>>,
@@ -30,7 +30,7 @@ pub(super) struct ExpiryForm {
 
 /// When the key is to expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Choice {
+pub(super) enum ExpiryChoice {
     /// As planned now.
     Keep,
     /// Never: it is valid until it is revoked.
@@ -45,7 +45,7 @@ impl ExpiryForm {
     /// The form of a key with this planned end, or without one.
     pub(super) fn of(current: Option<DateTime<Utc>>) -> Self {
         Self {
-            choice: current.map_or(Choice::Never, |_| Choice::Keep),
+            choice: current.map_or(ExpiryChoice::Never, |_| ExpiryChoice::Keep),
             at: current.map_or_else(Field::default, |at| Field::with_value(&to_the_second(at))),
             current,
             longest: None,
@@ -74,10 +74,10 @@ impl ExpiryForm {
         };
         let days = || DAYS.into_iter().find(|days| chosen == days.to_string());
         let choice = match chosen {
-            "keep" => Choice::Keep,
-            "never" => Choice::Never,
-            "at" => Choice::At,
-            _ => Choice::After(days().ok_or(Refusal::BadForm("A choice in the form is invalid."))?),
+            "keep" => ExpiryChoice::Keep,
+            "never" => ExpiryChoice::Never,
+            "at" => ExpiryChoice::At,
+            _ => ExpiryChoice::After(days().ok_or(Refusal::BadForm("A choice in the form is invalid."))?),
         };
         Ok(Self {
             choice,
@@ -89,7 +89,7 @@ impl ExpiryForm {
     /// The same choice for a key whose planned end is now this.
     pub(super) fn with_current(self, current: Option<DateTime<Utc>>) -> Self {
         let choice = match self.choice {
-            Choice::Keep if current.is_none() => Choice::Never,
+            ExpiryChoice::Keep if current.is_none() => ExpiryChoice::Never,
             choice => choice,
         };
         Self {
@@ -118,14 +118,14 @@ impl ExpiryForm {
     /// Parses the form as a change, if there is one; on failure, the field has the error.
     pub(super) fn change(&mut self, now: DateTime<Utc>) -> Option<Option<ExpiryChange>> {
         let expiry = match self.choice {
-            Choice::Keep => return Some(None),
-            Choice::Never => return Some(self.current.map(|_| ExpiryChange::Remove)),
+            ExpiryChoice::Keep => return Some(None),
+            ExpiryChoice::Never => return Some(self.current.map(|_| ExpiryChange::Remove)),
             // To the minute: a form that is sent twice asks for the same.
-            Choice::After(days) => {
+            ExpiryChoice::After(days) => {
                 let minute = now.duration_trunc(TimeDelta::minutes(1)).unwrap_or(now);
                 Expiry::new(minute + TimeDelta::days(days.into()), now).map_err(Unacceptable::from)
             }
-            Choice::At => in_utc(&self.at.value)
+            ExpiryChoice::At => in_utc(&self.at.value)
                 .ok_or(Unacceptable::NoTime)
                 .and_then(|at| Expiry::new(at, now).map_err(Unacceptable::from)),
         };

@@ -32,7 +32,7 @@ struct RotateApiKeyPage {
     /// Set for a key that has ended, which cannot be rotated: the page then has no form.
     revoked: Option<Revocation>,
     idempotency_key: IdempotencyKey,
-    chosen: Choice,
+    chosen: OldKeyEndChoice,
     /// How long to wait, if the rate limit for changing keys is exceeded.
     rate_limited: Option<Wait>,
     has_errors: bool,
@@ -40,7 +40,7 @@ struct RotateApiKeyPage {
 
 /// When the old key ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum OldKeyEndChoice {
     AfterADay,
     AfterAWeek,
     OnFirstUse,
@@ -74,7 +74,7 @@ pub(crate) async fn submit(
     let (keys, holder) = (&member.console.keys, member.holder());
     let list = list_in(&member, &query)?;
     let idempotency_key = form.idempotency_key()?;
-    let chosen = Choice::parse(form.required("old_key_ends")?)?;
+    let chosen = OldKeyEndChoice::parse(form.required("old_key_ends")?)?;
     let draft = RotationDraft {
         old_key_ends: chosen.old_key_end(),
         expiry: None,
@@ -125,14 +125,14 @@ impl RotateApiKeyPage {
             revoked: key.revoked(now).cloned(),
             key,
             idempotency_key,
-            chosen: Choice::AfterADay,
+            chosen: OldKeyEndChoice::AfterADay,
             rate_limited: None,
             has_errors: false,
         }
     }
 }
 
-impl Choice {
+impl OldKeyEndChoice {
     const ALL: &[Self] = &[Self::AfterADay, Self::AfterAWeek, Self::OnFirstUse, Self::AtOnce];
 
     fn parse(value: &str) -> Result<Self, Refusal> {
