@@ -174,10 +174,10 @@ async fn chosen_value_of_audit_filter_is_as_high_as_fields() {
     let scene = Scene::new().await;
     scene.width(1280).await;
     scene.open("audit-log?who=ada").await;
-    scene.browser.element(".chosen").await;
+    scene.browser.element(".chip").await;
     let heights = scene
         .value(
-            "return ['.chosen', '.filters select', '.filters [name=what]']
+            "return ['.chip', '.filters select', '.filters [name=what]']
                  .map((field) => document.querySelector(field).getBoundingClientRect().height)",
         )
         .await;

@@ -141,12 +141,12 @@ impl Rows<'_> {
     }
 
     fn subject(&self, subject: Subject) -> Participant {
-        let party = Participant::subject(subject, Some(self.found));
+        let participant = Participant::subject(subject, Some(self.found));
         if subject == Subject::Installation {
-            return party;
+            return participant;
         }
         let events = self.search.of_subject(subject).url(self.list);
-        party.leading_to(self.page_of(subject), events)
+        participant.leading_to(self.page_of(subject), events)
     }
 
     /// Where owners see it, as long as it is there.

@@ -6,7 +6,7 @@ use keyward_domain::ports::{AuditFilter, AuditPosition};
 
 use super::day::{Day, day_after, start_of};
 use super::resolution::{self, Ambiguity, Candidate, Resolution};
-use super::sentence::{Participant, choice};
+use super::sentence::{Participant, action_label};
 use super::url_values::{
     actor_from, actor_to_text, position_from, position_to_text, subject_from, subject_to_text,
 };
@@ -44,7 +44,7 @@ enum Filter<T> {
 /// The form as it is shown again.
 pub(super) struct SearchForm {
     pub(super) who: FilterField,
-    pub(super) actions: Vec<ActionChoice>,
+    pub(super) actions: Vec<ActionOption>,
     pub(super) what: FilterField,
     pub(super) from: Field,
     pub(super) until: Field,
@@ -71,7 +71,7 @@ pub(super) struct Suggestion {
 
 /// Who or what was found.
 pub(super) struct Found {
-    pub(super) party: Participant,
+    pub(super) participant: Participant,
     /// What the form sends for it.
     pub(super) value: String,
     /// The same search without it.
@@ -79,10 +79,10 @@ pub(super) struct Found {
 }
 
 /// An entry of the list of actions.
-pub(super) struct ActionChoice {
+pub(super) struct ActionOption {
     pub(super) word: String,
     pub(super) label: String,
-    pub(super) is_chosen: bool,
+    pub(super) is_selected: bool,
 }
 
 impl Search {
@@ -217,23 +217,23 @@ impl Search {
             ..self.clone()
         };
         let found_actor = |actor: Actor| Found {
-            party: Participant::actor(actor, known),
+            participant: Participant::actor(actor, known),
             value: actor_to_text(actor),
             without: anybody.url(list),
         };
         let found_subject = |subject: Subject| Found {
-            party: Participant::subject(subject, known),
+            participant: Participant::subject(subject, known),
             value: subject_to_text(subject),
             without: anything.url(list),
         };
         SearchForm {
-            who: self.who.to_choice(
+            who: self.who.to_filter_field(
                 "No one found. Enter a name, a username, or the ID of a key.",
                 found_actor,
                 |actor| self.of_actor(actor).url(list),
             ),
-            actions: self.action_choices(),
-            what: self.what.to_choice(
+            actions: self.action_options(),
+            what: self.what.to_filter_field(
                 "Nothing found. Enter a name, the last four characters of a token, or an ID.",
                 found_subject,
                 |subject| self.of_subject(subject).url(list),
@@ -245,10 +245,10 @@ impl Search {
         }
     }
 
-    fn action_choices(&self) -> Vec<ActionChoice> {
+    fn action_options(&self) -> Vec<ActionOption> {
         let known = Action::ALL
             .iter()
-            .filter_map(|action| Some((*action, choice(*action)?.to_owned())));
+            .filter_map(|action| Some((*action, action_label(*action)?.to_owned())));
         // One that only a newer version knows is called by its word.
         let newer = self
             .action
@@ -256,10 +256,10 @@ impl Search {
             .map(|action| (action, action.as_str().to_owned()));
         known
             .chain(newer)
-            .map(|(action, label)| ActionChoice {
+            .map(|(action, label)| ActionOption {
                 word: action.as_str().to_owned(),
                 label,
-                is_chosen: self.action == Some(action),
+                is_selected: self.action == Some(action),
             })
             .collect()
     }
@@ -315,41 +315,41 @@ impl<T: Copy> Filter<T> {
         }
     }
 
-    fn to_choice(
+    fn to_filter_field(
         &self,
         unknown: &str,
         found: impl Fn(T) -> Found,
         instead: impl Fn(T) -> String,
     ) -> FilterField {
-        let mut choice = FilterField {
+        let mut field = FilterField {
             typed: Field::default(),
             found: None,
             suggestions: Vec::new(),
         };
         match self {
             Self::Any => {}
-            Self::One(one) => choice.found = Some(found(*one)),
+            Self::One(one) => field.found = Some(found(*one)),
             Self::Ambiguous {
                 typed,
                 candidates,
                 ambiguity,
             } => {
-                choice.typed = Field::with_value(typed);
+                field.typed = Field::with_value(typed);
                 let problem = match ambiguity {
                     _ if candidates.is_empty() => unknown,
                     Ambiguity::NoExactMatch => "No exact match. Did you mean:",
                     Ambiguity::SeveralMatches => "Several have this name. Choose one:",
                     Ambiguity::TooManySimilar => "Many names match. Choose one, or enter more of the name:",
                 };
-                choice.typed.error = Some(problem.to_owned());
+                field.typed.error = Some(problem.to_owned());
                 let suggestions = candidates.iter().map(|candidate| Suggestion {
                     name: candidate.name.clone(),
                     detail: candidate.detail.clone(),
                     url: instead(candidate.means),
                 });
-                choice.suggestions = suggestions.collect();
+                field.suggestions = suggestions.collect();
             }
         }
-        choice
+        field
     }
 }

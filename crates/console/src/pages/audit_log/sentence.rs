@@ -25,10 +25,10 @@ pub(super) enum Value {
 
 /// An actor, subject or object in a sentence.
 pub(super) struct Participant {
-    /// What kind of thing it is, where the sentence does not say so.
+    /// The noun before the label in the sentence; empty if the verb implies it.
     pub(super) kind: &'static str,
-    /// The same where no sentence stands around it; empty for people with a name.
-    pub(super) alone: &'static str,
+    /// The noun in the event's menu; empty for people with a name.
+    pub(super) menu_label: &'static str,
     /// What it is called; or which one it was, if it has no name any more.
     pub(super) label: Label,
     /// Its own page.
@@ -39,7 +39,7 @@ pub(super) struct Participant {
 
 pub(super) enum Label {
     Name(String),
-    /// Somebody who is called something else than their username, which is the one of the two that is theirs alone.
+    /// A user whose display name differs from the (unique) username.
     Person {
         name: String,
         username: String,
@@ -53,15 +53,15 @@ impl Sentence {
         event: &AuditEvent,
         known: &AuditPage,
         actor: Participant,
-        party: impl Fn(Subject) -> Participant,
+        participant: impl Fn(Subject) -> Participant,
     ) -> Self {
-        let words = Phrase::of(event, known);
+        let phrase = Phrase::of(event, known);
         Self {
             actor,
-            verb: words.verb,
-            subject: words.names_subject.then(|| party(event.subject)),
-            rest: words.rest,
-            object: event.object.filter(|_| words.names_object).map(party),
+            verb: phrase.verb,
+            subject: phrase.names_subject.then(|| participant(event.subject)),
+            rest: phrase.rest,
+            object: event.object.filter(|_| phrase.names_object).map(participant),
             values: Value::of(event),
         }
     }
@@ -98,7 +98,7 @@ impl Value {
 
 impl Participant {
     pub(super) fn actor(actor: Actor, known: Option<&AuditPage>) -> Self {
-        let (kind, alone) = match actor {
+        let (kind, menu_label) = match actor {
             Actor::User(_) => ("", ""),
             Actor::ApiKey(_) => ("The API key", "API key"),
             Actor::Administrator => ("An administrator on the server", "administrators on the server"),
@@ -108,13 +108,13 @@ impl Participant {
         let label = actor
             .as_subject()
             .map_or(Label::None, |subject| Label::of(subject, known));
-        Self::called(kind, alone, label)
+        Self::called(kind, menu_label, label)
     }
 
     pub(super) fn subject(subject: Subject, known: Option<&AuditPage>) -> Self {
         const NEWER: &str = "something from a newer version of Keyward";
         let is_named = known.is_some_and(|known| known.names.contains_key(&subject));
-        let (kind, alone) = match subject {
+        let (kind, menu_label) = match subject {
             Subject::Installation => ("this installation", "this installation"),
             Subject::Session(_) => ("session", "session"),
             Subject::Other { .. } => (NEWER, NEWER),
@@ -127,13 +127,13 @@ impl Participant {
             Subject::Project(_) => ("", "project"),
             Subject::ApiKey(_) => ("", "API key"),
         };
-        Self::called(kind, alone, Label::of(subject, known))
+        Self::called(kind, menu_label, Label::of(subject, known))
     }
 
-    fn called(kind: &'static str, alone: &'static str, label: Label) -> Self {
+    fn called(kind: &'static str, menu_label: &'static str, label: Label) -> Self {
         Self {
             kind,
-            alone,
+            menu_label,
             label,
             page: None,
             events: None,
@@ -296,7 +296,7 @@ impl Phrase {
 }
 
 /// What an action is called where one is chosen, in the order of the list; none for what happens in no organization.
-pub(super) const fn choice(action: Action) -> Option<&'static str> {
+pub(super) const fn action_label(action: Action) -> Option<&'static str> {
     match action {
         Action::CreateOrganization => Some("Organization created"),
         Action::EnableKeyManagement => Some("New keys can manage keys"),

@@ -280,7 +280,7 @@ async fn suggestions_begin_with_matching_prefixes_and_report_further_matches() {
         let page = browser.get(&format!("{LOG}?{name}=a")).await;
         assert_eq!(page.status, 422);
         assert!(page.shows("Many names match. Choose one, or enter more of the name:"));
-        let (_, offered) = page.body.split_once("class=\"offered\"").unwrap();
+        let (_, offered) = page.body.split_once("class=\"suggestions\"").unwrap();
         let (offered, _) = offered.split_once("</ul>").unwrap();
         assert_eq!(offered.matches("<li>").count(), 8);
         let (first, _) = offered.split_once("</li>").unwrap();
