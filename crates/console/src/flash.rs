@@ -14,9 +14,9 @@ pub(crate) struct Flash {
     pub(crate) others: u32,
 }
 
-/// `Place { Message = "code", … }`: what a page of each place can say.
+/// `Audience { Message = "code", … }`: what a page for each audience can say.
 macro_rules! messages {
-    ($($place:ident { $($(#[$doc:meta])* $message:ident = $code:literal,)+ })+) => {
+    ($($audience:ident { $($(#[$doc:meta])* $message:ident = $code:literal,)+ })+) => {
         /// What a page can say.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub(crate) enum Message {
@@ -40,9 +40,9 @@ macro_rules! messages {
                 }
             }
 
-            const fn place(self) -> Place {
+            const fn audience(self) -> Audience {
                 match self {
-                    $($(Self::$message)|+ => Place::$place,)+
+                    $($(Self::$message)|+ => Audience::$audience,)+
                 }
             }
         }
@@ -110,24 +110,27 @@ messages! {
     }
 }
 
-/// The pages that say a message.
+/// Who a message is for, by the pages that show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum Audience {
+    /// Visitors of the sign-in page.
     SignIn,
+    /// Users on their account page.
     Account,
+    /// Users who are sent to the start page.
     Home,
-    /// Those of one-time links.
+    /// Visitors with a one-time link.
     Link,
-    /// Those of an organization that every member has.
+    /// Every member of an organization.
     Member,
-    /// Those that only its owners have.
+    /// Owners of an organization.
     Owner,
 }
 
 impl Message {
-    /// Whether a page of this place shows it. Whoever is signed out is led to the sign-in page in place of the list.
-    pub(crate) fn appears_on(self, place: Place) -> bool {
-        self.place() == place || (self == Self::TokenLeftOut && place == Place::SignIn)
+    /// Whether a page for this audience shows it. Whoever is signed out is led to the sign-in page in place of the list.
+    pub(crate) fn appears_on(self, audience: Audience) -> bool {
+        self.audience() == audience || (self == Self::TokenLeftOut && audience == Audience::SignIn)
     }
 
     /// About this one.

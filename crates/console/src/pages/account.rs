@@ -12,7 +12,7 @@ use poem::{Request, Response, handler};
 
 use crate::answer::html;
 use crate::cookies;
-use crate::flash::{Message, Place};
+use crate::flash::{Audience, Message};
 use crate::forms::{Sent, UserForm};
 use crate::pages::browser_name::browser_name;
 use crate::pages::field::{Field, focus_first_error};
@@ -155,7 +155,7 @@ async fn page(user: &User, password: PasswordForm) -> Result<AccountPage, Refusa
     }
     Ok(AccountPage {
         menu: UserMenu::new(&signed_in.user, members.iter().map(|member| &member.organization)),
-        notice: Notice::at(Place::Account, user),
+        notice: Notice::at(Audience::Account, user),
         members,
         sessions,
         this_session: signed_in.session.id,

@@ -6,7 +6,7 @@ use keyward_domain::user::Username;
 use poem::{Response, handler};
 
 use crate::answer::redirect;
-use crate::flash::Place;
+use crate::flash::Audience;
 use crate::pages::notice::Notice;
 use crate::paths;
 use crate::reader::{Member, Visitor};
@@ -51,7 +51,7 @@ pub(crate) async fn show(visitor: Visitor) -> Result<Response, Refusal> {
         .organizations_of(user.id, visitor.now)
         .await?;
     match organizations.first() {
-        _ if Notice::at(Place::Home, &visitor).is_some() => visitor.page(&Left { organizations }),
+        _ if Notice::at(Audience::Home, &visitor).is_some() => visitor.page(&Left { organizations }),
         Some(organization) => Ok(redirect(paths::ApiKeys(&organization.slug))),
         None => visitor.page(&NoOrganization {
             username: &user.username,

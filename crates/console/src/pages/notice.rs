@@ -7,7 +7,7 @@ use keyward_domain::keys::ReadKeyError;
 use keyward_domain::organization::Organization;
 use uuid::Uuid;
 
-use crate::flash::{Flash, Message, Place};
+use crate::flash::{Audience, Flash, Message};
 use crate::reader::{Member, Owner, Visit};
 use crate::refusal::Refusal;
 
@@ -28,8 +28,8 @@ pub(super) struct Notice {
 
 impl Notice {
     /// For the pages that belong to no organization.
-    pub(super) fn at(place: Place, visit: &Visit) -> Option<Self> {
-        let flash = visit.flash.filter(|flash| flash.message.appears_on(place))?;
+    pub(super) fn at(audience: Audience, visit: &Visit) -> Option<Self> {
+        let flash = visit.flash.filter(|flash| flash.message.appears_on(audience))?;
         Some(Self::new(flash, None))
     }
 
@@ -37,7 +37,7 @@ impl Notice {
     pub(super) async fn for_member(member: &Member) -> Result<Option<Self>, Refusal> {
         let Some(flash) = member
             .flash
-            .filter(|flash| flash.message.appears_on(Place::Member))
+            .filter(|flash| flash.message.appears_on(Audience::Member))
         else {
             return Ok(None);
         };
@@ -54,7 +54,10 @@ impl Notice {
 
     /// For the pages that only owners have.
     pub(super) async fn for_owner(owner: &Owner) -> Result<Option<Self>, Refusal> {
-        let Some(flash) = owner.flash.filter(|flash| flash.message.appears_on(Place::Owner)) else {
+        let Some(flash) = owner
+            .flash
+            .filter(|flash| flash.message.appears_on(Audience::Owner))
+        else {
             return Self::for_member(owner).await;
         };
         let mut notice = Self::new(flash, Some(&owner.member.organization));

@@ -12,7 +12,7 @@ use poem::{Request, Response, handler};
 use crate::Console;
 use crate::answer::{html, redirect};
 use crate::cookies;
-use crate::flash::{Message, Place};
+use crate::flash::{Audience, Message};
 use crate::forms::{Fields, Query, Sent, VisitorForm};
 use crate::local_path::LocalPath;
 use crate::pages::notice::Notice;
@@ -45,7 +45,7 @@ pub(crate) async fn show(visitor: Visitor, Query(query): Query) -> Result<Respon
     }
     visitor.page(&SignInPage {
         next,
-        notice: Notice::at(Place::SignIn, &visitor),
+        notice: Notice::at(Audience::SignIn, &visitor),
         ..SignInPage::default()
     })
 }
