@@ -51,7 +51,7 @@ async fn narrow_pages_fit_long_names_and_many_descendants() {
     browser.go_to(&format!("{keys_page}/all")).await;
     fits(&browser, "all keys").await;
     browser.go_to(&format!("{keys_page}/all/{first}")).await;
-    fits(&browser, "a family").await;
+    fits(&browser, "a key tree").await;
     browser
         .go_to(&format!("{keys_page}/all/revoke?key-{first}=on"))
         .await;

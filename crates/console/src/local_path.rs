@@ -12,8 +12,8 @@ impl LocalPath {
 
     /// Reads a path that came with a request.
     ///
-    /// Browsers take `//host` and `/\host` for another host, and drop tabs and line feeds before they look; so only
-    /// visible ASCII, without backslashes, and exactly one slash at the beginning.
+    /// The path must be visible ASCII without backslashes and begin with exactly one slash. Browsers take `//host` and
+    /// `/\host` for another host, and drop tabs and line feeds first.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let is_harmless = |b: u8| b.is_ascii_graphic() && b != b'\\';
         let mut bytes = text.bytes();

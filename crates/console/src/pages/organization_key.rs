@@ -40,7 +40,7 @@ struct OrganizationKeyPage<'a> {
 struct Node<'a> {
     key: &'a HeldKey,
     /// It is the one that the page is about.
-    is_asked_for: bool,
+    is_this_key: bool,
     /// The key that created it is not kept any more.
     has_deleted_parent: bool,
     /// A list of its children follows.
@@ -84,7 +84,7 @@ impl OrganizationKeyPage<'_> {
 }
 
 /// The key tree from the top down; keys come by rising identifier, so each after the one that it is below.
-fn tree(key_tree: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
+fn tree(key_tree: &[HeldKey], this_key: ApiKeyId) -> Vec<Node<'_>> {
     let known: HashMap<ApiKeyId, &HeldKey> = key_tree.iter().map(|key| (key.id, key)).collect();
     let mut children: HashMap<ApiKeyId, Vec<&HeldKey>> = HashMap::new();
     let mut waiting: Vec<(&HeldKey, usize)> = Vec::new();
@@ -99,7 +99,7 @@ fn tree(key_tree: &[HeldKey], asked_for: ApiKeyId) -> Vec<Node<'_>> {
         let below = children.remove(&key.id).unwrap_or_default();
         let node = Node {
             key,
-            is_asked_for: key.id == asked_for,
+            is_this_key: key.id == this_key,
             has_deleted_parent: key.effective_parent() != key.parent() && key.rotated_from.is_none(),
             has_children: !below.is_empty(),
             ends: 0,

@@ -101,8 +101,8 @@ async fn key_is_editable_and_revocable_until_its_planned_end() {
         assert_eq!(lists_child, !has_come, "{}", preview.text());
         let selected = format!("{ALL}/revoke?key-{}=on", scene.planned.id);
         let revocation_preview = scene.owner.get(&selected).await;
-        let is_at_stake = revocation_preview.shows(scene.planned.hint.as_str());
-        assert_eq!(is_at_stake, !has_come, "{}", revocation_preview.text());
+        let is_affected = revocation_preview.shows(scene.planned.hint.as_str());
+        assert_eq!(is_affected, !has_come, "{}", revocation_preview.text());
     }
 }
 
