@@ -122,13 +122,13 @@ impl Refusal {
             Self::BadForm(problem) => ErrorPage::new(status)
                 .with_text(
                     "This form could not be read",
-                    &format!("{problem} Nothing was changed. Go back, load the page anew and fill in the form again."),
+                    &format!("{problem} Nothing was changed. Go back, reload the page and try again."),
                 )
                 .into_response(request_id),
             Self::CutoffTooRecent => ErrorPage::new(status)
                 .with_text(
                     "Choose an earlier time",
-                    "The time must be at least one minute ago, in UTC, because newer keys may still be being saved. \
+                    "The time must be at least one minute ago, in UTC, because newer keys are still being saved. \
                      Nothing was changed. Go back and choose an earlier time.",
                 )
                 .into_response(request_id),

@@ -20,8 +20,8 @@ impl ListedStatus for StatusFilter {
 pub(super) const fn title(status: StatusFilter) -> &'static str {
     match status {
         StatusFilter::Valid => "API Keys",
-        StatusFilter::Revoked => "Revoked API Keys",
-        StatusFilter::All => "Valid and revoked API Keys",
+        StatusFilter::Revoked => "Revoked API keys",
+        StatusFilter::All => "Valid and revoked API keys",
     }
 }
 

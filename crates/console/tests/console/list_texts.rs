@@ -78,8 +78,8 @@ async fn title_and_caption_describe_the_listed_keys() {
     for (query, title, caption) in [
         ("", "API Keys", "The 50 newest valid keys"),
         (&*older, "API Keys, older", "1 older valid key"),
-        ("?status=revoked", "Revoked API Keys", "1 revoked key"),
-        ("?status=all", "Valid and revoked API Keys", "The 50 newest keys"),
+        ("?status=revoked", "Revoked API keys", "1 revoked key"),
+        ("?status=all", "Valid and revoked API keys", "The 50 newest keys"),
         (
             "?search=build+51",
             "Keys that match “build 51”, API Keys",
