@@ -53,7 +53,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
     let role = Role::from_word(form.required("role")?)
         .ok_or(Refusal::BadForm("A choice in the form is invalid."))?;
     let mut field = Field::with_value(form.required("invitee")?);
-    let Some(invitee) = field.check("This", Invitee::parse(&field.value)) else {
+    let Some(invitee) = field.check("Name or email", Invitee::parse(&field.value)) else {
         let page = InvitePage::new(&owner, idempotency_key, field, role);
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };

@@ -101,7 +101,7 @@ async fn invitation_form_without_idempotency_key_shows_error_and_invites_nobody(
     let owner = running.signed_in("ada").await;
     let page = invite(&owner, " ", "owner").await;
     assert_eq!(page.status, 422);
-    assert!(page.shows("id=\"invitee-error\"") && page.shows("must not be empty."));
+    assert!(page.shows("id=\"invitee-error\"") && page.shows("Name or email must not be empty."));
     assert!(page.shows("value=\"owner\" checked") && page.shows("<title>Error: "));
     assert_eq!(invite(&owner, "Grace", "king").await.status, 400);
     assert!(owner.get(INVITATIONS).await.shows("No pending invitations"));
