@@ -73,7 +73,7 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     tour.click("form[action$='/key-life'] button").await;
     tour.browser.element("[data-notice]").await;
     tour.browser
-        .press("Apply the longest life to existing keys")
+        .press("Apply the maximum lifetime to existing keys")
         .await;
     tour.browser.element("[name=confirm]").await;
     tour.look("apply the longest life to existing keys").await;
@@ -84,7 +84,7 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     tour.browser.press("Apply longest life").await;
     tour.browser.element("[data-notice]").await;
     tour.browser
-        .press("Apply the longest life to existing keys")
+        .press("Apply the maximum lifetime to existing keys")
         .await;
     tour.look("no key lives longer").await;
     let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();

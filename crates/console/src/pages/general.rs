@@ -32,7 +32,7 @@ struct GeneralPage<'a> {
     is_owner: bool,
     /// Nobody else runs the organization, so the viewer cannot leave.
     is_last_owner: bool,
-    /// The longest life of new keys, in days.
+    /// The maximum lifetime of new keys, in days.
     days: Field,
 }
 
@@ -81,7 +81,7 @@ pub(crate) async fn limit_key_life(Sent(owner, form, source): OwnerForm) -> Resu
             .and_then(LongestLife::of_days)
             .map(Some),
     };
-    let Some(longest) = days.check("The longest life", parsed) else {
+    let Some(longest) = days.check("The maximum lifetime", parsed) else {
         days.focused = true;
         let page = GeneralPage::new(&owner, days).await?;
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);

@@ -32,7 +32,7 @@ async fn owner_sets_and_removes_the_longest_life() {
     for (days, says, value) in [
         ("90", "New keys expire after 90 days at the latest.", "90"),
         (" 1 ", "New keys expire after 1 day at the latest.", "1"),
-        ("", "New keys need not expire.", ""),
+        ("", "No expiration required for new keys.", ""),
     ] {
         let answer = owner.post(LIFE, &[("days", days)]).await;
         let page = owner.follow(&answer).await;
@@ -65,7 +65,7 @@ async fn owner_sets_and_removes_the_longest_life() {
     );
     let log = owner.get(AUDIT_LOG).await.text();
     assert!(
-        log.contains("ada changed the longest life of new API keys from 90 days to 1 day"),
+        log.contains("ada changed the maximum lifetime of new API keys from 90 days to 1 day"),
         "{log}"
     );
     assert_eq!(member.post(LIFE, &[("days", "7")]).await.status, 404);
@@ -78,7 +78,7 @@ async fn impossible_longest_life_is_refused_and_shown_again() {
     for days in ["0", "-1", "3651", "1.5", "x", "99999999999999999999"] {
         let page = owner.post(LIFE, &[("days", days)]).await;
         assert_eq!(page.status, 422);
-        let says = "The longest life must be a number of days from 1 to 3650.";
+        let says = "The maximum lifetime must be a number of days from 1 to 3650.";
         assert!(page.text().contains(says), "{}", page.text());
         assert!(page.shows(&format!("value=\"{days}\"")), "{}", page.body);
     }
@@ -94,7 +94,7 @@ async fn form_of_a_new_key_offers_no_longer_life() {
     browser.post(LIFE, &[("days", "30")]).await;
     let form = browser.get(NEW).await;
     assert!(
-        form.text().contains("In 30 days, the longest that owners allow"),
+        form.text().contains("In 30 days (maximum lifetime)"),
         "{}",
         form.text()
     );
@@ -172,7 +172,7 @@ async fn owner_applies_the_longest_life_after_a_preview() {
 
     let answer = owner.post(APPLY, &confirmed).await;
     let says = owner.follow(&answer).await.text();
-    assert!(says.contains("The longest life was applied"), "{says}");
+    assert!(says.contains("The maximum lifetime was applied"), "{says}");
     let now = installation.now();
     for (key, days) in [(&old.key, 7), (&new.key, 30)] {
         let end = stored_end(&running, key).await;
@@ -259,7 +259,7 @@ async fn longest_life_applied_in_part_tells_progress_and_continues() {
     }
     let answer = owner.post(APPLY, &confirmed).await;
     let says = owner.follow(&answer).await.text();
-    assert!(says.contains("The longest life was applied"), "{says}");
+    assert!(says.contains("The maximum lifetime was applied"), "{says}");
 }
 
 #[tokio::test]

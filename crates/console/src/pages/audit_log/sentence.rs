@@ -253,7 +253,7 @@ impl Phrase {
             Action::DisableKeyManagement => {
                 Self::alone("stopped letting new API keys manage other keys by default")
             }
-            Action::LimitKeyLife => Self::alone("changed the longest life of new API keys"),
+            Action::LimitKeyLife => Self::alone("changed the maximum lifetime of new API keys"),
             Action::CreateUser => Self::about("created the account of"),
             Action::CreateMembership => Self::about("added"),
             Action::MakeOwner => Self::about_and("changed the role of", "to owner"),
@@ -301,7 +301,7 @@ pub(super) const fn action_label(action: Action) -> Option<&'static str> {
         Action::CreateOrganization => Some("Organization created"),
         Action::EnableKeyManagement => Some("New keys can manage keys"),
         Action::DisableKeyManagement => Some("New keys cannot manage keys"),
-        Action::LimitKeyLife => Some("Longest life of new keys changed"),
+        Action::LimitKeyLife => Some("Maximum lifetime of new keys changed"),
         Action::CreateUser => Some("Account created"),
         Action::CreateMembership => Some("Member added"),
         Action::MakeOwner => Some("Role changed to owner"),
