@@ -72,9 +72,7 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     tour.browser.fill("days", "30").await;
     tour.click("form[action$='/key-life'] button").await;
     tour.browser.element("[data-notice]").await;
-    tour.browser
-        .press("Apply the maximum lifetime to existing keys")
-        .await;
+    tour.browser.press("Apply to existing keys").await;
     tour.browser.element("[name=confirm]").await;
     tour.look("apply the longest life to existing keys").await;
     tour.press_unvalidated("Apply longest life").await;
@@ -83,9 +81,7 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     tour.click("[name=confirm]").await;
     tour.browser.press("Apply longest life").await;
     tour.browser.element("[data-notice]").await;
-    tour.browser
-        .press("Apply the maximum lifetime to existing keys")
-        .await;
+    tour.browser.press("Apply to existing keys").await;
     tour.look("no key lives longer").await;
     let first = text(&api.get("/user/api-keys/current").await, "id").to_owned();
     let revoke = format!("{all}/revoke?key-{first}=on");
