@@ -9,13 +9,13 @@ use crate::keyward::{Keyward, OWNER_PASSWORD};
 const SETTINGS: &str = "/organizations/engines/settings";
 
 /// A browser in which the owner of an organization with three keys is signed in, at the list of their keys.
-struct Scene {
-    keyward: Keyward,
-    browser: Browser,
+pub(crate) struct Scene {
+    pub(crate) keyward: Keyward,
+    pub(crate) browser: Browser,
 }
 
 impl Scene {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let keyward = Keyward::start_set_up().await;
         let api = PlainConsole::sign_in_owner(&keyward)
             .await
@@ -33,23 +33,23 @@ impl Scene {
         Self { keyward, browser }
     }
 
-    async fn open(&self, page: &str) {
+    pub(crate) async fn open(&self, page: &str) {
         let url = format!("{}{SETTINGS}/{page}", self.keyward.base_url());
         self.browser.go_to(&url).await;
         self.browser.element("main").await;
     }
 
-    async fn width(&self, width: u32) {
+    pub(crate) async fn width(&self, width: u32) {
         let metrics = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false });
         self.send("Emulation.setDeviceMetricsOverride", metrics).await;
     }
 
-    async fn send(&self, command: &str, arguments: Value) {
+    pub(crate) async fn send(&self, command: &str, arguments: Value) {
         let sent = self.browser.driver.cdp().send_raw(command, arguments).await;
         sent.expect("the browser obeys");
     }
 
-    async fn value(&self, script: &str) -> Value {
+    pub(crate) async fn value(&self, script: &str) -> Value {
         let value = self.browser.driver.execute(script, Vec::new()).await;
         value.expect("a value").json().clone()
     }

@@ -19,6 +19,7 @@ mod generated_clients;
 mod introspection;
 mod journey;
 mod keyward;
+mod layout;
 mod lifetime;
 mod log_failures;
 mod narrow_pages;

@@ -1,0 +1,165 @@
+//! Where things stand on wide, narrow and printed pages.
+
+use serde_json::{Value, json};
+
+use crate::console::PlainConsole;
+use crate::console_pages::Scene;
+use crate::keyward::OWNER_PASSWORD;
+
+/// Defines `tops(…)`: the upper edges of the elements, in pixels.
+const TOPS: &str = "const tops = (...selectors) => selectors.map((selector) =>
+    Math.round(document.querySelector(selector).getBoundingClientRect().top + scrollY));";
+
+impl Scene {
+    async fn go_to(&self, path: &str) {
+        self.browser
+            .go_to(&format!("{}{path}", self.keyward.base_url()))
+            .await;
+        self.browser.element("main").await;
+    }
+
+    async fn numbers(&self, script: &str) -> Vec<f64> {
+        let numbers = self.value(script).await;
+        let numbers = numbers.as_array().expect("numbers").iter().map(Value::as_f64);
+        numbers.map(|number| number.expect("a number")).collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_filter_fields_share_one_row_on_wide_screens() {
+    let scene = Scene::new().await;
+    for width in [1280, 1920, 2560, 3840] {
+        scene.width(width).await;
+        scene.open("api-keys/all").await;
+        let script = format!("{TOPS} return tops('#search', '#unused', '#expires_within')");
+        let tops = scene.numbers(&script).await;
+        assert!(tops.iter().all(|top| *top == tops[0]), "{width} px: {tops:?}");
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn narrow_key_card_has_its_checkbox_beside_the_name() {
+    let scene = Scene::new().await;
+    scene.width(360).await;
+    scene.open("api-keys/all").await;
+    let script = "const edges = (selector) => {
+            const { top, bottom } = document.querySelector(selector).getBoundingClientRect();
+            return [top, bottom];
+        };
+        return [...edges('tbody .pick input'), ...edges('tbody .row-name'), ...edges('tbody tr')]";
+    let edges = scene.numbers(script).await;
+    let [box_top, box_bottom, name_top, name_bottom, card_top, card_bottom] = edges[..] else {
+        panic!("{edges:?}");
+    };
+    assert!(box_top < name_bottom && name_top < box_bottom, "{edges:?}");
+    assert!(card_bottom - card_top < 300.0, "{edges:?}");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn narrow_general_page_fits_with_a_maximum_lifetime() {
+    let scene = Scene::new().await;
+    scene.width(360).await;
+    scene.open("general").await;
+    scene.browser.fill("days", "30").await;
+    scene
+        .value("document.querySelector('#days').form.requestSubmit()")
+        .await;
+    scene.browser.element("[data-notice]").await;
+    let script = "return [document.documentElement.scrollWidth]";
+    assert!(scene.numbers(script).await[0] <= 360.0);
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn removal_of_many_keys_has_its_button_on_the_second_screen() {
+    let scene = Scene::new().await;
+    let create = "admin create-user --organization engines --username grace --password-stdin";
+    scene.keyward.command(create, OWNER_PASSWORD).await;
+    let grace = PlainConsole::sign_in(scene.keyward.base_url(), "grace", OWNER_PASSWORD).await;
+    let api = grace.api_with_first_key().await;
+    for number in 0..50 {
+        api.create(&format!("Deploy pipeline {number}"), "").await;
+    }
+    scene.width(1280).await;
+    scene.open("members/@grace").await;
+    scene.browser.press("Remove member").await;
+    scene.browser.element("[name=confirm]").await;
+    let tops = scene
+        .numbers(&format!("{TOPS} return tops('form .button.danger')"))
+        .await;
+    assert!(tops[0] < 1600.0, "{tops:?}");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn full_stop_follows_a_long_organization_name() {
+    let scene = Scene::new().await;
+    let name = ["Observatory"; 8].join("-");
+    let create = format!("admin create-organization --name {name} --owner ada");
+    scene.keyward.command(&create, "").await;
+    scene.open("api-keys").await;
+    let page = scene
+        .value("return document.querySelector('.switcher a').pathname")
+        .await;
+    for width in [1280, 360] {
+        scene.width(width).await;
+        scene.go_to(page.as_str().expect("a path")).await;
+        let script = "const name = document.querySelector('.lead strong bdi').firstChild;
+            const stop = document.querySelector('.lead strong').nextSibling;
+            return [[name, name.length - 1], [stop, 0]].map(([text, at]) => {
+                const range = document.createRange();
+                range.setStart(text, at);
+                range.setEnd(text, at + 1);
+                return range.getBoundingClientRect().bottom;
+            })";
+        let bottoms = scene.numbers(script).await;
+        assert_eq!(bottoms[0], bottoms[1], "{width} px");
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn narrow_reference_shows_its_title_before_the_contents() {
+    let scene = Scene::new().await;
+    scene.width(360).await;
+    scene.go_to("/docs").await;
+    let tops = scene
+        .numbers(&format!("{TOPS} return tops('h1', '.brand', '.document')"))
+        .await;
+    assert!(tops[0] < 300.0, "the title: {tops:?}");
+    assert_eq!(tops[1], tops[2], "one row in the top bar: {tops:?}");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reference_explains_errors_in_one_paragraph() {
+    let scene = Scene::new().await;
+    scene.width(1280).await;
+    scene.go_to("/docs").await;
+    let script = "const text = document.querySelector('.limited'), style = getComputedStyle(text);
+        return [text.getBoundingClientRect().height / parseFloat(style.lineHeight)]";
+    let lines = scene.numbers(script).await;
+    assert!(lines[0] <= 2.0, "{lines:?} lines");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn printed_audit_log_has_wide_sentences_and_no_filter() {
+    let scene = Scene::new().await;
+    scene.width(794).await;
+    scene.open("audit-log").await;
+    scene
+        .send("Emulation.setEmulatedMedia", json!({ "media": "print" }))
+        .await;
+    let script = "const width = (selector) => document.querySelector(selector).getBoundingClientRect().width;
+        return [width('.filter'), width('tbody th'), width('table'), width('main')]";
+    let widths = scene.numbers(script).await;
+    assert_eq!(widths[0], 0.0, "the filter is not printed");
+    assert!(
+        widths[1] > 0.4 * widths[2] && widths[2] > 0.9 * widths[3],
+        "{widths:?}"
+    );
+    scene.browser.close().await;
+}
