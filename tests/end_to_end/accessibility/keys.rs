@@ -74,12 +74,12 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     tour.browser.element("[data-notice]").await;
     tour.browser.press("Apply to existing keys").await;
     tour.browser.element("[name=confirm]").await;
-    tour.look("apply the longest life to existing keys").await;
-    tour.press_unvalidated("Apply longest life").await;
+    tour.look("apply the maximum lifetime to existing keys").await;
+    tour.press_unvalidated("Apply maximum lifetime").await;
     tour.browser.element("[aria-invalid=true]").await;
-    tour.look("apply the longest life unconfirmed").await;
+    tour.look("apply the maximum lifetime unconfirmed").await;
     tour.click("[name=confirm]").await;
-    tour.browser.press("Apply longest life").await;
+    tour.browser.press("Apply maximum lifetime").await;
     tour.browser.element("[data-notice]").await;
     tour.browser.press("Apply to existing keys").await;
     tour.look("no key lives longer").await;

@@ -48,7 +48,7 @@ pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
 pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
     let seen = form.required("days")?.parse().ok();
     let seen = seen.and_then(|days| LongestLife::of_days(days).ok());
-    let seen = seen.ok_or(Refusal::BadForm("The longest life is invalid."))?;
+    let seen = seen.ok_or(Refusal::BadForm("The maximum lifetime is invalid."))?;
     if !form.is_confirmed() {
         let page = ApplyKeyLifePage {
             confirmation_missing: true,

@@ -155,7 +155,7 @@ async fn owner_applies_the_longest_life_after_a_preview() {
     assert_eq!(member.post(APPLY, &confirmed).await.status, 404);
     let preview = owner.get(APPLY).await.text();
     for words in [
-        "Let 2 keys of 2 people expire?",
+        "Shorten the lifetime of 2 keys?",
         "Old deploy",
         "New deploy",
         "instead of never",
@@ -246,10 +246,14 @@ async fn longest_life_applied_in_part_tells_progress_and_continues() {
     for (page, done, left) in [
         (
             at_time_budget,
-            "4 keys got an earlier expiration",
-            "Let 5 keys of",
+            "4 keys now expire sooner",
+            "Shorten the lifetime of 5 keys?",
         ),
-        (at_failure, "2 keys got an earlier expiration", "Let 3 keys of"),
+        (
+            at_failure,
+            "2 keys now expire sooner",
+            "Shorten the lifetime of 3 keys?",
+        ),
     ] {
         let text = page.text();
         for words in [done, left, "Continue with the rest."] {
@@ -266,7 +270,10 @@ async fn longest_life_applied_in_part_tells_progress_and_continues() {
 async fn owner_applies_the_longest_life_although_the_preview_fails() {
     let (running, owner) = with_keys(1, &[], false).await;
     let shown = owner.get(APPLY).await.text();
-    for words in ["Let existing keys expire?", "They can’t be counted right now."] {
+    for words in [
+        "Shorten the lifetime of existing keys?",
+        "They can’t be counted right now.",
+    ] {
         assert!(shown.contains(words), "{words}: {shown}");
     }
     let answer = owner.post(APPLY, &[("days", "30"), ("confirm", "yes")]).await;
