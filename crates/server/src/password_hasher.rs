@@ -27,7 +27,7 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 /// enough not to delay other queues.
 const MAX_PER_QUEUE: usize = 2;
 
-/// The most hashes at once, each in 19 MiB. Four of them sign more than a hundred people in each second.
+/// The most hashes at once, each in 19 MiB. Four allow over 100 sign-ins per second.
 const MAX_CONCURRENT: usize = 4;
 
 /// Hashes passwords by argon2id, a few at a time, on threads that may block.
