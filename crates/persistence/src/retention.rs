@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_keys_that_are_not_locked_with_their_children_leave_the_batch() {
+    fn dead_keys_leave_the_batch_unless_locked_with_their_children() {
         let all = [(key(2), Some(key(1))), (key(3), Some(key(2))), (key(5), None)];
         let mut dead = all.to_vec();
         let children = [(key(4), key(3))];

@@ -174,7 +174,7 @@ async fn leak_report_waits_after_its_commit_and_when_repeated() {
 }
 
 #[tokio::test]
-async fn planned_end_of_membership_waits_also_when_unchanged_or_too_late() {
+async fn planned_membership_end_waits_even_if_unchanged_or_too_late() {
     let scene = Scene::new().await;
     let members = scene.installation.members().with_propagation(scene.by());
     let end = scene.installation.now() + TimeDelta::hours(1);

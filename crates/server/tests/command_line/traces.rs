@@ -316,7 +316,7 @@ async fn database_work_is_below_its_request() {
 }
 
 #[tokio::test]
-async fn background_task_is_a_trace_of_its_own_and_tells_its_failure() {
+async fn background_task_has_own_trace_with_its_failure() {
     let place = Place::server().await;
     let Place::Server(database) = &place else {
         unreachable!("it is on a server")

@@ -274,7 +274,7 @@ super::cases::cases! { $
         owner_whose_end_came_meanwhile_applies_no_longest_life
         only_the_chosen_longest_life_is_applied
         only_active_owners_and_administrators_apply_the_longest_life
-        keys_live_on_when_events_of_longest_life_cannot_be_written
+        longest_life_ends_no_key_when_events_cannot_be_written
         longest_life_preview_equals_what_is_applied
         longest_life_preview_shows_latest_used_keys_first
     }

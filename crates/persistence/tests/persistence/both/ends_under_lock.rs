@@ -17,10 +17,10 @@ use crate::both::scene::Scene;
 use crate::database::Database;
 
 on_both!(
-    edit_that_waits_until_the_end_of_its_key_is_refused,
+    edit_that_waits_until_its_keys_end_is_refused,
     key_whose_creation_waits_until_its_end_is_not_created,
     longest_life_that_waits_gives_seven_days_notice_from_then,
-    owner_whose_end_comes_during_the_wait_applies_no_longest_life,
+    owner_who_ends_during_the_wait_applies_no_longest_life,
 );
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
@@ -37,7 +37,7 @@ fn expiring(change: ExpiryChange) -> KeyEdit {
     }
 }
 
-async fn edit_that_waits_until_the_end_of_its_key_is_refused(database: Database) {
+async fn edit_that_waits_until_its_keys_end_is_refused(database: Database) {
     let scene = Scene::new(database).await;
     let (keys, bob) = (&scene.use_cases.keys, scene.bob.as_holder());
     let edit = |change| {
@@ -111,7 +111,7 @@ async fn longest_life_that_waits_gives_seven_days_notice_from_then(database: Dat
     assert_eq!(end, Some(End::Planned(notice)));
 }
 
-async fn owner_whose_end_comes_during_the_wait_applies_no_longest_life(database: Database) {
+async fn owner_who_ends_during_the_wait_applies_no_longest_life(database: Database) {
     let scene = Scene::new(database).await;
     let longest = LongestLife::of_days(1).expect("a longest life");
     let (organizations, keys) = (&scene.use_cases.organizations, &scene.use_cases.organization_keys);

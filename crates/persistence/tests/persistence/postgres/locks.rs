@@ -86,7 +86,7 @@ async fn retention_purges_only_keys_that_nobody_holds() {
 }
 
 #[tokio::test]
-async fn successor_of_a_rotation_during_retention_stays_in_its_key_tree() {
+async fn successor_made_during_retention_stays_in_its_key_tree() {
     let scene = Scene::new(Database::postgres().await).await;
     let (bob, keys) = (scene.bob.as_holder(), scene.use_cases.keys.clone());
     let (rotation, source) = (RotationDraft::default(), RequestSource::default());

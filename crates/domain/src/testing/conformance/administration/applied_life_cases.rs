@@ -261,7 +261,7 @@ pub async fn only_active_owners_and_administrators_apply_the_longest_life(stores
     assert_eq!(planned.by, Actor::Administrator);
 }
 
-pub async fn keys_live_on_when_events_of_longest_life_cannot_be_written(stores: Stores) {
+pub async fn longest_life_ends_no_key_when_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     set_limit(&scene, &ada, days(30)).await;

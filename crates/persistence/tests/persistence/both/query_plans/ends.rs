@@ -15,7 +15,7 @@ use crate::database::{Database, now};
 on_both!(
     due_ends_are_found_by_an_index,
     expiring_keys_are_found_by_an_index,
-    keys_that_outlive_a_longest_life_are_found_by_an_index,
+    keys_that_outlive_the_limit_are_found_by_index,
 );
 
 async fn due_ends_are_found_by_an_index(database: Database) {
@@ -94,7 +94,7 @@ async fn expiring_keys_are_found_by_an_index(database: Database) {
     assert!(!of_table.iter().any(|scan| steps.contains(scan)), "{steps}");
 }
 
-async fn keys_that_outlive_a_longest_life_are_found_by_an_index(database: Database) {
+async fn keys_that_outlive_the_limit_are_found_by_index(database: Database) {
     let listening = Listening::to(database).await;
     let (scene, store) = (&listening.scene, listening.store());
     let (organization, longest) = (
