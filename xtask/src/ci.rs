@@ -9,7 +9,9 @@ use crate::failure::{Failure, Outcome};
 use crate::generated::Mode;
 use crate::test::{TestRun, take_backend};
 use crate::workspace::Workspace;
-use crate::{advisories, example_project, faults, image, layers, openapi, schema, tools, without_ipv6};
+use crate::{
+    advisories, example_project, faults, image, layers, openapi, schema, test_names, tools, without_ipv6,
+};
 
 /// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
 /// last lines.
@@ -29,6 +31,7 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     steps.take("download", || run(&mut cargo(&["fetch", "--locked"])))?;
     steps.take("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
     steps.take("layers", || layers::layers(workspace))?;
+    steps.take("test names", || test_names::test_names(workspace))?;
     steps.take("dependency policy", || run(&mut cargo(DEPENDENCY_POLICY)))?;
     steps.take("advisories", || advisories::check_where_possible(workspace))?;
     steps.take("clippy", || {

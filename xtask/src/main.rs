@@ -28,6 +28,7 @@ mod packages;
 mod schema;
 mod services;
 mod test;
+mod test_names;
 mod tools;
 mod without_ipv6;
 mod workspace;
@@ -73,9 +74,11 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   layers
       Checks that the domain stays free of input and output, that what is for tests is imported by tests only, and that no
       modules of a crate depend on each other in a circle. (Which crate imports which: `cargo deny check bans`.)
+  test-names
+      Checks that no test's name has more than ten words.
   ci [--database BACKEND]
-      What continuous integration runs: formatting, layers, dependency policy, advisories, clippy, documentation, generated
-      files, the project in examples/own-store, every test, the attacks, the image.
+      What continuous integration runs: formatting, layers, test names, dependency policy, advisories, clippy,
+      documentation, generated files, the project in examples/own-store, every test, the attacks, the image.
   dev [ARGUMENTS]
       Runs `keyward serve ARGUMENTS` on a private PostgreSQL whose data stays in target/dev-postgres.
   help
@@ -123,6 +126,10 @@ fn perform(task: &str, arguments: &[String]) -> Outcome {
         "layers" => {
             refuse_arguments(arguments)?;
             layers::layers(&Workspace::find()?)
+        }
+        "test-names" => {
+            refuse_arguments(arguments)?;
+            test_names::test_names(&Workspace::find()?)
         }
         "ci" => ci::ci(&Workspace::find()?, arguments),
         "dev" => dev::dev(&Workspace::find()?, arguments),
