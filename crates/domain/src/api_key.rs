@@ -32,7 +32,7 @@ pub use version::{InvalidKeyVersion, KeyPrecondition, KeyVersion};
 pub struct ApiKey {
     /// Its public identifier.
     pub id: ApiKeyId,
-    /// Whose key it is.
+    /// The membership that holds it; it never changes.
     pub consumer_id: MembershipId,
     /// What people recognize its token by.
     pub hint: TokenHint,
@@ -403,7 +403,7 @@ pub struct LastUse<Address = IpAddr> {
 pub struct KeyUse {
     /// The key whose token was accepted.
     pub key: ApiKeyId,
-    /// Its last use.
+    /// When the token was accepted, and from where.
     pub last: LastUse,
 }
 

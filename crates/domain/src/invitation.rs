@@ -24,7 +24,7 @@ secret_type! {
 pub struct Invitation {
     /// Rises with the time of creation (UUID version 7).
     pub id: InvitationId,
-    /// The organization that it is for.
+    /// The organization whose member it makes; it never changes.
     pub organization_id: OrganizationId,
     /// For whom, in the owner's words.
     pub invitee: Invitee,
@@ -114,7 +114,7 @@ text_type! {
 pub struct NewInvitation {
     /// As it is to be stored, without its token.
     pub invitation: Invitation,
-    /// Its secret's digest.
+    /// The SHA-256 of its token.
     pub digest: InvitationDigest,
     /// Of the form that creates it, if one does.
     pub idempotency_key: Option<IdempotencyKey>,

@@ -34,7 +34,7 @@ impl PageSize {
         }
     }
 
-    /// The number of items.
+    /// At least 1; over [`PageSize::MAX`] only for [`PageSize::EXPORT`].
     #[must_use]
     pub const fn items(self) -> usize {
         self.0 as usize
@@ -57,7 +57,7 @@ pub struct PageRequest<Id> {
 }
 
 impl<Id> PageRequest<Id> {
-    /// The first page.
+    /// Starts with the newest item.
     #[must_use]
     pub const fn first(size: PageSize) -> Self {
         Self { size, after: None }

@@ -14,7 +14,7 @@ use crate::text::{folded, text_type};
 pub struct Project {
     /// Rises with the time of creation (UUID version 7).
     pub id: ProjectId,
-    /// Whose project it is.
+    /// The organization whose owners manage it; it never changes.
     pub organization_id: OrganizationId,
     /// Its name for people; not unique.
     pub name: ProjectName,

@@ -23,9 +23,9 @@ pub use reports::RefusedUseReports;
 pub struct RefusedUse {
     /// The key that no longer works.
     pub key: ApiKeyId,
-    /// Whose it was.
+    /// The holder of the key; the membership may have ended.
     pub consumer: MembershipId,
-    /// In which organization.
+    /// The organization in whose audit log the use is reported.
     pub organization: OrganizationId,
     /// When the request came, in UTC.
     pub at: DateTime<Utc>,

@@ -56,7 +56,7 @@ pub struct Refused<'a> {
     pub uri: &'a Uri,
     /// The request's `Accept` and `Authorization`, which may tell them apart, too.
     pub headers: &'a HeaderMap,
-    /// The id of the request.
+    /// The value of [`REQUEST_ID`](crate::REQUEST_ID), which the response carries, too.
     pub request_id: &'a str,
 }
 

@@ -278,7 +278,7 @@ impl Problem {
         }
     }
 
-    /// The problem as JSON.
+    /// The body of the response, of type `application/problem+json` (RFC 9457).
     pub(crate) fn to_json(&self, request_id: &str, base_url: &BaseUrl) -> serde_json::Value {
         self.document(request_id, base_url).to_json().unwrap_or_default()
     }

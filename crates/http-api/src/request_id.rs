@@ -9,7 +9,7 @@ use poem::{FromRequest, Request, RequestBody};
 /// The header with the request id. The front door sets it and discards the client's value.
 pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The request id.
+/// The id that the front door gave the request; empty if there is none.
 pub(crate) fn request_id(request: &Request) -> &str {
     request.headers().get(REQUEST_ID).map_or("", as_text)
 }

@@ -48,13 +48,13 @@ impl Quota {
         })
     }
 
-    /// How many requests.
+    /// From 1 to [`Quota::MAX_REQUESTS`].
     #[must_use]
     pub const fn requests(self) -> u32 {
         self.requests.get()
     }
 
-    /// In how many seconds.
+    /// From 1 to [`Quota::MAX_WINDOW`].
     #[must_use]
     pub const fn window_seconds(self) -> u32 {
         self.window_seconds.get()

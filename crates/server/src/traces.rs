@@ -50,7 +50,7 @@ const SERVICE: &str = "keyward";
 pub(crate) struct TraceSettings<'a> {
     /// The URL of the collector.
     pub(crate) endpoint: &'a str,
-    /// The file with headers for it.
+    /// Its lines are headers for the collector (`NAME: VALUE`); they replace those of the environment.
     pub(crate) headers_file: Option<&'a Path>,
     pub(crate) sampling: SamplingRatio,
 }

@@ -72,7 +72,7 @@ impl TestDatabase {
         &self.url
     }
 
-    /// The name of the database.
+    /// Unique on its server, and needs no quotes in SQL.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

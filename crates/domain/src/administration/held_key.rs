@@ -15,7 +15,7 @@ pub struct HeldKey {
     key: ApiKey,
     /// Its last use, if it was ever used, and roughly from where.
     pub last_use: Option<LastUse<ShortenedAddress>>,
-    /// Whose it is.
+    /// The user and membership, as stored when the key was read.
     pub holder: HolderProfile,
 }
 

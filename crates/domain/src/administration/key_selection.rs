@@ -58,7 +58,7 @@ pub struct PreviewedKeys {
     pub has_more: bool,
     /// How many of them give no access any more, because their holders have left.
     pub without_access: u32,
-    /// Of how many consumers.
+    /// How many consumers hold the counted keys.
     pub holders: u32,
     /// The first of the keys.
     pub first: Vec<HeldKey>,

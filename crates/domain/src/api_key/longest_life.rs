@@ -30,7 +30,7 @@ impl LongestLife {
         }
     }
 
-    /// The number of days.
+    /// From 1 to [`LongestLife::MAX_DAYS`].
     #[must_use]
     pub const fn days(self) -> u16 {
         self.0

@@ -74,19 +74,19 @@ impl RetentionPeriods {
         Ok(Self { audit_events, ..self })
     }
 
-    /// The period for dead keys.
+    /// Counted from [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since); 90 days unless set.
     #[must_use]
     pub const fn dead_keys(&self) -> TimeDelta {
         self.dead_keys
     }
 
-    /// The period for ended invitations.
+    /// Counted from when the invitation was accepted or revoked, or expired; 30 days unless set.
     #[must_use]
     pub const fn ended_invitations(&self) -> TimeDelta {
         self.ended_invitations
     }
 
-    /// The period for expired sessions.
+    /// Counted from the expiry of the session; one day unless set.
     #[must_use]
     pub const fn expired_sessions(&self) -> TimeDelta {
         self.expired_sessions

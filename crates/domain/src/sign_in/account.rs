@@ -33,7 +33,7 @@ pub struct NewOrganization {
     pub owner: Membership,
 }
 
-/// The first organization and its owner.
+/// What sets up an installation that has no organization yet.
 #[derive(Debug, Clone)]
 pub struct FirstOwner {
     /// The first organization of the installation.
@@ -42,7 +42,7 @@ pub struct FirstOwner {
     pub user: User,
     /// What makes them owner.
     pub membership: Membership,
-    /// The hash of their password.
+    /// The PHC string of their first password.
     pub password_hash: PasswordHash,
 }
 

@@ -15,7 +15,7 @@ use crate::fair_semaphore::{FairPermit, FairSemaphore};
 /// After this time, a read counts as slow and no longer occupies a fast slot. Nearly all reads take a millisecond.
 pub(super) const SLOW_AFTER: Duration = Duration::from_millis(100);
 
-/// The number of slow slots per fast slot.
+/// Each slow slot has a connection and a thread of its own, so they are bounded, too.
 const SLOW_SLOTS_PER_FAST: usize = 2;
 
 /// Read connections, opened on demand: never more than there are slots.

@@ -17,7 +17,7 @@ use super::verifier::VerifierOptions;
 /// Where a server listens that was not told.
 const LISTEN: &str = "127.0.0.1:8080";
 
-/// How to serve.
+/// Groups of options, each under a heading of its own in the help.
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
     #[command(flatten)]
