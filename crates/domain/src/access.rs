@@ -104,28 +104,28 @@ impl Authenticate {
     /// # Errors
     /// [`AuthenticateError::InvalidToken`] unless the key is valid and its membership is live.
     pub async fn caller(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, AuthenticateError> {
-        Ok(self.caller_in_turn(token, from, ready(())).await?)
+        Ok(self.caller_with_permit(token, from, ready(())).await?)
     }
 
     /// Authenticates like [`Authenticate::caller`], for an adapter that limits how often tokens are looked up: before the
-    /// store is asked about a token that may be a guess, `turn` is awaited, and what it yields is held until the store has
-    /// answered.
+    /// store is asked about a token that may be a guess, `permit` is awaited, and what it yields is held until the store
+    /// has answered.
     ///
     /// # Errors
     /// [`Refused`] unless the key is valid and its membership is live.
-    pub async fn caller_in_turn<T>(
+    pub async fn caller_with_permit<T>(
         &self,
         token: &str,
         from: Option<IpAddr>,
-        turn: impl Future<Output = T>,
+        permit: impl Future<Output = T>,
     ) -> Result<Caller, Refused> {
         let digest = Token::parse(token).map_err(|_| Refused::Unknown)?.digest();
         let credential = match self.credentials.remembered(&digest) {
             Some(credential) => credential,
             None => {
-                let _turn = match self.credentials.is_familiar(&digest) {
+                let _permit = match self.credentials.is_familiar(&digest) {
                     true => None,
-                    false => Some(turn.await),
+                    false => Some(permit.await),
                 };
                 let found = self.credentials.find(&digest).await?;
                 found.ok_or(Refused::Unknown)?

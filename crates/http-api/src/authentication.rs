@@ -73,7 +73,9 @@ async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
     let refused = match bearer_token(request) {
         Ok(token) => {
             let from = client_address(request);
-            let caller = authenticate.caller_in_turn(token, from, attempt.turn()).await;
+            let caller = authenticate
+                .caller_with_permit(token, from, attempt.lookup_permit())
+                .await;
             attempt.answered();
             match caller {
                 Ok(caller) => return Ok(caller),

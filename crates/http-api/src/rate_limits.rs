@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use keyward_domain::access::Caller;
 use keyward_domain::verifier::VerifierName;
 use keyward_rate_limits::{
-    ClientNetwork, Counted, CountedKey, Exceeded, FailedAuthentications, Limiter, LookupTurn, RequestLimits,
+    ClientNetwork, Counted, CountedKey, Exceeded, FailedAuthentications, Limiter, LookupPermit, RequestLimits,
 };
 use poem::Request;
 use poem::http::Method;
@@ -51,10 +51,10 @@ impl<'a> Attempt<'a> {
     }
 
     /// Waits until the token may be looked up, which lasts until the attempt is [answered](Self::answered).
-    pub(crate) async fn turn(&self) -> Option<LookupTurn> {
+    pub(crate) async fn lookup_permit(&self) -> Option<LookupPermit> {
         let (failures, address) = self.counted()?;
         self.is_looked_up.store(true, Ordering::Relaxed);
-        Some(failures.turn(address).await)
+        Some(failures.lookup_permit(address).await)
     }
 
     /// It is known whether the token is accepted.

@@ -23,12 +23,12 @@ const LANES: usize = 10_000;
 /// How many look-ups one lane makes at once.
 const WIDTH: usize = 2;
 
-/// How long a network stays in its lane at most, if a window is longer: one that goes on guessing is refused again by then.
-const LONGEST_STAY: Duration = Duration::from_secs(5 * 60);
+/// How long a network keeps its lane at most, if a window is longer: one that still guesses is refused again by then.
+const MAX_LANE_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// How long a look-up waits for its turn. Then it is made without one: a valid key must not fail because of its neighbours, and
-/// the connections to the database are shared fairly among addresses anyway.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// How long a look-up waits for its permit. Then it is made without one: a valid key must not fail because of its
+/// neighbours, and the connections to the database are shared fairly among addresses anyway.
+const MAX_WAIT: Duration = Duration::from_millis(500);
 
 /// Limits how often an address may send a token that is not accepted. An accepted one is not counted, and never refused
 /// because of its neighbours: a whole company may share an address (NAT), and one of its programs may have a dead key.
@@ -38,25 +38,25 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// order of arrival, each after half a second at most. That costs a valid key the wait for its neighbours' guesses when it is used
 /// here for the first time. Refusing before the look-up would lock out such keys; a queue that drops somebody would, too.
 ///
-/// The lane slows whoever waits for answers, and no more: a look-up that waited for half a second is made beside the two. What
-/// protects the database from a burst of guesses is that addresses take turns for its connections.
+/// The lane only slows clients that wait for answers: a look-up that waited for half a second is made beside the two. What
+/// protects the database from a burst of guesses is that its connections are shared fairly among addresses.
 pub struct FailedAuthentications {
     limiter: Limiter<ClientNetwork>,
     lanes: Cache<ClientNetwork, Arc<Lane>>,
-    /// How long a network stays in its lane after it was refused last: a window, or the longest stay.
-    stay: Duration,
+    /// How long a network keeps its lane after it was last refused: a window, or the maximum.
+    lane_lifetime: Duration,
     clock: Elapsed,
 }
 
 struct Lane {
     /// In nanoseconds of the clock.
     until: AtomicU64,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 /// The right to look up one token, held until that is done.
 #[must_use]
-pub struct LookupTurn(
+pub struct LookupPermit(
     #[expect(dead_code, reason = "it is given back when dropped")] Option<OwnedSemaphorePermit>,
 );
 
@@ -67,22 +67,22 @@ impl FailedAuthentications {
         Self {
             limiter: Limiter::new("failed-authentication", quota, COUNTED, Arc::clone(&clock)),
             lanes: bounded(LANES),
-            stay: Duration::from_secs(u64::from(quota.window_seconds())).min(LONGEST_STAY),
+            lane_lifetime: Duration::from_secs(u64::from(quota.window_seconds())).min(MAX_LANE_LIFETIME),
             clock,
         }
     }
 
     /// Waits until a token from this address may be looked up: not at all, unless the address is beyond its limit.
-    pub async fn turn(&self, from: IpAddr) -> LookupTurn {
+    pub async fn lookup_permit(&self, from: IpAddr) -> LookupPermit {
         let Some(lane) = self.lanes.get(&ClientNetwork::from(from)) else {
-            return LookupTurn(None);
+            return LookupPermit(None);
         };
         if lane.until.load(Ordering::Relaxed) <= self.nanoseconds(Duration::ZERO) {
-            return LookupTurn(None);
+            return LookupPermit(None);
         }
         // It is never closed.
-        let turn = timeout(PATIENCE, Arc::clone(&lane.turns).acquire_owned()).await;
-        LookupTurn(turn.ok().and_then(Result::ok))
+        let permit = timeout(MAX_WAIT, Arc::clone(&lane.permits).acquire_owned()).await;
+        LookupPermit(permit.ok().and_then(Result::ok))
     }
 
     /// Counts a token that was not accepted.
@@ -99,7 +99,7 @@ impl FailedAuthentications {
     }
 
     fn keep_in_lane(&self, network: ClientNetwork) {
-        let until = self.nanoseconds(self.stay);
+        let until = self.nanoseconds(self.lane_lifetime);
         if let Some(lane) = self.lanes.get(&network) {
             lane.until.fetch_max(until, Ordering::Relaxed);
             return;
@@ -107,7 +107,7 @@ impl FailedAuthentications {
         // Two at once make two lanes of which one is used from then on.
         let lane = Lane {
             until: AtomicU64::new(until),
-            turns: Arc::new(Semaphore::new(WIDTH)),
+            permits: Arc::new(Semaphore::new(WIDTH)),
         };
         self.lanes.insert(network, Arc::new(lane));
     }
@@ -147,24 +147,27 @@ mod tests {
         assert_eq!(refused.filter(Result::is_err).count(), 7);
     }
 
-    /// The turn, if it comes at once.
-    fn turn(failures: &FailedAuthentications, from: IpAddr) -> Option<LookupTurn> {
-        let turn = pin!(failures.turn(from));
-        match turn.poll(&mut Context::from_waker(Waker::noop())) {
-            std::task::Poll::Ready(turn) => Some(turn),
+    /// The permit, if it comes at once.
+    fn permit_at_once(failures: &FailedAuthentications, from: IpAddr) -> Option<LookupPermit> {
+        let permit = pin!(failures.lookup_permit(from));
+        match permit.poll(&mut Context::from_waker(Waker::noop())) {
+            std::task::Poll::Ready(permit) => Some(permit),
             std::task::Poll::Pending => None,
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn token_is_looked_up_after_the_wait_for_a_turn() {
+    async fn token_is_looked_up_after_the_wait_for_a_permit() {
         let (failures, _) = three_a_minute();
         let from = address("192.0.2.1");
         guess_beyond_limit(&failures, from);
-        let _both = [failures.turn(from).await, failures.turn(from).await];
+        let _both = [
+            failures.lookup_permit(from).await,
+            failures.lookup_permit(from).await,
+        ];
         let begun = tokio::time::Instant::now();
-        let _none = failures.turn(from).await;
-        assert!(begun.elapsed() >= PATIENCE && begun.elapsed() < 2 * PATIENCE);
+        let _none = failures.lookup_permit(from).await;
+        assert!(begun.elapsed() >= MAX_WAIT && begun.elapsed() < 2 * MAX_WAIT);
     }
 
     #[tokio::test]
@@ -172,23 +175,23 @@ mod tests {
         let (failures, _) = three_a_minute();
         let (guesser, other) = (address("192.0.2.1"), address("192.0.2.2"));
         guess_beyond_limit(&failures, guesser);
-        let first = turn(&failures, guesser).expect("at once");
-        let _second = turn(&failures, guesser).expect("at once");
-        assert!(turn(&failures, guesser).is_none());
-        assert!(turn(&failures, other).is_some());
+        let first = permit_at_once(&failures, guesser).expect("at once");
+        let _second = permit_at_once(&failures, guesser).expect("at once");
+        assert!(permit_at_once(&failures, guesser).is_none());
+        assert!(permit_at_once(&failures, other).is_some());
         drop(first);
-        assert!(turn(&failures, guesser).is_some());
+        assert!(permit_at_once(&failures, guesser).is_some());
     }
 
     #[test]
-    fn address_within_its_limit_waits_for_no_turn() {
+    fn address_within_its_limit_waits_for_no_permit() {
         let (failures, _) = three_a_minute();
         let from = address("192.0.2.1");
         for _ in 0..3 {
             failures.count(from).unwrap();
         }
-        let turns: Vec<_> = (0..100).filter_map(|_| turn(&failures, from)).collect();
-        assert_eq!(turns.len(), 100);
+        let permits: Vec<_> = (0..100).filter_map(|_| permit_at_once(&failures, from)).collect();
+        assert_eq!(permits.len(), 100);
     }
 
     #[tokio::test]
@@ -196,16 +199,16 @@ mod tests {
         let (failures, seconds) = three_a_minute();
         let from = address("192.0.2.1");
         guess_beyond_limit(&failures, from);
-        let turns = || {
-            let turns: Vec<_> = (0..5).filter_map(|_| turn(&failures, from)).collect();
-            turns.len()
+        let permits = || {
+            let permits: Vec<_> = (0..5).filter_map(|_| permit_at_once(&failures, from)).collect();
+            permits.len()
         };
         seconds.store(50, Ordering::SeqCst);
         guess_twice_and_be_refused_once(&failures, from);
         seconds.store(109, Ordering::SeqCst);
-        assert_eq!(turns(), 2);
+        assert_eq!(permits(), 2);
         seconds.store(110, Ordering::SeqCst);
-        assert_eq!(turns(), 5);
+        assert_eq!(permits(), 5);
     }
 
     #[tokio::test]
@@ -213,14 +216,14 @@ mod tests {
         let (failures, seconds) = three_in(24 * 60 * 60);
         let from = address("192.0.2.1");
         guess_beyond_limit(&failures, from);
-        let turns = || {
-            let turns: Vec<_> = (0..5).filter_map(|_| turn(&failures, from)).collect();
-            turns.len()
+        let permits = || {
+            let permits: Vec<_> = (0..5).filter_map(|_| permit_at_once(&failures, from)).collect();
+            permits.len()
         };
         seconds.store(299, Ordering::SeqCst);
-        assert_eq!(turns(), 2);
+        assert_eq!(permits(), 2);
         seconds.store(300, Ordering::SeqCst);
-        assert_eq!(turns(), 5);
+        assert_eq!(permits(), 5);
     }
 
     /// Two of three came back in 50 seconds.

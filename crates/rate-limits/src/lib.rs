@@ -26,7 +26,7 @@ mod requests;
 mod standing;
 
 pub use clock::Elapsed;
-pub use failed_authentications::{FailedAuthentications, LookupTurn};
+pub use failed_authentications::{FailedAuthentications, LookupPermit};
 pub use limiter::Limiter;
 pub use network::ClientNetwork;
 pub use quota::{InvalidQuota, Quota};

@@ -33,7 +33,7 @@ const MAX_CONCURRENT: usize = 4;
 /// Hashes passwords by argon2id, a few at a time, on threads that may block.
 pub(crate) struct Argon2idHasher {
     random: Arc<dyn Random>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     queues: Mutex<HashMap<HashingQueue, Weak<Semaphore>>>,
     memories: Memories,
     longest_wait: Duration,
@@ -58,7 +58,7 @@ impl Argon2idHasher {
     fn with(random: Arc<dyn Random>, at_once: usize, longest_wait: Duration) -> Self {
         Self {
             random,
-            turns: Arc::new(Semaphore::new(at_once)),
+            permits: Arc::new(Semaphore::new(at_once)),
             queues: Mutex::default(),
             memories: Memories::default(),
             longest_wait,
@@ -76,14 +76,14 @@ impl Argon2idHasher {
         T: Send + 'static,
         E: Error + Send + Sync + 'static,
     {
-        let turn = self.acquire_permit(queue).await?;
+        let permit = self.acquire_permit(queue).await?;
         let memories = Arc::clone(&self.memories);
         task::spawn_blocking(move || {
             let free = || memories.lock().unwrap_or_else(PoisonError::into_inner);
             let mut memory = free().pop().unwrap_or_default();
             let result = work(&mut memory);
             free().push(memory);
-            drop(turn);
+            drop(permit);
             result
         })
         .await
@@ -92,16 +92,16 @@ impl Argon2idHasher {
     }
 
     async fn acquire_permit(&self, queue: Option<HashingQueue>) -> Result<HashingPermit, HashingError> {
-        let turn = async {
+        let permit = async {
             Ok(HashingPermit {
                 _of_queue: match queue {
                     Some(queue) => Some(self.places_in(queue).acquire_owned().await?),
                     None => None,
                 },
-                _of_all: Arc::clone(&self.turns).acquire_owned().await?,
+                _of_all: Arc::clone(&self.permits).acquire_owned().await?,
             })
         };
-        timeout(self.longest_wait, turn)
+        timeout(self.longest_wait, permit)
             .await
             .map_err(|_| HashingError::Busy)?
             .map_err(|closed: AcquireError| failed(closed))
@@ -155,8 +155,8 @@ impl PasswordHasher for Argon2idHasher {
     }
 
     async fn verify_dummy(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError> {
-        let nobodys = PasswordHash::from_phc_string(DUMMY_HASH.to_owned());
-        self.verify(password, &nobodys, queue).await.map(drop)
+        let dummy = PasswordHash::from_phc_string(DUMMY_HASH.to_owned());
+        self.verify(password, &dummy, queue).await.map(drop)
     }
 }
 
@@ -209,14 +209,14 @@ mod tests {
     #[tokio::test]
     async fn waiting_too_long_for_a_hashing_slot_reports_busy() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 1, Duration::from_millis(10));
-        let turn = hasher.acquire_permit(None).await.unwrap();
+        let permit = hasher.acquire_permit(None).await.unwrap();
         let password = Password::attempt("any password");
         assert!(matches!(hasher.hash(&password).await, Err(HashingError::Busy)));
         assert!(matches!(
             hasher.verify_dummy(&password, QUEUE).await,
             Err(HashingError::Busy)
         ));
-        drop(turn);
+        drop(permit);
         let hasher = Argon2idHasher {
             longest_wait: MAX_WAIT,
             ..hasher

@@ -156,15 +156,17 @@ async fn aged_key_is_no_guess_until_it_has_ended() {
     let token = Token::generate(&SeededRandom::new(1));
     let time_of_day = Arc::new(FixedClock::at("2026-03-01T00:00:00Z"));
     let authenticate = Authenticate::new(Arc::clone(&scene.credentials) as _, time_of_day as _);
-    let turns = AtomicU64::new(0);
+    let permits = AtomicU64::new(0);
     let store = Arc::clone(&scene.store);
     let ask = async || {
-        let turn = async { turns.fetch_add(1, Ordering::SeqCst) };
-        let caller = authenticate.caller_in_turn(token.expose(), None, turn).await;
+        let permit = async { permits.fetch_add(1, Ordering::SeqCst) };
+        let caller = authenticate
+            .caller_with_permit(token.expose(), None, permit)
+            .await;
         (
             caller.is_ok(),
             store.asked.load(Ordering::SeqCst),
-            turns.load(Ordering::SeqCst),
+            permits.load(Ordering::SeqCst),
         )
     };
     assert_eq!(ask().await, (true, 1, 1), "it may be a guess");

@@ -126,7 +126,7 @@ async fn key_that_revokes_itself_again_waits_too() {
     let again = revoke().await;
     assert!(matches!(again, Err(RevokeKeyError::HolderGone)), "{again:?}");
     assert_eq!(scene.waits(), [1, 1], "it was let in before");
-    let refused = authenticate.caller_in_turn(token, None, ready(())).await;
+    let refused = authenticate.caller_with_permit(token, None, ready(())).await;
     let refused = refused.expect_err("revoked");
     assert!(matches!(refused, Refused::Ended), "{refused:?}");
     assert_eq!(scene.waits(), [1, 1]);
@@ -202,7 +202,7 @@ async fn made_up_tokens_make_nobody_wait() {
     let authenticate = scene.installation.authenticate().with_propagation(scene.by());
     let made_up = Token::generate(&SeededRandom::new(7));
     for token in [made_up.expose(), "kwp_garbage", ""] {
-        let refused = authenticate.caller_in_turn(token, None, ready(())).await;
+        let refused = authenticate.caller_with_permit(token, None, ready(())).await;
         let refused = refused.expect_err("unknown");
         assert!(matches!(refused, Refused::Unknown), "{refused:?}");
         authenticate.refused_everywhere(&refused).await;

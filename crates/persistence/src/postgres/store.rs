@@ -36,7 +36,7 @@ pub struct PostgresStore {
     pub(super) server: Arc<Server>,
     pub(super) pool: Pool<AsyncPgConnection>,
     /// As many as the pool has connections, which it would hand out in order of arrival.
-    turns: FairSemaphore,
+    permits: FairSemaphore,
     pub(super) timeouts: Timeouts,
     pub(super) migrations: KnownMigrations,
     /// Whether its connections are told of changes of access.
@@ -90,7 +90,7 @@ impl PostgresStore {
         Ok(Self {
             pool: pool(&server, max_connections, "")?,
             server,
-            turns: FairSemaphore::new(max_connections),
+            permits: FairSemaphore::new(max_connections),
             timeouts,
             migrations: KnownMigrations::postgres(),
             listens: false,
@@ -105,13 +105,13 @@ impl PostgresStore {
             limit: status.max_size,
             open: status.size,
             in_use: status.size.saturating_sub(status.available),
-            waiting: self.turns.waiting(),
+            waiting: self.permits.waiting(),
         }
     }
 
     /// Tells this observer of every wait for a connection that ends from now on. Who gets one at once does not wait.
     pub fn observe_pool_waits(&self, observer: WaitObserver) {
-        self.turns.observe_waits(observer);
+        self.permits.observe_waits(observer);
     }
 
     /// The same database on one connection of its own, for a replica: whatever the others are busy with, it polls, and is told
@@ -122,7 +122,7 @@ impl PostgresStore {
     pub fn for_replica(&self) -> Result<Self, ConnectError> {
         Ok(Self {
             pool: pool(&self.server, 1, LISTEN)?,
-            turns: FairSemaphore::new(1),
+            permits: FairSemaphore::new(1),
             listens: true,
             ..self.clone()
         })
@@ -133,8 +133,8 @@ impl PostgresStore {
     pub(super) async fn connection(&self) -> Result<PooledConnection, StorageError> {
         let span = traces::span::<Self>(SYSTEM, Operation::Connect);
         let acquired = async {
-            let turn = self.turns.acquire().await;
-            task::finish(from_pool(self.pool.clone(), turn)).await
+            let permit = self.permits.acquire().await;
+            task::finish(from_pool(self.pool.clone(), permit)).await
         };
         let acquired = match timeout(self.timeouts.step, acquired).await {
             Ok(Ok(Ok(connection))) => Ok(connection),
@@ -250,13 +250,13 @@ fn pool(
         .map_err(|error| ConnectError::Pool(error.into()))
 }
 
-/// A connection that is idle, or a new one. One that a caller no longer waits for is opened all the same, for whoever is next
-/// in line. Otherwise, after an outage, everybody in line would come to its turn with little time left, and leave a
-/// half-open connection behind.
-async fn from_pool(pool: Pool<AsyncPgConnection>, turn: FairPermit) -> Result<PooledConnection, PoolError> {
+/// A connection that is idle, or a new one. One that its caller no longer waits for is still opened, for the
+/// next caller in the queue. Otherwise, after an outage, each caller would get its permit with little time left, and
+/// abandon a half-open connection.
+async fn from_pool(pool: Pool<AsyncPgConnection>, permit: FairPermit) -> Result<PooledConnection, PoolError> {
     Ok(PooledConnection {
         connection: pool.get().await?,
-        _turn: turn,
+        _permit: permit,
     })
 }
 
@@ -264,7 +264,7 @@ async fn from_pool(pool: Pool<AsyncPgConnection>, turn: FairPermit) -> Result<Po
 pub(super) struct PooledConnection {
     connection: Object<AsyncPgConnection>,
     /// Dropped after the connection was returned.
-    _turn: FairPermit,
+    _permit: FairPermit,
 }
 
 impl PooledConnection {

@@ -121,7 +121,7 @@ impl SqliteStore {
         }
     }
 
-    /// Changes of this process queue here, and clients take turns. SQLite's own busy handler is unfair, so some would
+    /// Changes of this process queue here, fairly among clients. SQLite's own busy handler is unfair, so some would
     /// starve.
     async fn run_in_order<T, E, W>(
         self,
@@ -137,16 +137,16 @@ impl SqliteStore {
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Send + 'static,
     {
         let acquired = async {
-            let turn = self.writers.acquire().await;
-            (turn, self.writer.lock_owned().await)
+            let permit = self.writers.acquire().await;
+            (permit, self.writer.lock_owned().await)
         };
-        let Ok((turn, writer)) = timeout_at(answer_by, acquired).await else {
+        let Ok((permit, writer)) = timeout_at(answer_by, acquired).await else {
             return Err(StorageError::Unavailable(TooSlow::Connection.into()).into());
         };
         let (file, of_commit) = (self.file, Arc::clone(&progress));
         let committing = task::spawn_blocking(move || {
             // Dropped in reverse: the next in line finds the connection free.
-            let (_turn, mut writer) = (turn, writer);
+            let (_permit, mut writer) = (permit, writer);
             file.check_in_place()?;
             file.reserve.admit(claim)?;
             loop {
