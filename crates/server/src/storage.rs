@@ -154,14 +154,14 @@ pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<
 
 /// Likewise, for a command that goes on when the database is back: a server that does not answer is waited for without end.
 pub(crate) async fn open_to_follow(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
-    open_patiently(configured(options)?, Tables::OwnOrCompatible, None).await
+    open_within(configured(options)?, Tables::OwnOrCompatible, None).await
 }
 
 async fn open_if_there(database: Database, tables: Tables) -> Result<Arc<dyn Store>, OpenError> {
-    open_patiently(database, tables, Some(CONNECT_TIMEOUT)).await
+    open_within(database, tables, Some(CONNECT_TIMEOUT)).await
 }
 
-async fn open_patiently(
+async fn open_within(
     database: Database,
     tables: Tables,
     time_budget: Option<Duration>,
@@ -170,7 +170,7 @@ async fn open_patiently(
         return Err(OpenError::NoDatabase { directory });
     }
     let opened = Opened::of(database)?;
-    let state = opened.look_patiently(time_budget).await?;
+    let state = opened.read_schema_state(time_budget).await?;
     if state == SchemaState::Empty {
         return Err(OpenError::NotSetUp);
     }
@@ -266,10 +266,10 @@ impl Opened {
     }
 
     async fn inspect_schema(&self) -> Result<SchemaState, OpenError> {
-        self.look_patiently(Some(CONNECT_TIMEOUT)).await
+        self.read_schema_state(Some(CONNECT_TIMEOUT)).await
     }
 
-    async fn look_patiently(&self, time_budget: Option<Duration>) -> Result<SchemaState, OpenError> {
+    async fn read_schema_state(&self, time_budget: Option<Duration>) -> Result<SchemaState, OpenError> {
         match self {
             Self::Postgres { store, .. } if time_budget.is_none() => {
                 once_it_answers(time_budget, async || look_unless_all_refuse(store).await).await

@@ -9,10 +9,10 @@ use tokio::{
 };
 
 /// Far more than anything here takes: a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(20);
 
 pub(crate) async fn soon<T>(expected: impl Future<Output = T>) -> T {
-    timeout(PATIENCE, expected).await.expect("it happens soon")
+    timeout(SOON, expected).await.expect("it happens soon")
 }
 
 /// Checks again and again.

@@ -11,7 +11,7 @@ const SHORT: Duration = Duration::from_millis(150);
 const LONG: Duration = Duration::from_secs(60);
 
 /// Deadlines that do not end within a test.
-const PATIENT: Deadlines = Deadlines {
+const LONG_DEADLINES: Deadlines = Deadlines {
     header_read: LONG,
     saturated_timeout: LONG,
     keep_alive: LONG,
@@ -25,19 +25,19 @@ const PATIENT: Deadlines = Deadlines {
 };
 const SHORT_HEADER_READ: Deadlines = Deadlines {
     header_read: SHORT,
-    ..PATIENT
+    ..LONG_DEADLINES
 };
 const SHORT_BODY: Deadlines = Deadlines {
     body: SHORT,
-    ..PATIENT
+    ..LONG_DEADLINES
 };
 const SHORT_HANDLER: Deadlines = Deadlines {
     handler: SHORT,
-    ..PATIENT
+    ..LONG_DEADLINES
 };
 const SHORT_KEEP_ALIVE: Deadlines = Deadlines {
     keep_alive: SHORT,
-    ..PATIENT
+    ..LONG_DEADLINES
 };
 
 async fn door_with(deadlines: Deadlines) -> Running {
@@ -49,7 +49,7 @@ async fn door_with_short_responses() -> Running {
     Running::with(|config| {
         config.deadlines = Deadlines {
             response: SHORT,
-            ..PATIENT
+            ..LONG_DEADLINES
         };
         config.limits.connections = Some(1);
     })
@@ -112,7 +112,7 @@ async fn handler_outlives_the_connection_deadlines() {
         header_read: SHORT,
         keep_alive: SHORT,
         response: SHORT,
-        ..PATIENT
+        ..LONG_DEADLINES
     })
     .await;
     let mut client = door.client().await;
@@ -234,7 +234,7 @@ async fn stalled_reader_is_disconnected_while_a_slow_reader_gets_everything() {
     let door = Running::with(|config| {
         config.deadlines = Deadlines {
             saturated_timeout: 4 * SHORT,
-            ..PATIENT
+            ..LONG_DEADLINES
         };
         config.limits.connections = Some(2);
         config.limits.unsent_bytes = Some(LARGE as u64);
@@ -264,7 +264,7 @@ async fn stalled_reader_is_disconnected_while_a_slow_reader_gets_everything() {
 async fn streamed_response_outlives_the_response_deadline_while_read() {
     let door = door_with(Deadlines {
         response: 2 * SHORT,
-        ..PATIENT
+        ..LONG_DEADLINES
     })
     .await;
     let mut client = door.client().await;

@@ -21,7 +21,7 @@ const WAIT_FOR_TABLE: Duration = Duration::from_secs(3);
 #[async_trait]
 impl Transfer for PostgresStore {
     async fn send_rows(&self, rows: RowSender) -> Result<(), StorageError> {
-        let mut connection = self.patient_connection().await?;
+        let mut connection = self.connection_without_timeouts().await?;
         let sending = tokio::spawn(async move {
             connection
                 .build_transaction()
@@ -37,7 +37,7 @@ impl Transfer for PostgresStore {
     }
 
     async fn receive_rows(&self, mut rows: RowReceiver) -> Result<Counts, ImportError> {
-        let mut connection = self.patient_connection().await?;
+        let mut connection = self.connection_without_timeouts().await?;
         let receiving = tokio::spawn(async move {
             let mut is_committing = false;
             let received = connection
@@ -58,7 +58,7 @@ impl Transfer for PostgresStore {
 
 impl PostgresStore {
     /// A dedicated connection without timeouts, since the other end of the stream may be slow.
-    async fn patient_connection(&self) -> Result<AsyncPgConnection, StorageError> {
+    async fn connection_without_timeouts(&self) -> Result<AsyncPgConnection, StorageError> {
         let limits = SessionLimits {
             statement: Duration::ZERO,
             lock: WAIT_FOR_TABLE,

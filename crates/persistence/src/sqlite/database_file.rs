@@ -175,10 +175,10 @@ impl DatabaseFile {
     }
 
     pub(super) fn connect(&self, access: Access) -> Result<SqliteConnection, StorageError> {
-        self.connect_patiently(access, self.busy_timeout)
+        self.connect_with_wait(access, self.busy_timeout)
     }
 
-    pub(super) fn connect_patiently(
+    pub(super) fn connect_with_wait(
         &self,
         access: Access,
         busy_timeout: Duration,

@@ -59,7 +59,7 @@ impl LookupConnections {
         let file = Arc::clone(file);
         // Nobody waits for it. An ordinary read reports why a connection cannot be opened.
         drop(task::spawn_blocking(move || {
-            if let Ok(connection) = file.connect_patiently(Access::Read, Duration::ZERO) {
+            if let Ok(connection) = file.connect_with_wait(Access::Read, Duration::ZERO) {
                 LookupConnection { connection, permit }.put_back();
             }
         }));

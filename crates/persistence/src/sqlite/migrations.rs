@@ -101,7 +101,7 @@ impl SqliteStore {
     pub async fn inspect_schema(&self) -> Result<SchemaState, MigrateError> {
         let known = self.migrations.clone();
         self.blocking(move |file| {
-            let mut connection = file.connect_patiently(Access::Read, WAIT_FOR_OTHER_PROCESS)?;
+            let mut connection = file.connect_with_wait(Access::Read, WAIT_FOR_OTHER_PROCESS)?;
             inspect_schema(&mut connection, &known)
         })
         .await
@@ -120,7 +120,7 @@ impl SqliteStore {
 }
 
 fn migrate(file: &DatabaseFile, known: KnownMigrations) -> Result<Migrated, MigrateError> {
-    let mut connection = file.connect_patiently(Access::Rebuild, WAIT_FOR_OTHER_PROCESS)?;
+    let mut connection = file.connect_with_wait(Access::Rebuild, WAIT_FOR_OTHER_PROCESS)?;
     if state_to_migrate(&mut connection, &known)?.is_usable() {
         return Ok(Migrated::Nothing);
     }

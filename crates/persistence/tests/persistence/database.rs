@@ -156,7 +156,7 @@ impl Database {
     pub(crate) fn store_at(&self, url: &str) -> Arc<dyn Store> {
         match &self.place {
             Place::Server(_) => {
-                let mut config = patient_config(url);
+                let mut config = long_timeouts(url);
                 config.max_connections = 1;
                 Arc::new(PostgresStore::connect(config).expect("a store"))
             }
@@ -477,10 +477,10 @@ fn file_in(directory: &Path) -> String {
 }
 
 fn postgres_store(url: &str) -> PostgresStore {
-    PostgresStore::connect(patient_config(url)).expect("a store")
+    PostgresStore::connect(long_timeouts(url)).expect("a store")
 }
 
-fn patient_config(url: &str) -> PostgresConfig {
+fn long_timeouts(url: &str) -> PostgresConfig {
     let mut config = PostgresConfig::from_url(url).expect("a database URL");
     // For a busy machine: these tests are not about time.
     config.step_timeout = Duration::from_secs(30);

@@ -3,7 +3,7 @@
 use keyward_persistence::postgres::{ConnectionRefused, MigrateError, PostgresConfig};
 use keyward_test_database::TestDatabase;
 
-use crate::postgres::fixture::{patient, store};
+use crate::postgres::fixture::{long_timeouts, store};
 
 /// Nobody listens there.
 const DEAD: &str = "127.0.0.1:1";
@@ -36,7 +36,7 @@ async fn refused_user_is_reported_despite_other_address_errors() {
     for url in with_dead_address(&database, |_, rest| {
         format!("postgres://keyward_nobody:s3cret@{rest}")
     }) {
-        let refused = refusal(patient(&url)).await;
+        let refused = refusal(long_timeouts(&url)).await;
         assert!(matches!(refused, ConnectionRefused::User(_)), "{url}: {refused}");
     }
 }
@@ -48,7 +48,7 @@ async fn wrong_password_is_reported_despite_an_unreachable_address() {
         let (name, _) = user.split_once(':').unwrap_or((user, ""));
         format!("postgres://{name}:wrong@{rest}")
     }) {
-        let refused = refusal(patient(&url)).await;
+        let refused = refusal(long_timeouts(&url)).await;
         assert!(matches!(refused, ConnectionRefused::User(_)), "{url}: {refused}");
     }
 }
@@ -58,26 +58,26 @@ async fn refusal_is_final_only_when_every_host_refuses() {
     let database = TestDatabase::empty().await.expect("a database");
     let gone = |user: &str, rest: &str| format!("postgres://{user}@{rest}_gone");
     for url in with_dead_address(&database, gone) {
-        let refusal = store(patient(&url)).refusal().await;
+        let refusal = store(long_timeouts(&url)).refusal().await;
         assert_eq!(refusal, None, "{url}");
     }
     let (user, server, name) = parts(&database);
     for rest in [format!("{server}/{name}"), format!("{server},{server}/{name}")] {
         let url = gone(user, &rest);
-        let refusal = store(patient(&url)).refusal().await;
+        let refusal = store(long_timeouts(&url)).refusal().await;
         assert!(
             matches!(refusal, Some(ConnectionRefused::NoSuchDatabase(_))),
             "{url}: {refusal:?}"
         );
     }
-    assert_eq!(store(patient(database.url())).refusal().await, None);
+    assert_eq!(store(long_timeouts(database.url())).refusal().await, None);
 }
 
 #[tokio::test]
 async fn missing_database_is_reported_despite_other_address_errors() {
     let database = TestDatabase::empty().await.expect("a database");
     for url in with_dead_address(&database, |user, rest| format!("postgres://{user}@{rest}_gone")) {
-        let refused = refusal(patient(&url)).await;
+        let refused = refusal(long_timeouts(&url)).await;
         assert!(
             matches!(refused, ConnectionRefused::NoSuchDatabase(_)),
             "{url}: {refused}"
@@ -91,7 +91,7 @@ async fn refused_tls_is_reported_despite_other_address_errors() {
     for url in with_dead_address(&database, |user, rest| {
         format!("postgres://{user}@{rest}?sslmode=verify-full")
     }) {
-        let refused = refusal(patient(&url)).await;
+        let refused = refusal(long_timeouts(&url)).await;
         assert!(matches!(refused, ConnectionRefused::Tls(_)), "{url}: {refused}");
     }
 }
@@ -100,6 +100,6 @@ async fn refused_tls_is_reported_despite_other_address_errors() {
 async fn accepting_address_is_used_despite_other_address_errors() {
     let database = TestDatabase::empty().await.expect("a database");
     for url in with_dead_address(&database, |user, rest| format!("postgres://{user}@{rest}")) {
-        store(patient(&url)).migrate().await.expect("a connection");
+        store(long_timeouts(&url)).migrate().await.expect("a connection");
     }
 }

@@ -8,7 +8,7 @@ use keyward_domain::ports::{AuditFeed, FeedPosition};
 use keyward_domain::retention::ports::RetentionStore;
 use tokio_postgres::Client;
 
-use crate::postgres::fixture::{Fixture, connect, count, patient, store};
+use crate::postgres::fixture::{Fixture, connect, count, long_timeouts, store};
 
 const WRITERS: usize = 8;
 const ROUNDS: usize = 12;
@@ -183,7 +183,7 @@ async fn events_removed_during_page_reading_are_detected_as_missing() {
     let (gate, announcing) = (reader.connect().await, reader.connect().await);
     run(&gate, "SELECT pg_advisory_lock(77)").await;
     run(&announcing, "SELECT pg_advisory_lock_shared(1635083369, 1000000)").await;
-    let store = store(patient(fixture.database.url()));
+    let store = store(long_timeouts(fixture.database.url()));
     let after = reader.after;
     let reading = tokio::spawn(async move { store.events_after(after, PageSize::EXPORT).await });
     let waiting =
@@ -205,7 +205,7 @@ async fn readers_starting_at_any_time_see_the_same_order() {
     let mut reader = Reader::new().await;
     let begun = reader.after;
     let (_, read) = reader.read_while_many_commit().await;
-    let later = store(patient(reader.fixture.database.url()));
+    let later = store(long_timeouts(reader.fixture.database.url()));
     let page = later.events_after(begun, PageSize::EXPORT).await.expect("a page");
     let found: Vec<AuditEventId> = page.entries.iter().map(|(position, _)| position.event).collect();
     assert_eq!(found, read);

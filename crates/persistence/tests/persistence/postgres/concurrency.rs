@@ -14,7 +14,7 @@ use keyward_domain::ports::{AddKeyError, ApiKeys, DescendantKeys, KeyLimit, KeyL
 use keyward_domain::rate::Rate;
 use keyward_persistence::postgres::PostgresStore;
 
-use crate::postgres::fixture::{AMPLE, Fixture, connect, count, patient, store};
+use crate::postgres::fixture::{AMPLE, Fixture, connect, count, long_timeouts, store};
 
 const REPLICAS: usize = 3;
 const DEADLINE: Duration = Duration::from_secs(20);
@@ -31,7 +31,7 @@ where
 /// Starts the changes, on one replica after the other, and lets them go when all wait.
 async fn at_once<T: Send + 'static>(fixture: &Fixture, changes: Vec<Change<T>>) -> Vec<T> {
     let stores: Vec<PostgresStore> = (0..REPLICAS)
-        .map(|_| store(patient(fixture.database.url())))
+        .map(|_| store(long_timeouts(fixture.database.url())))
         .collect();
     let mut blocker = connect(fixture.database.url()).await;
     let lock = blocker.transaction().await.expect("a transaction");

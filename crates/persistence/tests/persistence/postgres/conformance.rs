@@ -16,7 +16,7 @@ use keyward_verification_cache::testing::PolledStore;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use crate::postgres::fixture::{connect, migrated_database, patient, store};
+use crate::postgres::fixture::{connect, long_timeouts, migrated_database, store};
 
 keyward_domain::conformance_tests!(
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -25,7 +25,7 @@ keyward_domain::conformance_tests!(
 
 async fn fresh_store() -> Stores {
     let database = migrated_database().await;
-    let store = Arc::new(store(patient(database.url())));
+    let store = Arc::new(store(long_timeouts(database.url())));
     let arrange = Arc::new(BySql {
         client: connect(database.url()).await,
         _database: database,

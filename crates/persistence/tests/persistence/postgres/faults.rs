@@ -13,7 +13,7 @@ use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
 
-use crate::postgres::fixture::{AddKey, Fixture, connect, count, patient, store};
+use crate::postgres::fixture::{AddKey, Fixture, connect, count, long_timeouts, store};
 use crate::postgres::proxy::Proxy;
 
 /// What the API promises.
@@ -223,7 +223,7 @@ async fn connection_opened_for_a_caller_that_left_serves_the_next() {
 async fn few_connections_of_a_pool_are_opened_at_once() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
-    let store = store(patient(&proxy.url("127.0.0.1")));
+    let store = store(long_timeouts(&proxy.url("127.0.0.1")));
 
     proxy.fall_silent();
     let crowd = futures_util::future::try_join_all((0..12).map(|_| read(&store)));

@@ -30,14 +30,14 @@ pub(crate) const FIRST_HASH: &str = "$a-hash";
 
 /// A database with the schema, empty otherwise.
 pub(crate) async fn migrated_database() -> TestDatabase {
-    let migrate = async |url: String| store(patient(&url)).migrate().await.map(drop);
+    let migrate = async |url: String| store(long_timeouts(&url)).migrate().await.map(drop);
     TestDatabase::migrated(MIGRATIONS_KEY, migrate)
         .await
         .expect("a migrated database")
 }
 
 /// Waits for a busy machine rather than fail: for tests that are not about time.
-pub(crate) fn patient(url: &str) -> PostgresConfig {
+pub(crate) fn long_timeouts(url: &str) -> PostgresConfig {
     let mut config = PostgresConfig::from_url(url).expect("a database URL");
     config.max_connections = 64;
     config.step_timeout = Duration::from_secs(30);
@@ -83,7 +83,7 @@ impl Fixture {
 
     pub(crate) async fn with(change: impl FnOnce(&mut PostgresConfig)) -> Self {
         let database = migrated_database().await;
-        let mut config = patient(database.url());
+        let mut config = long_timeouts(database.url());
         change(&mut config);
         let store = store(config);
         let make = Builder::new(1);

@@ -9,7 +9,7 @@ use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys, RevokeKeyError
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::PostgresStore;
 
-use crate::postgres::fixture::{Fixture, connect, count, patient, store};
+use crate::postgres::fixture::{Fixture, connect, count, long_timeouts, store};
 use crate::postgres::proxy::Proxy;
 
 /// Connections of the store that is looked at, as the server knows them.
@@ -19,7 +19,7 @@ const WATCHED: &str = "pg_stat_activity WHERE datname = current_database() AND a
 async fn with_idle_connections(fixture: &Fixture) -> (PostgresStore, Vec<i32>) {
     let url = fixture.database.url();
     let separator = if url.contains('?') { '&' } else { '?' };
-    let mut config = patient(&format!("{url}{separator}application_name=watched"));
+    let mut config = long_timeouts(&format!("{url}{separator}application_name=watched"));
     config.step_timeout = Duration::from_secs(3);
     config.answer_timeout = Duration::from_secs(4);
     let store = store(config);
@@ -117,7 +117,7 @@ async fn late_read_closes_no_connection() {
 async fn silent_connection_does_not_close_responsive_ones() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
-    let mut config = patient(&proxy.url("127.0.0.1"));
+    let mut config = long_timeouts(&proxy.url("127.0.0.1"));
     config.step_timeout = Duration::from_secs(2);
     config.answer_timeout = Duration::from_secs(5);
     let store = store(config);

@@ -10,7 +10,7 @@ use keyward_test_database::TestDatabase;
 use tokio_postgres::Client;
 
 use crate::database::{MIGRATIONS_KEY, migrations};
-use crate::postgres::fixture::{Fixture, connect, count, patient, store};
+use crate::postgres::fixture::{Fixture, connect, count, long_timeouts, store};
 
 async fn empty_database() -> TestDatabase {
     TestDatabase::empty().await.expect("an empty database")
@@ -53,7 +53,7 @@ async fn catalogue(client: &Client) -> Vec<String> {
 async fn five_processes_starting_concurrently_migrate_once() {
     let database = empty_database().await;
     let starts = (0..5).map(|_| {
-        let store = store(patient(database.url()));
+        let store = store(long_timeouts(database.url()));
         tokio::spawn(async move { store.migrate().await })
     });
     for start in starts.collect::<Vec<_>>() {
@@ -71,7 +71,7 @@ async fn five_processes_starting_concurrently_migrate_once() {
 #[tokio::test]
 async fn migrated_store_is_ready() {
     let database = empty_database().await;
-    let store = store(patient(database.url()));
+    let store = store(long_timeouts(database.url()));
     assert!(!store.is_ready().await.expect("the database answers"));
     store.migrate().await.expect("the first migration");
     assert!(store.is_ready().await.expect("the database answers"));
@@ -87,7 +87,7 @@ async fn migrated_store_is_ready() {
 #[tokio::test]
 async fn newer_schema_is_served_if_additive_and_refused_if_breaking() {
     let database = empty_database().await;
-    let store = store(patient(database.url()));
+    let store = store(long_timeouts(database.url()));
     assert_eq!(store.inspect_schema().await.expect("a look"), SchemaState::Empty);
     store.migrate().await.expect("the first migration");
     assert_eq!(
@@ -122,8 +122,8 @@ async fn newer_schema_is_served_if_additive_and_refused_if_breaking() {
 #[tokio::test]
 async fn older_schema_is_unchanged_until_migrated() {
     let database = empty_database().await;
-    let older = store(patient(database.url()));
-    let newer = store(patient(database.url())).with_future_migrations(&migrations_to_come());
+    let older = store(long_timeouts(database.url()));
+    let newer = store(long_timeouts(database.url())).with_future_migrations(&migrations_to_come());
     let Migrated::Made { to: from } = older.migrate().await.expect("the first migration") else {
         panic!("the database was empty");
     };
@@ -149,7 +149,7 @@ async fn older_schema_is_unchanged_until_migrated() {
 #[tokio::test]
 async fn prerelease_database_is_refused_with_advice() {
     let database = empty_database().await;
-    let store = store(patient(database.url()));
+    let store = store(long_timeouts(database.url()));
     let client = connect(database.url()).await;
     let tables =
         "CREATE TABLE __diesel_schema_migrations (version varchar(50) PRIMARY KEY, run_on timestamp);
@@ -183,7 +183,7 @@ async fn blocked_migration_fails_fast_and_succeeds_later() {
         .await
         .expect("a long transaction");
 
-    let store = store(patient(database.url()));
+    let store = store(long_timeouts(database.url()));
     let begun = Instant::now();
     let error = store.migrate().await.expect_err("a blocked migration");
     assert!(matches!(error, MigrateError::Blocked), "{error:?}");
@@ -195,7 +195,7 @@ async fn blocked_migration_fails_fast_and_succeeds_later() {
 
 #[tokio::test]
 async fn unreachable_database_and_failed_migration_have_different_errors() {
-    let error = store(patient("postgres://me:s3cret@127.0.0.1:1/db"))
+    let error = store(long_timeouts("postgres://me:s3cret@127.0.0.1:1/db"))
         .migrate()
         .await
         .expect_err("nobody listens there");
@@ -207,7 +207,7 @@ async fn unreachable_database_and_failed_migration_have_different_errors() {
 #[tokio::test]
 async fn every_migration_can_be_reverted_and_reapplied() {
     let database = empty_database().await;
-    let store = store(patient(database.url()));
+    let store = store(long_timeouts(database.url()));
     let client = connect(database.url()).await;
     let empty = catalogue(&client).await;
     store.migrate().await.expect("up");
@@ -252,7 +252,7 @@ async fn database_with_unsuitable_encoding_is_refused_before_migration() {
             .await
             .expect("a database in another encoding");
         let url = database.url().replace(database.name(), &name);
-        let refused = store(patient(&url)).migrate().await;
+        let refused = store(long_timeouts(&url)).migrate().await;
         let tables = count(&connect(&url).await, "pg_tables WHERE schemaname = 'public'").await;
         client
             .batch_execute(&format!("DROP DATABASE {name} WITH (FORCE)"))

@@ -6,7 +6,7 @@ use keyward_domain::clock::Clock;
 use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 use keyward_persistence::postgres::PostgresStore;
 
-use crate::postgres::fixture::{Fixture, connect, count, patient, store};
+use crate::postgres::fixture::{Fixture, connect, count, long_timeouts, store};
 
 const ALL: u32 = 500;
 
@@ -99,7 +99,9 @@ async fn event_removal_requires_delete_but_not_update_privilege() {
         ))
         .await;
     let (_, server_and_name) = fixture.database.url().rsplit_once('@').expect("a password");
-    let of_role = store(patient(&format!("postgres://{role}:s3cret@{server_and_name}")));
+    let of_role = store(long_timeouts(&format!(
+        "postgres://{role}:s3cret@{server_and_name}"
+    )));
     let before = count(&fixture.client, "audit_events").await;
 
     let refused = remove_events_by(&of_role, &fixture, now).await;

@@ -13,7 +13,7 @@ use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys};
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::PostgresStore;
 
-use crate::postgres::fixture::{AMPLE, AddKey, Fixture, patient, store};
+use crate::postgres::fixture::{AMPLE, AddKey, Fixture, long_timeouts, store};
 use crate::postgres::proxy::Proxy;
 
 /// A store on one connection, and how often it asked the server.
@@ -27,7 +27,7 @@ impl Far {
     async fn new() -> Self {
         let fixture = Fixture::new().await;
         let proxy = Proxy::before(fixture.database.url(), None).await;
-        let mut config = patient(&proxy.url("127.0.0.1"));
+        let mut config = long_timeouts(&proxy.url("127.0.0.1"));
         config.max_connections = 1;
         Self {
             store: store(config),

@@ -8,7 +8,7 @@ use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, KeyFilter, StatusFilter};
 
 use crate::database::now;
-use crate::postgres::fixture::{Fixture, patient, store};
+use crate::postgres::fixture::{Fixture, long_timeouts, store};
 use crate::postgres::proxy::Proxy;
 
 /// How often PostgreSQL plans a prepared statement for its values, before it may go over to one plan for all values
@@ -35,7 +35,7 @@ async fn search_for_nul_finds_nothing() {
 async fn repeated_search_is_planned_for_its_values_each_time() {
     let fixture = Fixture::new().await;
     let proxy = Proxy::before(fixture.database.url(), None).await;
-    let mut config = patient(&proxy.url("127.0.0.1"));
+    let mut config = long_timeouts(&proxy.url("127.0.0.1"));
     config.max_connections = 1;
     let store = store(config);
     let (consumer, organization) = (fixture.holder().consumer().id, fixture.owner.organization.id);

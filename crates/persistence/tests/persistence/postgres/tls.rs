@@ -13,7 +13,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use crate::postgres::fixture::{patient, store};
+use crate::postgres::fixture::{long_timeouts, store};
 use crate::postgres::proxy::Proxy;
 
 /// An authority, its certificate in a file, and what it vouches for.
@@ -81,7 +81,7 @@ impl Scene {
 
     /// Asks something of the database at this name for the proxy, with these options.
     async fn ask(&self, host: &str, options: &str) -> Result<(), String> {
-        let store = store(patient(&format!("{}?{options}", self.proxy.url(host))));
+        let store = store(long_timeouts(&format!("{}?{options}", self.proxy.url(host))));
         match ask(&store).await {
             Ok(()) => Ok(()),
             Err(StorageError::Unavailable(error)) => Err(error.to_string()),
@@ -124,7 +124,7 @@ async fn refused_certificate_is_reported_despite_an_unreachable_address() {
     let (server, name) = server_and_name.split_once('/').expect("a name");
     for servers in [format!("127.0.0.1:1,{server}"), format!("{server},127.0.0.1:1")] {
         let url = format!("{user}@{servers}/{name}?{wrong}");
-        match store(patient(&url)).migrate().await {
+        match store(long_timeouts(&url)).migrate().await {
             Err(MigrateError::Refused(ConnectionRefused::Tls(words))) => {
                 assert!(words.contains("invalid peer certificate"), "{words}");
             }
@@ -136,7 +136,7 @@ async fn refused_certificate_is_reported_despite_an_unreachable_address() {
 #[tokio::test]
 async fn verify_full_without_authority_rejects_an_unknown_certificate() {
     let scene = Scene::new().await;
-    let store = PostgresStore::connect(patient(&format!(
+    let store = PostgresStore::connect(long_timeouts(&format!(
         "{}?sslmode=verify-full",
         scene.proxy.url("localhost")
     )));
@@ -183,7 +183,7 @@ async fn required_tls_is_never_downgraded_to_plaintext() {
         format!("sslmode=verify-ca&sslrootcert={file}"),
         format!("sslmode=verify-full&sslrootcert={file}"),
     ] {
-        let store = store(patient(&format!("{}?{options}", database.url())));
+        let store = store(long_timeouts(&format!("{}?{options}", database.url())));
         match ask(&store).await {
             Err(StorageError::Unavailable(error)) => {
                 assert!(error.to_string().contains("does not support TLS"), "{error}");
@@ -191,7 +191,7 @@ async fn required_tls_is_never_downgraded_to_plaintext() {
             other => panic!("{options}: {other:?}"),
         }
     }
-    let store = store(patient(&format!("{}?sslmode=prefer", database.url())));
+    let store = store(long_timeouts(&format!("{}?sslmode=prefer", database.url())));
     ask(&store).await.expect("a server without TLS");
 }
 

@@ -3,7 +3,7 @@
 use keyward_domain::ports::Credentials;
 use keyward_persistence::TrialFailure;
 
-use crate::postgres::fixture::{Fixture, patient, store};
+use crate::postgres::fixture::{Fixture, long_timeouts, store};
 
 #[tokio::test]
 async fn trial_change_adds_no_row() {
@@ -25,7 +25,7 @@ async fn trial_change_writes_a_one_mebibyte_temporary_file_beside_tables() {
             .execute(&format!("ALTER DATABASE {name} SET temp_file_limit = '{limit}'"))
             .await;
         let before = temporary_bytes(&fixture).await;
-        let store = store(patient(fixture.database.url()));
+        let store = store(long_timeouts(fixture.database.url()));
         store.try_change().await.expect("changes work");
         temporary_bytes(&fixture).await - before
     };
@@ -54,7 +54,7 @@ async fn read_only_database_refuses_a_trial_change() {
             "ALTER DATABASE {name} SET default_transaction_read_only = on"
         ))
         .await;
-    let read_only = store(patient(fixture.database.url()));
+    let read_only = store(long_timeouts(fixture.database.url()));
     let refused = read_only.try_change().await;
     assert!(matches!(refused, Err(TrialFailure::Refused(_))), "{refused:?}");
     let found = Credentials::find(&read_only, &fixture.key.digest).await;
@@ -73,7 +73,9 @@ async fn role_without_write_privileges_fails_the_trial_change() {
              REVOKE UPDATE, DELETE ON audit_events FROM {role}"
         ))
         .await;
-    let of_role = store(patient(&format!("postgres://{role}:s3cret@{server_and_name}")));
+    let of_role = store(long_timeouts(&format!(
+        "postgres://{role}:s3cret@{server_and_name}"
+    )));
     of_role
         .try_change()
         .await

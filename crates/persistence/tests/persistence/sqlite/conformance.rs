@@ -23,7 +23,7 @@ keyward_domain::conformance_tests!(
 
 async fn fresh_store() -> Stores {
     let directory = DataDirectory::new();
-    let store = Arc::new(migrated_store(directory.patient()).await);
+    let store = Arc::new(migrated_store(directory.long_timeouts()).await);
     // Behind the cache, as the server is.
     let id = ReplicaId::from_uuid(Uuid::from_u128(1));
     let cached = Arc::new(PolledStore::new(Arc::clone(&store), id));

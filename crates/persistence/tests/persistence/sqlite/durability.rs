@@ -13,7 +13,7 @@ use keyward_persistence::sqlite::SqliteStore;
 
 use crate::database::now;
 use crate::sqlite::child::{Running, part, say};
-use crate::sqlite::fixture::{DataDirectory, add, migrated_store, patient, set_up};
+use crate::sqlite::fixture::{DataDirectory, add, long_timeouts, migrated_store, set_up};
 
 /// The owner whom the parent's [`set_up`] made.
 pub(crate) async fn owner_in(store: &SqliteStore) -> Member {
@@ -64,7 +64,7 @@ async fn work_until_killed(store: SqliteStore, seed: u64) {
 async fn process_kill_loses_no_confirmed_and_leaves_no_partial_change() {
     const TEST: &str = "sqlite::durability::process_kill_loses_no_confirmed_and_leaves_no_partial_change";
     if let Some(part) = part() {
-        let store = SqliteStore::open(patient(&part.directory)).expect("a store");
+        let store = SqliteStore::open(long_timeouts(&part.directory)).expect("a store");
         let workers =
             (0..4).map(|worker| tokio::spawn(work_until_killed(store.clone(), part.number * 10 + worker)));
         for worker in workers.collect::<Vec<_>>() {
@@ -72,7 +72,7 @@ async fn process_kill_loses_no_confirmed_and_leaves_no_partial_change() {
         }
     }
     let directory = DataDirectory::new();
-    let store = migrated_store(directory.patient()).await;
+    let store = migrated_store(directory.long_timeouts()).await;
     set_up(&store, &Builder::new(1)).await;
     drop(store);
 
@@ -85,7 +85,7 @@ async fn process_kill_loses_no_confirmed_and_leaves_no_partial_change() {
         }
         answered.extend(child.kill());
 
-        let store = migrated_store(directory.patient()).await;
+        let store = migrated_store(directory.long_timeouts()).await;
         assert_eq!(
             directory.texts("SELECT integrity_check AS text FROM pragma_integrity_check"),
             ["ok"]

@@ -54,8 +54,8 @@ impl DataDirectory {
     }
 
     /// Waits for a busy machine rather than fail: for tests that are not about time.
-    pub(crate) fn patient(&self) -> SqliteConfig {
-        patient(&self.path())
+    pub(crate) fn long_timeouts(&self) -> SqliteConfig {
+        long_timeouts(&self.path())
     }
 
     /// A connection past the store.
@@ -105,7 +105,7 @@ struct OneText {
     text: String,
 }
 
-pub(crate) fn patient(directory: &Path) -> SqliteConfig {
+pub(crate) fn long_timeouts(directory: &Path) -> SqliteConfig {
     let mut config = SqliteConfig::in_directory(directory);
     config.busy_timeout = Duration::from_secs(30);
     config.answer_timeout = Duration::from_secs(40);
@@ -150,7 +150,7 @@ impl Fixture {
 
     pub(crate) async fn with(change: impl FnOnce(&mut SqliteConfig)) -> Self {
         let directory = DataDirectory::new();
-        let mut config = directory.patient();
+        let mut config = directory.long_timeouts();
         change(&mut config);
         let store = migrated_store(config).await;
         let make = Builder::new(1);

@@ -25,7 +25,7 @@ fn catalogue(directory: &DataDirectory) -> Vec<String> {
 #[tokio::test]
 async fn migrated_store_is_ready() {
     let directory = DataDirectory::new();
-    let store = SqliteStore::open(directory.patient()).expect("a store");
+    let store = SqliteStore::open(directory.long_timeouts()).expect("a store");
     assert!(!store.is_ready().await.expect("the database answers"));
     store.migrate().await.expect("the first migration");
     assert!(store.is_ready().await.expect("the database answers"));
@@ -36,7 +36,7 @@ async fn migrated_store_is_ready() {
 #[tokio::test]
 async fn newer_schema_is_served_if_additive_and_refused_if_breaking() {
     let directory = DataDirectory::new();
-    let store = SqliteStore::open(directory.patient()).expect("a store");
+    let store = SqliteStore::open(directory.long_timeouts()).expect("a store");
     assert_eq!(store.inspect_schema().await.expect("a look"), SchemaState::Empty);
     store.migrate().await.expect("the schema");
     assert_eq!(
@@ -69,7 +69,7 @@ async fn newer_schema_is_served_if_additive_and_refused_if_breaking() {
 #[tokio::test]
 async fn older_schema_is_unchanged_until_migrated() {
     let directory = DataDirectory::new();
-    let open = || SqliteStore::open(directory.patient()).expect("a store");
+    let open = || SqliteStore::open(directory.long_timeouts()).expect("a store");
     let (older, newer) = (open(), open().with_future_migrations(&migrations_to_come()));
     let Migrated::Made { to: from } = older.migrate().await.expect("the first migration") else {
         panic!("the database was empty");
@@ -95,7 +95,7 @@ async fn older_schema_is_unchanged_until_migrated() {
 #[tokio::test]
 async fn prerelease_database_is_refused_with_advice() {
     let directory = DataDirectory::new();
-    let store = SqliteStore::open(directory.patient()).expect("a store");
+    let store = SqliteStore::open(directory.long_timeouts()).expect("a store");
     directory.execute(
         "CREATE TABLE __diesel_schema_migrations (version VARCHAR(50) PRIMARY KEY, run_on TIMESTAMP);
          INSERT INTO __diesel_schema_migrations (version) VALUES ('20261121090000'), ('20261122130000');
@@ -120,7 +120,7 @@ async fn prerelease_database_is_refused_with_advice() {
 #[tokio::test]
 async fn failed_migration_leaves_nothing_behind() {
     let directory = DataDirectory::new();
-    let store = SqliteStore::open(directory.patient()).expect("a store");
+    let store = SqliteStore::open(directory.long_timeouts()).expect("a store");
     // The last table that the migration makes.
     directory.execute("CREATE TABLE schema_compatibility (minimum_reader TEXT)");
     let before = catalogue(&directory);
@@ -134,7 +134,7 @@ async fn failed_migration_leaves_nothing_behind() {
 #[tokio::test]
 async fn every_migration_can_be_reverted_and_reapplied() {
     let directory = DataDirectory::new();
-    let store = migrated_store(directory.patient()).await;
+    let store = migrated_store(directory.long_timeouts()).await;
     let migrated = catalogue(&directory);
     let mut connection = directory.connect();
     for migration in migrations("sqlite").iter().rev() {

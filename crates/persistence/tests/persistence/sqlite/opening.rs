@@ -10,7 +10,7 @@ use std::path::Path;
 use keyward_persistence::sqlite::{OpenError, SqliteConfig, SqliteStore};
 
 use crate::sqlite::child::{Running, part, say};
-use crate::sqlite::fixture::{DataDirectory, migrated_store, patient};
+use crate::sqlite::fixture::{DataDirectory, long_timeouts, migrated_store};
 
 fn refusal(directory: &Path) -> OpenError {
     match SqliteStore::open(SqliteConfig::in_directory(directory)) {
@@ -26,7 +26,7 @@ fn mode(path: &Path) -> u32 {
 #[tokio::test]
 async fn created_files_are_readable_by_the_owner_only() {
     let directory = DataDirectory::new();
-    let _store = migrated_store(directory.patient()).await;
+    let _store = migrated_store(directory.long_timeouts()).await;
     assert_eq!(mode(&directory.path()), 0o700);
     for file in ["keyward.db", "keyward.db-wal", "keyward.db-shm"] {
         assert_eq!(mode(&directory.path().join(file)), 0o600, "{file}");
@@ -53,7 +53,7 @@ fn file_in_place_of_the_data_directory_is_reported() {
 #[tokio::test]
 async fn truncated_database_file_is_reported_and_unchanged() {
     let directory = DataDirectory::new();
-    drop(migrated_store(directory.patient()).await);
+    drop(migrated_store(directory.long_timeouts()).await);
     let whole = fs::read(directory.file()).expect("the file");
     fs::write(directory.file(), &whole[..6_000]).expect("a part of it");
     let error = refusal(&directory.path());
@@ -107,7 +107,7 @@ async fn path_with_special_characters_is_used_literally() {
         "'\";--",
     ] {
         let path = directory.path().join(name);
-        drop(migrated_store(patient(&path)).await);
+        drop(migrated_store(long_timeouts(&path)).await);
         assert!(path.join("keyward.db").exists(), "{name}");
         assert_eq!(mode(&path), 0o700, "{name}");
     }
@@ -140,7 +140,7 @@ async fn read_only_file_or_directory_is_reported() {
     }
     let directory = DataDirectory::new();
     let (folder, file) = (directory.path(), directory.file());
-    drop(migrated_store(directory.patient()).await);
+    drop(migrated_store(directory.long_timeouts()).await);
     // Nothing is forbidden to root, so the child is somebody else; who may not be able to reach this executable.
     let nobody = (fs::metadata(&folder).expect("the directory").uid() == 0).then_some(65_534);
     let executable = folder.with_file_name("test");

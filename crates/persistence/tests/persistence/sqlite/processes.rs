@@ -7,14 +7,14 @@ use keyward_persistence::sqlite::SqliteStore;
 use crate::database::{migrations, now};
 use crate::sqlite::child::{all_at_once, part, say, wait_for_the_others};
 use crate::sqlite::durability::owner_in;
-use crate::sqlite::fixture::{AMPLE, DataDirectory, Fixture, migrated_store, patient, set_up};
+use crate::sqlite::fixture::{AMPLE, DataDirectory, Fixture, long_timeouts, migrated_store, set_up};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn five_processes_starting_concurrently_create_one_database() {
     const TEST: &str = "sqlite::processes::five_processes_starting_concurrently_create_one_database";
     if let Some(part) = part() {
         wait_for_the_others();
-        let store = migrated_store(patient(&part.directory)).await;
+        let store = migrated_store(long_timeouts(&part.directory)).await;
         assert!(store.is_ready().await.expect("an answer"));
         return;
     }
@@ -33,7 +33,7 @@ async fn concurrent_processes_share_the_key_limit() {
         ..AMPLE
     };
     if let Some(part) = part() {
-        let store = migrated_store(patient(&part.directory)).await;
+        let store = migrated_store(long_timeouts(&part.directory)).await;
         let holder = owner_in(&store).await.as_holder();
         let make = Builder::new(100 + part.number);
         wait_for_the_others();
@@ -48,7 +48,7 @@ async fn concurrent_processes_share_the_key_limit() {
         }
     }
     let directory = DataDirectory::new();
-    let store = migrated_store(directory.patient()).await;
+    let store = migrated_store(directory.long_timeouts()).await;
     set_up(&store, &Builder::new(1)).await;
     let said = all_at_once(TEST, &directory.path(), 3);
     let added: usize = said.iter().map(Vec::len).sum();
@@ -63,7 +63,7 @@ async fn concurrent_processes_share_the_key_limit() {
 #[tokio::test]
 async fn change_in_one_store_is_immediately_visible_in_another() {
     let fixture = Fixture::new().await;
-    let other = SqliteStore::open(fixture.directory.patient()).expect("a second store");
+    let other = SqliteStore::open(fixture.directory.long_timeouts()).expect("a second store");
     let new = fixture.new_key("second");
     let digest = new.digest;
     assert_eq!(Credentials::find(&other, &digest).await.expect("an answer"), None);

@@ -190,7 +190,7 @@ pub async fn refused_form_can_be_submitted_again(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = NewApiKey {
         idempotency_key: Some(scene.idempotency_key()),
-        ..scene.new_key(&ada, "patient")
+        ..scene.new_key(&ada, "refused first")
     };
     let refused = scene.try_add(&ada, &new, KeyLimit(0)).await;
     assert!(
