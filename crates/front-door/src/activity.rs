@@ -9,13 +9,13 @@ use crate::{
     unsent::UnsentAnswers,
 };
 
-/// How many bytes win a client new time: a new deadline for an answer of unknown length, and a new short timeout for
-/// any while others wait. At 60 s, a line of 35 kbit/s keeps up, and whoever drips does not.
-const PORTION: usize = 256 * 1024;
+/// How many bytes a client has to read to restart its timeouts: the deadline of an answer of unknown length, and of any
+/// answer the short timeout while other clients wait. At 60 s, a line of 35 kbit/s keeps up; a trickling reader does not.
+const PROGRESS_BYTES: usize = 256 * 1024;
 
-/// How many short timeouts a slow reader has for a portion while others wait for a connection: at 5 s, a
+/// How many short timeouts a slow reader has for [`PROGRESS_BYTES`] while others wait for a connection: at 5 s, a
 /// line of 420 kbit/s keeps up; while saturation continues, one of 840.
-const TIMEOUTS_FOR_PORTION: u32 = 5;
+const TIMEOUTS_FOR_PROGRESS: u32 = 5;
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
 #[derive(Debug)]
@@ -49,8 +49,8 @@ enum Phase {
         until: Instant,
         /// Only an answer of unknown length moves its deadline.
         is_streamed: bool,
-        /// Since when the latest portion is on its way, and what of it was taken.
-        portion_since: Instant,
+        /// When the client last made progress, and how many bytes the system has taken for it since.
+        progress_since: Instant,
         taken: usize,
         is_complete: bool,
         /// Since when the system has taken nothing for the client although bytes are ready.
@@ -110,7 +110,7 @@ impl Activity {
         state.phase = Phase::Answering {
             until: now + self.deadlines.response,
             is_streamed: length.is_none(),
-            portion_since: now,
+            progress_since: now,
             taken: 0,
             is_complete: false,
             stalled_since: None,
@@ -122,7 +122,7 @@ impl Activity {
         if let Phase::Answering {
             until,
             is_streamed,
-            portion_since,
+            progress_since,
             taken,
             stalled_since,
             ..
@@ -130,11 +130,11 @@ impl Activity {
         {
             *stalled_since = None;
             *taken = taken.saturating_add(bytes);
-            if *taken >= PORTION {
+            if *taken >= PROGRESS_BYTES {
                 *taken = 0;
-                *portion_since = Instant::now();
+                *progress_since = Instant::now();
                 if *is_streamed {
-                    *until = *portion_since + self.deadlines.response;
+                    *until = *progress_since + self.deadlines.response;
                 }
             }
         }
@@ -199,7 +199,7 @@ impl Activity {
             Phase::Answering {
                 until,
                 stalled_since: Some(stalled_since),
-                portion_since,
+                progress_since,
                 ..
             } => {
                 let alone = until.min(stalled_since + self.deadlines.stalled_response);
@@ -208,7 +208,7 @@ impl Activity {
                 let shortest = serving.response_timeouts().flat_map(|short| {
                     [
                         short.reading_deadline(stalled_since, timeout),
-                        short.reading_deadline(portion_since, timeout * TIMEOUTS_FOR_PORTION),
+                        short.reading_deadline(progress_since, timeout * TIMEOUTS_FOR_PROGRESS),
                     ]
                 });
                 Some(shortest.fold(alone, Instant::min))
@@ -299,15 +299,15 @@ mod tests {
         deadline.is_some_and(|deadline| deadline <= Instant::now())
     }
 
-    /// Takes `portion` bytes every `pause` for a day at most. After how long it is cut.
-    async fn cut_after(activity: &Activity, portion: usize, pause: Duration) -> Option<Duration> {
+    /// Takes `bytes` every `pause` for a day at most. After how long it is cut.
+    async fn cut_after(activity: &Activity, bytes: usize, pause: Duration) -> Option<Duration> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(86_400) {
             advance(pause).await;
             if is_overdue(activity) {
                 return Some(begun.elapsed());
             }
-            activity.bytes_taken(portion);
+            activity.bytes_taken(bytes);
         }
         None
     }
@@ -326,9 +326,9 @@ mod tests {
         assert_eq!(dripping, Some(Deadlines::default().response));
         // It begins well and then stops.
         let stalled = answering(None);
-        stalled.bytes_taken(10 * PORTION);
+        stalled.bytes_taken(10 * PROGRESS_BYTES);
         advance(30 * SECOND).await;
-        stalled.bytes_taken(PORTION);
+        stalled.bytes_taken(PROGRESS_BYTES);
         assert_eq!(cut_after(&stalled, 1, SECOND).await, Some(60 * SECOND));
     }
 
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn slow_reader_has_five_short_timeouts_a_portion_when_saturated() {
+    async fn saturated_slow_reader_has_five_short_timeouts_to_make_progress() {
         let step = SECOND / 4;
         let cut_when_saturated = async |length, bytes_in_a_step| {
             let activity = answering(length);
@@ -404,10 +404,10 @@ mod tests {
         for length in [None, Some(1 << 30)] {
             assert_eq!(cut_when_saturated(length, 1_000).await, Some(5 * SECOND));
         }
-        assert_eq!(cut_when_saturated(None, PORTION / 8).await, None);
+        assert_eq!(cut_when_saturated(None, PROGRESS_BYTES / 8).await, None);
         // All of an answer of known length has a deadline still.
         assert_eq!(
-            cut_when_saturated(Some(1 << 30), PORTION / 8).await,
+            cut_when_saturated(Some(1 << 30), PROGRESS_BYTES / 8).await,
             Some(Deadlines::default().response)
         );
     }

@@ -27,9 +27,9 @@ struct Contents {
     /// The most keys of a batch, if that is fewer than may be.
     keys_at_once: Option<u32>,
     /// How long a batch of keys takes.
-    portion_takes: Duration,
+    batch_takes: Duration,
     keys_are_stuck: bool,
-    /// Portions of more keys than this take too long.
+    /// Batches of more keys than this take too long.
     manageable: Option<u32>,
     doubt: Option<ClockDoubt>,
     events_may_go: bool,
@@ -62,7 +62,7 @@ impl RetentionStore for Cellar {
 
     async fn remove_dead_keys(&self, _: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         let begun = Instant::now();
-        sleep(self.look(|contents| contents.portion_takes)).await;
+        sleep(self.look(|contents| contents.batch_takes)).await;
         let mut contents = self.0.lock().unwrap();
         contents.batches.push((begun, Instant::now()));
         if contents.keys_are_stuck || contents.manageable.is_some_and(|most| at_most > most) {
@@ -196,7 +196,7 @@ async fn pause_between_batches_lasts_as_long_as_the_batch() {
         let cellar = Arc::new(Cellar::default());
         cellar.change(|contents| {
             contents.dead_keys = 4 * Retention::BATCH_SIZE;
-            contents.portion_takes = Duration::from_millis(takes);
+            contents.batch_takes = Duration::from_millis(takes);
         });
         let job = start(&cellar);
         sleep(MINUTE).await;
@@ -244,7 +244,7 @@ async fn shutdown_waits_for_one_batch_and_starts_no_other() {
     cellar.change(|contents| {
         contents.dead_keys = u32::MAX;
         contents.invitations = 7;
-        contents.portion_takes = Duration::from_secs(4);
+        contents.batch_takes = Duration::from_secs(4);
     });
     let job = start(&cellar);
     // In the middle of the second batch.
@@ -270,7 +270,7 @@ async fn shutdown_between_runs_is_immediate() {
 #[tokio::test(start_paused = true)]
 async fn shutdown_does_not_wait_for_a_hanging_database() {
     let cellar = Arc::new(Cellar::default());
-    cellar.change(|contents| contents.portion_takes = MINUTE * 1_000);
+    cellar.change(|contents| contents.batch_takes = MINUTE * 1_000);
     let job = start(&cellar);
     sleep(MINUTE).await;
     let asked = Instant::now();

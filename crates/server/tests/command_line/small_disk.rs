@@ -72,7 +72,7 @@ impl Drop for RemovedAtTheEnd<'_> {
 /// Takes all room that is left, to the last byte.
 pub(crate) fn fill(ballast: &Path) {
     let mut file = File::options().create(true).append(true).open(ballast).unwrap();
-    for portion in [1024 * 1024, 4096, 1] {
-        while file.write_all(&vec![1; portion]).is_ok() {}
+    for size in [1024 * 1024, 4096, 1] {
+        while file.write_all(&vec![1; size]).is_ok() {}
     }
 }

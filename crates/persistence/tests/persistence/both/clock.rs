@@ -150,7 +150,7 @@ async fn confirmed_clock_after_downtime_removes_old_events_with_one_event(databa
     assert_eq!(
         scene.database.count("audit_events").await,
         1,
-        "one event for all portions"
+        "one event for all batches"
     );
     let page = PageRequest {
         size: PageSize::DEFAULT,
