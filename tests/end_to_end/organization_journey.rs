@@ -159,8 +159,8 @@ async fn works_elsewhere_too(member: &Browser, keyward: &Keyward, here: &Api) ->
     ] {
         let list = api.list("?status=all").await.to_string();
         member.go_to(&url(keyward, path)).await;
-        for told in [list, member.text().await] {
-            assert!(told.contains(own) && !told.contains(foreign), "{told}");
+        for page in [list, member.text().await] {
+            assert!(page.contains(own) && !page.contains(foreign), "{page}");
         }
     }
     elsewhere

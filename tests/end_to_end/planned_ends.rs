@@ -65,7 +65,7 @@ async fn works_until(end: DateTime<Utc>, token: &str, servers: &[Keyward]) {
 }
 
 /// The events of this action about this subject.
-async fn told(owner: &PlainConsole, action: &str, subject: &str) -> Vec<Value> {
+async fn recorded(owner: &PlainConsole, action: &str, subject: &str) -> Vec<Value> {
     let log = owner
         .get("/organizations/engines/settings/audit-log/export.jsonl")
         .await;
@@ -86,7 +86,7 @@ async fn until_told(server: &Keyward, action: &str, subject: &str, deadline: Ins
         .spawn()
         .expect("keyward starts");
     let mut lines = BufReader::new(following.stdout.take().expect("standard output")).lines();
-    let told = async {
+    let recorded = async {
         while let Some(line) = lines.next_line().await.expect("text") {
             let event: Value = serde_json::from_str(&line).expect("an event");
             if event["action"] == action && event["subject"]["id"] == subject {
@@ -95,8 +95,8 @@ async fn until_told(server: &Keyward, action: &str, subject: &str, deadline: Ins
         }
         panic!("the audit log ended");
     };
-    let told = timeout_at(deadline, told).await;
-    assert!(told.is_ok(), "nothing tells {action} of {subject}");
+    let recorded = timeout_at(deadline, recorded).await;
+    assert!(recorded.is_ok(), "nothing tells {action} of {subject}");
 }
 
 /// A key of its consumer, and its successor.
@@ -209,9 +209,9 @@ async fn ends_come_once(servers: &[Keyward], verifier: &Verifier) {
         ("api_key.revoke", text(&forwarded.old, "id"), use_told_by),
     ] {
         until_told(first, action, subject, told_by).await;
-        let told = told(&owner, action, subject).await;
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert_eq!(told[0]["actor"]["kind"], "system");
+        let recorded = recorded(&owner, action, subject).await;
+        assert_eq!(recorded.len(), 1, "{recorded:?}");
+        assert_eq!(recorded[0]["actor"]["kind"], "system");
     }
     for rotated in [introspected, forwarded, graced] {
         assert_eq!(rotated.are_accepted(servers).await, (false, true));

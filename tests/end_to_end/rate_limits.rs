@@ -69,8 +69,8 @@ async fn configured_limit_is_told_and_kept() {
     let mut statuses = Vec::new();
     for _ in 0..5 {
         let answer = ask(keyward.base_url(), token, ME).await;
-        let told = header(&answer, "ratelimit").expect("a limit").to_owned();
-        assert!(told.starts_with(r#""key";r="#), "{told}");
+        let limit = header(&answer, "ratelimit").expect("a limit").to_owned();
+        assert!(limit.starts_with(r#""key";r="#), "{limit}");
         assert!(header(&answer, "ratelimit-policy").is_some_and(|policy| policy.contains("q=3;w=3600")));
         statuses.push(answer.status().as_u16());
     }

@@ -40,7 +40,7 @@ impl Proxy {
     pub(crate) async fn begin(to: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("its address");
-        let (conduct, told) = watch::channel(Conduct {
+        let (conduct, conducts) = watch::channel(Conduct {
             to,
             is_cut: false,
             delay: Duration::ZERO,
@@ -49,7 +49,7 @@ impl Proxy {
         let accepting = tokio::spawn(async move {
             let connections = Connections::default();
             while let Ok((client, _)) = listener.accept().await {
-                connections.add(tokio::spawn(pass_on(client, told.clone())));
+                connections.add(tokio::spawn(pass_on(client, conducts.clone())));
             }
         });
         Self {
@@ -119,8 +119,8 @@ impl Drop for Connections {
     }
 }
 
-async fn pass_on(client: TcpStream, mut told: watch::Receiver<Conduct>) -> io::Result<()> {
-    let to = until_mended(&mut told).await?.to;
+async fn pass_on(client: TcpStream, mut conducts: watch::Receiver<Conduct>) -> io::Result<()> {
+    let to = until_mended(&mut conducts).await?.to;
     // Nothing is left of a connection that was given up before the network let it come about.
     let readable = client.ready(Interest::READABLE).now_or_never();
     if readable.is_some_and(|ready| ready.is_ok_and(|ready| ready.is_read_closed())) {
@@ -131,7 +131,7 @@ async fn pass_on(client: TcpStream, mut told: watch::Receiver<Conduct>) -> io::R
     database.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();
     let (from_database, to_database) = database.into_split();
-    let (conduct, listens) = (told.clone(), AtomicBool::new(false));
+    let (conduct, listens) = (conducts.clone(), AtomicBool::new(false));
     let heard = |asked: &[u8]| {
         if asked.windows(LISTEN.len()).any(|part| part == LISTEN) {
             listens.store(true, Ordering::SeqCst);
@@ -144,7 +144,7 @@ async fn pass_on(client: TcpStream, mut told: watch::Receiver<Conduct>) -> io::R
         if is_spared { Duration::ZERO } else { conduct.delay }
     };
     let (up, down) = tokio::join!(
-        one_way(from_client, to_database, told, heard),
+        one_way(from_client, to_database, conducts, heard),
         one_way(from_database, to_client, conduct.clone(), delay),
     );
     up.and(down)
@@ -154,7 +154,7 @@ async fn pass_on(client: TcpStream, mut told: watch::Receiver<Conduct>) -> io::R
 async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    mut told: watch::Receiver<Conduct>,
+    mut conducts: watch::Receiver<Conduct>,
     delay: impl Fn(&[u8]) -> Duration,
 ) -> io::Result<()> {
     let (sent, mut arriving) = mpsc::unbounded_channel();
@@ -178,18 +178,18 @@ async fn one_way(
     let write = async move {
         while let Some((when, data)) = arriving.recv().await {
             sleep_until(when).await;
-            until_mended(&mut told).await?;
+            until_mended(&mut conducts).await?;
             to.write_all(&data).await?;
         }
-        until_mended(&mut told).await?;
+        until_mended(&mut conducts).await?;
         to.shutdown().await
     };
     let ((), written) = tokio::join!(read, write);
     written
 }
 
-async fn until_mended(told: &mut watch::Receiver<Conduct>) -> io::Result<Conduct> {
-    let conduct = told.wait_for(|conduct| !conduct.is_cut).await;
+async fn until_mended(conducts: &mut watch::Receiver<Conduct>) -> io::Result<Conduct> {
+    let conduct = conducts.wait_for(|conduct| !conduct.is_cut).await;
     conduct
         .map(|conduct| conduct.clone())
         .map_err(|_| io::ErrorKind::ConnectionAborted.into())

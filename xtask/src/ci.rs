@@ -21,20 +21,20 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let mut steps = Steps::default();
     let cargo = |arguments: &[&str]| cargo(workspace, arguments);
 
-    steps.take("tools", || {
+    steps.run_step("tools", || {
         tools::ensure(
             workspace,
             &[tools::FOR_TESTS, tools::FOR_FAULTS, tools::FOR_CI].concat(),
         )
     })?;
     // Every crate for every platform, as the dependency policy looks at them without the network.
-    steps.take("download", || run(&mut cargo(&["fetch", "--locked"])))?;
-    steps.take("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
-    steps.take("layers", || layers::layers(workspace))?;
-    steps.take("test names", || test_names::test_names(workspace))?;
-    steps.take("dependency policy", || run(&mut cargo(DEPENDENCY_POLICY)))?;
-    steps.take("advisories", || advisories::check_where_possible(workspace))?;
-    steps.take("clippy", || {
+    steps.run_step("download", || run(&mut cargo(&["fetch", "--locked"])))?;
+    steps.run_step("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
+    steps.run_step("layers", || layers::layers(workspace))?;
+    steps.run_step("test names", || test_names::test_names(workspace))?;
+    steps.run_step("dependency policy", || run(&mut cargo(DEPENDENCY_POLICY)))?;
+    steps.run_step("advisories", || advisories::check_where_possible(workspace))?;
+    steps.run_step("clippy", || {
         run(&mut cargo(&[
             "clippy",
             "--locked",
@@ -46,25 +46,25 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
         ]))
     })?;
     // With the examples, dependencies have the features that they have in the step before, and are not checked again.
-    steps.take("documentation", || {
+    steps.run_step("documentation", || {
         run(
             cargo(&["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"])
                 .env("RUSTDOCFLAGS", "-D warnings"),
         )
     })?;
-    let tests = steps.take("build and database", || TestRun::prepare(workspace, &backend))?;
-    steps.take("openapi", || openapi::openapi(workspace, Mode::Check))?;
-    steps.take("schema", || tests.tests(&schema::TESTS))?;
-    steps.take("documentation's examples", || tests.documentation_tests())?;
-    steps.take("example project", || example_project::check(workspace))?;
-    steps.take("tests without IPv6", || without_ipv6::where_possible(workspace))?;
+    let tests = steps.run_step("build and database", || TestRun::prepare(workspace, &backend))?;
+    steps.run_step("openapi", || openapi::openapi(workspace, Mode::Check))?;
+    steps.run_step("schema", || tests.tests(&schema::TESTS))?;
+    steps.run_step("documentation's examples", || tests.documentation_tests())?;
+    steps.run_step("example project", || example_project::check(workspace))?;
+    steps.run_step("tests without IPv6", || without_ipv6::where_possible(workspace))?;
     // They measure times. When one is late, what the tests say is worth knowing all the same. Their PostgreSQL is this
     // machine's own, whatever the backend: a container's proxy for ports would be measured with it.
-    let attacks = steps.take("attacks", || faults::attacks(workspace, "cluster", &[]));
-    let replicas = steps.take("replicas", || faults::replicas(workspace, &[]));
-    steps.take("image", || image::where_possible(workspace))?;
-    steps.tell();
-    steps.take("tests", || tests.tests(&["--profile", "ci"]))?;
+    let attacks = steps.run_step("attacks", || faults::attacks(workspace, "cluster", &[]));
+    let replicas = steps.run_step("replicas", || faults::replicas(workspace, &[]));
+    steps.run_step("image", || image::where_possible(workspace))?;
+    steps.print_times();
+    steps.run_step("tests", || tests.tests(&["--profile", "ci"]))?;
     attacks.and(replicas)
 }
 
@@ -73,7 +73,7 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
 struct Steps(Vec<(&'static str, Duration)>);
 
 impl Steps {
-    fn take<T>(&mut self, name: &'static str, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+    fn run_step<T>(&mut self, name: &'static str, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
         eprintln!("\n==> {name}");
         let start = Instant::now();
         let outcome = step().map_err(|failure| Failure::new(format!("step `{name}` failed: {failure}")));
@@ -81,7 +81,7 @@ impl Steps {
         outcome
     }
 
-    fn tell(&self) {
+    fn print_times(&self) {
         eprintln!("\n==> so far");
         for (name, duration) in &self.0 {
             eprintln!("{:>7.1} s  {name}", duration.as_secs_f64());

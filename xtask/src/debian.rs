@@ -78,10 +78,10 @@ mod tests {
 
     #[test]
     fn user_without_install_rights_gets_the_exact_command() {
-        let told = on_your_own(&["postgresql", "chromium"]);
+        let advice = on_your_own(&["postgresql", "chromium"]);
         assert!(
-            told.ends_with("apt-get install --no-install-recommends postgresql chromium"),
-            "{told}"
+            advice.ends_with("apt-get install --no-install-recommends postgresql chromium"),
+            "{advice}"
         );
     }
 }

@@ -51,10 +51,10 @@ impl<'a> RequestLog<'a> {
 
     pub(crate) fn answered(mut self, response: &Response) {
         self.status = Some(response.status());
-        self.tell_observer(Some(response));
+        self.notify_observer(Some(response));
     }
 
-    fn tell_observer(&self, response: Option<&Response>) {
+    fn notify_observer(&self, response: Option<&Response>) {
         if let Some(observer) = self.observer {
             observer(&Exchanged {
                 method: self.method,
@@ -85,7 +85,7 @@ impl Drop for RequestLog<'_> {
             }
             None => {
                 warn!(%method, path = &*path(), duration_ms = duration_ms(), %client, "client left before the response");
-                self.tell_observer(None);
+                self.notify_observer(None);
             }
         }
     }

@@ -28,7 +28,7 @@ impl UnsentAnswers {
     pub(crate) fn add(&self, bytes: u64) {
         let before = self.bytes.fetch_add(bytes, Ordering::Relaxed);
         if before.saturating_add(bytes) > self.most {
-            self.tell();
+            self.update();
         }
     }
 
@@ -36,12 +36,13 @@ impl UnsentAnswers {
     pub(crate) fn remove(&self, bytes: u64) {
         let before = self.bytes.fetch_sub(bytes, Ordering::Relaxed);
         if before > self.most / 2 && before.saturating_sub(bytes) <= self.most / 2 {
-            self.tell();
+            self.update();
         }
     }
 
-    /// Tells what is counted by now, one after the other: whoever comes late has no old news.
-    fn tell(&self) {
+    /// Updates the serving state to the current count. The count is read under the state's lock, so that a late caller
+    /// does not restore an old one.
+    fn update(&self) {
         serving_state::change(&self.serving, |serving| {
             let bytes = self.bytes.load(Ordering::Relaxed);
             if bytes > self.most {

@@ -1,4 +1,4 @@
-//! A socket that tells what it does.
+//! A socket that reports its input and output.
 
 use std::{
     io::{self, IoSlice},
@@ -14,15 +14,15 @@ use tokio::{
 
 use crate::activity::Activity;
 
-/// A client's socket. It tells its [`Activity`] what hyper keeps to itself: when a request begins, how much of an
-/// answer was taken and when it has left.
+/// A client's socket. It reports to its [`Activity`] what hyper does not: when a request begins, how much of an answer
+/// the system has taken, and when all of it was sent.
 pub(crate) struct WatchedSocket {
     pub(crate) socket: TcpStream,
     pub(crate) activity: Arc<Activity>,
 }
 
 impl WatchedSocket {
-    fn tell_taken(&self, written: &Poll<io::Result<usize>>) {
+    fn report_written(&self, written: &Poll<io::Result<usize>>) {
         match written {
             Poll::Ready(Ok(bytes)) => self.activity.bytes_taken(*bytes),
             Poll::Ready(Err(_)) => {}
@@ -53,7 +53,7 @@ impl AsyncWrite for WatchedSocket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write(context, bytes);
-        self.tell_taken(&written);
+        self.report_written(&written);
         written
     }
 
@@ -63,7 +63,7 @@ impl AsyncWrite for WatchedSocket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
-        self.tell_taken(&written);
+        self.report_written(&written);
         written
     }
 

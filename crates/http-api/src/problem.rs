@@ -209,7 +209,7 @@ impl Problem {
         let limit = exceeded.limit();
         let detail = format!("There were too many requests for one {limit}. Nothing was changed.");
         Self {
-            exceeded: Some(Box::new(ExceededLimit::ToldAnyway(exceeded))),
+            exceeded: Some(Box::new(ExceededLimit::ReportedByEveryAnswer(exceeded))),
             ..Self::rate_limited(exceeded.retry_after().into(), detail)
         }
     }
@@ -224,7 +224,7 @@ impl Problem {
     /// The address reported leaked keys too often.
     pub(crate) fn too_frequent_leak_reports(exceeded: Exceeded) -> Self {
         Self {
-            exceeded: Some(Box::new(ExceededLimit::ToldAnyway(exceeded))),
+            exceeded: Some(Box::new(ExceededLimit::ReportedByEveryAnswer(exceeded))),
             ..Self::rate_limited(
                 exceeded.retry_after().into(),
                 "This address has sent too many reports: put up to 100 tokens into each.",

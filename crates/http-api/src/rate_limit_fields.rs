@@ -14,10 +14,10 @@ const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy"
 /// A limit that refused a request.
 #[derive(Debug)]
 pub(crate) enum ExceededLimit {
-    /// One that a server counts in its memory, and that is told only when it is exceeded.
+    /// One that a server counts in its memory, and that only a refusal reports.
     OfRequests(Exceeded),
-    /// One that is told with every answer by [`RateLimitFields`].
-    ToldAnyway(Exceeded),
+    /// One that every answer reports, by [`RateLimitFields`].
+    ReportedByEveryAnswer(Exceeded),
     /// That of creating and editing keys, of which only the wait is known here.
     OfChanges { seconds: i64 },
 }
@@ -26,10 +26,10 @@ pub(crate) enum ExceededLimit {
 const CHANGES: &str = "changes";
 
 impl ExceededLimit {
-    pub(crate) fn tell(&self, headers: &mut HeaderMap) {
+    pub(crate) fn write_to(&self, headers: &mut HeaderMap) {
         match self {
-            Self::OfRequests(exceeded) => tell(&[exceeded.standing()], headers),
-            Self::ToldAnyway(_) => {}
+            Self::OfRequests(exceeded) => write_fields(&[exceeded.standing()], headers),
+            Self::ReportedByEveryAnswer(_) => {}
             Self::OfChanges { seconds } => {
                 append(RATE_LIMIT, format!("\"{CHANGES}\";r=0;t={seconds}"), headers);
             }
@@ -39,14 +39,14 @@ impl ExceededLimit {
     /// The name by which clients know it.
     pub(crate) const fn name(&self) -> &'static str {
         match self {
-            Self::OfRequests(exceeded) | Self::ToldAnyway(exceeded) => exceeded.limit(),
+            Self::OfRequests(exceeded) | Self::ReportedByEveryAnswer(exceeded) => exceeded.limit(),
             Self::OfChanges { .. } => CHANGES,
         }
     }
 }
 
-/// Tells a client how it stands to the limits that counted its request.
-fn tell(standings: &[Standing], headers: &mut HeaderMap) {
+/// Writes the state of the limits that counted a request.
+fn write_fields(standings: &[Standing], headers: &mut HeaderMap) {
     append(RATE_LIMIT, rate_limit(standings), headers);
     append(RATE_LIMIT_POLICY, rate_limit_policy(standings), headers);
 }
@@ -59,18 +59,18 @@ fn append(name: HeaderName, value: String, headers: &mut HeaderMap) {
     }
 }
 
-/// What is to be told with the answer to a request, as data of the request.
+/// What the answer to a request reports of its limits, as data of the request.
 #[derive(Clone, Default)]
-pub(crate) struct Told(Arc<OnceLock<Vec<Standing>>>);
+pub(crate) struct LimitReport(Arc<OnceLock<Vec<Standing>>>);
 
-impl Told {
+impl LimitReport {
     /// A request is counted once.
     pub(crate) fn set(&self, standings: Vec<Standing>) {
         let _ = self.0.set(standings);
     }
 }
 
-/// Adds to every answer, be it an error or not, how its client stands to the limits that counted the request.
+/// Adds to every answer, be it an error or not, the state of the limits that counted the request.
 pub(crate) struct RateLimitFields<E> {
     pub(crate) inner: E,
     /// Whether there are limits of authenticated requests. If not, this costs nothing but for reports of leaked keys.
@@ -83,16 +83,16 @@ impl<E: Endpoint<Output = Response>> Endpoint for RateLimitFields<E> {
     /// Not an `async fn`: its future would hold the request, too.
     fn call(&self, mut request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
         let may_count = self.are_configured || request.uri().path() == LEAKED_KEYS;
-        let told = may_count.then(Told::default);
-        if let Some(told) = &told {
-            request.set_data(told.clone());
+        let report = may_count.then(LimitReport::default);
+        if let Some(report) = &report {
+            request.set_data(report.clone());
         }
         let answering = self.inner.call(request);
         async move {
             let mut answer = answering.await?;
-            let standings = told.as_ref().and_then(|told| told.0.get());
+            let standings = report.as_ref().and_then(|report| report.0.get());
             if let Some(standings) = standings.filter(|standings| !standings.is_empty()) {
-                tell(standings, answer.headers_mut());
+                write_fields(standings, answer.headers_mut());
             }
             Ok(answer)
         }

@@ -14,7 +14,7 @@ use poem::http::Method;
 
 use crate::paths::FORWARD_AUTH;
 use crate::problem::Problem;
-use crate::rate_limit_fields::Told;
+use crate::rate_limit_fields::LimitReport;
 use crate::request_id::client_address;
 
 /// The limits of requests. By default there are none.
@@ -114,7 +114,7 @@ pub(crate) fn count_caller(request: &Request, limits: &RateLimits, caller: &Call
     } else {
         limits.count_request(key, address)
     };
-    tell(request, counted).or_else(|refused| match *request.method() {
+    report(request, counted).or_else(|refused| match *request.method() {
         Method::DELETE => Ok(()),
         _ => Err(refused),
     })
@@ -130,15 +130,19 @@ pub(crate) fn count_verifier(
     verifier: &VerifierName,
 ) -> Result<(), Problem> {
     match &limits.requests {
-        Some(limits) => tell(request, limits.count_verifier(verifier.as_str())),
+        Some(limits) => report(request, limits.count_verifier(verifier.as_str())),
         None => Ok(()),
     }
 }
 
-fn tell(request: &Request, counted: Counted) -> Result<(), Problem> {
+/// Leaves the state of the limits for the answer.
+///
+/// # Errors
+/// A limit is exceeded.
+fn report(request: &Request, counted: Counted) -> Result<(), Problem> {
     let Counted { standings, exceeded } = counted;
-    if let Some(told) = request.data::<Told>() {
-        told.set(standings);
+    if let Some(report) = request.data::<LimitReport>() {
+        report.set(standings);
     }
     match exceeded {
         Some(exceeded) => Err(Problem::too_many_requests(exceeded)),
@@ -160,8 +164,8 @@ pub(crate) fn count_leak_report(request: &Request, limits: &RateLimits) -> Resul
     };
     let counted = limiter.count(&address.into());
     let standing = counted.unwrap_or_else(Exceeded::standing);
-    if let Some(told) = request.data::<Told>() {
-        told.set(vec![standing]);
+    if let Some(report) = request.data::<LimitReport>() {
+        report.set(vec![standing]);
     }
     counted.map(drop).map_err(Problem::too_frequent_leak_reports)
 }

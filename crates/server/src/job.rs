@@ -74,12 +74,12 @@ mod tests {
         let lines = Lines::default();
         let writer = lines.clone();
         let subscriber = fmt().with_writer(move || writer.clone()).finish();
-        let told = tracing::subscriber::set_default(subscriber);
+        let subscribed = tracing::subscriber::set_default(subscriber);
         let job = start("of_a_test", async |_| assert!(std::hint::black_box(false)));
         while !job.task.is_finished() {
             tokio::task::yield_now().await;
         }
-        drop(told);
+        drop(subscribed);
         let text = lines.text();
         assert!(
             text.contains("by a defect") && text.contains("of_a_test") && text.contains("panicked"),

@@ -90,7 +90,7 @@ fn main() -> ExitCode {
         Err(error) => return output::print_usage(&error),
     };
     run(command_line.command).unwrap_or_else(|failure| {
-        output::tell(&format!("error: {}", sentence(&failure)));
+        output::report(&format!("error: {}", sentence(&failure)));
         ExitCode::FAILURE
     })
 }

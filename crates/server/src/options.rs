@@ -214,10 +214,10 @@ mod tests {
 
     #[test]
     fn refused_value_is_told_with_its_place() {
-        let told = read(&["verifier", "create", "a b"]).unwrap_err().to_string();
-        assert!(told.contains("invalid value 'a b' for '<NAME>'"), "{told}");
-        let told = read(&["token", "check", "<misplaced>"]).unwrap_err().to_string();
-        assert!(!told.contains("misplaced"), "{told}");
+        let error = read(&["verifier", "create", "a b"]).unwrap_err().to_string();
+        assert!(error.contains("invalid value 'a b' for '<NAME>'"), "{error}");
+        let error = read(&["token", "check", "<misplaced>"]).unwrap_err().to_string();
+        assert!(!error.contains("misplaced"), "{error}");
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
 }
 
 /// Prints a message to standard error; errors are ignored.
-pub(crate) fn tell(sentence: &str) {
+pub(crate) fn report(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "{sentence}");
 }
 

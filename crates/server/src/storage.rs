@@ -185,7 +185,7 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
     let new_in = database.new_in();
     let opened = Opened::of(database)?;
     opened.make_if_empty(Tables::OwnOrCompatible).await?;
-    tell_what_was_made(new_in.as_deref());
+    report_new_database(new_in.as_deref());
     Ok(opened.into_store())
 }
 
@@ -199,7 +199,7 @@ pub(crate) async fn open_to_import(
     let opened = Opened::of(database)?;
     let data_directory_lock = opened.data_directory_lock()?;
     opened.make_if_empty(Tables::Own).await?;
-    tell_what_was_made(new_in.as_deref());
+    report_new_database(new_in.as_deref());
     Ok((opened.into_store(), data_directory_lock))
 }
 
@@ -221,7 +221,7 @@ pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenE
         | SchemaState::NewerIncompatible { .. } => None,
     };
     let migrated = opened.migrate().await?;
-    tell_what_was_made(new_in.as_deref());
+    report_new_database(new_in.as_deref());
     Ok(migrated)
 }
 
@@ -318,10 +318,10 @@ impl Opened {
     }
 }
 
-/// Tells whoever typed a command where it made a new database, if it did.
-fn tell_what_was_made(new_in: Option<&Path>) {
+/// Prints where the command made a new database, if it did.
+fn report_new_database(new_in: Option<&Path>) {
     if let Some(directory) = new_in {
-        output::tell(&format!("Made a new database in {}.", directory.display()));
+        output::report(&format!("Made a new database in {}.", directory.display()));
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) enum Changes {
 /// Makes a trial change now and then.
 pub(crate) struct TrialChanges {
     storage: Arc<dyn StorageProbe>,
-    told: watch::Sender<Changes>,
+    sender: watch::Sender<Changes>,
     is_failing: bool,
 }
 
@@ -44,10 +44,10 @@ pub(crate) struct RunningTrialChanges(JoinHandle<()>);
 impl TrialChanges {
     /// And where to learn what came of them.
     pub(crate) fn new(storage: Arc<dyn StorageProbe>) -> (Self, watch::Receiver<Changes>) {
-        let (told, changes) = watch::channel(Changes::Untried);
+        let (sender, changes) = watch::channel(Changes::Untried);
         let trial = Self {
             storage,
-            told,
+            sender,
             is_failing: false,
         };
         (trial, changes)
@@ -66,9 +66,9 @@ impl TrialChanges {
     async fn make_one(&mut self) -> Duration {
         let failure = self.storage.try_change().await.err();
         match &failure {
-            None => drop(self.told.send_replace(Changes::Worked(Instant::now()))),
-            Some(TrialFailure::Refused(_)) => drop(self.told.send_replace(Changes::Refused)),
-            Some(TrialFailure::DiskFull(_)) => drop(self.told.send_replace(Changes::DiskFull)),
+            None => drop(self.sender.send_replace(Changes::Worked(Instant::now()))),
+            Some(TrialFailure::Refused(_)) => drop(self.sender.send_replace(Changes::Refused)),
+            Some(TrialFailure::DiskFull(_)) => drop(self.sender.send_replace(Changes::DiskFull)),
             // Much may be going on. If it goes on for long, the last one that worked is long ago.
             Some(TrialFailure::Slow(_)) => {}
         }

@@ -120,19 +120,19 @@ struct Prepared {
 
 impl Prepared {
     fn new(folder: &Path) -> Result<Self, String> {
-        let told = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let about_folder = |error: std::io::Error| format!("{}: {error}", folder.display());
         if let Err(error) = fs::DirBuilder::new().recursive(false).mode(0o700).create(folder)
             && error.kind() != ErrorKind::AlreadyExists
         {
-            return Err(told(error));
+            return Err(about_folder(error));
         }
         // The server runs in the folder, where a relative path would lead elsewhere.
-        let folder = &folder.canonicalize().map_err(told)?;
+        let folder = &folder.canonicalize().map_err(about_folder)?;
         let account = account_to_run_as()?;
-        let password = password_in(folder).map_err(told)?;
+        let password = password_in(folder).map_err(about_folder)?;
         if let Some(Account { user, group }) = account {
             for path in [folder.to_owned(), password_file(folder)] {
-                chown(path, Some(user), Some(group)).map_err(told)?;
+                chown(path, Some(user), Some(group)).map_err(about_folder)?;
             }
         }
         Ok(Self {

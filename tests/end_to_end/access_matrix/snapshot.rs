@@ -38,10 +38,10 @@ impl World {
         ] {
             let page = person.console.get(&path).await;
             // How many keys somebody has is no matter of administration.
-            let told = page
+            let shown = page
                 .lines()
                 .filter(|line| !line.contains("data-label=\"Valid keys\""));
-            administration.insert(what, told.collect::<Vec<_>>().join("\n"));
+            administration.insert(what, shown.collect::<Vec<_>>().join("\n"));
         }
         let mut keys = BTreeMap::new();
         for (what, person) in [
@@ -113,12 +113,13 @@ fn assert_same(before: &BTreeMap<&str, String>, after: &BTreeMap<&str, String>, 
 /// All of a holder's keys, without when they were used.
 async fn keys_of(api: &Api) -> String {
     let page = api.list("?status=all").await;
-    let told = |key: &Value| ["id", "name", "description", "status"].map(|field| text(key, field).to_owned());
+    let shown =
+        |key: &Value| ["id", "name", "description", "status"].map(|field| text(key, field).to_owned());
     let keys: Vec<_> = page["items"]
         .as_array()
         .expect("items")
         .iter()
-        .map(told)
+        .map(shown)
         .collect();
     format!("{keys:#?}")
 }

@@ -72,8 +72,8 @@ async fn following_a_log_is_recorded_in_that_log() {
         let mut found = events(&next(&mut follower).await);
         found.retain(|event| event.action != Action::ExportAuditLog);
         assert_eq!(found, expected);
-        let told = next(&mut follower).await;
-        assert_eq!(actions(&told), [Action::ExportAuditLog]);
+        let recorded = next(&mut follower).await;
+        assert_eq!(actions(&recorded), [Action::ExportAuditLog]);
         assert_eq!(actions(&next(&mut follower).await), []);
     }
 }
@@ -136,8 +136,8 @@ async fn follower_resumes_at_its_position_after_a_failure() {
         .expect_err("an event that cannot be written");
     installation.store.allow_changes();
     assert_eq!(events(&next(&mut follower).await), [first]);
-    let told = next(&mut follower).await;
-    assert_eq!(actions(&told), [Action::ExportAuditLog]);
+    let recorded = next(&mut follower).await;
+    assert_eq!(actions(&recorded), [Action::ExportAuditLog]);
 }
 
 #[tokio::test]

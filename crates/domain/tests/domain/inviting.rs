@@ -67,16 +67,16 @@ async fn invitation_records_inviter_invitee_role_and_expiry() {
     let open = open.expect("the store answers").expect("an open invitation");
     assert_eq!(open.invitation, invitation);
     assert_eq!(open.organization, ada.organization);
-    let told = installation.store.events().pop().expect("told");
+    let recorded = installation.store.events().pop().expect("an event");
     assert_eq!(
-        (told.action, told.subject, told.actor),
+        (recorded.action, recorded.subject, recorded.actor),
         (
             Action::CreateInvitation,
             Subject::Invitation(invitation.id),
             Actor::User(ada.user.id)
         )
     );
-    assert_eq!(told.source, from_somewhere());
+    assert_eq!(recorded.source, from_somewhere());
 }
 
 #[tokio::test]
@@ -119,10 +119,10 @@ async fn revoked_invitation_link_is_invalid() {
     assert_eq!(open.expect("the store answers"), None);
     assert_eq!(pending(&installation, &ada).await, []);
     let events = installation.store.events();
-    let told = events
+    let recorded = events
         .iter()
         .filter(|event| event.action == Action::RevokeInvitation);
-    assert_eq!(told.count(), 1);
+    assert_eq!(recorded.count(), 1);
 }
 
 #[tokio::test]

@@ -308,7 +308,7 @@ async fn every_store_refusal_reaches_the_caller_unchanged() {
     let throttled = move || AddKeyError::Throttled(Throttled { retry_after });
     let refused = issue_with(&make, &member, throttled).await;
     assert!(
-        matches!(refused, AddKeyError::Throttled(told) if told.retry_after == retry_after),
+        matches!(refused, AddKeyError::Throttled(throttled) if throttled.retry_after == retry_after),
         "{refused:?}"
     );
     assert_eq!(refused.to_string(), "too many attempts: try again in 2 seconds");

@@ -102,14 +102,14 @@ async fn newcomer_gets_account_with_chosen_password_and_invited_role() {
         let events = installation.store.events().split_off(before);
         installation.sign_in().sign_in(attempt).await.expect("signed in");
 
-        let told: Vec<_> = events
+        let recorded: Vec<_> = events
             .iter()
             .map(|event| (event.action, event.subject, event.object))
             .collect();
         let member = Subject::Membership(bob.membership.id);
         let invitation = Subject::Invitation(issued.invitation.id);
         assert_eq!(
-            told,
+            recorded,
             [
                 (Action::CreateUser, Subject::User(bob.user.id), None),
                 (Action::AcceptInvitation, invitation, Some(member)),

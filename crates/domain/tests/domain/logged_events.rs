@@ -89,7 +89,7 @@ impl Scene {
     }
 
     /// What somebody did in their browser or with their key is told, and nothing else.
-    fn assert_told(&self, actor: Actor, organization: Option<OrganizationId>, facts: &[Fact]) {
+    fn assert_recorded(&self, actor: Actor, organization: Option<OrganizationId>, facts: &[Fact]) {
         assert_says(self, &self.news(), (actor, organization, source()), facts);
     }
 
@@ -133,14 +133,14 @@ impl Scene {
 
 fn assert_says(
     scene: &Scene,
-    told: &[AuditEvent],
+    recorded: &[AuditEvent],
     (actor, organization_id, source): (Actor, Option<OrganizationId>, RequestSource),
     facts: &[Fact],
 ) {
     let at = scene.installation.builder.clock.now();
     let expected: Vec<_> = facts
         .iter()
-        .zip(told)
+        .zip(recorded)
         .map(|((action, subject, object), event)| AuditEvent {
             id: event.id,
             at,
@@ -155,8 +155,8 @@ fn assert_says(
             source: source.clone(),
         })
         .collect();
-    assert_eq!(told, expected);
-    assert_eq!(told.len(), facts.len());
+    assert_eq!(recorded, expected);
+    assert_eq!(recorded.len(), facts.len());
 }
 
 fn username(text: &str) -> Username {
@@ -181,7 +181,7 @@ async fn setup_by_link_or_command_line_is_logged() {
         let made = if by_link {
             let link = setup.create_link(source()).await.expect("a link");
             let made_link = (Action::CreateSetupLink, Subject::Installation, None);
-            scene.assert_told(Actor::Administrator, None, &[made_link]);
+            scene.assert_recorded(Actor::Administrator, None, &[made_link]);
             setup.complete(&link, choices(), source()).await
         } else {
             setup.bootstrap(choices()).await
@@ -195,7 +195,7 @@ async fn setup_by_link_or_command_line_is_logged() {
             (Action::CreateMembership, member, None),
         ];
         if by_link {
-            scene.assert_told(Actor::User(carol.id), Some(first.id), &facts);
+            scene.assert_recorded(Actor::User(carol.id), Some(first.id), &facts);
         } else {
             scene.assert_told_of_administrator(Some(first.id), &facts);
         }
@@ -257,14 +257,14 @@ async fn invitations_are_logged_from_creation_to_end() {
         let invited = invited.expect("invited");
         let id = invited.invitation.id;
         let fact = (Action::CreateInvitation, Subject::Invitation(id), None);
-        scene.assert_told(scene.ada(), scene.acme(), &[fact]);
+        scene.assert_recorded(scene.ada(), scene.acme(), &[fact]);
         (id, invited.token)
     };
     let (id, _) = invite().await;
     let revoked = invitations.revoke(&scene.authority(), id, source()).await;
     revoked.expect("revoked");
     let fact = (Action::RevokeInvitation, Subject::Invitation(id), None);
-    scene.assert_told(scene.ada(), scene.acme(), &[fact]);
+    scene.assert_recorded(scene.ada(), scene.acme(), &[fact]);
 
     let (id, token) = invite().await;
     let choices = NewcomerChoices {
@@ -277,7 +277,7 @@ async fn invitations_are_logged_from_creation_to_end() {
         .await
         .expect("joined");
     let member = Subject::Membership(carol.membership.id);
-    scene.assert_told(
+    scene.assert_recorded(
         Actor::User(carol.user.id),
         scene.acme(),
         &[
@@ -295,7 +295,7 @@ async fn invitations_are_logged_from_creation_to_end() {
         .await
         .expect("joined");
     let member = Subject::Membership(joined.membership.id);
-    scene.assert_told(
+    scene.assert_recorded(
         Actor::User(dave.id),
         scene.acme(),
         &[
@@ -317,7 +317,7 @@ async fn membership_changes_are_logged() {
         let id = scene.bob.membership.id;
         let changed = members.change_role(&scene.authority(), id, role, source()).await;
         changed.expect("changed");
-        scene.assert_told(scene.ada(), scene.acme(), &[(action, bob, None)]);
+        scene.assert_recorded(scene.ada(), scene.acme(), &[(action, bob, None)]);
     }
     let carol = scene
         .installation
@@ -328,12 +328,12 @@ async fn membership_changes_are_logged() {
         Subject::Membership(carol.membership.id),
         None,
     );
-    scene.assert_told(Actor::User(carol.user.id), scene.acme(), &[left]);
+    scene.assert_recorded(Actor::User(carol.user.id), scene.acme(), &[left]);
     let removed = members
         .remove(&scene.authority(), scene.bob.membership.id, source())
         .await;
     removed.expect("removed");
-    scene.assert_told(scene.ada(), scene.acme(), &[(Action::RemoveMember, bob, None)]);
+    scene.assert_recorded(scene.ada(), scene.acme(), &[(Action::RemoveMember, bob, None)]);
 }
 
 #[tokio::test]
@@ -341,37 +341,37 @@ async fn project_changes_are_logged() {
     let scene = Scene::new();
     let (projects, authority) = (scene.installation.projects(), scene.authority());
     let name = |text| ProjectName::parse(text).expect("a name");
-    let told = |fact| scene.assert_told(scene.ada(), scene.acme(), &[fact]);
+    let recorded = |fact| scene.assert_recorded(scene.ada(), scene.acme(), &[fact]);
     let project = projects.create(&authority, name("Notes"), None, source()).await;
     let id = project.expect("created").id;
     let project = Subject::Project(id);
-    told((Action::CreateProject, project, None));
+    recorded((Action::CreateProject, project, None));
     projects
         .rename(&authority, id, name("Papers"), source())
         .await
         .expect("renamed");
-    told((Action::RenameProject, project, None));
+    recorded((Action::RenameProject, project, None));
     projects
         .archive(&authority, id, source())
         .await
         .expect("archived");
-    told((Action::ArchiveProject, project, None));
+    recorded((Action::ArchiveProject, project, None));
     projects
         .restore(&authority, id, source())
         .await
         .expect("restored");
-    told((Action::RestoreProject, project, None));
+    recorded((Action::RestoreProject, project, None));
     let bob = scene.bob.membership.id;
     projects
         .add_member(&authority, id, bob, source())
         .await
         .expect("added");
-    told((Action::AddProjectMember, Subject::Membership(bob), Some(project)));
+    recorded((Action::AddProjectMember, Subject::Membership(bob), Some(project)));
     projects
         .remove_member(&authority, id, bob, source())
         .await
         .expect("taken out");
-    told((
+    recorded((
         Action::RemoveProjectMember,
         Subject::Membership(bob),
         Some(project),
@@ -391,15 +391,15 @@ async fn key_changes_are_logged_with_person_or_key_as_actor() {
         ..KeyEdit::default()
     };
     for holder in [scene.bob.as_holder(), caller.as_holder()] {
-        let told = |fact| scene.assert_told(holder.as_actor(), scene.acme(), &[fact]);
+        let recorded = |fact| scene.assert_recorded(holder.as_actor(), scene.acme(), &[fact]);
         let issued = keys.issue(&holder, draft(), None, source()).await;
         let id = issued.expect("a key").key.id;
         let key = Subject::ApiKey(id);
-        told((Action::CreateApiKey, key, None));
+        recorded((Action::CreateApiKey, key, None));
         keys.edit(&holder, id, edit(), KeyPrecondition::AnyVersion, source())
             .await
             .expect("edited");
-        told((Action::EditApiKey, key, None));
+        recorded((Action::EditApiKey, key, None));
         let revoked = keys
             .revoke(
                 &holder,
@@ -410,7 +410,7 @@ async fn key_changes_are_logged_with_person_or_key_as_actor() {
             )
             .await;
         revoked.expect("revoked");
-        told((Action::RevokeApiKey, key, None));
+        recorded((Action::RevokeApiKey, key, None));
     }
 }
 
@@ -434,7 +434,7 @@ async fn owner_revocations_are_logged_key_by_key() {
         .revoke(&scene.authority(), selection, None, source(), None)
         .await;
     revoked.expect("revoked");
-    scene.assert_told(scene.ada(), scene.acme(), &facts);
+    scene.assert_recorded(scene.ada(), scene.acme(), &facts);
 }
 
 #[tokio::test]
@@ -442,13 +442,13 @@ async fn own_account_changes_are_logged() {
     let scene = Scene::new();
     let (here, there) = (scene.session_of("ada").await, scene.session_of("ada").await);
     let account = scene.installation.own_account();
-    let told = |fact| scene.assert_told(scene.ada(), None, &[fact]);
+    let recorded = |fact| scene.assert_recorded(scene.ada(), None, &[fact]);
     let ended = account.end_session(&here, there.session.id, source()).await;
     ended.expect("ended");
-    told((Action::EndSession, Subject::Session(there.session.id), None));
+    recorded((Action::EndSession, Subject::Session(there.session.id), None));
     let other = scene.session_of("ada").await;
     account.end_other_sessions(&here, source()).await.expect("ended");
-    told((Action::EndSession, Subject::Session(other.session.id), None));
+    recorded((Action::EndSession, Subject::Session(other.session.id), None));
     let passwords = NewPassword {
         current: Password::attempt(TestInstallation::PASSWORD),
         new: Password::attempt(NEW_PASSWORD),
@@ -456,7 +456,7 @@ async fn own_account_changes_are_logged() {
     };
     let changed = account.change_password(&here, passwords, source()).await;
     changed.expect("changed");
-    told((Action::ChangePassword, Subject::User(scene.ada.user.id), None));
+    recorded((Action::ChangePassword, Subject::User(scene.ada.user.id), None));
 }
 
 #[tokio::test]
@@ -464,13 +464,13 @@ async fn sign_in_sign_out_and_refusals_are_logged() {
     let scene = Scene::new();
     let sign_in = scene.installation.sign_in();
     let token = sign_in.sign_in(attempt("ada", TestInstallation::PASSWORD)).await;
-    let told = scene.news();
+    let recorded = scene.news();
     let signed_in = sign_in.signed_in(&token.expect("signed in").session).await;
     let signed_in = signed_in.expect("the store answers").expect("a live session");
     let session = Subject::Session(signed_in.session.id);
-    assert_says_in_both_logs(&scene, &told, scene.ada(), (Action::SignIn, session, None));
+    assert_says_in_both_logs(&scene, &recorded, scene.ada(), (Action::SignIn, session, None));
     sign_in.sign_out(&signed_in, source()).await.expect("signed out");
-    scene.assert_told(scene.ada(), None, &[(Action::SignOut, session, None)]);
+    scene.assert_recorded(scene.ada(), None, &[(Action::SignOut, session, None)]);
 
     for (tried, subject) in [
         ("ada", Subject::User(scene.ada.user.id)),
@@ -480,23 +480,23 @@ async fn sign_in_sign_out_and_refusals_are_logged() {
             .sign_in(attempt(tried, "a guess"))
             .await
             .expect_err("a wrong password");
-        let mut told = scene.news();
-        for event in &mut told {
+        let mut recorded = scene.news();
+        for event in &mut recorded {
             assert_eq!(event.outcome, Outcome::Refused);
             event.outcome = Outcome::Success;
         }
         let fact = (Action::SignIn, subject, None);
         if tried == "ada" {
-            assert_says_in_both_logs(&scene, &told, Actor::Anonymous, fact);
+            assert_says_in_both_logs(&scene, &recorded, Actor::Anonymous, fact);
         } else {
-            assert_says(&scene, &told, (Actor::Anonymous, None, source()), &[fact]);
+            assert_says(&scene, &recorded, (Actor::Anonymous, None, source()), &[fact]);
         }
     }
 }
 
 /// What concerns a member is told in the log of the installation, and in that of their organization.
-fn assert_says_in_both_logs(scene: &Scene, told: &[AuditEvent], actor: Actor, fact: Fact) {
-    let (installation, organization) = told.split_at(1);
+fn assert_says_in_both_logs(scene: &Scene, recorded: &[AuditEvent], actor: Actor, fact: Fact) {
+    let (installation, organization) = recorded.split_at(1);
     assert_says(scene, installation, (actor, None, source()), &[fact]);
     assert_says(scene, organization, (actor, scene.acme(), source()), &[fact]);
 }

@@ -61,13 +61,13 @@ async fn new_user_can_sign_in_and_is_a_member() {
         .expect("created");
 
     let events = installation.store.events();
-    let told: Vec<_> = events
+    let recorded: Vec<_> = events
         .iter()
         .map(|event| (event.action, event.actor, event.organization_id))
         .collect();
     let here = (Actor::Administrator, Some(acme.id));
     assert_eq!(
-        told,
+        recorded,
         [
             (Action::CreateUser, here.0, here.1),
             (Action::CreateMembership, here.0, here.1)
@@ -155,7 +155,7 @@ async fn additional_organization_for_an_existing_owner_is_logged() {
     assert_eq!(member.membership.role, Role::Owner);
     assert_eq!(member.organization, organization);
     let events = installation.store.events();
-    let told: Vec<_> = events
+    let recorded: Vec<_> = events
         .iter()
         .map(|event| (event.action, event.subject, event.actor, event.organization_id))
         .collect();
@@ -163,7 +163,7 @@ async fn additional_organization_for_an_existing_owner_is_logged() {
     let subject = Subject::Organization(organization.id);
     let owner = Subject::Membership(member.membership.id);
     assert_eq!(
-        told,
+        recorded,
         [
             (Action::CreateOrganization, subject, who, here),
             (Action::CreateMembership, owner, who, here)
@@ -208,7 +208,7 @@ async fn password_reset_replaces_the_password_and_ends_sessions() {
         .await
         .expect("reset");
 
-    let event = installation.store.events().pop().expect("told");
+    let event = installation.store.events().pop().expect("an event");
     assert_eq!(
         (event.action, event.actor, event.subject),
         (

@@ -90,17 +90,17 @@ async fn role_change_event_records_actor_and_address() {
             .change_role(&authority(&ada), bob.membership.id, role, from_somewhere())
             .await
             .expect("changed");
-        let told = installation.store.events().pop().expect("told");
+        let recorded = installation.store.events().pop().expect("an event");
         assert_eq!(
-            (told.action, told.subject, told.actor),
+            (recorded.action, recorded.subject, recorded.actor),
             (
                 action,
                 Subject::Membership(bob.membership.id),
                 Actor::User(ada.user.id)
             )
         );
-        assert_eq!(told.organization_id, Some(ada.organization.id));
-        assert_eq!(told.source, from_somewhere());
+        assert_eq!(recorded.organization_id, Some(ada.organization.id));
+        assert_eq!(recorded.source, from_somewhere());
     }
 }
 
@@ -120,9 +120,9 @@ async fn removed_member_immediately_loses_access_and_keys() {
         matches!(refused, Err(AuthenticateError::InvalidToken)),
         "{refused:?}"
     );
-    let told = installation.store.events().pop().expect("told");
+    let recorded = installation.store.events().pop().expect("an event");
     assert_eq!(
-        (told.action, told.actor, told.at),
+        (recorded.action, recorded.actor, recorded.at),
         (
             Action::RemoveMember,
             Actor::User(ada.user.id),
@@ -141,8 +141,8 @@ async fn administrator_removes_members_of_every_organization() {
         .await
         .expect("removed");
 
-    let told = installation.store.events().pop().expect("told");
-    assert_eq!(told.actor, Actor::Administrator);
+    let recorded = installation.store.events().pop().expect("an event");
+    assert_eq!(recorded.actor, Actor::Administrator);
     assert!(!is_member(&installation, &bob).await);
 }
 
@@ -151,9 +151,9 @@ async fn member_can_leave_but_the_last_owner_cannot() {
     let (installation, ada, bob) = ada_and_bob();
     let members = installation.members();
     members.leave(&bob, from_somewhere()).await.expect("left");
-    let told = installation.store.events().pop().expect("told");
+    let recorded = installation.store.events().pop().expect("an event");
     assert_eq!(
-        (told.action, told.actor),
+        (recorded.action, recorded.actor),
         (Action::LeaveOrganization, Actor::User(bob.user.id))
     );
 

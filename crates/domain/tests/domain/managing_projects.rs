@@ -64,9 +64,9 @@ async fn new_project_is_active_and_empty_with_one_event() {
     assert_eq!(found.project, project);
     assert!(found.project.is_active());
     assert_eq!(found.members, 0);
-    let told = installation.store.events().pop().expect("told");
+    let recorded = installation.store.events().pop().expect("an event");
     assert_eq!(
-        (told.action, told.subject, told.actor, told.at),
+        (recorded.action, recorded.subject, recorded.actor, recorded.at),
         (
             Action::CreateProject,
             Subject::Project(project.id),
@@ -74,8 +74,8 @@ async fn new_project_is_active_and_empty_with_one_event() {
             project.created_at
         )
     );
-    assert_eq!(told.source, from_somewhere());
-    assert_eq!(told.organization_id, Some(ada.organization.id));
+    assert_eq!(recorded.source, from_somewhere());
+    assert_eq!(recorded.organization_id, Some(ada.organization.id));
 }
 
 #[tokio::test]
@@ -89,9 +89,9 @@ async fn member_reaches_a_project_from_addition_until_removal() {
         .add_member(&of_acme, project.id, him, from_somewhere())
         .await
         .expect("added");
-    let told = installation.store.events().pop().expect("told");
+    let recorded = installation.store.events().pop().expect("an event");
     assert_eq!(
-        (told.action, told.subject, told.object),
+        (recorded.action, recorded.subject, recorded.object),
         (
             Action::AddProjectMember,
             Subject::Membership(him),
@@ -112,9 +112,9 @@ async fn member_reaches_a_project_from_addition_until_removal() {
         .remove_member(&of_acme, project.id, him, from_somewhere())
         .await
         .expect("taken out");
-    let told = installation.store.events().pop().expect("told");
+    let recorded = installation.store.events().pop().expect("an event");
     assert_eq!(
-        (told.action, told.object),
+        (recorded.action, recorded.object),
         (Action::RemoveProjectMember, Some(Subject::Project(project.id)))
     );
     assert_eq!(reached_by(&installation, &bob).await, []);
@@ -132,16 +132,16 @@ async fn restored_project_is_reachable_by_its_members_again() {
         .archive(&of_acme, project.id, from_somewhere())
         .await
         .expect("archived");
-    let told = installation.store.events().pop().expect("told");
-    assert_eq!(told.action, Action::ArchiveProject);
+    let recorded = installation.store.events().pop().expect("an event");
+    assert_eq!(recorded.action, Action::ArchiveProject);
     assert_eq!(reached_by(&installation, &bob).await, []);
 
     projects
         .restore(&of_acme, project.id, from_somewhere())
         .await
         .expect("restored");
-    let told = installation.store.events().pop().expect("told");
-    assert_eq!(told.action, Action::RestoreProject);
+    let recorded = installation.store.events().pop().expect("an event");
+    assert_eq!(recorded.action, Action::RestoreProject);
     assert_eq!(reached_by(&installation, &bob).await, [project.id]);
 }
 
@@ -154,8 +154,8 @@ async fn renamed_project_is_listed_by_its_new_name() {
         .await
         .expect("renamed");
 
-    let told = installation.store.events().pop().expect("told");
-    assert_eq!(told.action, Action::RenameProject);
+    let recorded = installation.store.events().pop().expect("an event");
+    assert_eq!(recorded.action, Action::RenameProject);
     let page = PageRequest::first(PageSize::DEFAULT);
     let filter = ProjectFilter::new(ProjectStatus::Active, Some("engine"));
     let listed = projects.list(&of_acme, filter, page, installation.now()).await;

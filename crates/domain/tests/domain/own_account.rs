@@ -99,9 +99,9 @@ async fn user_signs_out_everywhere_else() {
     for token in [&here, &his] {
         assert!(is_signed_in(&installation, token).await);
     }
-    let told = installation.store.events();
-    let told = told.iter().filter(|event| event.action == Action::EndSession);
-    assert_eq!(told.count(), 2);
+    let recorded = installation.store.events();
+    let recorded = recorded.iter().filter(|event| event.action == Action::EndSession);
+    assert_eq!(recorded.count(), 2);
     let again = account.end_other_sessions(&signed_in, source()).await;
     assert_eq!(again.expect("nothing to do"), 0);
 }
@@ -145,10 +145,10 @@ async fn wrong_current_password_changes_nothing_and_is_logged() {
         "{refused:?}"
     );
     assert!(is_signed_in(&installation, &elsewhere).await);
-    let told = installation.store.events().split_off(before);
-    let logs: Vec<_> = told.iter().map(|event| event.organization_id).collect();
+    let recorded = installation.store.events().split_off(before);
+    let logs: Vec<_> = recorded.iter().map(|event| event.organization_id).collect();
     assert_eq!(logs, [None, Some(ada.organization.id)]);
-    for event in told {
+    for event in recorded {
         assert_eq!(event.action, Action::ChangePassword);
         assert_eq!(event.outcome, Outcome::Refused);
         assert_eq!(event.actor, Actor::User(ada.user.id));
@@ -217,14 +217,14 @@ async fn user_sees_recent_refused_attempts_at_own_password() {
     change(&installation, &here, TestInstallation::PASSWORD)
         .await
         .expect("a new password");
-    let told: Vec<_> = refused()
+    let recorded: Vec<_> = refused()
         .await
         .iter()
         .map(|event| (event.action, event.subject, event.source.clone()))
         .collect();
     let subject = Subject::User(ada.user.id);
     assert_eq!(
-        told,
+        recorded,
         [
             (Action::ChangePassword, subject, source()),
             (Action::SignIn, subject, source())

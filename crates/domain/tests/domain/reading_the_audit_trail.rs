@@ -357,15 +357,15 @@ async fn export_is_logged_once_and_excludes_its_own_event() {
     assert_eq!(exported, before);
 
     let events = installation.store.events();
-    let [told] = &events[before.len()..] else {
+    let [recorded] = &events[before.len()..] else {
         panic!("one event: {:?}", &events[before.len()..])
     };
     let organization = ada.organization.id;
-    assert_eq!(told.action, Action::ExportAuditLog);
-    assert_eq!(told.actor, Actor::User(ada.user.id));
-    assert_eq!(told.subject, Subject::Organization(organization));
+    assert_eq!(recorded.action, Action::ExportAuditLog);
+    assert_eq!(recorded.actor, Actor::User(ada.user.id));
+    assert_eq!(recorded.subject, Subject::Organization(organization));
     assert_eq!(
-        (told.organization_id, &told.source),
+        (recorded.organization_id, &recorded.source),
         (Some(organization), &source)
     );
 }
@@ -378,9 +378,14 @@ async fn installation_export_is_recorded_in_the_installation_log() {
         .export_of_installation(AuditFilter::default());
     export.next().await.expect("the store answers");
     let events = installation.store.events();
-    let told = events.last().expect("an event");
+    let recorded = events.last().expect("an event");
     assert_eq!(
-        (told.organization_id, told.actor, told.action, told.subject),
+        (
+            recorded.organization_id,
+            recorded.actor,
+            recorded.action,
+            recorded.subject
+        ),
         (
             None,
             Actor::Administrator,

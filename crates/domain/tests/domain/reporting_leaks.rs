@@ -188,10 +188,10 @@ async fn keys_revoked_before_an_outage_are_told_with_it() {
     let sources = scene.installation.builder.sources.clone();
     let leaks = RevokeLeakedKeys::new(Arc::new(credentials), store, sources);
     let report = issued.iter().map(|issued| leaked(issued.token.expose(), "", ""));
-    let told = leaks.revoke(report.collect()).await;
+    let outcomes = leaks.revoke(report.collect()).await;
     assert!(
-        matches!(&told[..], [Ok(Reported::Revoked), Err(error)] if error.is_outage()),
-        "{told:?}"
+        matches!(&outcomes[..], [Ok(Reported::Revoked), Err(error)] if error.is_outage()),
+        "{outcomes:?}"
     );
     assert!(scene.stored(&issued[0].key).await.revocation.is_some());
 }

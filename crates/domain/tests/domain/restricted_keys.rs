@@ -214,13 +214,13 @@ async fn unspecified_key_right_follows_the_organizations_choice() {
             assert_eq!(issued.key.can_manage_keys, expected);
             let caller = scene.installation.caller(&issued).await;
             assert_eq!(caller.api_key().can_manage_keys, expected);
-            let told = scene.installation.store.events().pop().expect("an event");
+            let recorded = scene.installation.store.events().pop().expect("an event");
             let action = if expected {
                 Action::CreateApiKey
             } else {
                 Action::CreateRestrictedApiKey
             };
-            assert_eq!(told.action, action);
+            assert_eq!(recorded.action, action);
         }
     }
 }

@@ -241,7 +241,7 @@ async fn nothing_is_removed_while_the_clock_is_untrusted() {
         .return_once(move |_, _| Ok(Some(doubt)));
     let (retention, _) = retention(store, RetentionPeriods::default());
     let refused = retention.begin().await;
-    assert!(matches!(refused, Err(RetentionError::Clock(told)) if told == doubt));
+    assert!(matches!(refused, Err(RetentionError::Clock(reported)) if reported == doubt));
 }
 
 #[tokio::test]
@@ -266,9 +266,9 @@ async fn removal_in_many_batches_writes_one_event_with_the_first() {
     ]
     .into_iter();
     let with_event = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&with_event);
+    let reported = Arc::clone(&with_event);
     store.expect_remove_audit_events().returning(move |_, _, event| {
-        told.lock().unwrap().push(event.map(|event| event.id));
+        reported.lock().unwrap().push(event.map(|event| event.id));
         answers.next().unwrap()
     });
     let periods = RetentionPeriods::default()

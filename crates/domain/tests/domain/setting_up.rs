@@ -63,9 +63,9 @@ async fn setup_link_creates_the_first_organization_and_owner() {
         panic!("{events:?}")
     };
     let owner = Actor::User(owner);
-    let told: Vec<(Action, Actor)> = events.iter().map(|event| (event.action, event.actor)).collect();
+    let recorded: Vec<(Action, Actor)> = events.iter().map(|event| (event.action, event.actor)).collect();
     assert_eq!(
-        told[..4],
+        recorded[..4],
         [
             (Action::CreateSetupLink, Actor::Administrator),
             (Action::CreateOrganization, owner),

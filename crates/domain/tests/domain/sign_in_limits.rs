@@ -281,16 +281,16 @@ async fn guesses_by_strangers_and_session_holders_are_logged_independently() {
         }
 
         let refused = installation.store.events();
-        let told = |actor, action| {
+        let recorded = |actor, action| {
             let same = |event: &&AuditEvent| {
                 (event.actor, event.action, event.outcome) == (actor, action, Outcome::Refused)
             };
             refused.iter().filter(same).count()
         };
         let (ada, logs) = (Actor::User(signed_in.user.id), 2);
-        assert_eq!(told(ada, Action::ChangePassword), 10 * logs);
-        assert_eq!(told(ada, Action::LimitAttempts), logs);
-        assert_eq!(told(Actor::Anonymous, Action::SignIn), 20 * logs);
-        assert_eq!(told(Actor::Anonymous, Action::LimitAttempts), logs);
+        assert_eq!(recorded(ada, Action::ChangePassword), 10 * logs);
+        assert_eq!(recorded(ada, Action::LimitAttempts), logs);
+        assert_eq!(recorded(Actor::Anonymous, Action::SignIn), 20 * logs);
+        assert_eq!(recorded(Actor::Anonymous, Action::LimitAttempts), logs);
     }
 }

@@ -165,9 +165,12 @@ async fn each_sign_in_has_its_own_session_replacing_the_previous() {
     assert!(is_signed_in(&installation, &elsewhere).await);
     let events = installation.store.events();
     let mut sign_outs = events.iter().filter(|event| event.action == Action::SignOut);
-    let told = sign_outs.next().expect("an event");
-    assert_eq!(told.subject, Subject::Session(ended));
-    assert_eq!((told.actor, &told.source), (Actor::User(ada.user.id), &source()));
+    let recorded = sign_outs.next().expect("an event");
+    assert_eq!(recorded.subject, Subject::Session(ended));
+    assert_eq!(
+        (recorded.actor, &recorded.source),
+        (Actor::User(ada.user.id), &source())
+    );
     assert_eq!(sign_outs.next(), None);
 }
 

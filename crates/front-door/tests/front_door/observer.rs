@@ -4,27 +4,27 @@ use std::sync::{Arc, Mutex};
 
 use crate::{client::eventually, running::Running};
 
-type Told = Arc<Mutex<Vec<(String, Option<u16>)>>>;
+type ObservedRequests = Arc<Mutex<Vec<(String, Option<u16>)>>>;
 
-async fn observed() -> (Running, Told) {
-    let told = Told::default();
-    let telling = told.clone();
+async fn observed() -> (Running, ObservedRequests) {
+    let observed_requests = ObservedRequests::default();
+    let recording = observed_requests.clone();
     let door = Running::with(|config| {
         config.observer = Some(Arc::new(move |exchanged| {
             let status = exchanged.response.map(|response| response.status().as_u16());
-            telling
+            recording
                 .lock()
                 .unwrap()
                 .push((exchanged.uri.path().to_owned(), status));
         }));
     })
     .await;
-    (door, told)
+    (door, observed_requests)
 }
 
 #[tokio::test]
 async fn observer_is_told_of_answers_and_refusals() {
-    let (door, told) = observed().await;
+    let (door, observed_requests) = observed().await;
     let mut client = door.client().await;
     client.ask("/request-ids").await;
     client.answer().await;
@@ -34,16 +34,16 @@ async fn observer_is_told_of_answers_and_refusals() {
         ("/request-ids".to_owned(), Some(200)),
         ("/refused".to_owned(), Some(400)),
     ];
-    assert_eq!(*told.lock().unwrap(), expected);
+    assert_eq!(*observed_requests.lock().unwrap(), expected);
 }
 
 #[tokio::test]
 async fn observer_is_told_once_of_a_client_that_left() {
-    let (door, told) = observed().await;
+    let (door, observed_requests) = observed().await;
     let mut client = door.client().await;
     client.ask("/never").await;
     door.stage.is_asked("/never").await;
     drop(client);
-    eventually(async || !told.lock().unwrap().is_empty()).await;
-    assert_eq!(*told.lock().unwrap(), [("/never".to_owned(), None)]);
+    eventually(async || !observed_requests.lock().unwrap().is_empty()).await;
+    assert_eq!(*observed_requests.lock().unwrap(), [("/never".to_owned(), None)]);
 }

@@ -180,7 +180,7 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if let Some(exceeded) = self.exceeded {
-            exceeded.tell(headers);
+            exceeded.write_to(headers);
         }
         let challenge = match self.code {
             Code::CredentialsMissing => Some("Bearer"),

@@ -328,12 +328,12 @@ async fn fifty_projects_are_listed_and_more_are_told() {
     let scene = Scene::new().await;
     for number in 0..51 {
         scene.project_of(&scene.ada, &format!("Project {number}")).await;
-        let told = introspect(&scene.api, &scene.ada.token).await.ok(200);
-        assert_eq!(told["projects"].as_array().unwrap().len(), 50.min(number + 1));
-        assert_eq!(told["more_projects"], json!(number == 50));
+        let response = introspect(&scene.api, &scene.ada.token).await.ok(200);
+        assert_eq!(response["projects"].as_array().unwrap().len(), 50.min(number + 1));
+        assert_eq!(response["more_projects"], json!(number == 50));
     }
-    let told = introspect(&scene.api, &scene.ada.token).await.ok(200);
-    let page: Value = json!({"items": told["projects"]});
+    let response = introspect(&scene.api, &scene.ada.token).await.ok(200);
+    let page: Value = json!({"items": response["projects"]});
     assert_eq!(names(&page)[0], "Project 50");
 }
 

@@ -341,7 +341,7 @@ fn quota(text: &str) -> Option<Quota> {
     Some(text.parse().unwrap())
 }
 
-fn told(answer: &Answer) -> (Option<&str>, Option<&str>) {
+fn rate_limit_fields(answer: &Answer) -> (Option<&str>, Option<&str>) {
     (answer.header("ratelimit"), answer.header("ratelimit-policy"))
 }
 
@@ -359,11 +359,11 @@ async fn configured_limits_are_told_with_every_authenticated_answer() {
     let found = ask(&api, USER, ada, GUESSER).await;
     found.ok(200);
     let left = Some(r#""key";r=4;t=12, "organization";r=99;t=1"#);
-    assert_eq!(told(&found), (left, policy));
+    assert_eq!(rate_limit_fields(&found), (left, policy));
     let unknown = ask(&api, &format!("{API_KEYS}/{}", scene.grace.key_id), ada, GUESSER).await;
     unknown.refusal(404, "not_found");
     let left = Some(r#""key";r=3;t=12, "organization";r=98;t=1"#);
-    assert_eq!(told(&unknown), (left, policy));
+    assert_eq!(rate_limit_fields(&unknown), (left, policy));
     let malformed = ask(&api, &format!("{API_KEYS}?limit=0"), ada, GUESSER).await;
     malformed.refusal(400, "malformed_query");
     ask(&api, USER, ada, GUESSER).await.ok(200);
@@ -374,18 +374,18 @@ async fn configured_limits_are_told_with_every_authenticated_answer() {
     let detail = "There were too many requests for one key. Nothing was changed.";
     assert_eq!(problem["detail"], detail);
     assert_eq!(
-        told(&refused),
+        rate_limit_fields(&refused),
         (Some(r#""key";r=0;t=12"#), Some(r#""key";q=5;w=60"#))
     );
     assert_eq!(refused.header("retry-after"), Some("12"));
     let of_another = ask(&api, USER, &scene.grace.token, GUESSER).await;
     of_another.ok(200);
     let left = Some(r#""key";r=4;t=12, "organization";r=94;t=1"#);
-    assert_eq!(told(&of_another), (left, policy));
+    assert_eq!(rate_limit_fields(&of_another), (left, policy));
 
     let unknown = ask(&api, USER, "kwp_x", GUESSER).await;
     unknown.refusal(401, "invalid_token");
-    assert_eq!(told(&unknown), (None, None));
+    assert_eq!(rate_limit_fields(&unknown), (None, None));
 
     scene.installation.builder.clock.advance(TimeDelta::seconds(12));
     ask(&api, USER, ada, GUESSER).await.ok(200);
@@ -408,7 +408,7 @@ async fn revoking_ignores_configured_limits() {
     let revoked = api.delete(&path, &scene.ada.token).await;
     revoked.ok(204);
     let left = (Some(r#""key";r=0;t=3600"#), Some(r#""key";q=1;w=3600"#));
-    assert_eq!(told(&revoked), left);
+    assert_eq!(rate_limit_fields(&revoked), left);
     let created = api
         .post(API_KEYS, &scene.ada.token, &json!({"name": "more"}))
         .await;

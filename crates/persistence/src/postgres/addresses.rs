@@ -22,22 +22,22 @@ pub(super) async fn connect<T>(
 where
     T: MakeTlsConnect<Socket> + Clone,
 {
-    let mut told = None;
+    let mut most_specific = None;
     for address in addresses(config).await {
         match address.connect(tls.clone()).await {
             Ok(connected) => return Ok(connected),
             Err(error) => {
                 // Of equally specific errors, the first is kept.
-                if told
+                if most_specific
                     .as_ref()
-                    .is_none_or(|told| specificity(&error) > specificity(told))
+                    .is_none_or(|most_specific| specificity(&error) > specificity(most_specific))
                 {
-                    told = Some(error);
+                    most_specific = Some(error);
                 }
             }
         }
     }
-    match told {
+    match most_specific {
         Some(error) => Err(error),
         None => config.connect(tls).await,
     }

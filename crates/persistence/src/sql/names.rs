@@ -47,7 +47,7 @@ impl Names for Store {
     ) -> Result<Option<Subject>, StorageError> {
         read!(self, |connection| {
             let (own, id) = (StoredId(organization.as_uuid()), StoredId(id));
-            let told = audit_events::table.filter(audit_events::organization_id.eq(own));
+            let events = audit_events::table.filter(audit_events::organization_id.eq(own));
             let (key, membership, user, project, invitation, organization, subject, object, actor): Found =
                 diesel::select((
                     exists(
@@ -81,24 +81,28 @@ impl Names for Store {
                             .filter(organizations::id.eq(own))
                             .filter(organizations::id.eq(id)),
                     ),
-                    told.filter(audit_events::subject_id.eq(id))
+                    events
+                        .filter(audit_events::subject_id.eq(id))
                         .select(audit_events::subject_kind)
                         .single_value(),
-                    told.filter(audit_events::object_id.eq(id))
+                    events
+                        .filter(audit_events::object_id.eq(id))
                         .select(audit_events::object_kind.assume_not_null())
                         .single_value(),
-                    told.filter(audit_events::actor_id.eq(id))
+                    events
+                        .filter(audit_events::actor_id.eq(id))
                         .select(audit_events::actor_kind)
                         .single_value(),
                 ))
                 .get_result(connection)
                 .await?;
             let is_here = [key, membership, user, project, invitation, organization];
-            let told = [subject, object, actor];
+            let kinds_in_log = [subject, object, actor];
             let possible = Kind::OF_IDENTIFIERS.map(|kind| kind.subject(id.0));
             let found = possible.iter().zip(is_here).find(|(_, is_here)| *is_here);
             let found = found.map(|(subject, _)| subject);
-            let by_kind = |subject: &&Subject| told.iter().flatten().any(|kind| kind == subject.kind());
+            let by_kind =
+                |subject: &&Subject| kinds_in_log.iter().flatten().any(|kind| kind == subject.kind());
             Ok(found.or_else(|| possible.iter().find(by_kind)).copied())
         })
     }

@@ -26,7 +26,7 @@ pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
     let store = storage::open_or_make(&options.storage.database).await?;
     let setup = Composition::new(sources, store).setup();
     let organization = setup.bootstrap(choices).await.map_err(failure)?;
-    output::tell(&format!(
+    output::report(&format!(
         "Created the organization {} and its owner {username}, who can now sign in to the console.",
         organization.slug
     ));

@@ -24,7 +24,7 @@ pub(crate) async fn run(options: CreateOrganizationOptions) -> Result<(), Failur
                 CreateOrganizationError::OwnerUnknown => Failure::UserUnknown(owner.clone()),
                 CreateOrganizationError::Storage(error) => Failure::Storage(error),
             })?;
-    output::tell(&format!(
+    output::report(&format!(
         "Created the organization {} with the owner {owner}, who can now open it in the console.",
         organization.slug
     ));

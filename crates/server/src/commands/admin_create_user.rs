@@ -39,7 +39,7 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
         CreateAccountError::Hashing(error) => Failure::Hashing(error),
         CreateAccountError::Storage(error) => Failure::Storage(error),
     })?;
-    output::tell(&format!(
+    output::report(&format!(
         "Created {username}, {} of {organization}, who can sign in to the console now.",
         options.role.described()
     ));

@@ -44,7 +44,7 @@ pub(crate) async fn run(options: RemoveMemberOptions) -> Result<(), Failure> {
             EndMembershipError::NotAllowed | EndMembershipError::NotFound => not_a_member(),
             EndMembershipError::Storage(error) => Failure::Storage(error),
         })?;
-    output::tell(&format!(
+    output::report(&format!(
         "Removed {username} from {slug}. Their keys for it no longer work."
     ));
     Ok(())

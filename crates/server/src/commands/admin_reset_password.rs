@@ -33,7 +33,7 @@ pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
             ResetPasswordError::Hashing(error) => Failure::Hashing(error),
             ResetPasswordError::Storage(error) => Failure::Storage(error),
         })?;
-    output::tell(&format!(
+    output::report(&format!(
         "Replaced the password of {username} and ended all of their sessions. Their keys stay valid."
     ));
     generated.map_or(Ok(()), |generated| generated.print())

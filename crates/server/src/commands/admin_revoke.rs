@@ -81,7 +81,7 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
                 }
             }
         })?;
-    output::tell(&match revoked.count {
+    output::report(&match revoked.count {
         0 => format!("Nothing was revoked: {slug} has no such valid keys."),
         1 => format!("Revoked 1 key of {slug}. It no longer works."),
         several => format!("Revoked {several} keys of {slug}. They no longer work."),

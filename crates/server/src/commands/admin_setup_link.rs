@@ -22,7 +22,7 @@ pub(crate) async fn run(options: SetupLinkOptions) -> Result<(), Failure> {
         .map_err(failure)?;
     let line = Zeroizing::new(format!("{}\n", keyward_console::setup_link(&public_url, &token)));
     output::answer(&line)?;
-    output::tell("The link works once and expires in 24 hours.");
+    output::report("The link works once and expires in 24 hours.");
     Ok(())
 }
 

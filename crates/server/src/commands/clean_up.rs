@@ -18,7 +18,7 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     if options.clock_is_right {
         // A period that this line leaves out would remove what the server keeps.
         retention.begin_by_confirmed_clock().await.map_err(failure)?;
-        output::tell(
+        output::report(
             "Confirmed this machine's clock. Nothing was removed; servers continue within the hour.",
         );
         return Ok(());
@@ -31,12 +31,12 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
         // Also if it failed later: what is removed stays removed.
         if removal.removed() > 0 {
             has_removed_any = true;
-            output::tell(&sentence(*kind, removal.removed()));
+            output::report(&sentence(*kind, removal.removed()));
         }
         outcome.map_err(failure)?;
     }
     if !has_removed_any {
-        output::tell(
+        output::report(
             "Nothing was removed, because nothing is past its retention period or a server is already removing it.",
         );
     }

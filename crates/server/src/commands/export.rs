@@ -20,6 +20,6 @@ pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
         return Err(Failure::NothingToExport);
     }
     let rows = transfer::export(&*store, io::stdout()).await?;
-    output::tell(&format!("Exported rows: {rows}."));
+    output::report(&format!("Exported rows: {rows}."));
     Ok(())
 }

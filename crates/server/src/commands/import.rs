@@ -20,7 +20,7 @@ pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
     let rows = transfer::import(&*store, io::stdin(), is_affordable)
         .await
         .map_err(failure)?;
-    output::tell(&format!("Imported rows: {rows}."));
+    output::report(&format!("Imported rows: {rows}."));
     Ok(())
 }
 

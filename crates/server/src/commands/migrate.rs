@@ -11,9 +11,9 @@ use crate::storage;
 pub(crate) async fn run(options: StorageOptions) -> Result<(), Failure> {
     match storage::migrate(&options.database).await? {
         Migrated::Upgraded { from, to } => {
-            output::tell(&format!("Migrated the database from {from} to {to}."));
+            output::report(&format!("Migrated the database from {from} to {to}."));
         }
-        Migrated::Nothing | Migrated::Made { .. } => output::tell("The database is up to date."),
+        Migrated::Nothing | Migrated::Made { .. } => output::report("The database is up to date."),
     }
     Ok(())
 }

@@ -18,6 +18,6 @@ pub(crate) fn run(options: &CreateVerifierOptions) -> Result<(), Failure> {
         options.name,
         secret.expose()
     ));
-    output::tell(&shown);
+    output::report(&shown);
     Ok(())
 }

@@ -165,14 +165,14 @@ async fn retention_runs_at_start_and_every_hour() {
     sleep(MINUTE).await;
     let left = || cellar.look(|contents| [contents.dead_keys, contents.invitations, contents.sessions]);
     assert_eq!(left(), [0, 0, 0]);
-    let told = log.new_lines();
+    let lines = log.new_lines();
     let expected = [
         ("dead keys", 1_200),
         ("ended invitations", 1),
         ("expired sessions", 501),
     ];
-    assert_eq!(told.len(), expected.len(), "{told:?}");
-    for (line, (kind, removed)) in told.iter().zip(expected) {
+    assert_eq!(lines.len(), expected.len(), "{lines:?}");
+    for (line, (kind, removed)) in lines.iter().zip(expected) {
         let begin = format!(
             "INFO keyward::retention_job: removed expired records kind=\"{kind}\" removed={removed} over_before=\"20"
         );
@@ -371,13 +371,13 @@ async fn nothing_is_removed_with_untrusted_clock_and_each_run_reports() {
     let job = start(&cellar);
     sleep(MINUTE * 150).await;
     assert_eq!(cellar.look(|contents| contents.dead_keys), 1);
-    let told = log.new_lines();
-    assert_eq!(told.len(), 3, "{told:?}");
+    let lines = log.new_lines();
+    assert_eq!(lines.len(), 3, "{lines:?}");
     assert!(
-        told[0].starts_with("WARN") && told[0].contains("2027-12-27"),
-        "{told:?}"
+        lines[0].starts_with("WARN") && lines[0].contains("2027-12-27"),
+        "{lines:?}"
     );
-    assert!(!told[0].contains("clock-is-right"), "{told:?}");
+    assert!(!lines[0].contains("clock-is-right"), "{lines:?}");
     cellar.change(|contents| {
         contents.doubt = Some(ClockDoubt::Jumped {
             ours: moment("2027-12-27T00:00:00Z"),
@@ -385,10 +385,10 @@ async fn nothing_is_removed_with_untrusted_clock_and_each_run_reports() {
         });
     });
     sleep(MINUTE * 60).await;
-    let told = log.new_lines();
+    let lines = log.new_lines();
     assert!(
-        told.len() == 1 && told[0].contains(" clean-up --clock-is-right` once"),
-        "{told:?}"
+        lines.len() == 1 && lines[0].contains(" clean-up --clock-is-right` once"),
+        "{lines:?}"
     );
     cellar.change(|contents| contents.doubt = None);
     sleep(MINUTE * 60).await;
@@ -416,8 +416,8 @@ async fn untrusted_clock_after_a_failure_is_logged_hourly() {
         });
     });
     sleep(MINUTE * 150).await;
-    let told = log.new_lines();
-    assert_eq!(told.len(), 3, "{told:?}");
+    let lines = log.new_lines();
+    assert_eq!(lines.len(), 3, "{lines:?}");
     job.finish().await;
 }
 
@@ -431,13 +431,13 @@ async fn missing_privilege_to_remove_events_is_logged_once_with_advice() {
         cellar.look(|contents| contents.removals_of_events) > 10,
         "it may be allowed one day"
     );
-    let [told] = &log.new_lines()[..] else {
+    let [line] = &log.new_lines()[..] else {
         panic!("not one line");
     };
-    assert!(told.starts_with("WARN"), "{told}");
+    assert!(line.starts_with("WARN"), "{line}");
     assert!(
-        told.contains(" clean-up` regularly") && told.contains("KEYWARD_MIGRATION_DATABASE_URL"),
-        "{told}"
+        line.contains(" clean-up` regularly") && line.contains("KEYWARD_MIGRATION_DATABASE_URL"),
+        "{line}"
     );
     job.finish().await;
 }

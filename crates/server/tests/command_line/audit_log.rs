@@ -208,13 +208,13 @@ async fn each_printing_is_recorded_in_the_printed_log() {
         ] {
             let before = printed_with_exports(&place, options);
             let after = printed_with_exports(&place, options);
-            let [told, rest @ ..] = &after[..] else {
+            let [recorded, rest @ ..] = &after[..] else {
                 panic!("nothing was told")
             };
             assert_eq!(rest, before, "no printing is in itself");
-            assert_eq!(told["action"], "audit_log.export");
-            assert_eq!(told["actor"], serde_json::json!({ "kind": "administrator" }));
-            assert_eq!(told["subject"]["kind"], subject);
+            assert_eq!(recorded["action"], "audit_log.export");
+            assert_eq!(recorded["actor"], serde_json::json!({ "kind": "administrator" }));
+            assert_eq!(recorded["subject"]["kind"], subject);
         }
     }
 }

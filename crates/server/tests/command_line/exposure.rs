@@ -40,42 +40,42 @@ fn publicly_readable_data_directory_and_database_are_warned_of() {
     assert_eq!(warnings(local()), [""; 0], "nobody gets to the file");
 
     allow(directory.path(), 0o755);
-    let told = warnings(local());
+    let found = warnings(local());
     assert!(
-        told[0].contains("keyward.db") && told[0].contains("chmod o-rwx"),
-        "{told:?}"
+        found[0].contains("keyward.db") && found[0].contains("chmod o-rwx"),
+        "{found:?}"
     );
-    assert!(!told[0].contains("replace"), "{told:?}");
+    assert!(!found[0].contains("replace"), "{found:?}");
     allow(&file, 0o600);
     assert!(
         warnings(local())
             .iter()
-            .all(|told| !told.contains("keyward.db\""))
+            .all(|found| !found.contains("keyward.db\""))
     );
 
     allow(directory.path(), 0o777);
-    let told = warnings(local());
+    let found = warnings(local());
     assert!(
-        told[0].contains("may replace the database\"") && told[0].contains("chmod o-rwx"),
-        "{told:?}"
+        found[0].contains("may replace the database\"") && found[0].contains("chmod o-rwx"),
+        "{found:?}"
     );
 }
 
 #[test]
 fn plaintext_listener_for_other_machines_is_warned_of() {
     let directory = DataDirectory::new("plain-listener");
-    let told = warnings(serve(&directory, "0.0.0.0:0"));
-    assert_eq!(told.len(), 1, "{told:?}");
+    let found = warnings(serve(&directory, "0.0.0.0:0"));
+    assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        told[0].contains("is not encrypted") && told[0].contains("--public-url"),
-        "{told:?}"
+        found[0].contains("is not encrypted") && found[0].contains("--public-url"),
+        "{found:?}"
     );
     let behind_tls =
         serve(&directory, "0.0.0.0:0").variable("KEYWARD_PUBLIC_URL", "https://keys.example.com");
     assert!(
         warnings(behind_tls)
             .iter()
-            .all(|told| !told.contains("is not encrypted"))
+            .all(|found| !found.contains("is not encrypted"))
     );
 }
 
@@ -91,12 +91,12 @@ async fn publicly_readable_url_file_is_warned_of() {
             .variable("KEYWARD_DATABASE_URL_FILE", file.to_str().unwrap())
     };
     allow(&file, 0o644);
-    let told = warnings(serve());
+    let found = warnings(serve());
     assert!(
-        told[0].contains("database-url")
-            && told[0].contains("chmod o-rwx")
-            && told[0].contains("defaultMode"),
-        "{told:?}"
+        found[0].contains("database-url")
+            && found[0].contains("chmod o-rwx")
+            && found[0].contains("defaultMode"),
+        "{found:?}"
     );
     allow(&file, 0o640);
     assert_eq!(warnings(serve()), [""; 0]);

@@ -166,11 +166,11 @@ async fn killed_follower_resumes_without_loss_or_repetition() {
 
         let all = printed(&place, &["--all", "--after=start"]);
         assert_eq!(events, all[..events.len()]);
-        let told: Vec<&str> = actions(&events)
+        let exports: Vec<&str> = actions(&events)
             .into_iter()
             .filter(|action| *action == "audit_log.export")
             .collect();
-        assert_eq!(told.len(), 2, "each that follows is told in the log");
+        assert_eq!(exports.len(), 2, "each that follows is told in the log");
     }
 }
 

@@ -58,8 +58,8 @@ async fn created_organization_gets_its_own_slug_and_existing_owner() {
         );
         assert_eq!(answer.success(), "");
     }
-    let told = events(&database).await;
-    let last = &told[told.len() - 2..];
+    let recorded = events(&database).await;
+    let last = &recorded[recorded.len() - 2..];
     assert_eq!(
         last,
         [
@@ -125,7 +125,7 @@ async fn removed_member_loses_pages_and_keys() {
 async fn removing_last_owner_or_unknown_member_is_refused_by_name() {
     let database = set_up().await;
     add_bob(&database);
-    let told = events(&database).await;
+    let recorded = events(&database).await;
     assert_eq!(
         remove(&database, "acme-sons", "ada").refusal(),
         "ada is the only permanent owner of acme-sons, which needs one: make someone else an owner in the console first"
@@ -138,7 +138,7 @@ async fn removing_last_owner_or_unknown_member_is_refused_by_name() {
         remove(&database, "acme-sons", "bo").refusal(),
         "bo is not a member of acme-sons"
     );
-    assert_eq!(events(&database).await, told, "nothing was changed");
+    assert_eq!(events(&database).await, recorded, "nothing was changed");
     let server = Server::start(database.url(), &[]);
     let signed_in = sign_in(&server, "ada", PASSWORD);
     let page = front_page_leads_to(&server, cookie(&signed_in));

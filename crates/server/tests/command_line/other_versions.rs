@@ -109,8 +109,8 @@ async fn only_migrate_and_serve_migrate_an_older_database() {
             if by_migrate {
                 let migrated = newer(&place, &["migrate"]).run();
                 // After the warning that no option has the variable by which the program knows what is to come.
-                let told = format!("Migrated the database from {from} to {TO_COME}.");
-                assert_eq!(migrated.errors.lines().last(), Some(&*told));
+                let expected = format!("Migrated the database from {from} to {TO_COME}.");
+                assert_eq!(migrated.errors.lines().last(), Some(&*expected));
                 assert_eq!(migrated.success(), "");
             } else {
                 let serve = newer(&place, &["serve", "--listen=127.0.0.1:0"]);

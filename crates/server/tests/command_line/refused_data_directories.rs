@@ -70,7 +70,7 @@ fn unwritable_data_directory_fails_every_command() {
     let before = now();
     let not_writable =
         "cannot be read and written: check who owns it and its directory, and who may write there";
-    for (place, told) in [
+    for (place, expected) in [
         (
             &directory.path().join("new"),
             format!(
@@ -105,10 +105,10 @@ fn unwritable_data_directory_fails_every_command() {
             let keyward = if is_root { keyward.user(65_534) } else { keyward };
             let answer = keyward.run();
             if acts_on_what_is_there(command) && !place.join("keyward.db").exists() {
-                let told = format!("there is no database in {}: ", place.display());
-                assert!(answer.refusal().starts_with(&told), "{command:?}: {answer:?}");
+                let expected = format!("there is no database in {}: ", place.display());
+                assert!(answer.refusal().starts_with(&expected), "{command:?}: {answer:?}");
             } else {
-                assert_eq!(answer.refusal(), format!("{CANNOT_USE}{told}"), "{command:?}");
+                assert_eq!(answer.refusal(), format!("{CANNOT_USE}{expected}"), "{command:?}");
             }
         }
     }
@@ -145,8 +145,8 @@ fn damaged_or_non_database_file_is_reported_and_unchanged() {
         fs::write(&path, &bytes).unwrap();
         for command in NEEDING_A_DATABASE {
             let answer = on_data_directory(command, directory.path()).run();
-            let told = format!("{} {problem}", path.display());
-            assert!(answer.refusal().ends_with(&told), "{command:?}: {answer:?}");
+            let expected = format!("{} {problem}", path.display());
+            assert!(answer.refusal().ends_with(&expected), "{command:?}: {answer:?}");
         }
         assert_eq!(files(directory.path()), [file("keyward.db", &bytes)]);
     }

@@ -143,10 +143,10 @@ async fn server_removes_only_expired_records() {
         assert_left(&place, &["outlived", "recent"], 3);
         let events_before = column(&place, "audit_events", "id").len();
         let mut server = place.serve(&["--keep-audit-events=365"]);
-        let mut told = Vec::new();
-        while told.last().is_none_or(|(kind, _)| kind != "audit events") {
+        let mut logged = Vec::new();
+        while logged.last().is_none_or(|(kind, _)| kind != "audit events") {
             let event = server.event(REMOVED);
-            told.push((
+            logged.push((
                 event["kind"].as_str().unwrap().to_owned(),
                 event["removed"].clone(),
             ));
@@ -159,7 +159,7 @@ async fn server_removes_only_expired_records() {
             ("audit events", 3),
         ];
         assert_eq!(
-            told,
+            logged,
             expected.map(|(kind, count)| (kind.to_owned(), count.into()))
         );
 

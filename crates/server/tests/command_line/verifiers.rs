@@ -82,9 +82,9 @@ fn verifiers_introspect_and_their_file_is_reloaded_while_serving() {
     );
 
     fs::write(&file, "orders:hunter2").unwrap();
-    let told = server.event("verifiers not read again; those before the change stay");
-    assert_eq!(told["level"], "ERROR");
-    let cause = told["cause"].as_str().unwrap();
+    let failure = server.event("verifiers not read again; those before the change stay");
+    assert_eq!(failure["level"], "ERROR");
+    let cause = failure["cause"].as_str().unwrap();
     assert!(cause.contains("line 1") && !cause.contains("hunter2"), "{cause}");
     let answer = introspect(&server, "orders", &new, token);
     assert_eq!(answer.json()["active"], true);

@@ -9,12 +9,12 @@ pub(super) type Arrows = BTreeMap<String, BTreeMap<String, String>>;
 /// `crate::a takes X from crate::b, which takes Y from crate::a`.
 pub(super) fn circles(arrows: &Arrows) -> Vec<String> {
     let mut found = Vec::new();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for module in arrows.keys() {
-        let circle = (!told.contains(module.as_str())).then(|| shortest_circle(arrows, module));
+        let circle = (!reported.contains(module.as_str())).then(|| shortest_circle(arrows, module));
         if let Some(circle) = circle.flatten() {
             found.push(sentence(arrows, &circle));
-            told.extend(circle);
+            reported.extend(circle);
         }
     }
     found

@@ -74,18 +74,18 @@ fn exhausted_bucket_regains_attempts_one_by_one() {
 
 #[test]
 fn guessing_limits_are_as_documented() {
-    let told: Vec<_> = attempt("ada", "192.0.2.7").into_iter().map(bounds).collect();
+    let counted: Vec<_> = attempt("ada", "192.0.2.7").into_iter().map(bounds).collect();
     let (address, from_address, account) = ((200, 8_640), (10, 1_440), (2_000, 43_200));
-    assert_eq!(told, [address, from_address, account]);
+    assert_eq!(counted, [address, from_address, account]);
 
-    let told: Vec<_> = attempt("ada", "2001:db8::1").into_iter().map(bounds).collect();
+    let counted: Vec<_> = attempt("ada", "2001:db8::1").into_iter().map(bounds).collect();
     let (site, from_site) = ((500, 17_280), (30, 4_320));
-    assert_eq!(told, [site, address, from_site, from_address, account]);
+    assert_eq!(counted, [site, address, from_site, from_address, account]);
 
     let account = CountedAccount::new("ada", None);
     let browsers = ThrottleBucket::of_remembered(account, RememberedBrowser([7; 16]));
-    let told: Vec<_> = browsers.into_iter().map(bounds).collect();
-    assert_eq!(told, [(10, 1_440), (100, 4_320)]);
+    let counted: Vec<_> = browsers.into_iter().map(bounds).collect();
+    assert_eq!(counted, [(10, 1_440), (100, 4_320)]);
 }
 
 #[test]

@@ -55,8 +55,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         }
         let ending: BoxFuture<'static, Option<T>> = Box::pin(async move { Some(end.await) });
         tasks.insert(tasks.len() / 2, ending);
-        let told = self.in_parallel(tasks).await.into_iter().flatten().next();
-        told.expect("the end tells something")
+        let recorded = self.in_parallel(tasks).await.into_iter().flatten().next();
+        recorded.expect("the end tells something")
     }
 }
 

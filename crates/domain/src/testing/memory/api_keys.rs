@@ -252,8 +252,8 @@ impl ApiKeys for MemoryStore {
         if !targets.is_empty() && !is_met {
             return Err(RevokeKeyError::PreconditionFailed);
         }
-        let tell = |target: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*target));
-        state.write_with_due_ends(targets.iter().map(tell).collect(), due, &act)?;
+        let event = |target: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*target));
+        state.write_with_due_ends(targets.iter().map(event).collect(), due, &act)?;
         for target in &targets {
             if let Some(key) = state.key_mut(consumer, *target) {
                 key.revocation = Some(Revocation {

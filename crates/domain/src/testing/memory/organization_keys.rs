@@ -153,8 +153,8 @@ impl OrganizationKeyStore for MemoryStore {
         let due = state.due_keys(act.at).filter(|key| selected.contains(key));
         let due: Vec<ApiKeyId> = due.take(at_most).collect();
         let is_last = revoked.len() < at_most && due.len() < at_most;
-        let tell = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
-        state.write_with_due_ends(revoked.iter().map(tell).collect(), due, &act)?;
+        let event = |key: &ApiKeyId| act.event(Action::RevokeApiKey, Subject::ApiKey(*key));
+        state.write_with_due_ends(revoked.iter().map(event).collect(), due, &act)?;
         let revocation = Revocation {
             end: End::Come(act.at),
             by: act.actor,
@@ -210,11 +210,11 @@ impl OrganizationKeyStore for MemoryStore {
             .take(at_most)
             .map(|(key, end)| (key.id, key.end().map(End::at), end))
             .collect();
-        let tell = |(id, before, end): &(ApiKeyId, Option<DateTime<Utc>>, DateTime<Utc>)| {
+        let event = |(id, before, end): &(ApiKeyId, Option<DateTime<Utc>>, DateTime<Utc>)| {
             let (before, after) = (*before, Some(*end));
             act.edit_of_key(*id, ChangeOfKey::Expiry { before, after })
         };
-        state.write(planned.iter().map(tell).collect())?;
+        state.write(planned.iter().map(event).collect())?;
         for (id, _, end) in &planned {
             for stored in state.keys.iter_mut().filter(|stored| stored.key.id == *id) {
                 let planned = Revocation::planned(*end, act.actor, RevocationReason::Expired);

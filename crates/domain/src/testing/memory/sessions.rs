@@ -42,8 +42,8 @@ impl SessionStore for MemoryStore {
         let too_many = of_user.len().saturating_sub(Session::MAX_PER_USER - 1);
         let ended = of_user.into_iter().take(too_many.min(Session::MAX_ENDED_AT_ONCE));
         let ended: Vec<Session> = ended.cloned().collect();
-        let told = ended.iter().filter(is_live);
-        events.extend(told.map(|session| act.event(Action::EndSession, Subject::Session(session.id))));
+        let live = ended.iter().filter(is_live);
+        events.extend(live.map(|session| act.event(Action::EndSession, Subject::Session(session.id))));
 
         state.write(events)?;
         let is_ended = |id: SessionId| ended.iter().any(|session| session.id == id);

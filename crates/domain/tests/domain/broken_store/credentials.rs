@@ -25,8 +25,8 @@ impl Credentials for BrokenStore {
         }
         Ok(found.map(|found| {
             let credential = Credential {
-                key_end: self.told(found.key_end),
-                membership_end: self.told(found.membership_end),
+                key_end: self.as_stored(found.key_end),
+                membership_end: self.as_stored(found.membership_end),
                 ..found
             };
             self.credential_as_read(credential)
@@ -36,7 +36,7 @@ impl Credentials for BrokenStore {
 
 impl BrokenStore {
     /// The end that a credential tells of.
-    const fn told(&self, end: Option<End>) -> Option<End> {
+    const fn as_stored(&self, end: Option<End>) -> Option<End> {
         match (self.fault, end) {
             (Fault::AcceptsKeysBeyondTheirPlannedEnd, Some(End::Planned(_))) => None,
             (Fault::RefusesKeysBeforeTheirPlannedEnd, Some(End::Planned(at))) => Some(End::Come(at)),

@@ -22,13 +22,13 @@ async fn refusals_for_one_account_are_logged_at_a_limited_rate() {
     }
 
     let events = installation.store.events();
-    let told = |action| {
+    let recorded = |action| {
         let of_action = events.iter().filter(|event| event.action == action);
         let (own, others): (Vec<_>, Vec<_>) = of_action.partition(|event| event.organization_id.is_none());
         assert_eq!(own.len(), others.len(), "in the log of her organization, too");
         own.len()
     };
-    assert_eq!(told(Action::SignIn), 20 + 23);
+    assert_eq!(recorded(Action::SignIn), 20 + 23);
     assert!(
         events
             .iter()

@@ -152,8 +152,8 @@ async fn changes_empty_at(
         .get_result(&mut connection)
         .await
         .optional()?;
-    let told = |moment: Option<StoredMoment>| moment.map(|moment| moment.0).transpose();
-    let empty_at = empty_at.map(told).transpose();
+    let read = |moment: Option<StoredMoment>| moment.map(|moment| moment.0).transpose();
+    let empty_at = empty_at.map(read).transpose();
     empty_at.map_err(|error| QueryError::DeserializationError(error.into()))
 }
 

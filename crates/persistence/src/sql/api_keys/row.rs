@@ -100,11 +100,11 @@ fn origin(stored: &StoredRow, row: &KeyRow) -> Result<Origin, StorageError> {
 
 fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, StorageError> {
     let Some(end) = row.end().read(stored, "revoked_at")? else {
-        let told = row.revoked_by_kind.is_some()
+        let is_described = row.revoked_by_kind.is_some()
             || row.revoked_by_id.is_some()
             || row.revoked_reason.is_some()
             || row.revoked_note.is_some();
-        return stored.nothing_unless("revoked_at", told);
+        return stored.nothing_unless("revoked_at", is_described);
     };
     let kind = stored.present("revoked_by_kind", row.revoked_by_kind.as_deref())?;
     let reason = stored.present("revoked_reason", row.revoked_reason.as_deref())?;

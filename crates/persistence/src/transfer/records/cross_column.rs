@@ -56,12 +56,12 @@ impl CrossColumnCheck for ApiKey {
             actor::from_columns(row, ("revoked_by_kind", kind), ("revoked_by_id", id))?;
             row.present("revoked_reason", self.revoked_reason.as_ref())?;
         } else {
-            let told = self.revoked_by_kind.is_some()
+            let is_described = self.revoked_by_kind.is_some()
                 || self.revoked_by_id.is_some()
                 || self.revoked_reason.is_some()
                 || self.revoked_note.is_some()
                 || self.end_came_at.is_some();
-            row.nothing_unless::<()>("revoked_at", told)?;
+            row.nothing_unless::<()>("revoked_at", is_described)?;
         }
         let is_told_from = self.last_used_at.is_none() && self.last_used_from.is_some();
         row.nothing_unless::<()>("last_used_at", is_told_from).map(drop)

@@ -35,8 +35,9 @@ async fn scene_of_thousands(database: Database) -> Scene {
 
 async fn assert_all_revoked_with_events(database: &Database) {
     assert_eq!(database.count("api_keys WHERE revoked_at IS NULL").await, 0);
-    let told = "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'api_key.revoke') AS told";
-    assert_eq!(database.count(told).await, THOUSANDS);
+    let recorded =
+        "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'api_key.revoke') AS recorded";
+    assert_eq!(database.count(recorded).await, THOUSANDS);
 }
 
 async fn thousands_of_descendants_are_revoked_with_one_event_each(database: Database) {

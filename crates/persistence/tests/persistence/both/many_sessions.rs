@@ -41,6 +41,6 @@ async fn sign_in_ends_excess_sessions_within_its_time_budget(database: Database)
         scene.attempt(Change::SignIn).await.expect("signed in");
         assert_eq!(database.count(&of_ada).await, expected);
     }
-    let told = "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'session.end') AS told";
-    assert_eq!(database.count(told).await, most + 3 - Session::MAX_PER_USER);
+    let recorded = "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'session.end') AS recorded";
+    assert_eq!(database.count(recorded).await, most + 3 - Session::MAX_PER_USER);
 }

@@ -51,7 +51,7 @@ impl Listening {
     /// What was asked last was answered by these indexes, however many rows there are: nothing is gone through or sorted.
     async fn expect(&self, question: &str, of_postgres: &[&str], of_sqlite: &[&str]) {
         let plans = self.asked.plans(&self.scene.database).await;
-        let steps: String = plans.iter().map(told).collect();
+        let steps: String = plans.iter().map(described).collect();
         let is_postgres = self.scene.database.is_postgres();
         for index in if is_postgres { of_postgres } else { of_sqlite } {
             assert!(steps.contains(index), "{question}: {index}\n{steps}");
@@ -105,7 +105,7 @@ async fn add_many(scene: &Scene) {
     database.settle().await;
 }
 
-fn told(plan: &Plan) -> String {
+fn described(plan: &Plan) -> String {
     let statement = plan.statement.replace('\n', " ");
     format!("-- {statement}\n{}\n", plan.steps)
 }
@@ -345,6 +345,6 @@ async fn an_export_sorts_nothing(database: Database) {
     assert!(plans.len() >= 11, "{}", plans.len());
     for plan in plans {
         let sorts = plan.steps.contains("Sort") || plan.steps.contains("TEMP B-TREE");
-        assert!(!sorts, "{}", told(&plan));
+        assert!(!sorts, "{}", described(&plan));
     }
 }

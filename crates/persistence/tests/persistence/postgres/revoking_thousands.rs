@@ -66,8 +66,9 @@ async fn revocation_of_tens_of_thousands_of_keys_allows_concurrent_changes() {
 
     assert_eq!(revoked.count, THOUSANDS);
     assert_eq!(count(&fixture.client, VALID).await, 1, "the key of today");
-    let told = "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'api_key.revoke') AS told";
-    assert_eq!(count(&fixture.client, told).await, i64::from(THOUSANDS));
+    let recorded =
+        "(SELECT DISTINCT subject_id FROM audit_events WHERE action = 'api_key.revoke') AS recorded";
+    assert_eq!(count(&fixture.client, recorded).await, i64::from(THOUSANDS));
     let emptied = "access_changes WHERE concerns_kind = 'everyone'";
     assert_eq!(
         count(&fixture.client, emptied).await,

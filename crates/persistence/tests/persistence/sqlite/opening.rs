@@ -148,7 +148,7 @@ async fn read_only_file_or_directory_is_reported() {
     let set =
         |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("permissions");
     set(&executable, 0o755);
-    for (folder_mode, file_mode, told) in [
+    for (folder_mode, file_mode, recorded) in [
         (0o555, 0o666, "cannot be read and written: check who owns it"),
         (0o777, 0o444, "cannot be read and written: check who owns it"),
         (0o777, 0o000, "cannot be read and written: check who owns it"),
@@ -161,7 +161,7 @@ async fn read_only_file_or_directory_is_reported() {
         let said = Running::start_as(&executable, nobody, TEST, &folder, 1)
             .end()
             .join("\n");
-        assert!(said.contains(told), "{folder_mode:o} {file_mode:o}: {said}");
+        assert!(said.contains(recorded), "{folder_mode:o} {file_mode:o}: {said}");
         set(&folder, 0o700);
     }
     // Without the file, a directory that may not be written.

@@ -84,8 +84,11 @@ fn collector_with_an_unknown_certificate_gets_nothing() {
     let endpoint = format!("--otlp-endpoint=https://{}", collector.address);
     let mut server = place.serve(&[&endpoint, EVERY]);
     assert_eq!(server.get("/sign-in").status, 303);
-    let told = server.event(AWAY);
-    assert!(told["cause"].as_str().unwrap().contains("certificate"), "{told}");
+    let expected = server.event(AWAY);
+    assert!(
+        expected["cause"].as_str().unwrap().contains("certificate"),
+        "{expected}"
+    );
     stop(&mut server);
     assert!(collector.rest().is_empty());
 }
@@ -124,7 +127,7 @@ fn environment_names_the_service_and_its_headers() {
 #[test]
 fn unusable_option_is_refused_at_start_without_its_secret() {
     let place = Place::file("traces-options");
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (
             &["--otlp-endpoint=http://me:s3cret@127.0.0.1:4318"][..],
             "--otlp-headers-file",
@@ -146,7 +149,7 @@ fn unusable_option_is_refused_at_start_without_its_secret() {
         let answer = place.keyward(&[&["serve"], arguments].concat()).run();
         assert_ne!(answer.code, Some(0), "{arguments:?}");
         assert!(
-            answer.errors.contains(told) && !answer.errors.contains("s3cret"),
+            answer.errors.contains(expected) && !answer.errors.contains("s3cret"),
             "{}",
             answer.errors
         );
@@ -160,10 +163,10 @@ fn unreachable_collector_is_logged_once_and_on_recovery() {
     let option = format!("--otlp-endpoint=http://{address}");
     let mut server = place.serve(&[&option, EVERY]);
     assert_eq!(server.get("/sign-in").status, 303);
-    let told = server.event(AWAY);
+    let expected = server.event(AWAY);
     assert!(
-        told["cause"].as_str().unwrap().contains("cannot be reached"),
-        "{told}"
+        expected["cause"].as_str().unwrap().contains("cannot be reached"),
+        "{expected}"
     );
     assert_eq!(server.get("/sign-in").status, 303);
     let collector = Collector::start_at(address);
@@ -180,8 +183,8 @@ fn refused_batches_are_dropped_and_told_of_once() {
     collector.set(Conduct::Answer(StatusCode::UNAUTHORIZED));
     let mut server = place.serve(&[&collector.option(), EVERY]);
     assert_eq!(server.get("/sign-in").status, 303);
-    let told = server.event(AWAY);
-    assert!(told["cause"].as_str().unwrap().contains("401"), "{told}");
+    let expected = server.event(AWAY);
+    assert!(expected["cause"].as_str().unwrap().contains("401"), "{expected}");
     collector.set(Conduct::Accept);
     assert_eq!(server.get("/sign-in").status, 303);
     let back = server.event("collector accepts traces again");

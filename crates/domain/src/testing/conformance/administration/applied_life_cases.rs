@@ -49,7 +49,7 @@ async fn ending(scene: &KeyScene, member: &Member, time: TimeDelta) -> ApiKey {
     scene.store(member, &ending_in(scene, member, time)).await
 }
 
-async fn told(scene: &KeyScene, key: &ApiKey, owner: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &KeyScene, key: &ApiKey, owner: &Member) -> Vec<AuditEvent> {
     let here = Some(owner.organization.id);
     scene
         .events_about(here, Action::ChangeExpiry, Subject::ApiKey(key.id))
@@ -149,14 +149,14 @@ pub async fn applied_longest_life_writes_one_event_for_each_key(stores: Stores) 
     }
     let end = text(scene.now() + DAY * 30);
     for (key, before) in [(&without_end, None), (&long, text(scene.now() + DAY * 90))] {
-        let told = told(&scene, key, &ada).await;
-        let [event] = told.as_slice() else {
-            panic!("{told:?}")
+        let recorded = recorded(&scene, key, &ada).await;
+        let [event] = recorded.as_slice() else {
+            panic!("{recorded:?}")
         };
         assert_eq!((&event.old_value, &event.new_value), (&before, &end));
         assert_eq!((event.actor, event.at), (as_user(&ada), scene.now()));
     }
-    assert_eq!(told(&scene, &short, &ada).await, []);
+    assert_eq!(recorded(&scene, &short, &ada).await, []);
 }
 
 pub async fn longest_life_is_applied_in_batches(stores: Stores) {
@@ -237,7 +237,7 @@ pub async fn only_the_chosen_longest_life_is_applied(stores: Stores) {
         );
         assert_eq!(scene.stored(&key).await, key);
     }
-    assert_eq!(told(&scene, &key, &ada).await, []);
+    assert_eq!(recorded(&scene, &key, &ada).await, []);
 }
 
 pub async fn only_active_owners_and_administrators_apply_the_longest_life(stores: Stores) {

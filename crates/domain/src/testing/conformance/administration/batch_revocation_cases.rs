@@ -60,11 +60,11 @@ pub async fn revoked_keys_store_all_details_with_one_event_each(stores: Stores) 
         let credential = credential.expect("the store answers").expect("still known");
         assert!(!credential.is_accepted(scene.now()));
         let subject = Subject::ApiKey(new.key.id);
-        let told = scene
+        let recorded = scene
             .events_about(act.organization_id, Action::RevokeApiKey, subject)
             .await;
-        let [event] = told.as_slice() else {
-            panic!("one event, not {told:?}")
+        let [event] = recorded.as_slice() else {
+            panic!("one event, not {recorded:?}")
         };
         let mut expected = act.event(Action::RevokeApiKey, subject);
         expected.id = event.id;

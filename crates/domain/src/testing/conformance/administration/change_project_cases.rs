@@ -45,7 +45,7 @@ pub async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
         assert_eq!(page.items.len(), found, "{term}");
     }
     let event = scene.as_shown(event).await;
-    assert_eq!(told(&scene, Action::RenameProject, &project).await, [event]);
+    assert_eq!(recorded(&scene, Action::RenameProject, &project).await, [event]);
 }
 
 pub async fn archived_project_keeps_its_archival_time_until_restored(stores: Stores) {
@@ -61,7 +61,7 @@ pub async fn archived_project_keeps_its_archival_time_until_restored(stores: Sto
         ..project.clone()
     };
     assert_eq!(stored(&scene, &project).await, archived);
-    assert_eq!(told(&scene, Action::ArchiveProject, &project).await.len(), 1);
+    assert_eq!(recorded(&scene, Action::ArchiveProject, &project).await.len(), 1);
 
     for _ in 0..2 {
         change(&scene, as_user(&ada), Action::RestoreProject, &project)
@@ -69,7 +69,7 @@ pub async fn archived_project_keeps_its_archival_time_until_restored(stores: Sto
             .expect("restored");
     }
     assert_eq!(stored(&scene, &project).await, project);
-    assert_eq!(told(&scene, Action::RestoreProject, &project).await.len(), 1);
+    assert_eq!(recorded(&scene, Action::RestoreProject, &project).await.len(), 1);
 }
 
 pub async fn unchanged_project_name_writes_no_event(stores: Stores) {
@@ -84,7 +84,7 @@ pub async fn unchanged_project_name_writes_no_event(stores: Stores) {
         .await
         .expect("nothing to do");
 
-    assert_eq!(told(&scene, Action::RenameProject, &project).await, []);
+    assert_eq!(recorded(&scene, Action::RenameProject, &project).await, []);
 }
 
 pub async fn only_active_owners_and_administrators_change_projects(stores: Stores) {
@@ -169,7 +169,7 @@ pub async fn project_change_completes_after_caller_cancellation(stores: Stores) 
         let before = stored(&scene, &project).await;
         abandon(change(&scene, as_user(&ada), action, &project)).await;
         eventually("the abandoned change is made", async || {
-            told(&scene, action, &project).await.len() == 1
+            recorded(&scene, action, &project).await.len() == 1
         })
         .await;
         assert_ne!(stored(&scene, &project).await, before);
@@ -215,7 +215,7 @@ async fn stored(scene: &AdministrationScene, project: &Project) -> Project {
     found.expect("the project exists").project
 }
 
-async fn told(scene: &AdministrationScene, action: Action, project: &Project) -> Vec<AuditEvent> {
+async fn recorded(scene: &AdministrationScene, action: Action, project: &Project) -> Vec<AuditEvent> {
     let here = Some(project.organization_id);
     scene
         .events_about(here, action, Subject::Project(project.id))

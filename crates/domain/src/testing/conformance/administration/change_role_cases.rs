@@ -40,9 +40,9 @@ pub async fn changed_role_reads_back_with_its_event(stores: Stores) {
         scene.events_about(Some(here), Action::MakeOwner, him).await.len(),
         1
     );
-    let told = scene.events_about(Some(here), Action::MakeMember, him).await;
-    let told: Vec<_> = told.iter().map(|event| (event.actor, event.at)).collect();
-    assert_eq!(told, [(as_user(&bob), scene.now())]);
+    let recorded = scene.events_about(Some(here), Action::MakeMember, him).await;
+    let recorded: Vec<_> = recorded.iter().map(|event| (event.actor, event.at)).collect();
+    assert_eq!(recorded, [(as_user(&bob), scene.now())]);
 }
 
 pub async fn unchanged_role_writes_no_event(stores: Stores) {

@@ -52,9 +52,9 @@ pub async fn concurrent_mutual_demotion_of_two_owners_keeps_one_owner(stores: St
 
     assert_one_owner(&scene, &owners).await;
     let here = owners.first().map(|owner| owner.organization.id);
-    let mut told = scene.events(here).await;
-    told.retain(|event| event.action == Action::MakeMember);
-    assert_eq!(told.len(), 1, "one of the two was demoted, once");
+    let mut recorded = scene.events(here).await;
+    recorded.retain(|event| event.action == Action::MakeMember);
+    assert_eq!(recorded.len(), 1, "one of the two was demoted, once");
 }
 
 pub async fn concurrent_leaving_of_two_owners_keeps_one(stores: Stores) {
@@ -130,10 +130,10 @@ pub async fn concurrent_ends_of_one_membership_end_it_once(stores: Stores) {
         assert!(matches!(refused, EndMembershipError::NotFound), "{refused:?}");
     }
     let (here, subject) = (ada.organization.id, Subject::Membership(bob.membership.id));
-    let told = scene
+    let recorded = scene
         .events_about(Some(here), Action::RemoveMember, subject)
         .await;
-    assert_eq!(told.len(), 1);
+    assert_eq!(recorded.len(), 1);
 }
 
 async fn two_owners(stores: Stores) -> (AdministrationScene, [Member; 2]) {

@@ -33,7 +33,7 @@ pub async fn default_key_right_change_writes_one_event(stores: Stores) {
     choose(&scene, as_user(&ada), &ada.organization, true)
         .await
         .expect("so already");
-    assert_eq!(told(&scene, &ada, Action::EnableKeyManagement).await, []);
+    assert_eq!(recorded(&scene, &ada, Action::EnableKeyManagement).await, []);
 
     for (manage_keys, action) in [
         (false, Action::DisableKeyManagement),
@@ -50,7 +50,7 @@ pub async fn default_key_right_change_writes_one_event(stores: Stores) {
         choose(&scene, as_user(&ada), &ada.organization, manage_keys)
             .await
             .expect("so already");
-        let events = told(&scene, &ada, action).await;
+        let events = recorded(&scene, &ada, action).await;
         let [event] = events.as_slice() else {
             panic!("one event, not {events:?}")
         };
@@ -114,7 +114,7 @@ pub async fn default_key_right_change_completes_after_caller_cancellation(stores
     abandon(choose(&scene, as_user(&ada), &ada.organization, false)).await;
 
     eventually("the abandoned choice is made", async || {
-        told(&scene, &ada, Action::DisableKeyManagement).await.len() == 1
+        recorded(&scene, &ada, Action::DisableKeyManagement).await.len() == 1
     })
     .await;
     assert!(!chosen(&scene, &ada).await);
@@ -144,7 +144,7 @@ async fn chosen(scene: &AdministrationScene, member: &Member) -> bool {
     found.organization.new_keys_manage_keys
 }
 
-async fn told(scene: &AdministrationScene, member: &Member, action: Action) -> Vec<AuditEvent> {
+async fn recorded(scene: &AdministrationScene, member: &Member, action: Action) -> Vec<AuditEvent> {
     let id = member.organization.id;
     scene
         .events_about(Some(id), action, Subject::Organization(id))

@@ -38,11 +38,11 @@ pub async fn removed_member_and_their_keys_are_rejected(stores: Stores) {
     assert_eq!(live(&scene, &bob).await, None);
     assert_eq!(scene.roles(here).await, [(ada.membership.id, Role::Owner)]);
     let subject = Subject::Membership(him);
-    let told = scene
+    let recorded = scene
         .events_about(Some(here), Action::RemoveMember, subject)
         .await;
-    let told: Vec<_> = told.iter().map(|event| (event.actor, event.at)).collect();
-    assert_eq!(told, [(as_user(&ada), scene.now())]);
+    let recorded: Vec<_> = recorded.iter().map(|event| (event.actor, event.at)).collect();
+    assert_eq!(recorded, [(as_user(&ada), scene.now())]);
 }
 
 pub async fn ending_one_membership_keeps_other_memberships_and_keys(stores: Stores) {
@@ -72,8 +72,8 @@ pub async fn member_of_any_role_may_leave(stores: Stores) {
         assert_eq!(live(&scene, member).await, None);
         let subject = Subject::Membership(member.membership.id);
         let here = Some(ada.organization.id);
-        let told = scene.events_about(here, Action::LeaveOrganization, subject).await;
-        assert_eq!(told.len(), 1);
+        let recorded = scene.events_about(here, Action::LeaveOrganization, subject).await;
+        assert_eq!(recorded.len(), 1);
     }
 
     let again = scene.end_as(as_user(&bob), &bob).await;
@@ -192,8 +192,8 @@ pub async fn membership_end_completes_after_caller_cancellation(stores: Stores) 
     .await;
     assert!(!credential(&scene, &key).await.is_accepted(scene.now()));
     let (here, subject) = (Some(ada.organization.id), Subject::Membership(bob.membership.id));
-    let told = scene.events_about(here, Action::RemoveMember, subject).await;
-    assert_eq!(told.len(), 1);
+    let recorded = scene.events_about(here, Action::RemoveMember, subject).await;
+    assert_eq!(recorded.len(), 1);
 }
 
 async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {

@@ -29,10 +29,10 @@ pub async fn invitation_reads_back_as_added(stores: Stores) {
         };
         assert_eq!(scene.open_invitation(&new).await, Some(open));
         let subject = Subject::Invitation(new.invitation.id);
-        let told = scene
+        let recorded = scene
             .events_about(Some(here.id), Action::CreateInvitation, subject)
             .await;
-        assert_eq!(told, [scene.as_shown(event).await]);
+        assert_eq!(recorded, [scene.as_shown(event).await]);
     }
 }
 

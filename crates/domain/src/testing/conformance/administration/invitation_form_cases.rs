@@ -46,8 +46,8 @@ async fn assert_repeats(
         Some(owner.organization.id),
         Subject::Invitation(again.invitation.id),
     );
-    let told = scene.events_about(here, Action::CreateInvitation, subject).await;
-    assert_eq!(told, []);
+    let recorded = scene.events_about(here, Action::CreateInvitation, subject).await;
+    assert_eq!(recorded, []);
 }
 
 pub async fn two_organizations_may_use_the_same_idempotency_key(stores: Stores) {

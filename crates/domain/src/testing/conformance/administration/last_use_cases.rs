@@ -152,8 +152,8 @@ pub async fn concurrent_last_uses_and_revocations_are_all_recorded(stores: Store
         assert!(!stored.is_valid(scene.now()), "{}", key.name);
         let subject = Subject::ApiKey(key.id);
         let here = Some(ada.organization.id);
-        let told = scene.events_about(here, Action::RevokeApiKey, subject).await;
-        assert_eq!(told.len(), 1);
+        let recorded = scene.events_about(here, Action::RevokeApiKey, subject).await;
+        assert_eq!(recorded.len(), 1);
     }
 }
 

@@ -27,10 +27,10 @@ pub async fn project_reads_back_as_added(stores: Stores) {
 
     let here = ada.organization.id;
     assert_eq!(scene.project(here, project.id).await, Some(empty(&project)));
-    let told = scene
+    let recorded = scene
         .events_about(Some(here), Action::CreateProject, Subject::Project(project.id))
         .await;
-    assert_eq!(told, [scene.as_shown(event).await]);
+    assert_eq!(recorded, [scene.as_shown(event).await]);
 }
 
 pub async fn project_is_found_in_its_organization_only(stores: Stores) {
@@ -170,10 +170,10 @@ pub async fn project_addition_completes_after_caller_cancellation(stores: Stores
         scene.project(here, project.id).await.is_some()
     })
     .await;
-    let told = scene
+    let recorded = scene
         .events_about(Some(here), Action::CreateProject, subject)
         .await;
-    assert_eq!(told.len(), 1);
+    assert_eq!(recorded.len(), 1);
 }
 
 fn empty(project: &Project) -> ProjectOverview {

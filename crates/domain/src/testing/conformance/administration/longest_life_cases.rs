@@ -46,7 +46,7 @@ async fn longest(scene: &AdministrationScene, member: &Member) -> Option<Longest
     found.organization.longest_key_life
 }
 
-async fn told(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
     let id = member.organization.id;
     let subject = Subject::Organization(id);
     scene.events_about(Some(id), Action::LimitKeyLife, subject).await
@@ -204,13 +204,13 @@ pub async fn longest_life_change_writes_one_event(stores: Stores) {
     limit(&scene, as_user(&ada), &ada, None)
         .await
         .expect("so already");
-    assert_eq!(told(&scene, &ada).await, []);
+    assert_eq!(recorded(&scene, &ada).await, []);
     let changes = [None, Some(days(30)), Some(days(7)), None];
     for (number, pair) in changes.windows(2).enumerate() {
         for _ in 0..2 {
             limit(&scene, as_user(&ada), &ada, pair[1]).await.expect("set");
         }
-        let events = told(&scene, &ada).await;
+        let events = recorded(&scene, &ada).await;
         assert_eq!(events.len(), number + 1);
         let values = [pair[0], pair[1]].map(|life| life.map(|life| life.to_string()));
         assert_eq!(
@@ -231,7 +231,7 @@ pub async fn only_active_owners_and_administrators_limit_key_life(stores: Stores
         );
     }
     assert_eq!(
-        (longest(&scene, &ada).await, told(&scene, &ada).await),
+        (longest(&scene, &ada).await, recorded(&scene, &ada).await),
         (None, vec![])
     );
     let set = limit(&scene, Actor::Administrator, &ada, Some(days(1))).await;

@@ -24,7 +24,7 @@ async fn end_of(scene: &AdministrationScene, member: &Member) -> Option<End> {
     live.membership.end
 }
 
-async fn told(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
     let subject = Subject::Membership(member.membership.id);
     let here = Some(member.organization.id);
     scene
@@ -60,9 +60,9 @@ pub async fn planned_end_of_a_member_is_set_moved_and_removed(stores: Stores) {
         }
     }
     assert_eq!(end_of(&scene, &elsewhere).await, None);
-    let told = told(&scene, &bob).await;
+    let recorded = recorded(&scene, &bob).await;
     // Newest first.
-    let values = told.iter().map(|event| event.new_value.is_some());
+    let values = recorded.iter().map(|event| event.new_value.is_some());
     assert_eq!(values.collect::<Vec<_>>(), [false, true, true, true]);
 }
 
@@ -80,7 +80,7 @@ pub async fn last_permanent_owner_gets_no_planned_end(stores: Stores) {
         );
     }
     assert_eq!(end_of(&scene, &ada).await, None);
-    assert_eq!(told(&scene, &ada).await, []);
+    assert_eq!(recorded(&scene, &ada).await, []);
 
     let moved = scene.change_member_expiry(as_user(&ada), &carl, in_hours(&scene, 2));
     moved.await.expect("ada stays");
@@ -124,7 +124,7 @@ pub async fn only_active_owners_and_administrators_plan_ends_of_members(stores: 
         );
     }
     assert_eq!(end_of(&scene, &bob).await, None);
-    assert_eq!(told(&scene, &bob).await, []);
+    assert_eq!(recorded(&scene, &bob).await, []);
     let set = scene.change_member_expiry(Actor::Administrator, &bob, in_hours(&scene, 1));
     set.await.expect("an administrator may");
 }
@@ -158,7 +158,7 @@ pub async fn planned_end_of_a_member_that_has_come_is_final(stores: Stores) {
         ),
         "{refused:?}"
     );
-    assert_eq!(told(&scene, &bob).await.len(), 1);
+    assert_eq!(recorded(&scene, &bob).await.len(), 1);
 }
 
 pub async fn planned_end_is_unchanged_when_event_cannot_be_written(stores: Stores) {
@@ -181,7 +181,7 @@ pub async fn planned_end_is_changed_after_caller_cancellation(stores: Stores) {
     abandon(scene.change_member_expiry(as_user(&ada), &bob, in_hours(&scene, 1))).await;
 
     eventually("the abandoned end is planned", async || {
-        told(&scene, &bob).await.len() == 1
+        recorded(&scene, &bob).await.len() == 1
     })
     .await;
     assert!(end_of(&scene, &bob).await.is_some());

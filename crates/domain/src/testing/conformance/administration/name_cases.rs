@@ -184,10 +184,10 @@ pub async fn removed_subject_is_found_by_identifier_in_the_log(stores: Stores) {
         Subject::Membership(scene.id()),
         Subject::User(scene.id()),
     ];
-    let mut told = gone.map(|subject| (Actor::Administrator, subject, None));
-    told[1] = (Actor::Administrator, about, Some(Subject::ApiKey(child)));
-    told[2] = (Actor::ApiKey(acting), about, None);
-    for (actor, subject, object) in told {
+    let mut recorded = gone.map(|subject| (Actor::Administrator, subject, None));
+    recorded[1] = (Actor::Administrator, about, Some(Subject::ApiKey(child)));
+    recorded[2] = (Actor::ApiKey(acting), about, None);
+    for (actor, subject, object) in recorded {
         let act = scene.act_as(actor, Some(ada.organization.id));
         let event = AuditEvent {
             object,

@@ -191,10 +191,10 @@ pub async fn keys_of_former_members_are_marked_as_not_working(stores: Stores) {
     }
 
     let everything = issued_before(scene.later(TimeDelta::days(1)));
-    let told = revocation_preview(&scene, &ada, everything).await.selected;
-    assert_eq!((told.keys, told.without_access, told.holders), (3, 1, 3));
-    let told = revocation_preview(&scene, &ada, only(&[&his])).await.selected;
-    assert_eq!((told.keys, told.without_access), (1, 1));
+    let preview = revocation_preview(&scene, &ada, everything).await.selected;
+    assert_eq!((preview.keys, preview.without_access, preview.holders), (3, 1, 3));
+    let preview = revocation_preview(&scene, &ada, only(&[&his])).await.selected;
+    assert_eq!((preview.keys, preview.without_access), (1, 1));
 }
 
 pub async fn held_keys_are_filtered_by_state_and_holder(stores: Stores) {

@@ -35,7 +35,7 @@ pub async fn added_member_is_in_the_project_with_one_event(stores: Stores) {
     let projects: Vec<u32> = listed.iter().map(|member| member.projects).collect();
     assert_eq!(projects, [1, 0]);
     let event = scene.as_shown(event).await;
-    assert_eq!(told(&scene, Action::AddProjectMember, &bob).await, [event]);
+    assert_eq!(recorded(&scene, Action::AddProjectMember, &bob).await, [event]);
 
     scene.archive(&project).await.expect("archived");
     let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
@@ -61,7 +61,7 @@ pub async fn removed_member_is_not_in_the_project(stores: Stores) {
     assert_eq!(ids(&scene, &first).await, [ada.membership.id]);
     assert_eq!(ids(&scene, &second).await, [bob.membership.id]);
     let event = scene.as_shown(event).await;
-    assert_eq!(told(&scene, Action::RemoveProjectMember, &bob).await, [event]);
+    assert_eq!(recorded(&scene, Action::RemoveProjectMember, &bob).await, [event]);
 }
 
 pub async fn unchanged_project_membership_writes_no_event(stores: Stores) {
@@ -75,8 +75,8 @@ pub async fn unchanged_project_membership_writes_no_event(stores: Stores) {
         scene.assign(&project, &bob).await.expect("in it");
     }
 
-    assert_eq!(told(&scene, Action::RemoveProjectMember, &bob).await, []);
-    assert_eq!(told(&scene, Action::AddProjectMember, &bob).await.len(), 1);
+    assert_eq!(recorded(&scene, Action::RemoveProjectMember, &bob).await, []);
+    assert_eq!(recorded(&scene, Action::AddProjectMember, &bob).await.len(), 1);
     assert_eq!(ids(&scene, &project).await, [bob.membership.id]);
 }
 
@@ -297,7 +297,7 @@ pub async fn project_member_change_completes_after_caller_cancellation(stores: S
             ids(&scene, &project).await == expected
         })
         .await;
-        assert_eq!(told(&scene, action, &bob).await.len(), 1);
+        assert_eq!(recorded(&scene, action, &bob).await.len(), 1);
     }
 }
 
@@ -355,7 +355,7 @@ pub async fn concurrent_additions_of_one_project_member_add_it_once(stores: Stor
     }
 
     assert_eq!(ids(&scene, &project).await, [bob.membership.id]);
-    assert_eq!(told(&scene, Action::AddProjectMember, &bob).await.len(), 1);
+    assert_eq!(recorded(&scene, Action::AddProjectMember, &bob).await.len(), 1);
 }
 
 fn event(
@@ -412,7 +412,7 @@ async fn ids(scene: &AdministrationScene, project: &Project) -> Vec<MembershipId
     members.iter().map(|member| member.membership.id).collect()
 }
 
-async fn told(scene: &AdministrationScene, action: Action, member: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &AdministrationScene, action: Action, member: &Member) -> Vec<AuditEvent> {
     let here = Some(member.organization.id);
     scene
         .events_about(here, action, Subject::Membership(member.membership.id))

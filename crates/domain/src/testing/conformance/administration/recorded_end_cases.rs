@@ -234,8 +234,8 @@ pub async fn ends_that_many_record_at_once_are_recorded_once(stores: Stores) {
     assert_eq!(sum, (20, 20));
     let events = scene.events(Some(ada.organization.id)).await;
     for action in [Action::ExpireApiKey, Action::ExpireMembership] {
-        let told = events.iter().filter(|event| event.action == action);
-        assert_eq!(told.count(), 20, "{action:?}");
+        let recorded = events.iter().filter(|event| event.action == action);
+        assert_eq!(recorded.count(), 20, "{action:?}");
     }
 }
 

@@ -76,9 +76,9 @@ pub async fn rotated_key_ends_once_its_successor_was_used(stores: Stores) {
     assert_eq!(revocation.reason, RevocationReason::Rotation);
     let subject = Subject::ApiKey(key.id);
     let here = Some(ada.organization.id);
-    let told = scene.events_about(here, Action::RevokeApiKey, subject).await;
-    let told: Vec<_> = told.iter().map(|event| (event.actor, event.at)).collect();
-    assert_eq!(told, [(Actor::System, scene.now())]);
+    let recorded = scene.events_about(here, Action::RevokeApiKey, subject).await;
+    let recorded: Vec<_> = recorded.iter().map(|event| (event.actor, event.at)).collect();
+    assert_eq!(recorded, [(Actor::System, scene.now())]);
     let credential = scene.stores.keys.credentials.find(&new.digest).await;
     let credential = credential.expect("the store answers").expect("still known");
     assert!(!credential.is_accepted(scene.now()));

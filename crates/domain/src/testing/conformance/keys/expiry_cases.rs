@@ -85,8 +85,8 @@ pub async fn planned_end_is_set_moved_and_removed(stores: KeyStores) {
         );
         assert_eq!(scene.stored(&key).await, expected);
         assert_eq!(end_of_credential(&scene, &new).await, expected.end());
-        let told = scene.count_of(&ada, Action::ChangeExpiry, &key).await;
-        assert_eq!(told, number + 1);
+        let recorded = scene.count_of(&ada, Action::ChangeExpiry, &key).await;
+        assert_eq!(recorded, number + 1);
     }
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
     assert_eq!(scene.stored(&other).await, other);

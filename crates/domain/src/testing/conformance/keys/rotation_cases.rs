@@ -86,10 +86,10 @@ pub async fn rotation_writes_its_events(stores: KeyStores) {
         let key = scene.add_key(&ada, "key").await;
         let successor = scene.rotate(&ada, &key, draft).await;
         let subject = Subject::ApiKey(key.id);
-        let told = scene
+        let recorded = scene
             .events_about(Some(ada.organization.id), Action::RotateApiKey, subject)
             .await;
-        let objects: Vec<_> = told.iter().map(|event| event.object).collect();
+        let objects: Vec<_> = recorded.iter().map(|event| event.object).collect();
         assert_eq!(objects, [Some(Subject::ApiKey(successor.id))]);
         assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &successor).await, 1);
         assert_eq!(

@@ -115,9 +115,9 @@ pub async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) 
     for new in [&keep, &his] {
         assert!(find(&scene, &new.digest).await.is_some());
     }
-    let told = ended_by_others(&scene).await;
+    let recorded = ended_by_others(&scene).await;
     assert_eq!(
-        told,
+        recorded,
         [others[1].session.id, others[0].session.id].map(Subject::Session)
     );
     let act = scene.act_as(Actor::User(ada.user.id), None);
@@ -126,7 +126,7 @@ pub async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) 
         .sessions
         .end_others(ada.user.id, keep.session.id, act);
     assert_eq!(again.await.expect("nothing to do"), 0);
-    assert_eq!(ended_by_others(&scene).await, told);
+    assert_eq!(ended_by_others(&scene).await, recorded);
 }
 
 pub async fn ended_session_ends_no_other_sessions(stores: Stores) {
@@ -219,11 +219,11 @@ pub async fn sessions_signing_out_during_sign_out_everywhere_end_once(stores: St
         attempts.insert(others.len() / 2, end_others);
         let ended: usize = scene.in_parallel(attempts).await.into_iter().sum();
 
-        let mut told = ended_by_others(&scene).await.len() - before;
+        let mut recorded = ended_by_others(&scene).await.len() - before;
         for new in &others {
-            told += endings(&scene, new).await.len();
+            recorded += endings(&scene, new).await.len();
         }
-        assert_eq!((ended, told), (others.len(), others.len()));
+        assert_eq!((ended, recorded), (others.len(), others.len()));
     }
 }
 

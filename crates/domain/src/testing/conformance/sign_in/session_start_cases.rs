@@ -65,7 +65,7 @@ pub async fn session_ends_when_another_replaces_it(stores: Stores) {
 pub async fn replacing_an_active_session_writes_an_end_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
-    for (idle, told) in [
+    for (idle, recorded) in [
         (Session::IDLE_TIMEOUT - TimeDelta::milliseconds(1), true),
         (Session::IDLE_TIMEOUT, false),
     ] {
@@ -83,7 +83,7 @@ pub async fn replacing_an_active_session_writes_an_end_event(stores: Stores) {
             .iter()
             .map(|event| (event.actor, event.at, &event.source))
             .collect();
-        let expected = told.then_some((expected.actor, expected.at, &expected.source));
+        let expected = recorded.then_some((expected.actor, expected.at, &expected.source));
         assert_eq!(subjects_of, Vec::from_iter(expected), "{idle}");
     }
 }
@@ -98,8 +98,8 @@ pub async fn end_event_of_a_replaced_session_names_a_different_user(stores: Stor
 
         let subject = Subject::Session(first.session.id);
         let events = scene.events_about(None, Action::SignOut, subject).await;
-        let told: Vec<_> = events.iter().map(|event| (event.actor, event.object)).collect();
-        assert_eq!(told, [(Actor::User(ada.user.id), object)]);
+        let recorded: Vec<_> = events.iter().map(|event| (event.actor, event.object)).collect();
+        assert_eq!(recorded, [(Actor::User(ada.user.id), object)]);
     }
 }
 

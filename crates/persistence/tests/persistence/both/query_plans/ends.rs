@@ -9,7 +9,7 @@ use keyward_domain::audit::Actor;
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::{ApiKeys, KeyFilter, StatusFilter};
 
-use super::{Listening, page, told};
+use super::{Listening, described, page};
 use crate::database::{Database, now};
 
 on_both!(
@@ -87,7 +87,7 @@ async fn expiring_keys_are_found_by_an_index(database: Database) {
     let found = found.expect("a page").items;
     assert_eq!(found.iter().map(|key| key.id).collect::<Vec<_>>(), [scene.key]);
     let plans = listening.asked.plans(database).await;
-    let steps: String = plans.iter().map(told).collect();
+    let steps: String = plans.iter().map(described).collect();
     assert!(steps.contains("api_keys_organization_end_idx"), "{steps}");
     // What the index names is sorted, and nothing else is gone through.
     let of_table = ["Seq Scan on api_keys", "SCAN api_keys\n"];
