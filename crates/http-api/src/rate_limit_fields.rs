@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use keyward_rate_limits::{Exceeded, Standing, rate_limit, rate_limit_policy};
+use keyward_rate_limits::{Exceeded, LimitState, rate_limit, rate_limit_policy};
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::{Endpoint, Request, Response};
 
@@ -28,7 +28,7 @@ const CHANGES: &str = "changes";
 impl ExceededLimit {
     pub(crate) fn write_to(&self, headers: &mut HeaderMap) {
         match self {
-            Self::OfRequests(exceeded) => write_fields(&[exceeded.standing()], headers),
+            Self::OfRequests(exceeded) => write_fields(&[exceeded.state()], headers),
             Self::ReportedByEveryAnswer(_) => {}
             Self::OfChanges { seconds } => {
                 append(RATE_LIMIT, format!("\"{CHANGES}\";r=0;t={seconds}"), headers);
@@ -46,9 +46,9 @@ impl ExceededLimit {
 }
 
 /// Writes the state of the limits that counted a request.
-fn write_fields(standings: &[Standing], headers: &mut HeaderMap) {
-    append(RATE_LIMIT, rate_limit(standings), headers);
-    append(RATE_LIMIT_POLICY, rate_limit_policy(standings), headers);
+fn write_fields(states: &[LimitState], headers: &mut HeaderMap) {
+    append(RATE_LIMIT, rate_limit(states), headers);
+    append(RATE_LIMIT_POLICY, rate_limit_policy(states), headers);
 }
 
 /// A list may be split over several fields.
@@ -61,12 +61,12 @@ fn append(name: HeaderName, value: String, headers: &mut HeaderMap) {
 
 /// What the answer to a request reports of its limits, as data of the request.
 #[derive(Clone, Default)]
-pub(crate) struct LimitReport(Arc<OnceLock<Vec<Standing>>>);
+pub(crate) struct LimitReport(Arc<OnceLock<Vec<LimitState>>>);
 
 impl LimitReport {
     /// A request is counted once.
-    pub(crate) fn set(&self, standings: Vec<Standing>) {
-        let _ = self.0.set(standings);
+    pub(crate) fn set(&self, states: Vec<LimitState>) {
+        let _ = self.0.set(states);
     }
 }
 
@@ -90,9 +90,9 @@ impl<E: Endpoint<Output = Response>> Endpoint for RateLimitFields<E> {
         let answering = self.inner.call(request);
         async move {
             let mut answer = answering.await?;
-            let standings = report.as_ref().and_then(|report| report.0.get());
-            if let Some(standings) = standings.filter(|standings| !standings.is_empty()) {
-                write_fields(standings, answer.headers_mut());
+            let states = report.as_ref().and_then(|report| report.0.get());
+            if let Some(states) = states.filter(|states| !states.is_empty()) {
+                write_fields(states, answer.headers_mut());
             }
             Ok(answer)
         }

@@ -140,9 +140,9 @@ pub(crate) fn count_verifier(
 /// # Errors
 /// A limit is exceeded.
 fn report(request: &Request, counted: Counted) -> Result<(), Problem> {
-    let Counted { standings, exceeded } = counted;
+    let Counted { states, exceeded } = counted;
     if let Some(report) = request.data::<LimitReport>() {
-        report.set(standings);
+        report.set(states);
     }
     match exceeded {
         Some(exceeded) => Err(Problem::too_many_requests(exceeded)),
@@ -163,9 +163,9 @@ pub(crate) fn count_leak_report(request: &Request, limits: &RateLimits) -> Resul
         return Ok(());
     };
     let counted = limiter.count(&address.into());
-    let standing = counted.unwrap_or_else(Exceeded::standing);
+    let state = counted.unwrap_or_else(Exceeded::state);
     if let Some(report) = request.data::<LimitReport>() {
-        report.set(vec![standing]);
+        report.set(vec![state]);
     }
     counted.map(drop).map_err(Problem::too_frequent_leak_reports)
 }

@@ -63,10 +63,7 @@ fn main() {
     });
     let counted = all.count_request(key(1), Some(address(1)));
     measure("the fields of three limits are written", |_| {
-        black_box((
-            rate_limit(&counted.standings),
-            rate_limit_policy(&counted.standings),
-        ));
+        black_box((rate_limit(&counted.states), rate_limit_policy(&counted.states)));
     });
     let failures = FailedAuthentications::new(Quota::new(60, 60).expect("a quota"), Arc::clone(&clock));
     measure("a token that is not accepted counts for its address", |turn| {

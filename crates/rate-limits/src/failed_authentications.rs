@@ -11,10 +11,10 @@ use tokio::time::timeout;
 
 use crate::clock::Elapsed;
 use crate::counters::bounded;
+use crate::limit_state::Exceeded;
 use crate::limiter::Limiter;
 use crate::network::ClientNetwork;
 use crate::quota::Quota;
-use crate::standing::Exceeded;
 
 /// How many networks are counted: some 12 MiB if as many guess.
 const COUNTED: usize = 100_000;

@@ -3,7 +3,7 @@
 //! A limit allows a [quota](Quota) of requests to whomever it counts: an API key, an organization, or the
 //! [network](ClientNetwork) of an address. The algorithm is that of the crate `governor` (GCRA), so a quota comes back evenly,
 //! and a counter is one number. Here is what `governor` leaves to its users: how many counters there may be, who is counted
-//! together, and what clients are told.
+//! together, and what answers report.
 //!
 //! | to read about | look at |
 //! |---|---|
@@ -11,7 +11,7 @@
 //! | one limit and its bounded memory | [`Limiter`] |
 //! | addresses that send tokens which are not accepted | [`FailedAuthentications`] |
 //! | requests whose sender is known | [`RequestLimits`] |
-//! | what clients are told | [`Standing`] |
+//! | what answers report | [`LimitState`] |
 //!
 //! Limits in the database, of sign-ins and of changes, are those of `keyward-domain`: each server counts in them. These are
 //! for what happens too often to be written down.
@@ -19,16 +19,16 @@
 mod clock;
 mod counters;
 mod failed_authentications;
+mod limit_state;
 mod limiter;
 mod network;
 mod quota;
 mod requests;
-mod standing;
 
 pub use clock::Elapsed;
 pub use failed_authentications::{FailedAuthentications, LookupPermit};
+pub use limit_state::{Exceeded, LimitState, rate_limit, rate_limit_policy};
 pub use limiter::Limiter;
 pub use network::ClientNetwork;
 pub use quota::{InvalidQuota, Quota};
 pub use requests::{Counted, CountedKey, RequestLimits, RequestQuotas, Verifier};
-pub use standing::{Exceeded, Standing, rate_limit, rate_limit_policy};

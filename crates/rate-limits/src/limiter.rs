@@ -8,8 +8,8 @@ use governor::middleware::StateInformationMiddleware;
 
 use crate::clock::{Elapsed, ElapsedClock};
 use crate::counters::Counters;
+use crate::limit_state::{Exceeded, LimitState, Policy, seconds};
 use crate::quota::Quota;
-use crate::standing::{Exceeded, Policy, Standing, seconds};
 
 /// Allows the same quota to each key, and remembers a bounded number of them.
 pub struct Limiter<K: Hash + Eq + Clone> {
@@ -34,21 +34,21 @@ impl<K: Hash + Eq + Clone> Limiter<K> {
     ///
     /// # Errors
     /// None is left; this one is not counted.
-    pub fn count(&self, key: &K) -> Result<Standing, Exceeded> {
-        let standing = |remaining, reset| Standing {
+    pub fn count(&self, key: &K) -> Result<LimitState, Exceeded> {
+        let limit_state = |remaining, reset| LimitState {
             policy: self.policy,
             remaining,
             reset,
         };
         match self.counters.check_key(key) {
             // One more comes back within the interval.
-            Ok(state) => Ok(standing(
+            Ok(state) => Ok(limit_state(
                 state.remaining_burst_capacity(),
                 seconds(self.policy.quota.interval()),
             )),
             Err(not_until) => {
                 let wait = not_until.wait_time_from(self.clock.now());
-                Err(Exceeded(standing(0, seconds(wait).max(1))))
+                Err(Exceeded(limit_state(0, seconds(wait).max(1))))
             }
         }
     }
@@ -61,7 +61,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::standing::{rate_limit, rate_limit_policy};
+    use crate::limit_state::{rate_limit, rate_limit_policy};
 
     /// Milliseconds that the test moves on.
     #[derive(Clone, Default)]
@@ -119,12 +119,12 @@ mod tests {
 
         clock.advance(9_001);
         let refused = limiter.count(&1).unwrap_err();
-        assert_eq!(rate_limit(&[refused.standing()]), r#""key";r=0;t=21"#);
+        assert_eq!(rate_limit(&[refused.state()]), r#""key";r=0;t=21"#);
         assert_eq!(refused.retry_after(), 21);
         clock.advance(1_000 * u64::from(refused.retry_after()));
         limiter.count(&1).unwrap();
         assert_eq!(
-            rate_limit_policy(&[first, refused.standing()]),
+            rate_limit_policy(&[first, refused.state()]),
             r#""key";q=2;w=60, "key";q=2;w=60"#
         );
     }

@@ -4,10 +4,10 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use crate::clock::Elapsed;
+use crate::limit_state::{Exceeded, LimitState};
 use crate::limiter::Limiter;
 use crate::network::ClientNetwork;
 use crate::quota::Quota;
-use crate::standing::{Exceeded, Standing};
 
 /// How many keys are counted: some 24 MiB if as many are in use.
 const KEYS: usize = 200_000;
@@ -58,8 +58,8 @@ pub enum Verifier {
 /// How a request was counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Counted {
-    /// How its sender stands to each limit that counted it, the exceeded one last.
-    pub standings: Vec<Standing>,
+    /// Of each limit that counted it, the exceeded one last.
+    pub states: Vec<LimitState>,
     /// The limit that is exceeded, if one is; those after it have not counted the request.
     pub exceeded: Option<Exceeded>,
 }
@@ -130,7 +130,7 @@ struct Counting(Counted);
 impl Default for Counting {
     fn default() -> Self {
         Self(Counted {
-            standings: Vec::with_capacity(3),
+            states: Vec::with_capacity(3),
             exceeded: None,
         })
     }
@@ -140,9 +140,9 @@ impl Counting {
     fn by<K: std::hash::Hash + Eq + Clone>(mut self, limiter: Option<&Limiter<K>>, key: Option<&K>) -> Self {
         if let (Some(limiter), Some(key), None) = (limiter, key, self.0.exceeded) {
             match limiter.count(key) {
-                Ok(standing) => self.0.standings.push(standing),
+                Ok(state) => self.0.states.push(state),
                 Err(exceeded) => {
-                    self.0.standings.push(exceeded.standing());
+                    self.0.states.push(exceeded.state());
                     self.0.exceeded = Some(exceeded);
                 }
             }
@@ -156,7 +156,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::standing::{rate_limit, rate_limit_policy};
+    use crate::limit_state::{rate_limit, rate_limit_policy};
 
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1));
 
@@ -190,20 +190,20 @@ mod tests {
         let counted = limits.count_request(key(1), Some(ADDRESS));
         assert_eq!(counted.exceeded, None);
         assert_eq!(
-            rate_limit(&counted.standings),
+            rate_limit(&counted.states),
             r#""key";r=2;t=20, "address";r=3;t=15, "organization";r=4;t=12"#
         );
         assert_eq!(
-            rate_limit_policy(&counted.standings),
+            rate_limit_policy(&counted.states),
             r#""key";q=3;w=60, "address";q=4;w=60, "organization";q=5;w=60"#
         );
         let forwarded = limits.count_forwarded(key(2), Some(ADDRESS));
         assert_eq!(
-            rate_limit(&forwarded.standings),
+            rate_limit(&forwarded.states),
             r#""key";r=2;t=20, "organization";r=3;t=12, "verifier";r=5;t=10"#
         );
         let by_verifier = limits.count_verifier("orders");
-        assert_eq!(rate_limit(&by_verifier.standings), r#""verifier";r=5;t=10"#);
+        assert_eq!(rate_limit(&by_verifier.states), r#""verifier";r=5;t=10"#);
     }
 
     #[test]
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!([(); 5].map(|()| exceeded()), [false, true, true, true, true]);
         let other = limits.count_request(key(2), Some(ADDRESS));
         assert_eq!(
-            rate_limit(&other.standings),
+            rate_limit(&other.states),
             r#""key";r=0;t=60, "organization";r=1;t=20"#
         );
     }
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(limits.count_request(key(1), None).exceeded, None);
         let refused = limits.count_request(key(2), None);
         assert_eq!(
-            rate_limit(&refused.standings),
+            rate_limit(&refused.states),
             r#""key";r=1;t=30, "organization";r=0;t=60"#
         );
         assert_eq!(refused.exceeded.map(Exceeded::retry_after), Some(60));

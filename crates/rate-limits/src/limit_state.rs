@@ -1,4 +1,4 @@
-//! What clients are told of a limit: the fields `RateLimit` and `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers,
+//! What answers report of a limit: the fields `RateLimit` and `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers,
 //! as of September 2025 (version 10), and the seconds of `Retry-After`.
 
 use std::fmt::{self, Write as _};
@@ -9,9 +9,9 @@ use crate::quota::Quota;
 /// The bytes of most items of a field; longer ones take more.
 const USUAL_LENGTH: usize = 48;
 
-/// How one that is counted stands to a limit, after a request.
+/// The state of a limit after a request, for one key, organization or network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct LimitState {
     pub(crate) policy: Policy,
     /// How many requests are left at this moment.
     pub(crate) remaining: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Policy {
 /// No request is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the limit {} is exceeded: try again in {} seconds", .0.policy.name, .0.reset)]
-pub struct Exceeded(pub(crate) Standing);
+pub struct Exceeded(pub(crate) LimitState);
 
 impl Exceeded {
     /// After how many seconds a request is allowed, for `Retry-After`.
@@ -44,27 +44,27 @@ impl Exceeded {
         self.0.policy.name
     }
 
-    /// How the one that is counted stands to it.
+    /// The state of the exceeded limit.
     #[must_use]
-    pub const fn standing(self) -> Standing {
+    pub const fn state(self) -> LimitState {
         self.0
     }
 }
 
 /// The field `RateLimit`, such as `"key";r=599;t=1`.
 #[must_use]
-pub fn rate_limit(standings: &[Standing]) -> String {
-    list(standings, |standing, list| {
-        let name = standing.policy.name;
-        write!(list, "\"{name}\";r={};t={}", standing.remaining, standing.reset)
+pub fn rate_limit(states: &[LimitState]) -> String {
+    list(states, |state, list| {
+        let name = state.policy.name;
+        write!(list, "\"{name}\";r={};t={}", state.remaining, state.reset)
     })
 }
 
 /// The field `RateLimit-Policy`, such as `"key";q=600;w=60`.
 #[must_use]
-pub fn rate_limit_policy(standings: &[Standing]) -> String {
-    list(standings, |standing, list| {
-        let Policy { name, quota } = standing.policy;
+pub fn rate_limit_policy(states: &[LimitState]) -> String {
+    list(states, |state, list| {
+        let Policy { name, quota } = state.policy;
         write!(
             list,
             "\"{name}\";q={};w={}",
@@ -75,14 +75,14 @@ pub fn rate_limit_policy(standings: &[Standing]) -> String {
 }
 
 /// A list of structured fields (RFC 9651, section 3.1).
-fn list(standings: &[Standing], write_item: impl Fn(&Standing, &mut String) -> fmt::Result) -> String {
-    let mut list = String::with_capacity(USUAL_LENGTH * standings.len());
-    for standing in standings {
+fn list(states: &[LimitState], write_item: impl Fn(&LimitState, &mut String) -> fmt::Result) -> String {
+    let mut list = String::with_capacity(USUAL_LENGTH * states.len());
+    for state in states {
         if !list.is_empty() {
             list.push_str(", ");
         }
         // Writing to a string cannot fail.
-        let _ = write_item(standing, &mut list);
+        let _ = write_item(state, &mut list);
     }
     list
 }
