@@ -19,7 +19,7 @@ pub(crate) struct IntrospectionResource;
 pub(crate) enum Introspected {
     /// Whether the token is accepted now, and if so, whom it stands for.
     #[oai(status = 200)]
-    Told(WrittenJson<Introspection>),
+    Answer(WrittenJson<Introspection>),
 }
 
 #[OpenApi(prefix_path = INTROSPECTION, tag = "Tag::Verification")]
@@ -46,7 +46,7 @@ impl IntrospectionResource {
         if let Some(token) = &active {
             Span::current().record("key_id", field::display(token.caller.api_key().id));
         }
-        Ok(Introspected::Told(WrittenJson(Introspection::of(
+        Ok(Introspected::Answer(WrittenJson(Introspection::of(
             active.as_ref(),
         ))))
     }
