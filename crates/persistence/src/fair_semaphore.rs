@@ -1,7 +1,7 @@
 //! A semaphore that divides its permits fairly among clients.
 //!
 //! In order of arrival, a client that asks for a hundred permits at once makes all others wait for a hundred. Here a
-//! client's place in line is that of its arrival, but at least [`SPACING`] grants after it was last served. So others
+//! client's position in the queue is that of its arrival, but at least [`SPACING`] grants after it was last served. So others
 //! pass a client that asks for much, but it does not starve, even if new clients arrive all the time. One client holds at
 //! most three quarters of the permits, so that another gets one even while all work of the first is stalled, by a lock
 //! for example.
@@ -19,7 +19,7 @@ use crate::client::Client;
 /// How many grants of others that wait lie between two of one client, at most.
 const SPACING: u64 = 4;
 
-/// Is told how long somebody waited, who was served or has stopped waiting.
+/// Gets how long a caller waited that was served or has stopped waiting.
 pub type WaitObserver = Arc<dyn Fn(Duration) + Send + Sync>;
 
 /// Permits for clients. Clones share them.
@@ -29,9 +29,9 @@ pub(crate) struct FairSemaphore(Arc<Mutex<State>>);
 /// A permit, held until it is dropped.
 pub(crate) struct FairPermit(Option<(FairSemaphore, Client)>);
 
-/// A caller that waits, or has just received its permit. Who stops waiting leaves the line at once: during a stall, when no
-/// permit is given back, the line would grow without bound.
-struct InLine<'a> {
+/// A caller that waits, or has just received its permit. A caller that stops waiting leaves the queue at once: during a stall,
+/// when no permit is given back, the queue would grow without bound.
+struct Queued<'a> {
     semaphore: &'a FairSemaphore,
     client: Client,
     arrival: u64,
@@ -44,7 +44,7 @@ struct State {
     /// Those that hold a permit or wait for one.
     clients: HashMap<Client, Share>,
     /// Those that wait and may hold one more, in the order in which they are served.
-    line: BTreeSet<(Place, Client)>,
+    queue: BTreeSet<(QueuePosition, Client)>,
     /// Grants so far.
     grants: u64,
     /// Arrivals so far.
@@ -61,12 +61,12 @@ struct Share {
 }
 
 struct Waiter {
-    place: Place,
+    position: QueuePosition,
     permit: oneshot::Sender<FairPermit>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct QueuePosition {
     /// The number of grants before it.
     after: u64,
     arrival: u64,
@@ -79,14 +79,14 @@ impl FairSemaphore {
             free: permits,
             per_client: permits.saturating_sub((permits / 4).max(1)).max(1),
             clients: HashMap::new(),
-            line: BTreeSet::new(),
+            queue: BTreeSet::new(),
             grants: 0,
             arrivals: 0,
             observer: None,
         })))
     }
 
-    /// Tells this observer of every wait that ends from now on. Who gets a permit at once does not wait.
+    /// Reports to this observer every wait that ends from now on. A caller that gets a permit at once does not wait.
     pub(crate) fn observe_waits(&self, observer: WaitObserver) {
         self.state().observer = Some(observer);
     }
@@ -102,9 +102,9 @@ impl FairSemaphore {
         let client = Client::current();
         let (arrival, waiting) = match self.join(client) {
             Ok(permit) => return permit,
-            Err(in_line) => in_line,
+            Err(queued) => queued,
         };
-        let _in_line = InLine {
+        let _queued = Queued {
             semaphore: self,
             client,
             arrival,
@@ -112,12 +112,12 @@ impl FairSemaphore {
         };
         match waiting.await {
             Ok(permit) => permit,
-            // Only who stops waiting leaves the line without a permit.
+            // Only a caller that stops waiting leaves the queue without a permit.
             Err(_) => pending().await,
         }
     }
 
-    /// Acquires a permit that is free, or joins the line.
+    /// Acquires a permit that is free, or joins the queue.
     fn join(&self, client: Client) -> Result<FairPermit, (u64, oneshot::Receiver<FairPermit>)> {
         let mut state = self.state();
         if state.free > 0 && state.change(client, |share, most| share.held < most) {
@@ -125,22 +125,22 @@ impl FairSemaphore {
             return Ok(self.permit_for(client));
         }
         state.arrivals += 1;
-        let place = Place {
+        let position = QueuePosition {
             after: state.grants,
             arrival: state.arrivals,
         };
         let (permit, waiting) = oneshot::channel();
         state.change(client, |share, _| {
-            share.waiting.push_back(Waiter { place, permit });
+            share.waiting.push_back(Waiter { position, permit });
         });
-        Err((place.arrival, waiting))
+        Err((position.arrival, waiting))
     }
 
     fn leave(&self, client: Client, arrival: u64, waited: Duration) {
         let mut state = self.state();
         state.change(client, |share, _| {
             let waiting = &mut share.waiting;
-            if let Ok(at) = waiting.binary_search_by_key(&arrival, |waiter| waiter.place.arrival) {
+            if let Ok(at) = waiting.binary_search_by_key(&arrival, |waiter| waiter.position.arrival) {
                 waiting.remove(at);
             }
         });
@@ -156,7 +156,7 @@ impl FairSemaphore {
         state.free += 1;
         state.change(client, |share, _| share.held -= 1);
         while state.free > 0
-            && let Some((next, waiter)) = state.first_in_line()
+            && let Some((next, waiter)) = state.first_in_queue()
         {
             match waiter.permit.send(self.permit_for(next)) {
                 Ok(()) => state.grant(next),
@@ -189,7 +189,7 @@ impl Drop for FairPermit {
     }
 }
 
-impl Drop for InLine<'_> {
+impl Drop for Queued<'_> {
     fn drop(&mut self) {
         self.semaphore
             .leave(self.client, self.arrival, self.since.elapsed());
@@ -197,15 +197,15 @@ impl Drop for InLine<'_> {
 }
 
 impl State {
-    /// Changes a client's share and keeps its place in line up to date.
+    /// Changes a client's share and keeps its position in the queue up to date.
     fn change<T>(&mut self, client: Client, change: impl FnOnce(&mut Share, usize) -> T) -> T {
         let mut share = self.clients.remove(&client).unwrap_or_default();
-        if let Some(place) = share.place(self.per_client) {
-            self.line.remove(&(place, client));
+        if let Some(position) = share.position(self.per_client) {
+            self.queue.remove(&(position, client));
         }
         let changed = change(&mut share, self.per_client);
-        if let Some(place) = share.place(self.per_client) {
-            self.line.insert((place, client));
+        if let Some(position) = share.position(self.per_client) {
+            self.queue.insert((position, client));
         }
         if share.held > 0 || !share.waiting.is_empty() {
             self.clients.insert(client, share);
@@ -223,18 +223,18 @@ impl State {
         });
     }
 
-    fn first_in_line(&mut self) -> Option<(Client, Waiter)> {
-        let (_, client) = *self.line.first()?;
+    fn first_in_queue(&mut self) -> Option<(Client, Waiter)> {
+        let (_, client) = *self.queue.first()?;
         let waiter = self.change(client, |share, _| share.waiting.pop_front())?;
         Some((client, waiter))
     }
 }
 
 impl Share {
-    /// The place in line; `None` if the client does not wait, or may hold no more.
-    fn place(&self, most: usize) -> Option<Place> {
-        let first = self.waiting.front().filter(|_| self.held < most)?.place;
-        Some(Place {
+    /// The position in the queue; `None` if the client does not wait, or may hold no more.
+    fn position(&self, most: usize) -> Option<QueuePosition> {
+        let first = self.waiting.front().filter(|_| self.held < most)?.position;
+        Some(QueuePosition {
             after: first.after.max(self.next_at),
             ..first
         })
@@ -286,12 +286,12 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_waiting_leaves_the_line() {
+    fn caller_that_stops_waiting_leaves_the_queue() {
         let semaphore = FairSemaphore::new(1);
         let permit = acquired(&mut ask(&semaphore, 1)).unwrap();
         let waiting: Vec<_> = (0..100).map(|number| ask(&semaphore, number % 50)).collect();
         drop(waiting);
-        assert!(semaphore.state().line.is_empty());
+        assert!(semaphore.state().queue.is_empty());
         assert_eq!(
             semaphore.state().clients.len(),
             1,
@@ -382,6 +382,6 @@ mod tests {
         assert!(acquired(&mut after).is_some());
         assert!(acquired(&mut granted).is_some());
         let state = semaphore.state();
-        assert_eq!((state.free, state.clients.len(), state.line.len()), (1, 0, 0));
+        assert_eq!((state.free, state.clients.len(), state.queue.len()), (1, 0, 0));
     }
 }

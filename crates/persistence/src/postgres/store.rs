@@ -109,7 +109,8 @@ impl PostgresStore {
         }
     }
 
-    /// Tells this observer of every wait for a connection that ends from now on. Who gets one at once does not wait.
+    /// Reports to this observer every wait for a connection that ends from now on. A caller that gets one at once does
+    /// not wait.
     pub fn observe_pool_waits(&self, observer: WaitObserver) {
         self.permits.observe_waits(observer);
     }
