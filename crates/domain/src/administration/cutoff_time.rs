@@ -42,11 +42,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cutoff_time_is_settled_after_one_minute() {
+    fn cutoff_time_is_accepted_after_one_minute() {
         let moment: DateTime<Utc> = "2026-01-01T00:00:00Z".parse().unwrap();
         let checked_after = |milliseconds| {
-            let settled = CutoffTime::new(moment, moment + TimeDelta::milliseconds(milliseconds));
-            settled.map(CutoffTime::get)
+            let cutoff = CutoffTime::new(moment, moment + TimeDelta::milliseconds(milliseconds));
+            cutoff.map(CutoffTime::get)
         };
         assert_eq!(checked_after(60_000), Ok(moment));
         for too_early in [59_999, 0, -86_400_000] {

@@ -17,7 +17,8 @@ pub enum KeySelection {
     },
     /// All of one consumer.
     OfConsumer(MembershipId),
-    /// All that were created before this moment. It MUST be settled: a store cannot see keys that are on their way.
+    /// All that were created before the cut-off time. It is at least [`CutoffTime::MIN_AGE`] old, because a store cannot
+    /// see keys that are being created.
     IssuedBefore(CutoffTime),
 }
 

@@ -110,8 +110,8 @@ pub(super) const ALL: NonZeroU32 = NonZeroU32::MAX;
 
 /// All keys from before a moment, as if it were a minute ago.
 pub(super) fn issued_before(moment: DateTime<Utc>) -> KeySelection {
-    let settled = CutoffTime::new(moment, moment + CutoffTime::MIN_AGE);
-    KeySelection::IssuedBefore(settled.expect("it is a minute ago"))
+    let cutoff = CutoffTime::new(moment, moment + CutoffTime::MIN_AGE);
+    KeySelection::IssuedBefore(cutoff.expect("it is a minute ago"))
 }
 
 /// These keys alone.

@@ -248,7 +248,7 @@ pub async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Sto
 
 pub async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
-    for name in ["never used", "used long ago", "used lately", "revoked"] {
+    for name in ["never used", "used long ago", "used recently", "revoked"] {
         let key = scene.add_key(&ada, name).await;
         match name {
             "used long ago" => drop(use_key(&scene, &key).await),
@@ -257,17 +257,17 @@ pub async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
         }
     }
     let since = scene.later(TimeDelta::days(30));
-    let lately = scene
+    let recent = scene
         .held(ada.organization.id, &all(), PageSize::MAX)
         .await
         .into_iter()
-        .find(|key| key.name.as_str() == "used lately")
+        .find(|key| key.name.as_str() == "used recently")
         .expect("it exists");
     let last = LastUse {
         at: since,
         from: None,
     };
-    let uses = vec![KeyUse { key: lately.id, last }];
+    let uses = vec![KeyUse { key: recent.id, last }];
     scene.stores.last_uses.record(uses).await.expect("recorded");
     scene.add_key(&ada, "created since").await;
     let filter = all().unused_since(since);
