@@ -10,7 +10,7 @@
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
 //! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
-//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`removal`], [`schema_watch`], [`watched_file`], [`replica_job`], [`replica_wait`] |
+//! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`purge`], [`schema_watch`], [`watched_file`], [`replica_job`], [`replica_wait`] |
 //! | made-up data for a look around | [`demo`] |
 //! | what a collector is told of requests | [`traces`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
@@ -38,11 +38,11 @@ mod password_hasher;
 mod planned_end_job;
 mod program;
 mod public_url;
+mod purge;
 mod random;
 mod readings;
 mod refusal_log;
 mod refused_use_writer;
-mod removal;
 mod replica_job;
 mod replica_wait;
 mod replica_watch;

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use tracing::{Instrument as _, info, warn};
 
 use crate::job::{self, End, RunningJob, rest};
-use crate::removal::describe_clock_doubt;
+use crate::purge::describe_clock_doubt;
 use crate::runs::Runs;
 use crate::traces::task_span;
 

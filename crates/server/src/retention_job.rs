@@ -16,7 +16,7 @@ use tracing::{Instrument as _, info, warn};
 
 use crate::job::{self, End, RunningJob, rest};
 use crate::program;
-use crate::removal::{Removal, describe_clock_doubt};
+use crate::purge::{Purge, describe_clock_doubt};
 use crate::runs::Runs;
 use crate::traces::task_span;
 
@@ -89,9 +89,9 @@ impl RetentionJob {
         let mut removed_in_all = 0;
         for kind in RetentionClass::ALL {
             let before = run.cutoff(*kind);
-            let mut removal = Removal::of(*kind, &mut run);
-            let outcome = remove_all(&mut removal, end).await;
-            let removed = removal.removed();
+            let mut purge = Purge::of(*kind, &mut run);
+            let outcome = purge_all(&mut purge, end).await;
+            let removed = purge.removed();
             removed_in_all += removed;
             if removed > 0 {
                 info!(
@@ -177,13 +177,13 @@ fn in_words(moment: DateTime<Utc>) -> String {
 }
 
 /// Purges batches until none is left or the job is stopped. Stopping interrupts pauses, never a batch.
-async fn remove_all(removal: &mut Removal<'_>, end: &mut End) -> Result<ControlFlow<()>, RetentionError> {
+async fn purge_all(purge: &mut Purge<'_>, end: &mut End) -> Result<ControlFlow<()>, RetentionError> {
     let mut pause = Some(Duration::ZERO);
     while let Some(time) = pause {
         if rest(time, end).await.is_break() {
             return Ok(ControlFlow::Break(()));
         }
-        pause = removal.next_batch().await?;
+        pause = purge.next_batch().await?;
     }
     Ok(ControlFlow::Continue(()))
 }

@@ -7,7 +7,7 @@ use super::Failure;
 use crate::composition::{Composition, sources_of_this_machine};
 use crate::options::CleanUpOptions;
 use crate::output;
-use crate::removal::{Removal, describe_clock_doubt};
+use crate::purge::{Purge, describe_clock_doubt};
 use crate::storage;
 
 /// Removes everything whose time is over, and tells what it was; or only believes the clock.
@@ -26,12 +26,12 @@ pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     let mut run = retention.begin().await.map_err(failure)?;
     let mut has_removed_any = false;
     for kind in RetentionClass::ALL {
-        let mut removal = Removal::of(*kind, &mut run);
-        let outcome = remove_all(&mut removal).await;
+        let mut purge = Purge::of(*kind, &mut run);
+        let outcome = purge_all(&mut purge).await;
         // Also if it failed later: what is removed stays removed.
-        if removal.removed() > 0 {
+        if purge.removed() > 0 {
             has_removed_any = true;
-            output::report(&sentence(*kind, removal.removed()));
+            output::report(&sentence(*kind, purge.removed()));
         }
         outcome.map_err(failure)?;
     }
@@ -51,8 +51,8 @@ fn failure(error: RetentionError) -> Failure {
     }
 }
 
-async fn remove_all(removal: &mut Removal<'_>) -> Result<(), RetentionError> {
-    while let Some(pause) = removal.next_batch().await? {
+async fn purge_all(purge: &mut Purge<'_>) -> Result<(), RetentionError> {
+    while let Some(pause) = purge.next_batch().await? {
         sleep(pause).await;
     }
     Ok(())

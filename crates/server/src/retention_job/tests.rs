@@ -12,8 +12,8 @@ use tracing::subscriber::DefaultGuard;
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::purge::MAX_SMALL_BATCHES;
 use crate::random::OsRandom;
-use crate::removal::MAX_SMALL_BATCHES;
 
 /// A database in which so many things are over.
 #[derive(Default)]

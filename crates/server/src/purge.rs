@@ -18,7 +18,7 @@ pub(crate) const MAX_SMALL_BATCHES: u32 = 100;
 pub(crate) const MAX_FAILURES: u32 = 10;
 
 /// The purge of one class of records.
-pub(crate) struct Removal<'a> {
+pub(crate) struct Purge<'a> {
     run: &'a mut RetentionRun,
     kind: RetentionClass,
     removed: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Removal<'a> {
     failures: u32,
 }
 
-impl<'a> Removal<'a> {
+impl<'a> Purge<'a> {
     /// A purge that has not started.
     pub(crate) const fn of(kind: RetentionClass, run: &'a mut RetentionRun) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl<'a> Removal<'a> {
         let pause = begun.elapsed().max(MIN_PAUSE);
         let removed = match outcome {
             Ok(removed) => removed,
-            Err(error) if may_pass(&error) && self.failures + 1 < MAX_FAILURES => {
+            Err(error) if is_temporary(&error) && self.failures + 1 < MAX_FAILURES => {
                 self.failures += 1;
                 self.batch_size = (self.batch_size / 2).max(1);
                 // The pause doubles with each failure.
@@ -71,7 +71,7 @@ impl<'a> Removal<'a> {
     }
 }
 
-fn may_pass(error: &RetentionError) -> bool {
+fn is_temporary(error: &RetentionError) -> bool {
     matches!(error, RetentionError::Storage(error) if error.is_outage())
 }
 
