@@ -49,7 +49,7 @@ pub(crate) enum Attack {
     /// Long answers are asked for and not read.
     UnreadAnswers,
     /// More connections are held than the server takes.
-    FullHouse,
+    Saturation,
     /// Tokens are made up, with right checksums.
     UnknownTokens,
     /// All of these at once.
@@ -66,7 +66,7 @@ impl Attack {
         Self::WrongPasswords,
         Self::HalfSentForms,
         Self::UnreadAnswers,
-        Self::FullHouse,
+        Self::Saturation,
         Self::UnknownTokens,
         Self::Everything,
     ];
@@ -81,7 +81,7 @@ impl Attack {
             Self::WrongPasswords => "wrong-passwords",
             Self::HalfSentForms => "half-sent-forms",
             Self::UnreadAnswers => "unread-answers",
-            Self::FullHouse => "full-house",
+            Self::Saturation => "saturation",
             Self::UnknownTokens => "unknown-tokens",
             Self::Everything => "everything",
         }
@@ -95,7 +95,7 @@ impl Attack {
     /// What the attackers must have been answered, or they have attacked something else.
     pub(crate) const fn expected_answers(self) -> &'static [u16] {
         match self {
-            Self::None | Self::HalfSentForms | Self::UnreadAnswers | Self::FullHouse => &[],
+            Self::None | Self::HalfSentForms | Self::UnreadAnswers | Self::Saturation => &[],
             // Made, revoked, and asked for in vain.
             Self::ChainOfKeys => &[201, 204, 404],
             Self::DeadKeys => &[204, 404],
@@ -113,7 +113,7 @@ impl Attack {
     pub(crate) const fn holds_connections(self) -> bool {
         matches!(
             self,
-            Self::HalfSentForms | Self::UnreadAnswers | Self::FullHouse | Self::Everything
+            Self::HalfSentForms | Self::UnreadAnswers | Self::Saturation | Self::Everything
         )
     }
 
@@ -121,7 +121,7 @@ impl Attack {
     pub(crate) const fn places(self) -> Option<usize> {
         match self {
             // A third of what the two attacks hold.
-            Self::FullHouse => Some(1_000),
+            Self::Saturation => Some(1_000),
             _ => None,
         }
     }
@@ -137,13 +137,13 @@ impl Attack {
             Self::WrongPasswords => wrong_passwords::begin(runtime, target),
             Self::HalfSentForms => half_sent_forms::begin(runtime, target),
             Self::UnreadAnswers => unread_answers::begin(runtime, target),
-            Self::FullHouse => {
+            Self::Saturation => {
                 half_sent_forms::begin(runtime, target);
                 unread_answers::begin(runtime, target);
             }
             Self::UnknownTokens => unknown_tokens::begin(runtime, target),
             Self::Everything => {
-                let combined = [Self::FullHouse, Self::Everything];
+                let combined = [Self::Saturation, Self::Everything];
                 let parts = Self::ALL.into_iter().filter(|part| !combined.contains(part));
                 parts.for_each(|part| part.begin(runtime, target));
             }

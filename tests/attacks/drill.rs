@@ -16,7 +16,7 @@ use crate::person::Person;
 use crate::storage::Storage;
 use crate::target::{StolenKey, Tally, Target};
 use crate::watch::Watch;
-use crate::way::{Crowd, Stock, Way};
+use crate::way::{Revokers, Stock, Way};
 
 /// How often to ask again.
 const LOOK: Duration = Duration::from_millis(100);
@@ -48,8 +48,13 @@ pub(crate) async fn play(
     let keyward = Arc::new(Keyward::serve(storage, &options).await);
     let server: SocketAddr = keyward.authority().parse().expect("an address");
     let watch = Watch::begin(keyward.process_id(), server.port());
-    let crowd = Arc::new(crowd(&keyward, installation, &prepared));
-    for person in [&crowd.bob, &crowd.bob_elsewhere, &crowd.grace, &crowd.ada] {
+    let revokers = Arc::new(revokers(&keyward, installation, &prepared));
+    for person in [
+        &revokers.bob,
+        &revokers.bob_elsewhere,
+        &revokers.grace,
+        &revokers.ada,
+    ] {
         person.sign_in().await.expect("a sign-in before the attack");
     }
     let target = Arc::new(Target {
@@ -70,16 +75,16 @@ pub(crate) async fn play(
     attack.begin(attackers.handle(), &target);
     sleep(HEAD_START).await;
 
-    let (mut figures, revoked) = revoke_meanwhile(&crowd, time).await;
+    let (mut figures, revoked) = revoke_meanwhile(&revokers, time).await;
     // Still under attack.
-    let (_, ended) = crowd.go(Way::StolenKeys).await;
+    let (_, ended) = revokers.go(Way::StolenKeys).await;
     if ended.is_ok() {
         figures.wrong.extend(still_working(&keyward, &target).await);
     }
     figures.add(Way::StolenKeys, ended);
 
     attackers.shutdown_background();
-    figures.wrong.extend(not_revoked(&crowd, &revoked).await);
+    figures.wrong.extend(not_revoked(&revokers, &revoked).await);
     figures.wrong.extend(target.tally.shortcomings(attack));
     let most = watch.most_connections();
     let vacant = attack.places().filter(|places| most < *places);
@@ -91,12 +96,12 @@ pub(crate) async fn play(
     figures
 }
 
-fn crowd(keyward: &Arc<Keyward>, installation: &Installation, prepared: &Prepared) -> Crowd {
+fn revokers(keyward: &Arc<Keyward>, installation: &Installation, prepared: &Prepared) -> Revokers {
     let person = |last, username, password, key: &StolenKey| {
         let address = Ipv4Addr::new(127, 0, 0, last);
         Person::new(keyward.base_url(), address, (username, password), &key.token)
     };
-    Crowd {
+    Revokers {
         bob: person(2, "bob", PASSWORD, &installation.bobs),
         bob_elsewhere: person(5, "bob", PASSWORD, &installation.bobs),
         grace: person(3, "grace", PASSWORD, &installation.graces),
@@ -111,18 +116,18 @@ fn crowd(keyward: &Arc<Keyward>, installation: &Installation, prepared: &Prepare
 
 /// Everybody revokes at a steady rate, however long the answers take, so that late answers hide no others. Returns the
 /// keys whose revocations were answered, too.
-async fn revoke_meanwhile(crowd: &Arc<Crowd>, time: Duration) -> (Figures, Vec<(Way, String)>) {
+async fn revoke_meanwhile(revokers: &Arc<Revokers>, time: Duration) -> (Figures, Vec<(Way, String)>) {
     let end = Instant::now() + time;
     let mut going = JoinSet::new();
     for way in Way::STEADY {
-        let crowd = Arc::clone(crowd);
+        let revokers = Arc::clone(revokers);
         going.spawn(async move {
             let mut asked = JoinSet::new();
             let mut ticks = interval(way.period());
             ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
             while ticks.tick().await < end {
-                let crowd = Arc::clone(&crowd);
-                asked.spawn(async move { crowd.go(way).await });
+                let revokers = Arc::clone(&revokers);
+                asked.spawn(async move { revokers.go(way).await });
             }
             (way, asked.join_all().await)
         });
@@ -155,14 +160,14 @@ async fn still_working(keyward: &Keyward, target: &Target) -> Vec<String> {
 
 /// The keys that are valid though their revocation was answered. The attack is over; what it left behind in the server
 /// has a while to go.
-async fn not_revoked(crowd: &Crowd, revoked: &[(Way, String)]) -> Vec<String> {
+async fn not_revoked(revokers: &Revokers, revoked: &[(Way, String)]) -> Vec<String> {
     let mut wrong = Vec::new();
     let deadline = Instant::now() + keyward::TIMEOUT;
     for (way, id) in revoked {
-        let mut answered = crowd.holder(*way).is_revoked(id).await;
+        let mut answered = revokers.holder(*way).is_revoked(id).await;
         while answered.is_err() && Instant::now() < deadline {
             sleep(LOOK).await;
-            answered = crowd.holder(*way).is_revoked(id).await;
+            answered = revokers.holder(*way).is_revoked(id).await;
         }
         if answered != Ok(true) {
             wrong.push(format!("{} of {id} was answered, then: {answered:?}", way.name()));

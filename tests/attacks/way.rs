@@ -79,7 +79,7 @@ impl Way {
 }
 
 /// Everybody who revokes.
-pub(crate) struct Crowd {
+pub(crate) struct Revokers {
     pub(crate) bob: Person,
     /// His other browser, in which he signs in anew each time: that ends its session before.
     pub(crate) bob_elsewhere: Person,
@@ -112,7 +112,7 @@ impl Stock {
     }
 }
 
-impl Crowd {
+impl Revokers {
     /// Goes one way once; also says which key is revoked now.
     pub(crate) async fn go(&self, way: Way) -> (Option<String>, Answered) {
         let key = match way {

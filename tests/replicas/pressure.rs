@@ -24,7 +24,7 @@ const AT_ONCE: usize = 20;
 /// Others who use the database.
 pub(crate) enum Pressure {
     /// They have all its connections.
-    Crowd(Vec<Client>),
+    AllConnections(Vec<Client>),
     /// They end others' connections; tells how many.
     Killer(oneshot::Sender<()>, JoinHandle<i64>),
     /// One takes over.
@@ -42,20 +42,20 @@ impl Pressure {
             "SELECT count(pg_terminate_backend(pid)) \
              FROM (SELECT pid FROM pg_stat_activity WHERE usename = 'keyward' LIMIT {AT_ONCE}) AS found"
         );
-        let (mut crowd, mut rounds_without) = (Vec::new(), 0);
-        // One that is just being let in is not seen at once.
+        let (mut connections, mut rounds_without) = (Vec::new(), 0);
+        // A connection that is being accepted does not count at once.
         while rounds_without < 2 {
             let asking = join_all((0..AT_ONCE).map(|_| connect(&url))).await;
-            let before = crowd.len();
-            crowd.extend(asking.into_iter().flatten());
-            if crowd.len() == before {
+            let before = connections.len();
+            connections.extend(asking.into_iter().flatten());
+            if connections.len() == before {
                 let row = administrator.query_one(&end, &[]).await;
                 let ended: i64 = row.expect("the servers' connections").get(0);
                 rounds_without = if ended == 0 { rounds_without + 1 } else { 0 };
             }
         }
-        crowd.push(administrator);
-        Self::Crowd(crowd)
+        connections.push(administrator);
+        Self::AllConnections(connections)
     }
 
     /// Ends the connections on which servers are told of changes, again and again.
@@ -76,7 +76,7 @@ impl Pressure {
 
     pub(crate) async fn end(self) {
         match self {
-            Self::Crowd(crowd) => drop(crowd),
+            Self::AllConnections(connections) => drop(connections),
             Self::Killer(end, killing) => {
                 end.send(()).expect("it goes on until now");
                 let killed = killing.await.expect("no panic");

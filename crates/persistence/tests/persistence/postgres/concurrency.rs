@@ -38,7 +38,7 @@ async fn at_once<T: Send + 'static>(fixture: &Fixture, changes: Vec<Change<T>>) 
     lock.batch_execute("LOCK TABLE memberships IN ACCESS EXCLUSIVE MODE")
         .await
         .expect("a lock");
-    let crowd = i64::try_from(changes.len()).expect("a crowd");
+    let expected = i64::try_from(changes.len()).expect("few");
     let tasks: Vec<_> = changes
         .into_iter()
         .zip(stores.iter().cycle())
@@ -47,7 +47,7 @@ async fn at_once<T: Send + 'static>(fixture: &Fixture, changes: Vec<Change<T>>) 
     let waiting = "pg_stat_activity WHERE datname = current_database() AND application_name = 'keyward' \
                    AND wait_event_type = 'Lock'";
     let begun = Instant::now();
-    while count(&fixture.client, waiting).await < crowd {
+    while count(&fixture.client, waiting).await < expected {
         assert!(begun.elapsed() < DEADLINE, "not everybody waits");
     }
     lock.rollback().await.expect("the lock is let go");

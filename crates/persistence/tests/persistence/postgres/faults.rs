@@ -164,13 +164,13 @@ async fn callers_without_a_free_connection_fail_within_the_deadline() {
         .await
         .expect("a lock");
     let begun = Instant::now();
-    let crowd: Vec<_> = (0..20)
+    let reads: Vec<_> = (0..20)
         .map(|_| {
             let store = fixture.store.clone();
             tokio::spawn(async move { read(&store).await })
         })
         .collect();
-    for one in crowd {
+    for one in reads {
         assert_unavailable_in_time(one.await.expect("no panic"), begun);
     }
     transaction.rollback().await.expect("the lock is let go");
@@ -226,7 +226,7 @@ async fn few_connections_of_a_pool_are_opened_at_once() {
     let store = store(long_timeouts(&proxy.url("127.0.0.1")));
 
     proxy.fall_silent();
-    let crowd = futures_util::future::try_join_all((0..12).map(|_| read(&store)));
+    let reads = futures_util::future::try_join_all((0..12).map(|_| read(&store)));
     let see = async {
         proxy.until_connections(4).await;
         // Time for others to come.
@@ -235,7 +235,7 @@ async fn few_connections_of_a_pool_are_opened_at_once() {
         proxy.speak_again();
         opened
     };
-    let (read, opened) = tokio::join!(crowd, see);
+    let (read, opened) = tokio::join!(reads, see);
     read.expect("all are served");
     assert_eq!(opened, 4);
 }

@@ -18,7 +18,7 @@ use crate::ports::StatusFilter;
 const SIZES: [PageSize; 2] = [PageSize::DEFAULT, PageSize::EXPORT];
 
 pub async fn list_of_members_continues_beyond_100(stores: Stores) {
-    let (scene, members) = crowd(stores).await;
+    let (scene, members) = many_members(stores).await;
     let (store, here) = (&scene.stores.members, members[0].organization.id);
     for (search, expected) in [(None, &members[..]), (Some("member"), &members[1..])] {
         for size in SIZES {
@@ -34,7 +34,7 @@ pub async fn list_of_members_continues_beyond_100(stores: Stores) {
 }
 
 pub async fn list_of_project_members_continues_beyond_100(stores: Stores) {
-    let (scene, members) = crowd(stores).await;
+    let (scene, members) = many_members(stores).await;
     let project = scene.add_project(&members[0].organization, "Notes").await;
     let assignments = members.iter().map(|member| {
         let (scene, project, member) = (scene.clone(), project.clone(), member.clone());
@@ -156,7 +156,7 @@ pub async fn list_of_organization_keys_continues_beyond_100(stores: Stores) {
 }
 
 /// An organization of an owner, who comes first, and of more than a hundred others.
-async fn crowd(stores: Stores) -> (AdministrationScene, Vec<Member>) {
+async fn many_members(stores: Stores) -> (AdministrationScene, Vec<Member>) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut members = vec![ada.clone()];
     for number in 0..MORE_THAN_A_HUNDRED {
