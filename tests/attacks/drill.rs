@@ -60,7 +60,7 @@ pub(crate) async fn play(
     let target = Arc::new(Target {
         server,
         stolen: installation.stolen.clone(),
-        youngest: Mutex::new(installation.stolen_for_line.clone()),
+        youngest: Mutex::new(installation.stolen_for_chain.clone()),
         dead: prepared.dead.clone(),
         usernames: ["bob", "grace", "ada"].map(str::to_owned).to_vec(),
         tally: Tally::default(),
@@ -110,7 +110,7 @@ fn revokers(keyward: &Arc<Keyward>, installation: &Installation, prepared: &Prep
         keyward: Arc::clone(keyward),
         bobs_keys: Stock::of(&prepared.bobs),
         graces_keys: Stock::of(&prepared.graces),
-        stolen: [installation.stolen.clone(), installation.stolen_for_line.clone()],
+        stolen: [installation.stolen.clone(), installation.stolen_for_chain.clone()],
     }
 }
 

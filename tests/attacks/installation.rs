@@ -26,7 +26,7 @@ const DEAD_CHILDREN: usize = 10_000;
 pub(crate) struct Installation {
     lines: Vec<Value>,
     pub(crate) stolen: StolenKey,
-    pub(crate) stolen_for_line: StolenKey,
+    pub(crate) stolen_for_chain: StolenKey,
     /// Grace's own key, in her own hands.
     pub(crate) graces: StolenKey,
     pub(crate) bobs: StolenKey,
@@ -59,7 +59,7 @@ impl Installation {
         let grace = PlainConsole::sign_in(keyward.base_url(), "grace", PASSWORD).await;
         let (graces, own) = key_of(&grace.api_with_first_key().await).await;
         let (stolen, api) = key_of_new(&grace, &own, "stolen").await;
-        let (stolen_for_line, _) = key_of_new(&grace, &own, "stolen, too").await;
+        let (stolen_for_chain, _) = key_of_new(&grace, &own, "stolen, too").await;
         // A dead key with a parent, to be copied.
         let child = api.create("link", "").await;
         api.delete(text(&child, "id")).await;
@@ -73,7 +73,7 @@ impl Installation {
         Self {
             lines: lines.collect(),
             stolen,
-            stolen_for_line,
+            stolen_for_chain,
             graces,
             bobs,
         }

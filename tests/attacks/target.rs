@@ -32,7 +32,7 @@ pub(crate) struct StolenKey {
 }
 
 impl Target {
-    /// The youngest key of the attacker's line.
+    /// The youngest key of the attacker's chain.
     pub(crate) fn youngest(&self) -> StolenKey {
         let youngest = self.youngest.lock();
         youngest.unwrap_or_else(|poisoned| poisoned.into_inner()).clone()

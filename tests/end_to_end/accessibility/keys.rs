@@ -64,8 +64,7 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     let api = tour.create_first_key().await;
     let child = api.create("child", "What it is for.").await;
     let child = text(&child, "id");
-    tour.go_and_look("a key's family", &format!("{all}/{child}"))
-        .await;
+    tour.go_and_look("a key's tree", &format!("{all}/{child}")).await;
     tour.browser
         .go_to(&tour.url("/organizations/engines/settings/general"))
         .await;
@@ -96,7 +95,7 @@ async fn axe_finds_nothing_on_organization_key_pages() {
     tour.browser.element("[data-notice]").await;
     tour.look("a member's key revoked").await;
     tour.go_and_look("nothing to revoke", &revoke).await;
-    tour.go_and_look("a revoked key's family", &format!("{all}/{first}"))
+    tour.go_and_look("a revoked key's tree", &format!("{all}/{first}"))
         .await;
     tour.go_and_look(
         "API keys revoked by an owner",

@@ -1,5 +1,5 @@
-//! A line of more dead keys than anybody has, each made by the one before it, which revoked that one: what a key can do all
-//! day must keep nobody from revoking.
+//! A chain of more dead keys than any consumer has, each created by the one before it and then revoking that one. What a
+//! key can do all day must not keep anybody from revoking.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
@@ -26,8 +26,8 @@ fn id(number: usize) -> ApiKeyId {
     ApiKeyId::from_uuid(Uuid::from_u128(0x7000_8000 << 64 | number as u128))
 }
 
-/// So many dead keys below one, in one line.
-async fn add_dead_line(scene: &Scene, below: ApiKeyId, length: usize) {
+/// Adds a chain of so many dead keys below one.
+async fn add_dead_chain(scene: &Scene, below: ApiKeyId, length: usize) {
     let database = &scene.database;
     let first = database.id(below.as_uuid());
     let digest = database.new_digest();
@@ -59,7 +59,7 @@ async fn add_dead_line(scene: &Scene, below: ApiKeyId, length: usize) {
         .await;
 }
 
-/// Makes a key valid again, past the store: it is the end of the line.
+/// Makes a key valid again, past the store: the last one of the chain.
 async fn revive(scene: &Scene, key: ApiKeyId) {
     let key = scene.database.id(key.as_uuid());
     let valid = "revoked_at = NULL, end_came_at = NULL, revoked_by_kind = NULL, revoked_reason = NULL";
@@ -71,7 +71,7 @@ async fn revive(scene: &Scene, key: ApiKeyId) {
 
 async fn thousands_of_dead_ancestors_are_skipped(database: Database) {
     let scene = Scene::new(database).await;
-    add_dead_line(&scene, scene.child, DEAD).await;
+    add_dead_chain(&scene, scene.child, DEAD).await;
     revive(&scene, id(DEAD)).await;
     let (top, last) = (scene.key, id(DEAD));
     let before = if scene.database.is_postgres() {
@@ -102,7 +102,7 @@ async fn thousands_of_dead_ancestors_are_skipped(database: Database) {
     let key_tree = owners
         .key_tree(organization, newest, KeyTreeSize::DEFAULT, now())
         .await
-        .expect("a family");
+        .expect("a key tree");
     assert!(key_tree.has_more);
     assert!(key_tree.keys.iter().any(|key| key.id == last));
     let selection = KeySelection::Keys {
@@ -124,7 +124,7 @@ async fn thousands_of_dead_ancestors_are_skipped(database: Database) {
     assert_eq!(revoked.expect("revoked keys").keys, []);
     assert_eq!(scene.revoke_all(top).await, [top, scene.child]);
 
-    // How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
+    // SQLite's query plans show this: see `sqlite/tests/plans.rs` of the sources.
     if scene.database.is_postgres() {
         let read = scene.database.rows_read("api_keys").await - before;
         assert!(read < DEAD / 2, "{read} rows were read");
@@ -134,7 +134,7 @@ async fn thousands_of_dead_ancestors_are_skipped(database: Database) {
 async fn keys_below_many_dead_keys_are_revoked_in_one_traversal(database: Database) {
     const ROOTS: usize = 100;
     let scene = Scene::new(database).await;
-    add_dead_line(&scene, scene.child, DEAD).await;
+    add_dead_chain(&scene, scene.child, DEAD).await;
     revive(&scene, id(DEAD)).await;
     let mut valid = vec![id(DEAD)];
     for _ in 0..20 {
@@ -168,7 +168,7 @@ async fn keys_below_many_dead_keys_are_revoked_in_one_traversal(database: Databa
 async fn any_ancestor_is_reached_in_few_steps(database: Database) {
     const LENGTH: usize = 3_000;
     let scene = Scene::new(database).await;
-    add_dead_line(&scene, scene.child, LENGTH).await;
+    add_dead_chain(&scene, scene.child, LENGTH).await;
     let (hex, place) = if scene.database.is_postgres() {
         ("replace(coalesce(X::text, ''), '-', '')", "tree_depth::text")
     } else {
@@ -180,7 +180,7 @@ async fn any_ancestor_is_reached_in_few_steps(database: Database) {
         format!("SELECT {key} || ' ' || {place} || ' ' || {above} || ' ' || {skip} AS text FROM api_keys");
     let rows = scene.database.texts(&rows).await;
     let parse = |hex: &str| Uuid::parse_str(hex).ok();
-    let line: HashMap<Uuid, (usize, Option<Uuid>, Option<Uuid>)> = rows
+    let chain: HashMap<Uuid, (usize, Option<Uuid>, Option<Uuid>)> = rows
         .iter()
         .map(|row| {
             let fields: Vec<&str> = row.split(' ').collect();
@@ -191,7 +191,7 @@ async fn any_ancestor_is_reached_in_few_steps(database: Database) {
             )
         })
         .collect();
-    let depth = |key: Uuid| line[&key].0;
+    let depth = |key: Uuid| chain[&key].0;
     assert_eq!(
         [scene.key, scene.child, id(1), id(LENGTH)].map(|key| depth(key.as_uuid())),
         [0, 1, 2, LENGTH + 1]
@@ -200,7 +200,7 @@ async fn any_ancestor_is_reached_in_few_steps(database: Database) {
     for goal in (1..LENGTH).step_by(7) {
         let (mut at, mut steps) = (id(LENGTH).as_uuid(), 0);
         while depth(at) > depth(id(goal).as_uuid()) {
-            let (_, above, skip) = line[&at];
+            let (_, above, skip) = chain[&at];
             let skip = skip.filter(|skip| depth(*skip) >= depth(id(goal).as_uuid()));
             at = skip.or(above).expect("a key above");
             steps += 1;

@@ -1,4 +1,4 @@
-//! Rows that no port can make, but a careless hand can: lineage that leaves its consumer, or goes in a circle.
+//! Key trees that no port can make, but SQL can: one with another consumer's key in it, and one with a cycle.
 
 use keyward_domain::id::ApiKeyId;
 

@@ -40,7 +40,7 @@ async fn add_dead(scene: &Scene) {
     database.execute(&copies).await;
 }
 
-/// Whoever creates and revokes keys all day must not get out of reach by it.
+/// A client that creates and revokes keys all day must not become impossible to revoke.
 async fn key_tree_of_hundreds_of_thousands_skips_its_dead_keys(database: Database) {
     let scene = Scene::new(database).await;
     add_dead(&scene).await;
@@ -58,7 +58,7 @@ async fn key_tree_of_hundreds_of_thousands_skips_its_dead_keys(database: Databas
     let key_tree = owners
         .key_tree(organization, newest, KeyTreeSize::DEFAULT, now())
         .await;
-    let key_tree = key_tree.expect("a family");
+    let key_tree = key_tree.expect("a key tree");
     assert_eq!((key_tree.keys.len(), key_tree.has_more), (500, true));
     assert!(key_tree.keys.iter().any(|key| key.id == newest));
     let selection = KeySelection::Keys {
@@ -77,7 +77,7 @@ async fn key_tree_of_hundreds_of_thousands_skips_its_dead_keys(database: Databas
     assert_eq!(revoked.expect("revoked keys").keys, [key, child, newest]);
     assert_eq!(scene.revoke_all(key).await, []);
 
-    // How SQLite goes about it is told by its plans: see `sqlite/tests/plans.rs` of the sources.
+    // SQLite's query plans show this: see `sqlite/tests/plans.rs` of the sources.
     if scene.database.is_postgres() {
         let read = scene.database.rows_read("api_keys").await;
         assert!(read < DEAD / 20, "{read} rows were read");

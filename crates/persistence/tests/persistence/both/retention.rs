@@ -79,7 +79,7 @@ async fn event_removal_respects_event_time_and_identifier_time(database: Databas
 }
 
 /// Adds revoked keys, and valid ones below each, by the shortest way.
-async fn add_family(database: &Database, above: ApiKeyId, revoked: usize, below_each: usize) {
+async fn add_children(database: &Database, above: ApiKeyId, revoked: usize, below_each: usize) {
     let (id, digest, above) = (
         database.new_id(),
         database.new_digest(),
@@ -105,8 +105,8 @@ async fn add_family(database: &Database, above: ApiKeyId, revoked: usize, below_
 async fn removal_batch_is_limited_by_children_to_reassign(database: Database) {
     let scene = Scene::new(database).await;
     let above = scene.child;
-    add_family(&scene.database, above, 6, 900).await;
-    add_family(&scene.database, above, 1, 3_000).await;
+    add_children(&scene.database, above, 6, 900).await;
+    add_children(&scene.database, above, 1, 3_000).await;
     scene.make.clock.advance(TimeDelta::days(1));
     let mut batches = Vec::new();
     loop {
@@ -128,7 +128,7 @@ async fn removal_batch_is_limited_by_children_to_reassign(database: Database) {
     let owners: &dyn OrganizationKeyStore = &*scene.database.store;
     let key_tree = owners.key_tree(organization, above, everything, now()).await;
     // With the key that the one above came from.
-    assert_eq!(key_tree.expect("a family").keys.len(), 2 + 6 * 900 + 3_000);
+    assert_eq!(key_tree.expect("a key tree").keys.len(), 2 + 6 * 900 + 3_000);
 }
 
 async fn former_members_without_keys_are_not_checked_again(database: Database) {

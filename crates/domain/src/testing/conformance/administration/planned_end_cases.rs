@@ -294,7 +294,7 @@ pub async fn large_key_tree_shows_keys_first_until_their_planned_end(stores: Sto
     let valid = scene.add_child(&ada, &root, "valid").await;
     let end = soon(&scene);
     scene.plan_revocation(&planned, end).await;
-    let family_at = async |now, keys| {
+    let key_tree_at = async |now, keys| {
         let size = KeyTreeSize { ancestors: 1, keys };
         let owners = &scene.stores.organization_keys;
         let key_tree = owners.key_tree(ada.organization.id, root.id, size, now).await;
@@ -307,10 +307,10 @@ pub async fn large_key_tree_shows_keys_first_until_their_planned_end(stores: Sto
     };
 
     assert_eq!(
-        family_at(end - MILLISECOND, 3).await,
+        key_tree_at(end - MILLISECOND, 3).await,
         [root.id, planned.id, valid.id]
     );
-    assert_eq!(family_at(end, 2).await, [root.id, valid.id]);
+    assert_eq!(key_tree_at(end, 2).await, [root.id, valid.id]);
 }
 
 pub async fn owners_revoke_keys_until_their_planned_end(stores: Stores) {

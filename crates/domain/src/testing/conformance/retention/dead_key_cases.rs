@@ -119,7 +119,7 @@ pub async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
     let key_tree = owners
         .key_tree(organization, key.id, KeyTreeSize::DEFAULT, scene.now())
         .await;
-    assert_eq!(key_tree.expect("a family"), KeyTree::default());
+    assert_eq!(key_tree.expect("a key tree"), KeyTree::default());
     assert_eq!(owners.find(organization, key.id).await.expect("an answer"), None);
     let found = owners.find_many(organization, &[key.id]).await;
     assert_eq!(found.expect("an answer"), []);
