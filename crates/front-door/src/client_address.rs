@@ -1,4 +1,4 @@
-//! Who is asking: the socket's peer, unless that is a proxy whose word counts.
+//! The client's address: the socket's peer or, if that is a trusted proxy, the address in its header.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,7 +9,7 @@ use crate::forwarded::{canonical, forwarded, x_forwarded_for};
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The proxies whose word about the client's address counts, and the header they say it in.
+/// The trusted proxies, and the header in which they give the client's address.
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies {
     /// Where the proxies are. Default: nowhere.
@@ -88,7 +88,7 @@ impl TrustedProxies {
         client
     }
 
-    /// Whether whoever is connected is a proxy whose word counts.
+    /// Whether the peer is a trusted proxy.
     pub(crate) fn trusts_peer(&self, peer: SocketAddr) -> bool {
         self.trusts(peer.ip())
     }

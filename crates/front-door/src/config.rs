@@ -26,7 +26,7 @@ pub struct FrontDoorConfig {
     pub deadlines: Deadlines,
     /// How much of anything there may be.
     pub limits: Limits,
-    /// Whose word about the client's address counts. Default: nobody's.
+    /// The proxies that are trusted to give the client's address. Default: none.
     pub trusted_proxies: TrustedProxies,
     /// Whether people reach this service by https, here or at a proxy: sends `Strict-Transport-Security`.
     /// Default: no.

@@ -1,5 +1,5 @@
-//! Tells of proxies whose word about the client's address does not count although somebody may think that it does: then
-//! all clients have one address, and one limit on sign-ins.
+//! Warns of proxies that give the client's address, but are not trusted: then all their clients have one address, and
+//! share one limit on sign-ins.
 
 use std::{
     net::SocketAddr,
