@@ -1,4 +1,4 @@
-//! When the database is gone, nobody is let in, nobody is told a lie, and all is well again by itself.
+//! While the database is unavailable, no key is accepted and no answer is wrong; afterwards all works again by itself.
 
 use std::time::Instant;
 

@@ -70,7 +70,7 @@ identifiers! {
     UserId
     /// Identifies a [`Membership`](crate::membership::Membership).
     MembershipId
-    /// Identifies an [`Invitation`](crate::invitation::Invitation). It lets nobody in.
+    /// Identifies an [`Invitation`](crate::invitation::Invitation). It gives no access.
     InvitationId
     /// Identifies a [`Project`](crate::project::Project).
     ProjectId

@@ -1,4 +1,4 @@
-//! Which requests are let in.
+//! Which requests are accepted.
 
 use hyper::body::Body;
 use poem::http::{HeaderMap, Method, Request, Version, header};

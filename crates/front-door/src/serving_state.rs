@@ -7,15 +7,15 @@ use tokio::{
 
 use crate::saturation::{Saturation, ShortTimeout};
 
-/// Whether the server goes on, and whether all its places are taken.
+/// Whether the server accepts connections, and whether all of them are in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServingState {
     /// The shutdown began.
     pub(crate) shutting_down: bool,
-    /// Since when nobody is let in any more; who is in finishes and goes.
+    /// Since when no connection is accepted; open ones finish their requests and close.
     pub(crate) draining_since: Option<Instant>,
-    /// While somebody waits for a place, who has been served goes, and who owes the rest of a request or does not read its
-    /// answer has a moment.
+    /// While clients wait for a connection, idle ones are closed, and those that owe the rest of a request or do not read
+    /// their answers have short timeouts.
     pub(crate) saturation: Saturation,
     /// Since when the answers that wait for their clients fill the memory that they may have; slow readers have the short timeout then.
     pub(crate) unsent_full_since: Option<Instant>,

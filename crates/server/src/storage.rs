@@ -389,7 +389,7 @@ async fn warn_of_excessive_rights(store: &PostgresStore) {
     }
 }
 
-/// For those who wait without end: of several servers one may refuse while the one that would let in is away.
+/// For commands that wait without end: of several servers one may refuse while the one that would accept is away.
 async fn look_unless_all_refuse(store: &PostgresStore) -> Result<SchemaState, postgres::MigrateError> {
     match store.inspect_schema().await {
         Err(postgres::MigrateError::Refused(refusal)) => Err(match store.refusal().await {

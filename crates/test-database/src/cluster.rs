@@ -73,7 +73,7 @@ impl Cluster {
         Err(obstacle)
     }
 
-    /// Waits until the server lets us in. The password is this cluster's own, so another server that took the port
+    /// Waits until the server accepts connections. The password is this cluster's own, so another server that took the port
     /// is not mistaken for it.
     async fn answering(supervisor: Child, port: u16, password: &str) -> Result<Self, String> {
         let url = format!("postgres://postgres:{password}@127.0.0.1:{port}/postgres");

@@ -73,7 +73,7 @@ impl fmt::Debug for ServerUrl {
 /// How long one attempt may take: whatever else listens on the port may accept connections and say nothing.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
-/// Whether the server lets us in.
+/// Whether the server accepts the connection.
 pub(crate) async fn answers(url: &ServerUrl) -> Result<(), String> {
     match timeout(ATTEMPT, connect(&url.maintenance())).await {
         Ok(Ok(_)) => Ok(()),

@@ -61,7 +61,7 @@ pub struct NewPassword {
 /// Why a session was not ended.
 #[derive(Debug, thiserror::Error)]
 pub enum EndSessionError {
-    /// The user has no such session, or it does not let them in any more.
+    /// The user has no such session, or it is not valid any more.
     #[error("no such session")]
     NotFound,
     /// The store failed.
@@ -80,7 +80,7 @@ impl OwnAccount {
         }
     }
 
-    /// The sessions that let the user in, the latest first.
+    /// The user's valid sessions, the latest first.
     pub async fn sessions(&self, signed_in: &SignedIn) -> Result<Vec<Session>, StorageError> {
         let now = self.sources.now();
         let mut sessions = self.ports.sessions.list(signed_in.user.id).await?;

@@ -1,6 +1,6 @@
 //! Browsers in which somebody signed in before, so that strangers who guess at the same account do not keep them out.
 //!
-//! Such a browser has a cookie that names it, signed for its user and for the password that they had. It lets nobody in: it
+//! Such a browser has a cookie that names it, signed for its user and for the password that they had. It gives no access: it
 //! only has attempts of its own (see [`ThrottleBucket::of_remembered`](super::throttle::ThrottleBucket::of_remembered)).
 //! Nothing about it is stored, so nothing has to be cleared up. A new password forgets every browser but the one in which
 //! it was chosen: whoever knew the old one may have collected many.

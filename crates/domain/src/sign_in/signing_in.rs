@@ -264,7 +264,7 @@ impl SignIn {
         })
     }
 
-    /// Who the bearer of a session cookie is, if it still lets anybody in.
+    /// Who the bearer of a session cookie is, if it is still valid.
     pub async fn signed_in(&self, token: &SessionToken) -> Result<Option<SignedIn>, StorageError> {
         let now = self.sources.now();
         let found = self.sessions.find(&token.digest()).await?;

@@ -159,7 +159,7 @@ async fn incomplete_body_from_before_saturation_has_the_short_timeout() {
     assert_eq!(busy.answer().await.status, 200);
 }
 
-// On several threads, where requests begin while others are still being let in.
+// On several threads, where requests begin while others are still being accepted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn new_client_is_served_during_a_flood_of_incomplete_bodies() {
     let door = door_saturated_by(20, A_MOMENT).await;

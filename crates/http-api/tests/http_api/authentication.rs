@@ -1,4 +1,4 @@
-//! Who is let in, on every operation of the document.
+//! Which credentials are accepted, on every operation of the document.
 
 use std::sync::Arc;
 

@@ -64,8 +64,8 @@ fn specificity(error: &Error) -> Specificity {
     }
 }
 
-/// Why each host of the URL refuses; nothing if one of them may let somebody in later. Of several servers one may refuse,
-/// such as a standby, while the one that would let in is away. An address that does not answer in time counts as one at
+/// Why each host of the URL refuses; `None` if one of them may accept connections later. Of several servers one may
+/// refuse, such as a standby, while the one that would accept is away. An address that does not answer in time counts as one at
 /// which nothing listens.
 pub(super) async fn refusal_of_every_host<T>(
     config: &Config,
@@ -117,12 +117,12 @@ fn refusal_of_host(answers: Vec<(bool, Answer)>) -> Option<ConnectionRefused> {
         let mut answers = answers.iter();
         answers.any(|(is_ipv4, answer)| *is_ipv4 == family && matches!(answer, Answer::Refusal(_)))
     };
-    let may_let_in_later = answers.iter().any(|(is_ipv4, answer)| match answer {
+    let may_accept_later = answers.iter().any(|(is_ipv4, answer)| match answer {
         Answer::Nothing => refuses(*is_ipv4),
         Answer::NotNow => true,
         Answer::Refusal(_) => false,
     });
-    if may_let_in_later {
+    if may_accept_later {
         return None;
     }
     answers.into_iter().find_map(|(_, answer)| match answer {

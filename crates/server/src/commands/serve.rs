@@ -75,7 +75,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// A server that listens, and has yet to let anybody in.
+/// A server that listens, and does not accept connections yet.
 struct Server {
     front_door: FrontDoor,
     listener: TcpListener,

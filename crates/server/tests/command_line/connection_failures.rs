@@ -22,7 +22,7 @@ fn listen() -> (TcpListener, String) {
 
 #[test]
 fn unreachable_database_fails_with_hint() {
-    // It lets everybody in and says nothing.
+    // It accepts every connection and sends nothing.
     let (_silent, silent) = listen();
     let silent_url = format!("postgres://keyward:s3cret@{silent}/keyward");
     let nowhere = "postgres://keyward:s3cret@no-such-host.invalid/keyward";

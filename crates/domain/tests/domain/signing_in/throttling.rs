@@ -86,7 +86,7 @@ async fn remembered_browser_signs_in_during_guessing_by_others() {
     let browser = new_cookies(&installation, attempt("ada", TestInstallation::PASSWORD))
         .await
         .browser;
-    // From her own address and from many others, until nobody's new browser is let in.
+    // From her own address and from many others, until no new browser is accepted.
     for stranger in 0..=200 {
         let address = format!("203.0.{stranger}.7");
         guess_until_throttled(&installation, &address).await;

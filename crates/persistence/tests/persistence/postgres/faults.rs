@@ -313,7 +313,7 @@ async fn until_it_works(what: &str, mut attempt: impl AsyncFnMut() -> Result<(),
 async fn too_many_connections_are_unavailable() {
     let fixture = Fixture::with(as_in_production).await;
     let name = fixture.database.name();
-    // Superusers are let in all the same, so somebody else has to ask.
+    // Superusers are accepted all the same, so another role has to connect.
     let role = format!("{name}_guest");
     fixture
         .execute(&format!(
