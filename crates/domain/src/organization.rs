@@ -14,7 +14,7 @@ use crate::text::text_type;
 pub struct Organization {
     /// Rises with the time of creation (UUID version 7).
     pub id: OrganizationId,
-    /// Its place in console addresses; stays when the name changes.
+    /// Its name in console paths; stays when the name changes.
     pub slug: Slug,
     /// Its name for people.
     pub name: OrganizationName,
@@ -31,7 +31,7 @@ text_type! {
     OrganizationName, max 100, OneLine
 }
 
-/// An organization's name in addresses: `[a-z0-9]+(-[a-z0-9]+)*`, at most 40 characters.
+/// An organization's name in console paths: `[a-z0-9]+(-[a-z0-9]+)*`, at most 40 characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Slug(String);
 
@@ -85,7 +85,7 @@ impl Slug {
         Self(format!("{}{suffix}", kept.trim_end_matches('-')))
     }
 
-    /// Reads a slug from an address or from storage.
+    /// Reads a slug from a path or from storage.
     ///
     /// # Errors
     /// The text is not of the form above.

@@ -143,9 +143,9 @@ function block(text) {
   return element;
 }
 
-function link(address, words) {
+function link(url, words) {
   const element = document.createElement("a");
-  element.href = address;
+  element.href = url;
   element.textContent = words;
   return element;
 }

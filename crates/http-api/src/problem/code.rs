@@ -71,7 +71,7 @@ codes! {
         title: "API key not accepted",
         meaning: "The API key is not accepted: it is malformed, unknown, revoked or expired, or its user left the \
                   organization.",
-        advice: "Check that the whole key was copied; `keyward token check` tells a mistyped one. Otherwise \
+        advice: "Check that the whole key was copied; `keyward token check` detects typos. Otherwise \
                  create a new key in the console. Sending the same request again will not help.",
     }
     InvalidClient = "invalid_client", UNAUTHORIZED {
@@ -99,7 +99,7 @@ codes! {
         title: "Not a member of the project",
         meaning: "The API key is accepted, but its user is not a member of the project that the query asks for.",
         advice: "Use a key of somebody who is in the project, or ask an owner of the organization to add the user \
-                 to it. `GET /api/v1/user/projects` lists the projects that a key reaches.",
+                 to it. `GET /api/v1/user/projects` lists the projects that a key has access to.",
     }
     KeyMayNotExtendItself = "key_may_not_extend_itself", FORBIDDEN {
         title: "Key may not extend itself",
@@ -109,15 +109,15 @@ codes! {
     }
     NotFound = "not_found", NOT_FOUND {
         title: "Not found",
-        meaning: "There is nothing at this address.",
+        meaning: "No resource has this path.",
         advice: "Check the path, which begins with `/api/v1`, and the identifier. A key that may not manage keys \
-                 reaches only itself, others the keys of their own consumer; and all reach the projects that \
-                 their user is a member of and that are not archived.",
+                 has access only to itself, others to the keys of their own consumer; and all have access to the projects \
+                 that their user is a member of and that are not archived.",
     }
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED {
         title: "Method not allowed",
-        meaning: "This address does not support the method of the request.",
-        advice: "Use one of the methods that the header `Allow` of the answer lists.",
+        meaning: "This path does not support the method of the request.",
+        advice: "Use one of the methods that the header `Allow` of the response lists.",
     }
     RequestTimeout = "request_timeout", REQUEST_TIMEOUT {
         title: "Request too slow",
@@ -137,7 +137,7 @@ codes! {
     }
     KeyRevoked = "key_revoked", CONFLICT {
         title: "Key revoked",
-        meaning: "The key is revoked or has expired. Such a key stays as it was.",
+        meaning: "The key is revoked or has expired. It cannot be changed.",
         advice: "Change a valid key, or create a new one.",
     }
     KeyRotated = "key_rotated", CONFLICT {
@@ -148,22 +148,21 @@ codes! {
     AlreadyCreated = "already_created", CONFLICT {
         title: "Already created",
         meaning: "The same request has created its key before, or the key was rotated before. The token is not shown again.",
-        advice: "If the first answer, with the token, was lost, revoke the key that `id` names and create another, with \
+        advice: "If the first response, with the token, was lost, revoke the key that `id` names and create another, with \
                  another `Idempotency-Key`. But if another client rotated the key, it uses what `id` names: do not \
                  revoke that, rotate it.",
     }
     InProgress = "in_progress", CONFLICT {
         title: "In progress",
         meaning: "The same request, by its `Idempotency-Key`, is still being handled.",
-        advice: "Send the request again after the seconds that the header `Retry-After` says: then the answer tells what \
-                 became of it.",
+        advice: "Send the request again after `Retry-After` seconds. The response then says what became of the first one.",
     }
     PreconditionFailed = "precondition_failed", PRECONDITION_FAILED {
         title: "Precondition failed",
         meaning: "The key has been edited since: none of the entity tags in the header \
                   `If-Match` is its present one. Nothing was changed.",
         advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
-                 with the `ETag` of that answer. A weak tag (`W/\"…\"`) never matches. The header is optional.",
+                 with the `ETag` of that response. A weak tag (`W/\"…\"`) never matches. The header is optional.",
     }
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE {
         title: "Body too large",
@@ -181,7 +180,7 @@ codes! {
     InvalidFields = "invalid_fields", UNPROCESSABLE_ENTITY {
         title: "Invalid fields",
         meaning: "Some fields of the body are missing, unknown, or have a value that they cannot have.",
-        advice: "Correct every field that the member `errors` of the answer lists. Each `pointer` is a JSON \
+        advice: "Correct every field that the member `errors` of the response lists. Each `pointer` is a JSON \
                  Pointer (RFC 6901) into the body.",
     }
     IdempotencyKeyReused = "idempotency_key_reused", UNPROCESSABLE_ENTITY {
@@ -194,7 +193,7 @@ codes! {
         title: "Too many requests",
         meaning: "Keys were created and edited too often, the address has sent too many keys that are not accepted, or a limit of \
                   requests is exceeded that the operator configured. Nothing was changed.",
-        advice: "Send the request again after the seconds that the header `Retry-After` says. What one person \
+        advice: "Send the request again after `Retry-After` seconds. What one person \
                  and all their keys in an organization create and edit counts together, in the API and the \
                  console; revoking keys is not limited. Keys that are accepted are never refused because of \
                  others that are not.",
@@ -202,12 +201,12 @@ codes! {
     Internal = "internal", INTERNAL_SERVER_ERROR {
         title: "Internal error",
         meaning: "Keyward failed to answer. This is a defect, not a mistake in the request.",
-        advice: "Tell the people who run Keyward, with the `requestId` of the answer: its log says more.",
+        advice: "Contact your administrator, with the `requestId` of the response: Keyward's log says more.",
     }
     Unavailable = "unavailable", SERVICE_UNAVAILABLE {
         title: "Temporarily unavailable",
         meaning: "Keyward cannot reach its storage at the moment. Nothing was changed.",
-        advice: "Send the request again after the seconds that the header `Retry-After` says.",
+        advice: "Send the request again after `Retry-After` seconds.",
     }
     OutcomeUnknown = "outcome_unknown", SERVICE_UNAVAILABLE {
         title: "Outcome unknown",

@@ -62,10 +62,10 @@ pub(crate) struct Introspection {
     /// The organization of the consumer.
     #[serde(skip_serializing_if = "Option::is_none")]
     organization: Option<OrganizationSummary>,
-    /// The projects that the key reaches, newest first; at most 50.
+    /// The projects that the key has access to, newest first; at most 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     projects: Option<Vec<ProjectItem>>,
-    /// Whether the key reaches more projects than these: ask `/api/v1/auth` whether it reaches a certain one.
+    /// Whether the key has access to more projects than these: ask `/api/v1/auth` about a certain one.
     #[serde(skip_serializing_if = "Option::is_none")]
     more_projects: Option<bool>,
 }

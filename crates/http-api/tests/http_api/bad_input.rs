@@ -390,7 +390,7 @@ async fn unknown_path_is_a_404_problem() {
     ] {
         let answer = scene.api.get(path, &scene.ada.token).await;
         let problem = answer.refusal(404, "not_found");
-        assert_eq!(problem["detail"], "There is nothing at this address.", "{path}");
+        assert_eq!(problem["detail"], "No resource has this path.", "{path}");
     }
 }
 
