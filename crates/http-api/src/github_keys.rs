@@ -79,10 +79,7 @@ impl GitHubKeys {
             match p256_point(&key) {
                 Some(point) => _ = keys.insert(key_identifier, point),
                 None => {
-                    warn!(
-                        index,
-                        "a key of GitHub is skipped, because it is no ECDSA key on the curve P-256"
-                    );
+                    warn!(index, "skipped key of GitHub: not ECDSA P-256");
                 }
             }
         }

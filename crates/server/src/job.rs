@@ -35,7 +35,7 @@ where
             error!(
                 job = name,
                 %error,
-                "background job failed by a defect and does not run until the server is started again"
+                "background job stopped: panic; restart the server"
             );
         }
     });
@@ -82,7 +82,9 @@ mod tests {
         drop(subscribed);
         let text = lines.text();
         assert!(
-            text.contains("by a defect") && text.contains("of_a_test") && text.contains("panicked"),
+            text.contains("background job stopped")
+                && text.contains("of_a_test")
+                && text.contains("panicked"),
             "{text}"
         );
     }

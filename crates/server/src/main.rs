@@ -167,7 +167,7 @@ fn log_and_trace(
     if !unknown.is_empty() {
         warn!(
             variables = unknown.join(", "),
-            "no option has these variables, so they are ignored: see `{} help serve`",
+            "unknown variables ignored: see `{} help serve`",
             program::name()
         );
     }

@@ -88,7 +88,7 @@ impl PlannedEndJob {
         let (cause, line) = match outcome {
             Ok(()) => {
                 if self.failing.take().is_some() {
-                    info!("planned ends are recorded again");
+                    info!("recording planned ends works again");
                 }
                 return;
             }
@@ -99,7 +99,9 @@ impl PlannedEndJob {
         if self.failing.as_ref() != Some(&cause) {
             warn!(
                 cause = line,
-                "planned ends not recorded; next attempt in 30 s. They are past for every server whose clock is right"
+                retry_seconds = REST.as_secs(),
+                hint = "servers whose clocks are right apply these ends nevertheless",
+                "recording planned ends failed"
             );
         }
         self.failing = Some(cause);

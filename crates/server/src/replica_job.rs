@@ -200,7 +200,8 @@ impl Polling {
         if let Err(error) = self.changes.leave(self.id).await {
             warn!(
                 cause = sentence(&error),
-                "this replica could not be removed; revocations may wait for it for 5 s once"
+                hint = "revocations may wait for this replica once, for up to 5 s",
+                "replica row not removed"
             );
         }
     }

@@ -160,7 +160,7 @@ impl<T: FileContent> WatchedFile<T> {
                 if self.complaint.as_ref() != Some(&complaint) {
                     error!(
                         cause = complaint,
-                        "{} not read again; those before the change stay",
+                        "reload of {} failed; keeping the previous ones",
                         T::RECORDS
                     );
                 }

@@ -186,7 +186,8 @@ impl Exporter {
             warn!(
                 cause,
                 endpoint = %self.collector.endpoint(),
-                "collector does not accept traces; requests are served as before. Spans are dropped while more than {CAPACITY} wait"
+                queue_capacity = CAPACITY,
+                "trace export failed"
             );
         }
         self.is_failing = true;
@@ -197,7 +198,7 @@ impl Exporter {
         if self.is_failing {
             let counts = self.queue.counts();
             let dropped = counts.queue_full() + counts.refused();
-            info!(dropped_since_start = dropped, "collector accepts traces again");
+            info!(dropped_since_start = dropped, "trace export works again");
         }
         self.is_failing = false;
     }

@@ -133,7 +133,7 @@ fn log_format_can_be_text() {
     };
     assert!(warning("json").starts_with('{'));
     // No terminal reads this, so there are no colours.
-    assert!(warning("text").contains(" WARN keyward: no option has these variables"));
+    assert!(warning("text").contains(" WARN keyward: unknown variables ignored"));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn verifiers_introspect_and_their_file_is_reloaded_while_serving() {
     );
 
     fs::write(&file, "orders:hunter2").unwrap();
-    let failure = server.event("verifiers not read again; those before the change stay");
+    let failure = server.event("reload of verifiers failed; keeping the previous ones");
     assert_eq!(failure["level"], "ERROR");
     let cause = failure["cause"].as_str().unwrap();
     assert!(cause.contains("line 1") && !cause.contains("hunter2"), "{cause}");
