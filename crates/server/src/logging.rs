@@ -116,7 +116,7 @@ enum Wanted {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InvalidLogFilter {
     /// tracing would take it for a target, and log nothing else; or every event of a target.
-    #[error("`{0}` is no level: expected error, warn, info, debug, trace or off, or TARGET=LEVEL")]
+    #[error("invalid log level `{0}`: expected error, warn, info, debug, trace or off, or TARGET=LEVEL")]
     NoLevel(String),
     #[error(transparent)]
     Directive(#[from] ParseError),

@@ -52,7 +52,7 @@ pub(crate) enum MetricsListenerError {
     #[error("invalid connection limits of the metrics listener")]
     Limits(#[from] ConfigError),
     /// Cannot happen: the buckets are a constant.
-    #[error("cannot measure")]
+    #[error("invalid histogram buckets")]
     Buckets(#[from] BuildError),
 }
 

@@ -243,7 +243,7 @@ impl OrganizationKeys {
 
 /// A longest life was not applied to all keys.
 #[derive(Debug, thiserror::Error)]
-#[error("{shortened} keys got an end before it stopped")]
+#[error("stopped after {shortened} keys")]
 pub struct ShorteningStopped {
     /// How many keys got an earlier end, or one at all.
     pub shortened: u32,
@@ -256,7 +256,7 @@ pub struct ShorteningStopped {
 #[derive(Debug, thiserror::Error)]
 pub enum ShorteningStop {
     /// The time budget is used up.
-    #[error("the time for it was up")]
+    #[error("time budget exceeded")]
     TimeBudgetExceeded,
     /// The next batch was refused or failed.
     #[error(transparent)]
@@ -280,7 +280,7 @@ impl RevokedKeys {
 
 /// A revocation that stopped before all selected keys were revoked.
 #[derive(Debug, thiserror::Error)]
-#[error("{} keys were revoked before it stopped", .revoked.count)]
+#[error("stopped after {} keys", .revoked.count)]
 pub struct RevocationStopped {
     /// What it came to.
     pub revoked: RevokedKeys,
@@ -293,7 +293,7 @@ pub struct RevocationStopped {
 #[derive(Debug, thiserror::Error)]
 pub enum StopReason {
     /// The time budget is used up.
-    #[error("the time for it was up")]
+    #[error("time budget exceeded")]
     TimeBudgetExceeded,
     /// The next batch was refused or failed.
     #[error(transparent)]

@@ -21,8 +21,8 @@ pub enum InvalidExpiry {
     /// It is too far ahead to be meant.
     #[error("must be at most {} days ahead", Expiry::MAX_DAYS)]
     TooFar,
-    /// The owners of the organization allow no such life.
-    #[error("must be at most {} days ahead: the owners of the organization allow keys no longer life", .0.days())]
+    /// It is later than the organization's longest life allows.
+    #[error("must be at most {} days ahead, the longest life that the organization allows", .0.days())]
     LongerThanAllowed(LongestLife),
 }
 
@@ -126,9 +126,9 @@ pub enum CannotExtendLife {
     /// The key was rotated: its successor is valid in its place.
     #[error("the key was rotated, so its end cannot be postponed: use the key that took its place")]
     OfRotatedKey,
-    /// The owners of the organization allow no such life. A key that has lived longer already may be brought to an end only.
+    /// It is later than the organization's longest life allows. A key that has lived longer already may be brought to an end only.
     #[error(
-        "must be at most {} days after the key's creation: the owners of the organization allow keys no longer life",
+        "must be at most {} days after the key's creation, the longest life that the organization allows",
         .0.days()
     )]
     BeyondLongestLife(LongestLife),

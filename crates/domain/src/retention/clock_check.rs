@@ -29,9 +29,7 @@ pub struct ClockWitnesses {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ClockDoubt {
     /// The clocks of this process and of the database server differ; one is wrong.
-    #[error(
-        "this server's clock says {ours}, and the database server's {database}: set the one that is wrong"
-    )]
+    #[error("this server's clock shows {ours}, the database server's {database}: set the one that is wrong")]
     Differs {
         /// Of this process.
         ours: DateTime<Utc>,
@@ -39,7 +37,7 @@ pub enum ClockDoubt {
         database: DateTime<Utc>,
     },
     /// The clock is far from the time of the last check.
-    #[error("the clock says {ours}, and the last time it was looked at it said {last}")]
+    #[error("the clock shows {ours}; at the last check it showed {last}")]
     Jumped {
         /// What the clock says.
         ours: DateTime<Utc>,

@@ -231,7 +231,7 @@ async fn clean_up_trusts_a_jumped_clock_only_when_confirmed() {
     let refused = place.keyward(&["clean-up"]).run();
     let sentence = refused.refusal();
     assert!(
-        sentence.starts_with("nothing was removed: the clock says ")
+        sentence.starts_with("nothing was removed: the clock shows ")
             && sentence.ends_with(
                 "set it if it is wrong; if it is right, run `keyward clean-up --clock-is-right` once"
             ),
