@@ -43,7 +43,7 @@ use crate::outage::DatabaseFailures;
 use crate::password_hasher::Argon2idHasher;
 use crate::random::OsRandom;
 use crate::readings::Readings;
-use crate::refusal_log::{RefusalLog, RefusalQueue};
+use crate::refusal_log::{PendingRefusals, RefusalLog};
 use crate::refused_use_writer::RefusedUseWriter;
 use crate::replica_job::{Progress, ReplicaJob};
 use crate::replica_wait::ReplicaWait;
@@ -79,7 +79,7 @@ pub(crate) struct Composition {
     store: Arc<dyn Store>,
     recent_uses: Arc<RecentUses>,
     refused_uses: Arc<RefusedUses>,
-    refusals: Arc<RefusalQueue>,
+    refusals: Arc<PendingRefusals>,
     seen_sessions: Arc<SeenSessions>,
     credentials: Arc<dyn Credentials>,
     /// What keys reach.

@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
+use keyward_domain::sign_in::refusals::{RefusalQueue, RefusalWriter, RefusedAttempt};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 use tracing::warn;
 
@@ -16,7 +16,7 @@ const CAPACITY: usize = 10_000;
 
 /// Refusals that wait to be written.
 #[derive(Default)]
-pub(crate) struct RefusalQueue {
+pub(crate) struct PendingRefusals {
     waiting: Mutex<Waiting>,
 }
 
@@ -80,7 +80,7 @@ impl Waiting {
     }
 }
 
-impl RefusalQueue {
+impl PendingRefusals {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,20 +91,20 @@ impl RefusalQueue {
     }
 }
 
-impl RefusalNotes for RefusalQueue {
-    fn note(&self, refusal: RefusedAttempt) {
+impl RefusalQueue for PendingRefusals {
+    fn push(&self, refusal: RefusedAttempt) {
         self.waiting().put(refusal);
     }
 }
 
-/// Writes what [`RefusalQueue`] holds.
+/// Writes what [`PendingRefusals`] holds.
 pub(crate) struct RefusalLog {
-    queue: Arc<RefusalQueue>,
+    queue: Arc<PendingRefusals>,
     writer: RefusalWriter,
 }
 
 impl RefusalLog {
-    pub(crate) const fn new(queue: Arc<RefusalQueue>, writer: RefusalWriter) -> Self {
+    pub(crate) const fn new(queue: Arc<PendingRefusals>, writer: RefusalWriter) -> Self {
         Self { queue, writer }
     }
 }
@@ -211,7 +211,7 @@ mod tests {
 
     struct Scene {
         book: Arc<Book>,
-        queue: Arc<RefusalQueue>,
+        queue: Arc<PendingRefusals>,
         ids: Arc<IdGenerator>,
     }
 
@@ -242,7 +242,7 @@ mod tests {
                 RequestSource::default(),
             );
             self.queue
-                .note(RefusedAttempt::new(act, Action::SignIn, user, limit));
+                .push(RefusedAttempt::new(act, Action::SignIn, user, limit));
         }
 
         fn written(&self) -> usize {

@@ -9,7 +9,7 @@ use crate::ports::{AuditFilter, AuditLog, StorageError};
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, SignInThrottle};
-use crate::sign_in::refusals::{RefusalNotes, RefusedAttempt};
+use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{Session, SignedIn};
 use crate::sign_in::throttle::{EventLimit, ThrottleBucket};
@@ -42,7 +42,7 @@ pub struct OwnAccountPorts {
     /// Where refused attempts are read.
     pub audit_log: Arc<dyn AuditLog>,
     /// Where refusals are left, to be told.
-    pub refusals: Arc<dyn RefusalNotes>,
+    pub refusals: Arc<dyn RefusalQueue>,
     /// Hashes passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
 }
@@ -187,6 +187,6 @@ impl OwnAccount {
 
     fn note_refusal(&self, act: Act, action: Action, user: UserId, limit: EventLimit) {
         let refusal = RefusedAttempt::new(act, action, Some(user), limit);
-        self.ports.refusals.note(refusal);
+        self.ports.refusals.push(refusal);
     }
 }

@@ -3,11 +3,19 @@
 //! They are written in the background, because the time to write events, which depends on the number of logs and on
 //! limits, would reveal who exists.
 //!
-//! Strangers bring these events about, so they are bounded. For one user, 20 wrong passwords at once and then one an hour are
-//! told, and one attempt an hour that was not even checked: at most 68 events on the first day and 48 on each one after it,
-//! in 1 + n logs if the user belongs to n organizations. Of their current password, which only who is signed in as them can
-//! guess, as many again. Of usernames that nobody has and of addresses: 60 at once, then 144 a day, in the installation's
-//! log. What is not told was one more of the same.
+//! Anybody can cause these events, so their number is limited:
+//!
+//! | refused | burst | then |
+//! |---|---|---|
+//! | wrong passwords of one user | 20 | one an hour |
+//! | attempts at the password of one user that were not checked | 1 | one an hour |
+//! | wrong current passwords of one user, who is signed in | 20 | one an hour |
+//! | attempts at the current password of one user that were not checked | 1 | one an hour |
+//! | unknown usernames and attempts from full addresses, together | 60 | one every ten minutes |
+//!
+//! For one user, these are at most 68 events on the first day and 48 on each day after it, and as many again for the
+//! current password, in 1 + n logs if the user belongs to n organizations. Events of unknown usernames and of addresses
+//! are only in the installation's log. Refusals over the limit are not recorded.
 
 use std::sync::Arc;
 
@@ -40,7 +48,7 @@ impl RefusedAttempt {
         }
     }
 
-    /// What bounds how often such refusals are told.
+    /// The limits within which such refusals are recorded.
     #[must_use]
     pub fn limits(&self) -> &[ThrottleBucket] {
         &self.limits
@@ -48,11 +56,10 @@ impl RefusedAttempt {
 }
 
 /// A queue of refused attempts to be recorded.
-pub trait RefusalNotes: Send + Sync {
-    /// Leaves one, without waiting for anything. MUST see to it that [`RefusalWriter::write`] gets it, unless so many were
-    /// left of late that it would be beyond its [limits](RefusedAttempt::limits). One that may have been written is not written
-    /// again.
-    fn note(&self, refusal: RefusedAttempt);
+pub trait RefusalQueue: Send + Sync {
+    /// Adds a refusal, without waiting for anything. [`RefusalWriter::write`] MUST get it later; the queue may drop it only
+    /// if it exceeds its [limits](RefusedAttempt::limits). One that may have been written MUST NOT be written again.
+    fn push(&self, refusal: RefusedAttempt);
 }
 
 /// Writes refusals into the audit logs that they concern.
@@ -75,7 +82,7 @@ impl RefusalWriter {
     /// Records a refused attempt, unless its limit is reached.
     ///
     /// # Errors
-    /// The store failed; then it is not told.
+    /// The store failed. Then it is not recorded.
     pub async fn write(&self, refusal: RefusedAttempt) -> Result<(), StorageError> {
         let RefusedAttempt {
             act,

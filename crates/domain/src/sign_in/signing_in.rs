@@ -13,7 +13,7 @@ use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHas
 use crate::sign_in::ports::{
     AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, SignInThrottle,
 };
-use crate::sign_in::refusals::{RefusalNotes, RefusedAttempt, organizations_of};
+use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::seen_sessions::SeenSessions;
 use crate::sign_in::session::{Session, SessionToken, SignedIn};
@@ -55,7 +55,7 @@ pub struct SignIn {
     sessions: Arc<dyn SessionStore>,
     browsers: BrowserMemory,
     throttle: Arc<dyn SignInThrottle>,
-    refusals: Arc<dyn RefusalNotes>,
+    refusals: Arc<dyn RefusalQueue>,
     memberships: Arc<dyn Memberships>,
     hasher: Arc<dyn PasswordHasher>,
     seen: Arc<SeenSessions>,
@@ -72,8 +72,8 @@ pub struct SignInPorts {
     pub installation: Arc<dyn InstallationStore>,
     /// Where attempts are counted, by account and address.
     pub throttle: Arc<dyn SignInThrottle>,
-    /// Where refusals are left, to be told.
-    pub refusals: Arc<dyn RefusalNotes>,
+    /// The queue of refusals to be recorded.
+    pub refusals: Arc<dyn RefusalQueue>,
     /// In which organizations' logs people's sign-ins are told.
     pub memberships: Arc<dyn Memberships>,
     /// Checks passwords, a bounded number at a time.
@@ -152,7 +152,7 @@ impl SignIn {
             if let Some(full) = self.throttle.count_attempt(vec![bucket], now).await? {
                 let limit = EventLimit::UncheckedAttempts(account.user.id);
                 self.refusals
-                    .note(RefusedAttempt::new(refusal, Action::LimitAttempts, user, limit));
+                    .push(RefusedAttempt::new(refusal, Action::LimitAttempts, user, limit));
                 return Err(full.throttled.into());
             }
             self.throttle.give_back(counted.buckets).await?;
@@ -165,7 +165,7 @@ impl SignIn {
         // The typed username is not recorded, because people type passwords into the wrong field.
         let limit = user.map_or(EventLimit::Nobody, EventLimit::WrongPasswords);
         self.refusals
-            .note(RefusedAttempt::new(refusal, Action::SignIn, user, limit));
+            .push(RefusedAttempt::new(refusal, Action::SignIn, user, limit));
         Err(SignInError::WrongCredentials)
     }
 
@@ -214,7 +214,7 @@ impl SignIn {
             (user, limit)
         };
         self.refusals
-            .note(RefusedAttempt::new(act, Action::LimitAttempts, user, limit));
+            .push(RefusedAttempt::new(act, Action::LimitAttempts, user, limit));
         Err(throttled.into())
     }
 

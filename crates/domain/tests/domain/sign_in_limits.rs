@@ -7,7 +7,7 @@ use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource};
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, NewPassword};
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
-use keyward_domain::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
+use keyward_domain::sign_in::refusals::{RefusalQueue, RefusalWriter, RefusedAttempt};
 use keyward_domain::sign_in::remembered_browser::BrowserToken;
 use keyward_domain::sign_in::session::SignedIn;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError, SignInPorts};
@@ -204,8 +204,8 @@ async fn password_changes_are_limited() {
 #[derive(Default)]
 struct Unwritten(Mutex<Vec<RefusedAttempt>>);
 
-impl RefusalNotes for Unwritten {
-    fn note(&self, refusal: RefusedAttempt) {
+impl RefusalQueue for Unwritten {
+    fn push(&self, refusal: RefusedAttempt) {
         self.0.lock().expect("no panic").push(refusal);
     }
 }

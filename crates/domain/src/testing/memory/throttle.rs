@@ -8,7 +8,7 @@ use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
 use crate::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
-use crate::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
+use crate::sign_in::refusals::{RefusalQueue, RefusalWriter, RefusedAttempt};
 use crate::sign_in::throttle::ThrottleBucket;
 
 #[async_trait]
@@ -54,8 +54,8 @@ impl LimitedAuditLog for MemoryStore {
 }
 
 /// At once: nothing here ever waits.
-impl RefusalNotes for MemoryStore {
-    fn note(&self, refusal: RefusedAttempt) {
+impl RefusalQueue for MemoryStore {
+    fn push(&self, refusal: RefusedAttempt) {
         let writer = RefusalWriter::new(Arc::new(self.clone()), Arc::new(self.clone()));
         // What cannot be written is lost, as it may be.
         let _ = writer.write(refusal).now_or_never();

@@ -22,7 +22,7 @@ use keyward_domain::sign_in::accounts::AccountDraft;
 use keyward_domain::sign_in::joining::JoiningPorts;
 use keyward_domain::sign_in::own_account::OwnAccountPorts;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::refusals::{RefusalNotes, RefusalWriter, RefusedAttempt};
+use keyward_domain::sign_in::refusals::{RefusalQueue, RefusalWriter, RefusedAttempt};
 use keyward_domain::sign_in::seen_sessions::SeenSessions;
 use keyward_domain::sign_in::session::{SessionToken, SignedIn};
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInPorts};
@@ -43,7 +43,7 @@ pub(crate) struct UseCases {
     pub(crate) sign_in: SignIn,
     pub(crate) own_account: OwnAccount,
     pub(crate) joining: Joining,
-    refusals: Arc<NotedRefusals>,
+    refusals: Arc<QueuedRefusals>,
     refusal_writer: RefusalWriter,
     pub(crate) members: Members,
     pub(crate) invitations: Invitations,
@@ -54,12 +54,12 @@ pub(crate) struct UseCases {
     pub(crate) audit_trail: AuditTrail,
 }
 
-/// Refusals that were noted.
+/// Refusals that are not written yet.
 #[derive(Default)]
-struct NotedRefusals(Mutex<Vec<RefusedAttempt>>);
+struct QueuedRefusals(Mutex<Vec<RefusedAttempt>>);
 
-impl RefusalNotes for NotedRefusals {
-    fn note(&self, refusal: RefusedAttempt) {
+impl RefusalQueue for QueuedRefusals {
+    fn push(&self, refusal: RefusedAttempt) {
         self.0.lock().expect("no panic").push(refusal);
     }
 }
@@ -78,7 +78,7 @@ impl UseCases {
         let store = || Arc::clone(&database.store);
         let sources = || make.sources.clone();
         let hasher = || Arc::new(PlainHasher) as _;
-        let refusals = Arc::new(NotedRefusals::default());
+        let refusals = Arc::new(QueuedRefusals::default());
         let sign_in = SignInPorts {
             accounts: store(),
             sessions: store(),
