@@ -7,13 +7,13 @@
 use uuid::Uuid;
 
 /// How many of the newest keys are scanned.
-pub(crate) const NEWEST: usize = 5_000;
+pub(crate) const NEWEST_SCANNED: usize = 5_000;
 
 /// How many candidates an index is first asked for. Of several indexes, the first that yields fewer is used.
-pub(crate) const FEW: usize = 1_000;
+pub(crate) const FIRST_BATCH: usize = 1_000;
 
 /// The factor by which the number of candidates grows each time they do not fill the page.
-pub(crate) const MORE: usize = 4;
+pub(crate) const BATCH_GROWTH: usize = 4;
 
 /// Merges the candidates of two indexes: newest first, without duplicates.
 pub(crate) fn newest(mut candidates: Vec<Uuid>, others: Vec<Uuid>, limit: usize) -> Vec<Uuid> {

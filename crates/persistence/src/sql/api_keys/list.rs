@@ -20,7 +20,7 @@ use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
-use crate::narrowing::{FEW, MORE, NEWEST};
+use crate::narrowing::{BATCH_GROWTH, FIRST_BATCH, NEWEST_SCANNED};
 use crate::search::is_in_no_text;
 
 pub(super) async fn list(
@@ -60,15 +60,15 @@ enum ScanScope {
 }
 
 impl Listing {
-    /// One key more than the page holds, or more, if there are so many.
+    /// At least one key more than the page holds, if that many match.
     async fn keys(&self, connection: &mut Connection) -> Result<Vec<ApiKey>, Abort<Infallible>> {
         let Some(term) = self.filter.term() else {
-            return self.passing(connection, ScanScope::All).await;
+            return self.matching_in(connection, ScanScope::All).await;
         };
         let Some(last) = self.last_of_the_newest(connection).await? else {
-            return self.passing(connection, ScanScope::All).await;
+            return self.matching_in(connection, ScanScope::All).await;
         };
-        let mut keys = self.passing(connection, ScanScope::NotBefore(last)).await?;
+        let mut keys = self.matching_in(connection, ScanScope::NotBefore(last)).await?;
         if keys.len() > self.page.size.items() {
             return Ok(keys);
         }
@@ -78,19 +78,19 @@ impl Listing {
             .get_result(connection)
             .await?;
         let organization = OrganizationId::from_uuid(organization.0);
-        let (mut before, mut limit) = (last, FEW);
+        let (mut before, mut limit) = (last, FIRST_BATCH);
         loop {
             let found = containing_term(connection, organization, term, before, limit).await?;
             let next = found.last().copied().filter(|_| found.len() == limit);
             if !found.is_empty() {
-                keys.extend(self.passing(connection, ScanScope::These(found)).await?);
+                keys.extend(self.matching_in(connection, ScanScope::These(found)).await?);
             }
             let is_full = keys.len() > self.page.size.items();
             match next.filter(|_| !is_full) {
                 Some(next) => before = next,
                 None => return Ok(keys),
             }
-            limit = limit.saturating_mul(MORE);
+            limit = limit.saturating_mul(BATCH_GROWTH);
         }
     }
 
@@ -105,7 +105,7 @@ impl Listing {
             api_keys::consumer_id,
             consumer
         )
-        .offset(at_most(NEWEST))
+        .offset(at_most(NEWEST_SCANNED))
         .limit(1)
         .select(api_keys::id)
         .into_boxed();
@@ -124,8 +124,8 @@ impl Listing {
         Ok(last.map(|last| last.0))
     }
 
-    /// The first of these keys that pass.
-    async fn passing(
+    /// The first keys in this scope that match the filter.
+    async fn matching_in(
         &self,
         connection: &mut Connection,
         scope: ScanScope,

@@ -25,7 +25,7 @@ use super::sources::Source;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
-use crate::narrowing::{FEW, MORE, NEWEST};
+use crate::narrowing::{BATCH_GROWTH, FIRST_BATCH, NEWEST_SCANNED};
 use crate::search::is_in_no_text;
 
 pub(super) async fn list(
@@ -72,11 +72,11 @@ enum ScanScope {
 }
 
 impl Listing {
-    /// One key more than the page holds, or more, if there are so many.
+    /// At least one key more than the page holds, if that many match.
     async fn keys(&self, connection: &mut Connection) -> Result<Vec<HeldKey>, Abort<Infallible>> {
         let sources = Source::of(&self.filter);
         if sources.is_empty() {
-            return self.passing(connection, ScanScope::All).await;
+            return self.matching_in(connection, ScanScope::All).await;
         }
         if let [source @ Source::UnusedSince(_)] = sources.as_slice() {
             // Nearly all of its candidates pass, and the newest keys do not.
@@ -85,15 +85,17 @@ impl Listing {
             return self.older(connection, source, before, limit, Vec::new()).await;
         }
         let Some(last) = self.last_of_the_newest(connection).await? else {
-            return self.passing(connection, ScanScope::All).await;
+            return self.matching_in(connection, ScanScope::All).await;
         };
-        let keys = self.passing(connection, ScanScope::NotBefore(last)).await?;
+        let keys = self.matching_in(connection, ScanScope::NotBefore(last)).await?;
         if keys.len() > self.page.size.items() {
             return Ok(keys);
         }
         let mut first_of_many = None;
         for source in sources {
-            let step = self.step(connection, &source, last, FEW, keys.clone()).await?;
+            let step = self
+                .step(connection, &source, last, FIRST_BATCH, keys.clone())
+                .await?;
             let Some(next) = step.next else {
                 return Ok(step.keys);
             };
@@ -102,7 +104,7 @@ impl Listing {
         }
         match first_of_many {
             Some((source, next, keys)) => {
-                let limit = FEW.saturating_mul(MORE);
+                let limit = FIRST_BATCH.saturating_mul(BATCH_GROWTH);
                 self.older(connection, &source, next, limit, keys).await
             }
             None => Ok(keys),
@@ -124,7 +126,7 @@ impl Listing {
                 Some(next) => (before, keys) = (next, step.keys),
                 None => return Ok(step.keys),
             }
-            limit = limit.saturating_mul(MORE);
+            limit = limit.saturating_mul(BATCH_GROWTH);
         }
     }
 
@@ -142,7 +144,7 @@ impl Listing {
             .await?;
         let next = found.last().copied().filter(|_| found.len() == limit);
         if !found.is_empty() {
-            keys.extend(self.passing(connection, ScanScope::These(found)).await?);
+            keys.extend(self.matching_in(connection, ScanScope::These(found)).await?);
         }
         let is_full = keys.len() > self.page.size.items();
         Ok(Step {
@@ -158,7 +160,7 @@ impl Listing {
     ) -> Result<Option<Uuid>, Abort<Infallible>> {
         let mut query = planned_each_time!(api_keys::table)
             .select(api_keys::id)
-            .offset(at_most(NEWEST))
+            .offset(at_most(NEWEST_SCANNED))
             .limit(1)
             .into_boxed();
         query = match self.filter.consumer {
@@ -184,8 +186,8 @@ impl Listing {
         Ok(last.map(|last| last.0))
     }
 
-    /// The first of these keys that pass.
-    async fn passing(
+    /// The first keys in this scope that match the filter.
+    async fn matching_in(
         &self,
         connection: &mut Connection,
         scope: ScanScope,
