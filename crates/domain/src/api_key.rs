@@ -256,7 +256,7 @@ impl Act {
         self.event(action, Subject::ApiKey(key.id))
     }
 
-    /// The event that tells that the planned end of an organization's key has come. It is the system's, whoever notices.
+    /// The event for a planned end of a key that has come. Its actor is the system.
     #[must_use]
     pub fn planned_end_of_key(
         &self,

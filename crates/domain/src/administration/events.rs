@@ -9,7 +9,7 @@ use crate::membership::Role;
 use crate::validity::End;
 
 impl Act {
-    /// The event that tells of a member's new role.
+    /// The event for a member's new role.
     #[must_use]
     pub fn new_role(&self, id: MembershipId, role: Role) -> AuditEvent {
         let action = match role {
@@ -19,7 +19,7 @@ impl Act {
         self.event(action, Subject::Membership(id))
     }
 
-    /// The event that tells of what an organization has chosen for new keys.
+    /// The event for an organization's default right of new keys.
     #[must_use]
     pub fn choice_for_new_keys(&self, id: OrganizationId, manage_keys: bool) -> AuditEvent {
         let action = if manage_keys {
@@ -30,7 +30,7 @@ impl Act {
         self.event(action, Subject::Organization(id))
     }
 
-    /// The event that tells of the longest life of new keys.
+    /// The event for a new longest life of new keys.
     #[must_use]
     pub fn limit_of_key_life(
         &self,
@@ -46,7 +46,7 @@ impl Act {
         }
     }
 
-    /// The event that tells that somebody's membership ended: they left, or somebody else removed them.
+    /// The event for the end of a membership: the member left, or somebody else removed them.
     #[must_use]
     pub fn end_of_membership(&self, id: MembershipId, member: UserId) -> AuditEvent {
         let action = if self.actor == Actor::User(member) {
@@ -57,7 +57,7 @@ impl Act {
         self.event(action, Subject::Membership(id))
     }
 
-    /// The event that tells that the planned end of a membership was set, moved or removed.
+    /// The event for a planned end of a membership that was set, moved or removed.
     #[must_use]
     pub fn change_of_membership_expiry(
         &self,
@@ -69,7 +69,7 @@ impl Act {
         self.event_of_moment(Action::ChangeMembershipExpiry, membership, before, after)
     }
 
-    /// The event that tells that the planned end of a membership has come. It is the system's, whoever notices.
+    /// The event for a planned end of a membership that has come. Its actor is the system.
     #[must_use]
     pub fn planned_end_of_membership(
         &self,
@@ -82,7 +82,7 @@ impl Act {
         act.event_of_moment(Action::ExpireMembership, membership, planned, None)
     }
 
-    /// The event that tells that an invitation was revoked.
+    /// The event for a revoked invitation.
     #[must_use]
     pub fn invitation_revoked(&self, id: InvitationId) -> AuditEvent {
         self.event(Action::RevokeInvitation, Subject::Invitation(id))

@@ -3,14 +3,15 @@
 //! Every method takes the organization that it may touch, and MUST treat what belongs to another one exactly like what
 //! does not exist.
 //!
-//! Which keys are valid and which memberships live is asked about the moment of the act or the event or, where nothing is
-//! changed, about the one that a method takes as `now` (see [`validity`](crate::validity)).
+//! Whether keys are valid and memberships live is evaluated at the time of the act or event; reads evaluate it at `now`
+//! (see [`validity`](crate::validity)).
 //!
-//! Every method that changes something takes the event that tells of it, or the act that makes events. Its actor is who
-//! acts, and before all else, in the same transaction and so that no concurrent change of roles comes between, the store
-//! MUST check that they still may: a user MUST be a live owner of the organization, an administrator always may, a key
-//! or nobody never. Else it refuses with `NotAllowed`. What is changed and its events commit together or not at all,
-//! even if the caller stops waiting.
+//! Every method that changes something takes its event, or the act that makes its events. In the same transaction the
+//! store MUST first check, under a lock that excludes concurrent changes of roles, that the event's actor is still
+//! allowed: a user MUST be a live owner of the organization, an administrator always is allowed, a key or nobody never.
+//! Otherwise it refuses with `NotAllowed`.
+//!
+//! The change and its events commit together or not at all, even if the caller stops waiting.
 
 mod invitations;
 mod members;

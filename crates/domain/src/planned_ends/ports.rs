@@ -17,15 +17,15 @@ use crate::ports::StorageError;
 
 /// Records planned ends that have come.
 ///
-/// Each method records at most a given number of ends, of all organizations, those that came earliest first, and returns how
-/// many it recorded. Any number of processes call them at once: none of them MUST fail for it, or wait long for another; one
-/// may return 0 while another records something. As long as an end is due, one of them MUST get on.
+/// Each method records at most a given number of ends, of all organizations, the earliest first, and returns how many
+/// it recorded. Any number of processes call them at once: concurrent calls MUST NOT make a method fail or wait long. One
+/// call may return 0 while another records something; while an end is due, one of the calls MUST record some.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait PlannedEndStore: Send + Sync {
     /// Whether any end is [due](crate::validity::End::is_due) at this moment, or any key is to be ended by
-    /// [`PlannedEndStore::end_rotated_keys`]. MUST NOT take the longer the more ends are planned or recorded, nor wait for
-    /// changes.
+    /// [`PlannedEndStore::end_rotated_keys`]. Its cost MUST NOT grow with the number of planned or recorded ends, and it
+    /// MUST NOT wait for changes.
     async fn has_due(&self, now: DateTime<Utc>) -> Result<bool, StorageError>;
 
     /// Records ends of keys that are due at the moment of the act.
@@ -40,8 +40,8 @@ pub trait PlannedEndStore: Send + Sync {
 
     /// Records ends of memberships that are due at the moment of the act.
     ///
-    /// MUST in the same transaction take with each what [`MemberStore::end`] takes: the member's places in projects, and
-    /// their open invitations, which the system revokes ([`Act::of_system`], [`Act::invitation_revoked`]).
+    /// MUST, in the same transaction, also end what [`MemberStore::end`] ends: the member's places in projects, and their
+    /// open invitations, which the system revokes ([`Act::of_system`], [`Act::invitation_revoked`]).
     ///
     /// [`MemberStore::end`]: crate::administration::ports::MemberStore::end
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError>;

@@ -22,9 +22,9 @@ pub trait AuditFeed: Send + Sync {
     /// The entries and [`FeedPage::removed_through`] MUST be of one moment, so that an event that was removed before it could
     /// be among the entries is known to be missing, and no other.
     ///
-    /// A position of which the store knows the event MUST be found by that, whatever its number and its log: events keep
-    /// their identifiers when they are moved to another database. Else it MUST be a position of this log whose event may
-    /// have been removed, or the answer is [`ReadFeedError::UnknownPosition`].
+    /// If the store has the event of a position, it MUST continue after that event, even if its number or log differs:
+    /// events keep their identifiers when they are moved to another database. Otherwise the position MUST be one of this
+    /// log whose event may have been removed; if it is not, the call fails with [`ReadFeedError::UnknownPosition`].
     async fn events_after(
         &self,
         after: Option<FeedPosition>,

@@ -15,7 +15,7 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait AuditLog: Send + Sync {
-    /// Writes an event that tells of no change, such as a refused sign-in.
+    /// Writes an event without a change, such as a refused sign-in.
     async fn record(&self, event: AuditEvent) -> Result<(), StorageError>;
 
     /// A page of the events that pass the filter, by descending [`AuditPosition`]: those of one organization, or with

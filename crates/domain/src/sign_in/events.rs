@@ -1,11 +1,11 @@
-//! The event of a change of which the store alone knows what it is.
+//! An event that only the store can complete, because it knows which session a sign-in replaces.
 
 use super::session::Session;
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 
 impl Act {
-    /// The event that tells that a session ended because whoever acts signed in in the same browser. It names whose the
-    /// session was, if it was somebody else's.
+    /// The event for a session that ended because the actor signed in with the same browser. It names the session's user,
+    /// if that is not the actor.
     #[must_use]
     pub fn end_of_replaced(&self, session: &Session) -> AuditEvent {
         let subject = Subject::Session(session.id);
