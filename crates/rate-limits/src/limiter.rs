@@ -1,4 +1,4 @@
-//! One limit, for each of many that are counted.
+//! A rate limit per key.
 
 use std::hash::Hash;
 
@@ -33,7 +33,7 @@ impl<K: Hash + Eq + Clone> Limiter<K> {
     /// Counts one request.
     ///
     /// # Errors
-    /// None is left; this one is not counted.
+    /// The quota is used up. This request is not counted.
     pub fn count(&self, key: &K) -> Result<LimitState, Exceeded> {
         let limit_state = |remaining, reset| LimitState {
             policy: self.policy,

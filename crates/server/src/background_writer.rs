@@ -49,7 +49,7 @@ pub(crate) struct RunningWriter {
     task: JoinHandle<Result<usize, StorageError>>,
 }
 
-/// Writes from now on.
+/// Starts the writer's task.
 pub(crate) fn start<W: BackgroundWriter>(writer: W) -> RunningWriter {
     let (end, ended) = oneshot::channel();
     let writer = Arc::new(writer);
@@ -134,7 +134,7 @@ impl RunningWriter {
         };
         let lost = (self.unwritten)();
         if lost > 0 {
-            let cause = cause.unwrap_or_else(|| "the storage does not take them".to_owned());
+            let cause = cause.unwrap_or_else(|| "the storage rejected them".to_owned());
             warn!(records, lost, cause, "records lost at shutdown");
         }
         lost

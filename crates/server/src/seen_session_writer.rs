@@ -1,4 +1,4 @@
-//! Writes down when console sessions were last seen, beside the pages.
+//! Records in the background when console sessions were last seen.
 
 use std::sync::Arc;
 
@@ -24,8 +24,8 @@ impl BackgroundWriter for SeenSessionWriter {
     const RECORDS: &'static str = "the last requests of sessions";
     const TASK: &'static str = "seen_sessions";
 
-    /// After a failure the rest waits for the next time; so does the one that was being written, if the storage was
-    /// unavailable. Else it would fail again, and the session's next request notes it anew.
+    /// On failure it stops. The entry that failed is kept only if the storage was unavailable; else it is dropped, and the
+    /// session's next request adds it again.
     async fn write(&self) -> Result<usize, StorageError> {
         let mut count = 0;
         while let Some((session, at)) = self.seen.next() {

@@ -10,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BootTime(u64);
 
-/// What knows the present moment.
+/// A clock that counts while the machine sleeps.
 pub trait BootClock: Send + Sync {
     /// The present moment.
     ///

@@ -13,11 +13,11 @@ pub enum ConnectionRefused {
     User(String),
     /// `pg_hba.conf` has no entry for this connection, for example because it requires TLS.
     #[error(
-        "the database server admits no such connection (check pg_hba.conf there, and sslmode in the database URL): {0}"
+        "pg_hba.conf has no entry for this connection (check it on the database server, and sslmode in the database URL): {0}"
     )]
     NotAdmitted(String),
     /// The server has no database of this name.
-    #[error("the database is not there (create it, or check the name at the end of the database URL): {0}")]
+    #[error("the database does not exist (create it, or check the name at the end of the database URL): {0}")]
     NoSuchDatabase(String),
     /// The server has no TLS, or a certificate that is not accepted.
     #[error(

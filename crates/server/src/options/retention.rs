@@ -1,4 +1,4 @@
-//! How long what is over is kept.
+//! The options of `keyward serve` and `keyward clean-up` for retention.
 
 use chrono::TimeDelta;
 use clap::Args;
@@ -74,8 +74,8 @@ fn days_for_form_records(text: &str) -> Result<i64, String> {
     let shortest = RetentionPeriods::MIN_FORM_RECORD_RETENTION;
     days(text, shortest).ok_or_else(|| {
         format!(
-            "expected a number of days, {} to {LONGEST}: what a form makes outlasts every console session, so that the \
-             form makes no second one if it is sent again",
+            "expected a number of days, {} to {LONGEST}: must be longer than a session, so that a form sent twice creates \
+             nothing twice",
             shortest.num_days()
         )
     })
@@ -85,8 +85,8 @@ fn days_for_audit_events(text: &str) -> Result<i64, String> {
     let shortest = RetentionPeriods::MIN_AUDIT_EVENT_RETENTION;
     days(text, shortest).ok_or_else(|| {
         format!(
-            "expected a number of days, {} to {LONGEST}: what happened must not be gone before anybody looks; leave the \
-             option out to keep it for ever",
+            "expected a number of days, {} to {LONGEST}: events must remain long enough to be looked at; omit the \
+             option to keep them for ever",
             shortest.num_days()
         )
     })

@@ -80,7 +80,7 @@ async fn unknown_user_or_database_fails_every_command_immediately() {
         ),
         (
             unknown_name,
-            "the database is not there (create it, or check the name at the end of the database URL): database \"",
+            "the database does not exist (create it, or check the name at the end of the database URL): database \"",
         ),
     ] {
         for command in NEEDING_A_DATABASE {
@@ -120,7 +120,7 @@ fn wrong_password_or_pg_hba_rejection_fails_immediately() {
         (
             "28000",
             "no pg_hba.conf entry for host \"10.0.0.1\", user \"me\", database \"keyward\", no encryption",
-            "the database server admits no such connection (check pg_hba.conf there, and sslmode in the database URL): ",
+            "pg_hba.conf has no entry for this connection (check it on the database server, and sslmode in the database URL): ",
         ),
     ] {
         let (listener, address) = listen();

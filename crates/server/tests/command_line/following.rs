@@ -302,7 +302,8 @@ async fn follower_refused_by_the_database_ends_with_the_reason() {
     let refused = Keyward::new(&["admin", "audit-log", "--follow"])
         .database(&format!("{server}keyward_that_is_not_there"))
         .run();
-    let reason = "the database is not there (create it, or check the name at the end of the database URL): ";
+    let reason =
+        "the database does not exist (create it, or check the name at the end of the database URL): ";
     assert!(refused.refusal().starts_with(reason), "{refused:?}");
 }
 
@@ -319,7 +320,8 @@ async fn follower_ends_with_the_reason_when_its_database_is_dropped() {
     let drop = format!("DROP DATABASE {} WITH (FORCE)", database.name());
     run(other.url(), &drop).await.unwrap();
     let (code, complaint) = following.ended_by_itself();
-    let reason = "the database is not there (create it, or check the name at the end of the database URL): ";
+    let reason =
+        "the database does not exist (create it, or check the name at the end of the database URL): ";
     assert_eq!(code, Some(1), "{complaint}");
     assert!(complaint.contains(reason), "{complaint}");
 }

@@ -298,12 +298,9 @@ fn invalid_retention_period_is_rejected_with_the_reason() {
         for (arguments, reason) in [
             (
                 "--keep-revoked-keys=14",
-                "15 to 36500: what a form makes outlasts every console session",
+                "15 to 36500: must be longer than a session",
             ),
-            (
-                "--keep-audit-events=29",
-                "30 to 36500: what happened must not be gone",
-            ),
+            ("--keep-audit-events=29", "30 to 36500: events must remain"),
             ("--keep-ended-invitations=14", "15 to 36500"),
             ("--keep-expired-sessions=-1", "0 to 36500"),
         ] {
