@@ -1,5 +1,5 @@
-//! What every HTTP adapter of Keyward stands behind: accept loop, deadlines, limits, client address, request id,
-//! headers. It knows hyper and poem, and nothing of the domain.
+//! What is in front of every HTTP adapter of Keyward: accept loop, deadlines, limits, client address, request id,
+//! headers. It uses hyper and poem, and nothing of the domain.
 //!
 //! ```no_run
 //! # async fn run(app: impl poem::Endpoint + 'static, ids: keyward_front_door::RequestIds) -> Result<(), Box<dyn std::error::Error>> {
@@ -17,20 +17,20 @@
 //!   characters, or one made here, whatever the client sent. Log lines have it in their span, which has an empty field
 //!   `key_id` for the adapter that authenticates by keys.
 //! - In the path, unreserved characters are not percent-encoded.
-//! - `request.remote_addr()` is the client's address: the socket's peer, or what a trusted proxy vouches for.
-//!   The port is 0 where the proxy did not tell it. If they differ, the request's data holds the peer as [`PeerAddress`].
-//! - There is exactly one plausible `Host`, or in HTTP/1.0 none; TRACE and CONNECT never arrive: what `Allow`
-//!   has to say then is asked by OPTIONS, of whose answer nothing else is used.
+//! - `request.remote_addr()` is the client's address: the socket's peer, or the address that a trusted proxy forwarded.
+//!   The port is 0 if the proxy did not forward it. If they differ, the request's data holds the peer as [`PeerAddress`].
+//! - There is exactly one plausible `Host`, or in HTTP/1.0 none. TRACE and CONNECT never arrive: the front door answers
+//!   them with 405, and takes `Allow` from the application's OPTIONS response.
 //! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
-//!   `FileTooLarge` beyond the cap (→ 413). An error answer that does not say so itself is replaced by the
-//!   [`ErrorPages`]' 408 or 413.
-//! - The handler is dropped at the handler deadline (→ 503) and when the client hangs up, be it its sending half
-//!   only. What must not be cut in two runs in a task of its own.
+//!   `FileTooLarge` beyond the cap (→ 413). Any other error answer is then replaced by the 408 or 413 of the
+//!   [`ErrorPages`].
+//! - The handler is dropped at the handler deadline (→ 503) and when the client closes the connection, even if it closes
+//!   only its sending half. Spawn work that must complete.
 //! - An answer 503 gets `Retry-After`, unless it has one.
 //! - Security headers are set on every answer; of these, only `Content-Security-Policy` and `Referrer-Policy` are the
 //!   adapter's to choose.
 //!
-//! In turn, an adapter never puts a secret into a path: paths are logged, but for parts of over 40 bytes; query strings,
+//! In return, an adapter never puts a secret into a path. Paths are logged, except parts of over 40 bytes; query strings,
 //! headers and bodies are not.
 //!
 //! hyper itself answers what is not HTTP (400), too large headers and more than 100 of them (431), without a body. More
@@ -44,26 +44,26 @@
 //! | `door` | [`FrontDoor`]: accepts, counts, drains |
 //! | `listen` | the listening socket |
 //! | `accept` | the next connection, with a pause after an error |
-//! | `serving_state` | [`Readiness`], and what all connections must know: saturated, full of unsent answers, draining |
+//! | `serving_state` | [`Readiness`], and the state that all connections follow: saturated, full of unsent answers, draining |
 //! | `saturation` | whether clients wait for a connection, and the shorter timeouts of others then |
 //! | `read_deadline` | when a client must have sent the bytes that it owes |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
-//! | `watched_socket` | the socket, telling it so |
+//! | `watched_socket` | the socket; reports I/O to `activity` |
 //! | `exchange` | one request and its answer |
-//! | `admission` | which requests are let in: methods, `Host`, announced length |
+//! | `admission` | which requests are accepted: methods, `Host`, announced length |
 //! | `unsent` | how much of all answers waits for clients |
 //! | `request_body` | the body with its deadline and cap |
-//! | `client_address`, `forwarded`, `ip_network` | who is asking |
+//! | `client_address`, `forwarded`, `ip_network` | the client's address |
 //! | `proxy_warnings` | proxies that are not named, or write the other header |
 //! | `request_id` | the id every answer carries |
 //! | `request_path` | one form of each path |
-//! | `refusal` | what the front door answers itself, and [`ErrorPages`] to say it |
+//! | `refusal` | what the front door answers itself, and the [`ErrorPages`] of these answers |
 //! | `security_headers` | the headers on every answer |
 //! | `request_log` | one event per request |
-//! | `shown_path` | what is written down of its path |
-//! | `observer` | who else is told of each |
-//! | `trace_context`, `tracer` | which trace a request says to belong to, and who begins its trace here |
+//! | `shown_path` | what the log shows of its path |
+//! | `observer` | a callback after each request |
+//! | `trace_context`, `tracer` | the trace context of a request, and its span here |
 
 mod accept;
 mod activity;
