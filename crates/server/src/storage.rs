@@ -64,7 +64,7 @@ pub(crate) enum OpenError {
     Version(#[from] OtherVersion),
 }
 
-/// What the options say about the database, which is not asked yet.
+/// The database that the options configure, not connected yet.
 pub(crate) enum Database {
     Postgres {
         service: Box<PostgresConfig>,
@@ -74,8 +74,8 @@ pub(crate) enum Database {
     Sqlite(SqliteConfig),
 }
 
-/// What the options say about the database. A flag wins over every variable, so that a shell in which a URL is exported
-/// cannot turn a command that names a directory to another database.
+/// Reads which database the options configure. A flag wins over every variable, so that a shell in which a URL is exported
+/// cannot redirect a command with `--data-dir` to another database.
 pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenError> {
     if let Some(directory) = &options.data_directory {
         for variable in database_url::VARIABLES {
@@ -105,7 +105,7 @@ pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenErro
 }
 
 impl Database {
-    /// The most connections to a server. A file is read by as few as are good for it.
+    /// Limits the connections to a server. For a file, the limit has no effect.
     pub(crate) fn limit_connections(&mut self, connections: u16) {
         match self {
             Self::Postgres { service, .. } => service.max_connections = connections.into(),
@@ -113,8 +113,8 @@ impl Database {
         }
     }
 
-    /// The data directory, absolute, if opening this database would make a new one there. A directory that cannot be
-    /// looked into is not judged: opening it says what is wrong.
+    /// The data directory, absolute, if opening this database would make a new one there. If the directory
+    /// cannot be read, this is `None`: opening it then fails with the reason.
     pub(crate) fn new_in(&self) -> Option<PathBuf> {
         match self {
             Self::Sqlite(config) if matches!(config.file().try_exists(), Ok(false)) => {
@@ -126,18 +126,19 @@ impl Database {
     }
 }
 
-/// The database that the options name, for a command that acts on what is there already. Most likely a data directory
-/// without one is not the directory that was meant, so nothing is made in it.
+/// Opens the configured database for a command that needs existing data. A data directory without a database is most
+/// likely the wrong one, so nothing is created in it.
 pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_if_there(configured(options)?, Tables::OwnOrCompatible).await
 }
 
-/// Likewise, for a command that reads everything there is.
+/// Opens an existing database like [`open_existing`], for a command that reads all of it.
 pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_if_there(configured(options)?, Tables::Own).await
 }
 
-/// Likewise, but on PostgreSQL as the role that owns the tables, if one is named besides the service's own.
+/// Opens an existing database like [`open_existing`], but on PostgreSQL as the role that owns the tables, if one is
+/// configured.
 pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     let database = match configured(options)? {
         Database::Postgres {
@@ -152,7 +153,8 @@ pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<
     open_if_there(database, Tables::OwnOrCompatible).await
 }
 
-/// Likewise, for a command that goes on when the database is back: a server that does not answer is waited for without end.
+/// Opens an existing database like [`open_existing`], for a command that continues after an outage: it waits without
+/// limit for a server that does not answer.
 pub(crate) async fn open_to_follow(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_within(configured(options)?, Tables::OwnOrCompatible, None).await
 }
@@ -178,8 +180,8 @@ async fn open_within(
     Ok(opened.into_store())
 }
 
-/// The database that the options name, for a command that an installation may begin with: it makes the tables where there
-/// are none, and says where it made a new file.
+/// Opens the configured database for a command that may be the first of an installation. It creates missing tables, and
+/// prints where it created a new file.
 pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
@@ -189,8 +191,8 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
     Ok(opened.into_store())
 }
 
-/// The database that the options name, for a command that fills an empty one, and the right to serve it where there is one
-/// to be had: nobody may serve it meanwhile.
+/// Opens the configured database for a command that fills an empty one. On a file it also returns the lock, so that no
+/// server runs on it meanwhile.
 pub(crate) async fn open_to_import(
     options: &DatabaseOptions,
 ) -> Result<(Arc<dyn Store>, Option<DataDirectoryLock>), OpenError> {
@@ -203,8 +205,8 @@ pub(crate) async fn open_to_import(
     Ok((opened.into_store(), data_directory_lock))
 }
 
-/// Brings the database that the options name up to date, and says what was done. On a file that is out of date, nobody may
-/// serve it meanwhile.
+/// Migrates the configured database, and returns what was done. An outdated file is locked meanwhile, so that no server
+/// runs on it.
 pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
@@ -225,7 +227,7 @@ pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenE
     Ok(migrated)
 }
 
-/// A store, not asked for anything yet, and the other one that may change its tables, if that is another role.
+/// A store, and the one that may change its tables, if that is another role.
 enum Opened {
     Postgres {
         store: PostgresStore,
@@ -257,7 +259,7 @@ impl Opened {
         }
     }
 
-    /// Taken before anything is migrated under a server.
+    /// Locks a file, so that it is not migrated while a server uses it.
     fn data_directory_lock(&self) -> Result<Option<DataDirectoryLock>, OpenError> {
         match self {
             Self::Postgres { .. } => Ok(None),
@@ -288,8 +290,8 @@ impl Opened {
         }
     }
 
-    /// The service's own role may be one that cannot change tables, nor what the audit log says. Then another one brings
-    /// the database up to date, and is not used for anything else.
+    /// Migrates the tables. The service's own role may lack the right to change tables and audit events. Then another role
+    /// migrates the database, and is not used for anything else.
     async fn migrate(&self) -> Result<Migrated, OpenError> {
         match self {
             Self::Postgres { store, owner } => {
@@ -325,7 +327,7 @@ fn report_new_database(new_in: Option<&Path>) {
     }
 }
 
-/// The database, up to date, and the right to serve it where there is one to be had. The log says what was migrated.
+/// Opens and migrates the database for the server. On a file it also returns the lock. Migrations are logged.
 pub(crate) async fn open_to_serve(
     database: Database,
 ) -> Result<(Arc<dyn Store>, Option<DataDirectoryLock>), OpenError> {
@@ -354,7 +356,7 @@ pub(crate) async fn open_to_serve(
     Ok((opened.into_store(), data_directory_lock))
 }
 
-/// Some errors are told apart by their words, which only a superuser can set the language of.
+/// Some errors can only be distinguished by their messages, whose language only a superuser can set.
 async fn warn_of_non_english_messages(store: &PostgresStore) {
     match store.non_english_messages().await {
         Ok(None) => {}
@@ -418,7 +420,7 @@ async fn once_it_answers<T>(
             Err(error @ postgres::MigrateError::Unavailable(_)) => {
                 match time_budget {
                     _ if has_waited => {}
-                    // It says itself soon what came of it.
+                    // It succeeds or fails soon, and reports that.
                     Some(_) => info!(cause = sentence(&error), "waiting for the database"),
                     None => warn!(cause = sentence(&error), "waiting for the database"),
                 }

@@ -22,7 +22,7 @@ use keyward_persistence::sqlite::SqliteStore;
 use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
 
-/// Every storage port of the domain on one database, which can say whether it is there, and be moved.
+/// Every storage port of the domain on one database, with probes of its state and its transfer.
 pub(crate) trait Store:
     AccessChanges
     + ApiKeys
@@ -58,7 +58,7 @@ pub(crate) trait Store:
 impl Store for PostgresStore {}
 impl Store for SqliteStore {}
 
-/// What can be polled whatever else is going on.
+/// Gives the replica its own access, which other work does not delay.
 pub(crate) trait ForReplica {
     /// The changes of access, for the one replica of this process.
     fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError>;
@@ -71,43 +71,43 @@ impl ForReplica for PostgresStore {
 }
 
 impl ForReplica for SqliteStore {
-    /// Its reads wait for nobody.
+    /// Its reads do not wait for other work.
     fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError> {
         Ok(Arc::new(self.clone()))
     }
 }
 
-/// What can say whether the storage is fit for use.
+/// Checks whether the storage works.
 #[async_trait]
 pub(crate) trait StorageProbe: Send + Sync {
     /// Whether it answers with an up-to-date schema.
     async fn is_ready(&self) -> Result<bool, StorageError>;
 
-    /// Makes a change that nobody notices.
+    /// Makes a change without a visible effect.
     async fn try_change(&self) -> Result<(), TrialFailure>;
 }
 
-/// What can say how the tables stand to this version.
+/// Compares the tables with this version.
 #[async_trait]
 pub(crate) trait SchemaProbe: Send + Sync {
-    /// How the tables stand to this version.
+    /// The version of the tables, relative to this version.
     async fn schema_state(&self) -> Result<SchemaState, StorageError>;
 }
 
-/// What can say whether a storage that does not answer is only away.
+/// Distinguishes a storage that refuses from one that is unavailable.
 #[async_trait]
 pub(crate) trait RefusalProbe: Send + Sync {
-    /// Why the storage lets this process in no more, so that waiting does not help; nothing if it answers, or is away. Of
-    /// several servers each must refuse.
+    /// Why the storage refuses connections, so that waiting does not help; `None` if it answers or is unavailable. Of
+    /// several servers, each must refuse.
     async fn refusal(&self) -> Option<ConnectionRefused>;
 }
 
-/// What can say what its connections are doing.
+/// Reports on the pool of connections.
 pub(crate) trait PoolProbe: Send + Sync {
-    /// What they are doing now; nothing where there is no pool of connections.
+    /// The current use of the connections; `None` if there is no pool.
     fn pool_usage(&self) -> Option<PoolUsage>;
 
-    /// Tells this observer how long somebody waited for a connection, where there is a pool.
+    /// Reports to this observer how long callers waited for a connection, if there is a pool.
     fn observe_pool_waits(&self, observer: WaitObserver);
 }
 
@@ -174,7 +174,7 @@ impl RefusalProbe for PostgresStore {
 
 #[async_trait]
 impl RefusalProbe for SqliteStore {
-    /// Whoever has opened a file may read it from then on.
+    /// An open file stays readable.
     async fn refusal(&self) -> Option<ConnectionRefused> {
         None
     }
