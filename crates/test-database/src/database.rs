@@ -22,10 +22,10 @@ pub struct TestDatabase {
 }
 
 impl TestDatabase {
-    /// A database with nothing in it.
+    /// An empty database.
     ///
     /// # Errors
-    /// [`Error::NoPostgres`] when there is no server, else what the server said.
+    /// [`Error::NoPostgres`] if there is no server, else the server's error.
     pub async fn empty() -> Result<Self, Error> {
         own_thread::run(async || {
             let server = shared_server().await?;
@@ -35,15 +35,14 @@ impl TestDatabase {
         .await
     }
 
-    /// A copy of the template that `migrate` makes when the server has none for `key` yet.
+    /// A copy of a template database. If the server has no template for `key` yet, `migrate` creates it.
     ///
-    /// `key` stands for what `migrate` does, of any length: the text of all migrations, say. Whoever changes the one
-    /// changes the other. `migrate` receives the URL of an empty database; it runs once per server and key however
-    /// many tests and processes ask, on a multi-thread runtime of its own. A migration that fails leaves nothing.
+    /// `key` identifies what `migrate` does, for example the text of all migrations, and must change with it. `migrate`
+    /// receives the URL of an empty database, and runs on a multi-thread runtime of its own. It runs once per server and
+    /// key, however many tests and processes ask. If it fails, it leaves no database.
     ///
     /// # Errors
-    /// [`Error::NoPostgres`] when there is no server, [`Error::Migration`] when `migrate` fails, else what the server
-    /// said.
+    /// [`Error::NoPostgres`] if there is no server, [`Error::Migration`] if `migrate` fails, else the server's error.
     pub async fn migrated<M, E>(key: &str, migrate: M) -> Result<Self, Error>
     where
         M: AsyncFnOnce(String) -> Result<(), E> + Send + 'static,
@@ -84,10 +83,10 @@ impl TestDatabase {
         self.server.backend()
     }
 
-    /// Ends every connection to the database, as a failing network or a restart would. New ones are let in.
+    /// Ends every connection to the database, as a network failure or a restart would. New ones are accepted.
     ///
     /// # Errors
-    /// What the server said.
+    /// The server's error.
     pub async fn terminate_connections(&self) -> Result<(), Error> {
         self.administer(format!(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{}'",
@@ -96,21 +95,21 @@ impl TestDatabase {
         .await
     }
 
-    /// Lets nobody in any more and ends every connection: the database is away until
+    /// Refuses new connections and ends every open one: the database is unavailable until
     /// [`accept_connections`](Self::accept_connections).
     ///
     /// # Errors
-    /// What the server said.
+    /// The server's error.
     pub async fn refuse_connections(&self) -> Result<(), Error> {
         self.administer(format!("ALTER DATABASE {} ALLOW_CONNECTIONS false", self.name))
             .await?;
         self.terminate_connections().await
     }
 
-    /// Lets connections in again.
+    /// Accepts connections again.
     ///
     /// # Errors
-    /// What the server said.
+    /// The server's error.
     pub async fn accept_connections(&self) -> Result<(), Error> {
         self.administer(format!("ALTER DATABASE {} ALLOW_CONNECTIONS true", self.name))
             .await
@@ -131,10 +130,10 @@ impl Drop for TestDatabase {
         if let Err(error) = dropped {
             #[expect(
                 clippy::print_stderr,
-                reason = "a destructor has no other way to tell whoever runs the tests"
+                reason = "a destructor has no other way to report a failure"
             )]
             {
-                eprintln!("test database {} stays behind: {error}", self.name);
+                eprintln!("test database {} was not dropped: {error}", self.name);
             }
         }
     }
@@ -152,7 +151,7 @@ async fn shared_server() -> Result<Arc<Server>, Error> {
     Ok(server)
 }
 
-/// Makes the template for `fingerprint` if the server has none, and answers its name.
+/// Makes the template for `fingerprint` if the server has none, and returns its name.
 ///
 /// An advisory lock makes every process of the run wait for the first. The template gets its name only after the
 /// migration succeeded, so a half-made one is never cloned.
