@@ -16,12 +16,12 @@ use crate::id::{ApiKeyId, OrganizationId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 
-/// Shows and revokes the keys of all consumers of an organization, former ones included, and shortens the lives of those of
-/// live ones.
+/// Shows and revokes the keys of all consumers of an organization, former ones included, and shortens the lives of the keys
+/// of live ones.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait OrganizationKeyStore: Send + Sync {
-    /// A page of the keys that pass the filter, by descending identifier.
+    /// A page of the keys that match the filter, by descending identifier.
     async fn list(
         &self,
         organization: OrganizationId,
@@ -30,25 +30,23 @@ pub trait OrganizationKeyStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Page<HeldKey, ApiKeyId>, StorageError>;
 
-    /// One key, in whatever state.
+    /// One key, in any state.
     async fn find(&self, organization: OrganizationId, id: ApiKeyId)
     -> Result<Option<HeldKey>, StorageError>;
 
-    /// Those of these keys that are the organization's, in whatever state and order, each once.
+    /// Those of these keys that belong to the organization, in any state and order, each once.
     async fn find_many(
         &self,
         organization: OrganizationId,
         ids: &[ApiKeyId],
     ) -> Result<Vec<HeldKey>, StorageError>;
 
-    /// The key, its ancestors that are kept, and the descendants of these, by rising identifier. Nothing for a key that
-    /// does not exist.
+    /// The key, its stored ancestors, and their descendants, by rising identifier; empty for a key that does not exist.
     ///
-    /// Of ancestors, only the nearest that the size has room for, and of descendants only those of the uppermost of
-    /// these. If that is more than the size has room for, it is, in this order: the key and these ancestors; valid
-    /// descendants; what these came from; other descendants, whichever the store comes upon first. MUST say whether
-    /// anything was left out, and MUST NOT take the longer the more of them there are: the number of revoked keys in a
-    /// key tree is unbounded.
+    /// It has at most as many ancestors as `size` allows, the nearest ones, and the descendants of the uppermost of these.
+    /// If these are more keys than `size` allows, keys are chosen in this order: the key and these ancestors; valid
+    /// descendants; the ancestors of these; other descendants, in any order. MUST report whether keys were left out. Its
+    /// cost MUST NOT grow with their number: the number of revoked keys in a key tree is unbounded.
     async fn key_tree(
         &self,
         organization: OrganizationId,
@@ -57,12 +55,11 @@ pub trait OrganizationKeyStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<KeyTree, StorageError>;
 
-    /// What [`OrganizationKeyStore::revoke`] would revoke now. Of the selected keys, and of what came from them, the first
-    /// [`PreviewedKeys::SHOWN`] by [`ApiKey::search_text`], which begins with the name, and where that is the same by rising
-    /// identifier.
+    /// What [`OrganizationKeyStore::revoke`] would revoke now. Of the selected keys, and of their descendants, the first
+    /// [`PreviewedKeys::SHOWN`] by [`ApiKey::search_text`], which begins with the name, then by rising identifier.
     ///
     /// There may be hundreds of thousands. If there are more than [`PreviewedKeys::COUNTED`], MUST report on that many only,
-    /// whichever the store reads first, and MUST NOT read all.
+    /// in the order in which the store reads them, and MUST NOT read all.
     ///
     /// [`PreviewedKeys::COUNTED`]: crate::administration::ports::PreviewedKeys::COUNTED
     /// [`PreviewedKeys::SHOWN`]: crate::administration::ports::PreviewedKeys::SHOWN
@@ -75,18 +72,18 @@ pub trait OrganizationKeyStore: Send + Sync {
     ) -> Result<RevocationPreview, StorageError>;
 
     /// Revokes the first of the selected keys that are valid, the oldest first (by identifier or by creation), and returns
-    /// them. Selected keys that the organization does not have are passed over.
+    /// them. Selected keys that the organization does not have are ignored.
     ///
     /// There may be hundreds of thousands of them, too many for one transaction without blocking others. So each call
     /// revokes at most `at_most` keys, and a repeated call continues; in between, other changes proceed. Each call is
     /// one atomic operation with its own authority check, act and events. Of the selected keys whose end is
     /// [due](crate::validity::End::is_due), MUST
-    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_keys) at most as many again, those that came
-    /// earliest first: after the last batch, no server accepts any selected key, whatever its clock. MUST return
-    /// [`RevokedBatch::is_last`] sooner or later.
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_keys) at most as many again, the earliest
+    /// first: after the last batch, no server accepts any selected key, whatever its clock. Repeated calls MUST reach
+    /// [`RevokedBatch::is_last`].
     ///
-    /// The rest is as [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) says: one event for each revoked key, the act's
-    /// moment and actor, and none of them accepted once it returns.
+    /// Otherwise it is like [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke): one event for each revoked key, the act's
+    /// moment and actor, and no revoked key is accepted once it returns.
     async fn revoke(
         &self,
         organization: OrganizationId,
@@ -98,10 +95,11 @@ pub trait OrganizationKeyStore: Send + Sync {
     ) -> Result<RevokedBatch, RevokeKeysError>;
 
     /// The keys that [`OrganizationKeyStore::apply_longest_life`] would change now. The first
-    /// [`PreviewedKeys::SHOWN_OF_SHORTENED`] are those that were used last, the latest first; those that never were come
-    /// after them, and where that is the same, by rising identifier.
+    /// [`PreviewedKeys::SHOWN_OF_SHORTENED`] are by last use, the latest first, with unused keys last, then by rising
+    /// identifier.
     ///
-    /// If there are more than [`PreviewedKeys::COUNTED`], MUST report on that many only, whichever the store reads first.
+    /// If there are more than [`PreviewedKeys::COUNTED`], MUST report on that many only, in the order in which the store
+    /// reads them.
     async fn longest_life_preview(
         &self,
         organization: OrganizationId,
@@ -109,20 +107,20 @@ pub trait OrganizationKeyStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<PreviewedKeys, StorageError>;
 
-    /// Plans ends of keys that exist: for each valid key of a live membership, the one that
-    /// [`ApiKey::end_by_longest_life`] tells, by the act's actor and with the reason `expired`. MUST leave all other keys
-    /// as they are, so no end is put off, and a repeated call changes nothing more.
-    /// Only keys with a greater identifier than `after` are changed.
+    /// Plans ends of existing keys: for each valid key of a live membership, the one that
+    /// [`ApiKey::end_by_longest_life`] returns, by the act's actor and with the reason `expired`. MUST leave all other keys
+    /// unchanged, so that no end is postponed, and a repeated call changes nothing more. Only keys with a greater
+    /// identifier than `after` are changed.
     ///
     /// MUST refuse with `LimitChanged`, and change nothing, unless `longest` is the longest life that the organization has
     /// ([`OrganizationStore::limit_key_life`](crate::administration::ports::OrganizationStore::limit_key_life)) in the
-    /// same transaction: nobody applies a limit that differs from the one they saw.
+    /// same transaction: an owner applies only the limit that they saw.
     ///
     /// There may be hundreds of thousands of keys. So each call changes at most `at_most` by rising identifier, as one atomic
-    /// operation with its own authority check, act and events, and tells where another call
-    /// [continues](ShortenedBatch::continues_after); in between, other changes proceed. MUST judge keys and authority by the
-    /// moment at which it has its locks ([`Act::at_current_time`]): an end that came meanwhile is final, and nobody has less
-    /// notice.
+    /// operation with its own authority check, act and events, and returns where another call
+    /// [continues](ShortenedBatch::continues_after); in between, other changes proceed. MUST evaluate keys and
+    /// authority at the moment at which it has its locks ([`Act::at_current_time`]): an end that came meanwhile is final,
+    /// and no holder has less notice.
     ///
     /// MUST write, for each changed key, the event `act.edit_of_key(key, change)` with the ends before and after.
     ///
@@ -140,7 +138,7 @@ pub trait OrganizationKeyStore: Send + Sync {
 /// Why a longest life was not applied to the keys that exist.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyLongestLifeError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may shorten the lives of other people's keys")]
     NotAllowed,
     /// The organization has another longest life by now, or none.
@@ -154,7 +152,7 @@ pub enum ApplyLongestLifeError {
 /// Why no keys were revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeKeysError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may revoke other people's keys")]
     NotAllowed,
     /// The store failed.
