@@ -35,7 +35,7 @@ pub enum AuthenticateError {
     Storage(#[from] StorageError),
 }
 
-/// Why a token was not accepted, for adapters that act on the difference. Clients must not be told of it.
+/// Why a token was not accepted, for adapters that act on the difference. Clients must not learn it.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// The token is malformed, or no key has it.
@@ -151,7 +151,7 @@ impl Authenticate {
     /// revokes itself, and repeats that because the answer was lost, gets a refusal in its place.
     ///
     /// Nobody is waited for because of a token that no key has, so that strangers cannot make the servers read the database.
-    /// From the time, whoever has a dead key's token can tell that it was one; tokens cannot be found by trying.
+    /// The duration reveals to a client with a dead key's token that it was a key; tokens cannot be found by trying.
     pub async fn refused_everywhere(&self, refused: &Refused) {
         match refused {
             Refused::Ended => self.to_all_servers.wait().await,

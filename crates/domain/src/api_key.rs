@@ -64,7 +64,7 @@ impl ApiKey {
     /// The maximum number of valid keys in a chain from a key tree's root to a leaf. Revoked keys between do not count.
     pub const MAX_TREE_DEPTH: u32 = 32;
 
-    /// Creates a key from a draft. The right to manage keys defaults to true. Whoever creates the key plans its end.
+    /// Creates a key from a draft. The right to manage keys defaults to true. The end is planned by the creator of the key.
     #[must_use]
     pub fn new(
         id: ApiKeyId,
@@ -363,7 +363,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Whoever created the key.
+    /// The creator of the key.
     #[must_use]
     pub const fn actor(self) -> Actor {
         match self {
@@ -430,7 +430,7 @@ text_type! {
 pub struct RevocationCause {
     /// The reason, for programs.
     pub reason: RevocationReason,
-    /// What the holder and the owners are told beside it.
+    /// The note that the holder and the owners see with it.
     pub note: Option<RevocationNote>,
 }
 

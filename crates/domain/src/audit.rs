@@ -255,7 +255,7 @@ words! {
         UseApiKey = "api_key.use",
         /// Old audit events were removed, as the installation is set up to do.
         RemoveAuditEvents = "audit_log.remove_old",
-        /// Audit events were exported: by an owner, or by whoever runs the command line.
+        /// Audit events were exported: by an owner or by the command line.
         ExportAuditLog = "audit_log.export",
     }
 }
@@ -325,7 +325,7 @@ impl Act {
         }
     }
 
-    /// What Keyward itself does at the moment of this act, be it noticed by whoever acts: their address is not part of it.
+    /// What Keyward itself does at the moment of this act, even if a user's act triggers it: their address is not part of it.
     #[must_use]
     pub fn of_system(&self, organization: OrganizationId) -> Self {
         Self {

@@ -5,7 +5,7 @@ use crate::id::OrganizationId;
 use crate::sources::Sources;
 
 /// Somebody who runs one organization: one of its owners, in person
-/// ([`Member::as_authority`](crate::membership::Member::as_authority)), or whoever runs the command line on the server.
+/// ([`Member::as_authority`](crate::membership::Member::as_authority)), or the command line on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Authority {
     pub(crate) organization_id: OrganizationId,
@@ -34,7 +34,7 @@ impl Authority {
         self.actor
     }
 
-    /// Whoever has the authority acts now, in that organization.
+    /// An act of the authority, now, in that organization.
     #[must_use]
     pub(crate) fn act(&self, sources: &Sources, source: RequestSource) -> Act {
         sources.act(self.actor, source).within(self.organization_id)

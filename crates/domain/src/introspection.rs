@@ -15,7 +15,7 @@ pub struct Introspect {
     projects: Arc<dyn ReachableProjects>,
 }
 
-/// What is said of an accepted token.
+/// The description of an accepted token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActiveToken {
     /// Whom the token stands for.

@@ -1,4 +1,4 @@
-//! Planned ends that have come: each is recorded once, and told to the audit log as an event of the system.
+//! Planned ends that have come: each is recorded once, with an audit event of the system.
 //!
 //! A key or a membership is over from the moment of its planned end on, by every clock that has passed it. That the end is
 //! recorded makes it final, also for a server whose clock is behind, and revokes the invitations that a former owner left

@@ -13,7 +13,7 @@ use crate::api_key::LastUse;
 use crate::id::ApiKeyId;
 use crate::ports::KeyUse;
 
-/// The last use of each key that was used of late, of one process.
+/// The last use of each key that was used recently, in one process.
 ///
 /// It holds one entry for each key and at most as many as its capacity. When it is full, the use of a key that it does
 /// not hold is passed over, and counted: to make room by forgetting another key would lose that key's use instead, or

@@ -151,7 +151,7 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// `kwp_…` and the last four characters: enough for a person to tell keys apart, useless to a scanner or a thief.
+/// `kwp_…` and the last four characters: enough for people to distinguish keys, useless to a scanner or a thief.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TokenHint(String);
 

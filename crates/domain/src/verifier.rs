@@ -47,7 +47,7 @@ impl fmt::Display for VerifierName {
 }
 
 secret_type! {
-    /// A new verifier's secret. Whoever configures a verifier may choose another text.
+    /// A new verifier's secret. The configuration of a verifier may have another text.
     VerifierSecret,
     /// The SHA-256 digest of a verifier's secret.
     VerifierSecretDigest
@@ -93,7 +93,7 @@ impl Verifiers {
         self.0.len()
     }
 
-    /// The verifier with this name and secret. How long it takes tells nothing about a secret.
+    /// The verifier with this name and secret. Its duration reveals nothing about a secret.
     #[must_use]
     pub fn find(&self, name: &str, secret: &[u8]) -> Option<VerifierName> {
         let sent = VerifierSecretDigest::of(secret);

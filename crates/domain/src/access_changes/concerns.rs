@@ -35,7 +35,7 @@ impl Concerns {
 
     /// What the log lists: not each of thousands of keys by itself, but their consumers, those with the most keys first; if that
     /// does not suffice, the organizations with the most consumers, and everyone only if these are too many as well. So
-    /// whoever ends many keys at once makes the replicas read again few of other people's.
+    /// if many keys end at once, the replicas read few keys of other consumers again.
     #[must_use]
     pub fn summary(mut self, consumers: &HashMap<ApiKeyId, MembershipId>) -> Vec<Concern> {
         self.widen(|concern, _| match concern {

@@ -70,6 +70,6 @@ impl PreviewedKeys {
     pub const COUNTED: usize = 5_000;
     /// The most keys that are shown before a revocation.
     pub const SHOWN: usize = 20;
-    /// The most keys that are shown before their lives are shortened: whoever uses them has to act in time.
+    /// The most keys that are shown before their lives are shortened: their users have to act in time.
     pub const SHOWN_OF_SHORTENED: usize = 50;
 }

@@ -46,7 +46,7 @@ impl Expiry {
     }
 
     /// Reads a time in RFC 3339 format, with any offset from UTC, which may have passed: a request that is repeated must be
-    /// known as such. Whoever stores it MUST [check](Self::check) it.
+    /// known as such. Before it is stored, it MUST be [checked](Self::check).
     ///
     /// # Errors
     /// It is not a time, or too far ahead.
@@ -119,8 +119,8 @@ impl ExpiryChange {
 /// Why the planned end of a key cannot be postponed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CannotExtendLife {
-    /// The key itself asks for it. Only a person or another key may decide that: else whoever steals a key that ends soon
-    /// could keep it.
+    /// The key itself asks for it. Only a person or another key may decide that: else a thief of a key that ends soon could
+    /// keep it.
     #[error("a key cannot postpone or remove its own planned end")]
     OfItself,
     /// The key was rotated: its successor is valid in its place.

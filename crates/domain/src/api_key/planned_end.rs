@@ -68,8 +68,8 @@ impl ApiKey {
 }
 
 impl LongestLife {
-    /// When a key that exists ends at the latest, if its owners apply this longest life to it now: they put off no end,
-    /// and whoever uses the key is told for [`ApiKey::EXPIRES_SOON`] at least.
+    /// When a key that exists ends at the latest, if its owners apply this longest life to it now: they postpone no
+    /// end, and the users of the key have at least [`ApiKey::EXPIRES_SOON`] notice.
     #[must_use]
     pub fn end_of_existing_key(self, created_at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
         self.end_of_key_created(created_at)

@@ -14,7 +14,7 @@ use crate::validity::End;
 pub enum OldKeyEnd {
     /// With the rotation.
     AtOnce,
-    /// Some time after it, so that whoever uses the key can be given its successor.
+    /// Some time after it, so that the users of the key can get its successor.
     After(Grace),
     /// Once the successor was used, within two minutes.
     OnFirstUse,
@@ -131,7 +131,7 @@ impl ApiKey {
     /// planned end unless another one is asked for, or the longest life that owners allow ends before. Returns the successor.
     ///
     /// A successor is in the old key's place in the key tree if a person made it, and below the key that made it otherwise:
-    /// whoever revokes a stolen key and its descendants revokes everything that was made with it.
+    /// revoking a stolen key and its descendants revokes everything that was made with it.
     ///
     /// # Errors
     /// Nothing is changed then.

@@ -41,7 +41,7 @@ impl PersonalKeys {
                 act,
             )
             .await;
-        // Whoever revokes the acting key by itself learns of their first revocation in this way, if its answer was lost.
+        // A client that revokes its own key again learns in this way of the first revocation, if its answer was lost.
         if let Ok(_) | Err(RevokeKeyError::HolderGone) = revoked {
             self.to_all_servers.wait().await;
         }

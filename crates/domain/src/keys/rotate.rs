@@ -10,7 +10,7 @@ use crate::token::Token;
 
 impl PersonalKeys {
     /// Rotates one of the holder's keys, and returns its successor with its token. A key that may not manage keys rotates
-    /// none, not even itself: whoever steals it could keep the successor. When this returns, every server knows when the
+    /// none, not even itself: a thief could keep the successor. When this returns, every server knows when the
     /// old key ends.
     ///
     /// # Errors

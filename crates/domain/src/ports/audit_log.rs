@@ -11,7 +11,7 @@ use crate::ports::StorageError;
 /// Keeps what happened. Events of changes are written by the methods that make the change.
 ///
 /// Events are only ever added: an event whose identifier is taken MUST be refused with a
-/// [`StorageError`], and so MUST the change that it tells of.
+/// [`StorageError`], and so MUST its change.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait AuditLog: Send + Sync {

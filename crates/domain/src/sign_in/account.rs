@@ -53,6 +53,6 @@ pub struct PasswordChange {
     pub password_hash: PasswordHash,
     /// The hash that the current password was verified against.
     pub verified_against: PasswordHash,
-    /// The session in which they change it, which goes on.
+    /// The session in which they change it, which stays valid.
     pub keep: SessionId,
 }

@@ -31,7 +31,7 @@ pub struct NewcomerChoices {
     pub password: Password,
 }
 
-/// The use cases of whoever has an invitation's link.
+/// The use cases of the user of an invitation's link.
 #[derive(Clone)]
 pub struct Joining {
     ports: JoiningPorts,
@@ -160,7 +160,7 @@ impl Joining {
         })
     }
 
-    /// Whoever joins acts themselves, at the moment that they do.
+    /// The actor is the user who joins, at that moment.
     fn act(&self, membership: &Membership, source: RequestSource) -> Act {
         let joiner = Actor::User(membership.user_id);
         self.sources
@@ -169,7 +169,7 @@ impl Joining {
     }
 }
 
-/// The events that tell that a membership begins with an invitation.
+/// The events for a membership that begins with an invitation.
 fn joining(act: &Act, invitation: &Invitation, membership: &Membership) -> [AuditEvent; 2] {
     let member = Subject::Membership(membership.id);
     [

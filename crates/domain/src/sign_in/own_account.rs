@@ -41,7 +41,7 @@ pub struct OwnAccountPorts {
     pub throttle: Arc<dyn SignInThrottle>,
     /// Where refused attempts are read.
     pub audit_log: Arc<dyn AuditLog>,
-    /// Where refusals are left, to be told.
+    /// The queue of refusals to be recorded.
     pub refusals: Arc<dyn RefusalQueue>,
     /// Hashes passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
@@ -125,7 +125,7 @@ impl OwnAccount {
     /// Ends all of the user's sessions but this one. Returns how many there were: none if this one was ended meanwhile.
     ///
     /// # Errors
-    /// Only if the store fails; then all of them go on.
+    /// Only if the store fails; then all of them stay valid.
     pub async fn end_other_sessions(
         &self,
         signed_in: &SignedIn,
@@ -139,7 +139,7 @@ impl OwnAccount {
     /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns what the cookie
     /// of this browser shall hold: of the browsers in which they signed in, it is the only one that is still remembered.
     ///
-    /// An attempt counts, whether it is right or not: each change of a password takes hashing and is told in the audit log.
+    /// An attempt counts, whether it is right or not: each change of a password costs a hash and an audit event.
     ///
     /// # Errors
     /// See [`ChangeOwnPasswordError`]; then nothing was changed.

@@ -171,7 +171,7 @@ pub trait SessionStore: Send + Sync {
 /// Why nobody was signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
-    /// The username or the password is wrong; nobody is told which.
+    /// The username or the password is wrong; the response does not say which.
     #[error("the username or the password is wrong")]
     WrongCredentials,
     /// Too many attempts, for this account or from this address.
@@ -202,7 +202,7 @@ pub trait SignInThrottle: Send + Sync {
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;
 }
 
-/// Writes events that tell of no change and that strangers can bring about, so that they are bounded.
+/// Writes events without a change that anybody can cause, within limits.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait LimitedAuditLog: Send + Sync {

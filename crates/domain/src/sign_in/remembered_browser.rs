@@ -3,7 +3,7 @@
 //! Such a browser has a cookie that names it, signed for its user and for the password that they had. It gives no access: it
 //! only has attempts of its own (see [`ThrottleBucket::of_remembered`](super::throttle::ThrottleBucket::of_remembered)).
 //! Nothing about it is stored, so nothing has to be cleared up. A new password forgets every browser but the one in which
-//! it was chosen: whoever knew the old one may have collected many.
+//! it was chosen: somebody who knew the old one may have collected many.
 
 use std::fmt;
 
@@ -24,7 +24,7 @@ pub struct BrowserKey([u8; Self::BYTES]);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RememberedBrowser(pub(super) [u8; NONCE]);
 
-/// What the cookie of such a browser holds: an entry for each of the users who signed in there of late, the latest first.
+/// What the cookie of such a browser holds: an entry for each of the users who signed in there recently, the latest first.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct BrowserToken(String);
 

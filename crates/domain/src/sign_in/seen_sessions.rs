@@ -1,6 +1,6 @@
-//! When console sessions were last seen, kept in memory until somebody writes it down.
+//! When console sessions were last seen, kept in memory until it is written.
 //!
-//! A page only notes; it waits for no storage. Whoever serves writes what waits every few seconds, with
+//! A page adds to memory and waits for no storage. The server writes the entries every few seconds, with
 //! [`SessionStore::seen`](crate::sign_in::ports::SessionStore::seen).
 
 use std::collections::BTreeMap;

@@ -133,7 +133,7 @@ impl Setup {
         };
         let owner = Newcomer::new(&self.sources, act.at, names, organization.id, Role::Owner);
         let act = match act.actor {
-            // Whoever has the link becomes the first owner.
+            // The user of the link becomes the first owner.
             Actor::Anonymous => Act {
                 actor: Actor::User(owner.user.id),
                 ..act

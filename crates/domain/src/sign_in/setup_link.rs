@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::secret::secret_type;
 
 secret_type! {
-    /// The secret in the one-time setup link. Whoever has it becomes the first owner.
+    /// The secret in the one-time setup link. Its user becomes the first owner.
     SetupToken,
     /// What is stored of a [`SetupToken`].
     SetupDigest

@@ -74,7 +74,7 @@ pub struct SignInPorts {
     pub throttle: Arc<dyn SignInThrottle>,
     /// The queue of refusals to be recorded.
     pub refusals: Arc<dyn RefusalQueue>,
-    /// In which organizations' logs people's sign-ins are told.
+    /// In which organizations' logs people's sign-ins are recorded.
     pub memberships: Arc<dyn Memberships>,
     /// Checks passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
@@ -124,7 +124,7 @@ impl SignIn {
     ///
     /// # Errors
     /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike and answer
-    /// alike; only the audit log tells which account was tried, if there is one, and the answer does not wait for it.
+    /// alike; only the audit log has the account that was tried, if there is one, and the answer does not wait for it.
     pub async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<NewCookies, SignInError> {
         let now = self.sources.now();
         let typed = attempt.username.trim().to_ascii_lowercase();

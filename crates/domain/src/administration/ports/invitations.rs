@@ -18,7 +18,7 @@ pub trait InvitationStore: Send + Sync {
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one
     /// idempotency key one succeeds:
-    /// 1. whoever acts may invite; else [`AddInvitationError::NotAllowed`];
+    /// 1. the actor may invite; else [`AddInvitationError::NotAllowed`];
     /// 2. no invitation of the organization, in whatever state, was added with the same idempotency key; else
     ///    [`AddInvitationError::AlreadyCreated`].
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
@@ -60,7 +60,7 @@ pub trait InvitationStore: Send + Sync {
 /// Why an invitation was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum AddInvitationError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may invite")]
     NotAllowed,
     /// This form has made this invitation before; its link is not shown again.
@@ -74,7 +74,7 @@ pub enum AddInvitationError {
 /// Why an invitation was not revoked.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeInvitationError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may revoke an invitation")]
     NotAllowed,
     /// The organization has no such invitation.

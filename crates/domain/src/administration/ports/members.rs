@@ -132,7 +132,7 @@ pub trait MemberStore: Send + Sync {
 /// Why a role was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeRoleError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may change roles")]
     NotAllowed,
     /// The organization has no such live member.
@@ -151,7 +151,7 @@ pub enum ChangeRoleError {
 /// Why the planned end of a membership was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeMembershipExpiryError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may plan when a membership ends")]
     NotAllowed,
     /// The organization has no such live member.
@@ -173,7 +173,7 @@ pub enum ChangeMembershipExpiryError {
 /// Why a membership was not ended.
 #[derive(Debug, thiserror::Error)]
 pub enum EndMembershipError {
-    /// Whoever acts is neither an owner any more nor the member themselves.
+    /// The actor is neither an owner any more nor the member.
     #[error("only an owner may remove members")]
     NotAllowed,
     /// The organization has no such live member.

@@ -20,7 +20,7 @@ pub struct Named {
     pub username: Option<Username>,
 }
 
-/// Knows the names of what audit events and revocations tell of.
+/// Finds the names of the subjects of audit events and revocations.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Names: Send + Sync {

@@ -40,7 +40,7 @@ pub trait OrganizationStore: Send + Sync {
 /// Why an organization was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeOrganizationError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may change the organization")]
     NotAllowed,
     /// The store failed.

@@ -21,7 +21,7 @@ pub trait ProjectStore: Send + Sync {
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one
     /// idempotency key one succeeds:
-    /// 1. whoever acts may create projects; else [`AddProjectError::NotAllowed`];
+    /// 1. the actor may create projects; else [`AddProjectError::NotAllowed`];
     /// 2. no project of the organization, archived or not, was added with the same idempotency key; else
     ///    [`AddProjectError::AlreadyCreated`].
     async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError>;
@@ -113,7 +113,7 @@ pub trait ProjectStore: Send + Sync {
 /// Why a project was not added.
 #[derive(Debug, thiserror::Error)]
 pub enum AddProjectError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may create projects")]
     NotAllowed,
     /// This form created this project before.
@@ -127,7 +127,7 @@ pub enum AddProjectError {
 /// Why a project was not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeProjectError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may change projects")]
     NotAllowed,
     /// The organization has no such project.
@@ -141,7 +141,7 @@ pub enum ChangeProjectError {
 /// Why the members of a project were not changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeProjectMembersError {
-    /// Whoever acts is not an owner any more.
+    /// The actor is not an owner any more.
     #[error("only an owner may change who is in a project")]
     NotAllowed,
     /// The organization has no such project.

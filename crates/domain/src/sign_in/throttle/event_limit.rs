@@ -1,4 +1,4 @@
-//! How many of the events are written that strangers can bring about.
+//! Limits of the audit events that anybody can cause.
 
 use chrono::TimeDelta;
 
@@ -6,7 +6,7 @@ use super::ThrottleBucket;
 use crate::id::{ApiKeyId, OrganizationId, UserId};
 use crate::rate::Rate;
 
-/// Of events that strangers can bring about, so many are written.
+/// The limit of events that anybody can cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventLimit {
     /// Wrong passwords of a user.
@@ -26,10 +26,10 @@ pub enum EventLimit {
     RefusedUses {
         /// The key that was revoked or whose holder is gone.
         of: ApiKeyId,
-        /// In whose log its use is told.
+        /// In whose log its use is recorded.
         within: OrganizationId,
     },
-    /// That more keys of an organization that no longer work were used than are told.
+    /// That more dead keys of an organization were used than are recorded.
     MoreRefusedUses(OrganizationId),
 }
 
@@ -75,6 +75,6 @@ impl EventLimit {
 
 const REFUSALS: Rate = Rate::new(20, TimeDelta::hours(1));
 const ONE_AN_HOUR: Rate = Rate::new(1, EventLimit::ONCE_AN_HOUR);
-/// A program may hold many keys, and whoever took it uses each of them.
+/// A program may hold many keys, and a thief uses each of them.
 const REFUSED_USES: Rate = Rate::new(100, TimeDelta::seconds(36));
 const OF_NOBODY: Rate = Rate::new(60, TimeDelta::minutes(10));
