@@ -40,7 +40,7 @@ pub struct FrontDoorConfig {
     pub request_ids: RequestIds,
     /// Says what the front door refuses. Default: the reason phrase of the status.
     pub error_pages: ErrorPages,
-    /// Is told of every request when it is over. Default: nobody.
+    /// Called after each request. Default: nothing.
     pub observer: Option<Observer>,
     /// Begins the trace of every request. Default: requests have none, and the log has the trace id that a trusted proxy sent.
     pub tracer: Option<Tracer>,
@@ -142,7 +142,7 @@ pub struct Deadlines {
     pub saturated_timeout: Duration,
     /// How long a connection may stay open between two requests. A proxy must close its idle connections **sooner**, or it
     /// will now and then send a request into one that is just being closed. Default: 300 s, well above what nginx (60 s),
-    /// Go and Traefik (90 s) and Caddy (120 s) keep unless told otherwise. An idle connection takes nobody's place: it is
+    /// Go and Traefik (90 s) and Caddy (120 s) keep by default. An idle connection takes no other client's place: it is
     /// closed as soon as somebody waits for it.
     pub keep_alive: Duration,
     /// From the end of the headers to the end of the body; then reading fails and the answer is 408. Default: 10 s.
@@ -161,7 +161,7 @@ pub struct Deadlines {
     /// How long idle connections stay open for a last request when the drain begins: it is answered, with `Connection:
     /// close`. Who uses a connection often hears so before it is closed, and loses no request. Default: 2 s.
     pub idle_grace: Duration,
-    /// How long to go on accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so that a load
+    /// How long to keep accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so that a load
     /// balancer can turn away first. Default: 0 s.
     pub not_ready_notice: Duration,
     /// From the last accepted connection until the requests in flight are cut off. Default: 20 s, so that a container

@@ -30,7 +30,7 @@ use crate::{
     watched_socket::WatchedSocket,
 };
 
-/// How long to go on throwing away what a refused client still sends, so that it reads the answer: closing a socket
+/// How long to keep discarding what a refused client still sends, so that it reads the answer: closing a socket
 /// with unread bytes resets the connection and destroys the answer on its way. While others wait, it owes these bytes
 /// since its headers were complete, and has no more time for them than if they were wanted.
 const LINGER: Duration = Duration::from_secs(5);
@@ -39,7 +39,7 @@ const LINGER: Duration = Duration::from_secs(5);
 /// (Node's) is likely to send by mistake.
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
-/// How many headers hyper reads unless told otherwise; it answers 431 to more.
+/// How many headers hyper reads by default; it answers 431 to more.
 const HYPER_DEFAULT_MAX_HEADERS: usize = 100;
 
 /// hyper's HTTP/1 with the limits. Its deadline for headers is off: it would count the time between two requests in, and

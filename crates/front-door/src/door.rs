@@ -75,7 +75,7 @@ impl FrontDoor {
             connections,
             serving,
         } = self;
-        // Once all of an answer is in the kernel, only the kernel can tell that its client does not read. Accepted sockets
+        // Once all of an answer is in the kernel, only the kernel knows that its client does not read. Accepted sockets
         // inherit it.
         let unread_for = config.deadlines.stalled_response.as_millis();
         let unread_for = u32::try_from(unread_for).unwrap_or(u32::MAX);
@@ -119,7 +119,7 @@ impl FrontDoor {
             serving.draining_since = Some(Instant::now());
             serving.saturation.end(Instant::now());
         });
-        // Whoever is in the queue of a listener that is closed gets a reset.
+        // Clients in the queue of a listener that is closed get a reset.
         for (socket, peer) in waiting.into_iter().chain(last_clients(listener)) {
             let slot = reception.slots.clone().try_acquire_owned().ok();
             reception.serve(socket, peer, slot, &mut tasks);
@@ -172,7 +172,7 @@ impl<E: Endpoint + 'static> Reception<E> {
         }
     }
 
-    /// Serves a client; without a slot, it is told that it came too late.
+    /// Serves a client; without a slot, it gets 503.
     fn serve(
         &self,
         socket: TcpStream,

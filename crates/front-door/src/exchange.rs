@@ -348,7 +348,7 @@ impl<E: Endpoint> Exchanges<E> {
     }
 }
 
-/// The span of a request, which gives every log line within it the request's id; `key_id` is set by whoever finds out by
+/// The span of a request, which gives every log line within it the request's id; `key_id` is set by the code that finds out by
 /// which key the request is authenticated, and `verifier` by which verifier. It is there at every level of the log.
 pub(crate) fn request_span(id: &RequestId) -> Span {
     error_span!("request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
@@ -387,7 +387,7 @@ fn is_error(status: StatusCode) -> bool {
     status.is_client_error() || status.is_server_error()
 }
 
-/// An answer's body, which tells when hyper has taken all of it.
+/// An answer's body, which reports when hyper has taken all of it.
 pub(crate) struct AnswerBody {
     body: BoxBody<Bytes, io::Error>,
     activity: Arc<Activity>,

@@ -1,4 +1,4 @@
-//! Who is told of every request when it is over.
+//! A callback after each request.
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,5 +24,5 @@ pub struct Exchanged<'a> {
     pub trace: Option<&'a Span>,
 }
 
-/// Is told of every request when it is over, on the thread that answers it: it must not block.
+/// Called after each request, on the thread that answers it: it must not block.
 pub type Observer = Arc<dyn Fn(&Exchanged<'_>) + Send + Sync>;

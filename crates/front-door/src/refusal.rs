@@ -1,4 +1,4 @@
-//! What the front door answers itself, and who says it.
+//! What the front door answers itself, and the pages of these answers.
 
 use std::sync::Arc;
 
@@ -50,17 +50,17 @@ impl Refusal {
 pub struct Refused<'a> {
     /// The reason, which also decides the status.
     pub refusal: Refusal,
-    /// What was asked for.
+    /// The method of the request.
     pub method: &'a Method,
-    /// Where; its path tells a program's request from a person's.
+    /// The target; its path distinguishes a program's request from a person's.
     pub uri: &'a Uri,
-    /// The request's `Accept` and `Authorization`, which may tell them apart, too.
+    /// The request's `Accept` and `Authorization`, which may distinguish them, too.
     pub headers: &'a HeaderMap,
     /// The value of [`REQUEST_ID`](crate::REQUEST_ID), which the response carries, too.
     pub request_id: &'a str,
 }
 
-/// Says a refusal in the words of the interface that was asked: a problem to programs, a page to people.
+/// Makes the response to a refusal in the form of the interface: a problem for programs, a page for people.
 ///
 /// It gives the body and its `Content-Type`. The front door sets the status, `Retry-After` and the headers of every
 /// answer itself.

@@ -10,7 +10,7 @@ const NO_PAGE: HeaderValue = HeaderValue::from_static(
 /// A year, for this host only: what runs on its subdomains is not ours to decide.
 const STRICT_TRANSPORT: HeaderValue = HeaderValue::from_static("max-age=31536000");
 
-/// An answer that is no page has no reason to tell another place about itself.
+/// An answer that is no page needs no `Referer` elsewhere.
 const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
 
 static ALWAYS: [(HeaderName, HeaderValue); 5] = [

@@ -28,7 +28,7 @@ pub(crate) fn short_path(path: &str) -> Cow<'_, str> {
     short.into()
 }
 
-/// A method, or a part of a path, likewise.
+/// A method or a part of a path, shortened in the same way.
 pub(crate) fn without_long_part(part: &str) -> &str {
     if part.len() > LONGEST_PART { "…" } else { part }
 }

@@ -53,7 +53,7 @@ use crate::traces::SpanCounts;
 
 /// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a minute.
 const RECENTLY_USED_KEYS: usize = 100_000;
-/// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB likewise.
+/// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB.
 const REFUSED_KEYS: usize = 50_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
@@ -297,7 +297,7 @@ impl Composition {
         leaks.with_propagation(self.propagation())
     }
 
-    /// What tells of refused sign-ins.
+    /// What records refused sign-ins.
     pub(crate) fn refusal_log(&self) -> RefusalLog {
         let writer = RefusalWriter::new(self.store.clone(), self.store.clone());
         RefusalLog::new(Arc::clone(&self.refusals), writer)

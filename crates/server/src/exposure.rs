@@ -81,7 +81,7 @@ fn with_companions(database: &Path) -> [PathBuf; 3] {
     })
 }
 
-/// What others may do; nothing, if nobody can tell.
+/// What others may do; 0 if that cannot be determined.
 fn permissions_of_others(path: &Path) -> u32 {
     fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o007)
 }

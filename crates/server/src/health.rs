@@ -59,7 +59,7 @@ struct Probe {
 }
 
 impl Health {
-    /// `changes` tells what came of the trial changes that are made beside the requests.
+    /// `changes` has the outcome of the trial changes, which are made in the background.
     pub(crate) fn new(
         readiness: Readiness,
         storage: Arc<dyn StorageProbe>,

@@ -58,12 +58,12 @@ pub(crate) enum LogFormat {
 pub(crate) struct LogFilter(String);
 
 impl LogFilter {
-    /// What a server logs unless told otherwise.
+    /// The default log filter of a server.
     pub(crate) fn of_server() -> Self {
         Self("info".to_owned())
     }
 
-    /// What a command logs unless told otherwise: its answer is what counts.
+    /// The default log filter of a command: what counts is its output.
     pub(crate) fn of_command() -> Self {
         Self("warn".to_owned())
     }

@@ -9,10 +9,10 @@
 //! | what each command does | [`commands`], one module per command |
 //! | what is wired to what | [`composition`], [`store`], [`routes`], [`wanted_format`] |
 //! | time, randomness, password hashes | [`clock`], [`random`], [`password_hasher`] |
-//! | what is said where | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
+//! | where messages go | [`logging`] (standard error), [`output`] (answers and the terminal), [`program`] (its name) |
 //! | what goes on beside the requests | [`background_writer`], [`last_use_writer`], [`refused_use_writer`], [`refusal_log`], [`seen_session_writer`], [`retention_job`], [`purge`], [`schema_watch`], [`watched_file`], [`replica_job`], [`replica_wait`] |
 //! | made-up data for a look around | [`demo`] |
-//! | what a collector is told of requests | [`traces`] |
+//! | what a collector gets of requests | [`traces`] |
 //! | beginning and end | [`storage`], [`data_directory`], [`health`], [`outage`], [`shutdown`], [`exposure`] |
 
 mod background_writer;

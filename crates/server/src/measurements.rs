@@ -43,13 +43,13 @@ impl Measurements {
         })
     }
 
-    /// A counter with these labels, to be kept by whoever counts often.
+    /// A counter with these labels, for callers that count often to keep.
     pub(crate) fn counter(&self, counter: &Metric, labels: Vec<Label>) -> Counter {
         let key = Key::from_parts(counter.name, labels);
         self.recorder().register_counter(&key, &METADATA)
     }
 
-    /// A histogram with these labels likewise.
+    /// A histogram with these labels, for callers that measure often to keep.
     pub(crate) fn histogram(&self, histogram: &Metric, labels: Vec<Label>) -> Histogram {
         let key = Key::from_parts(histogram.name, labels);
         self.recorder().register_histogram(&key, &METADATA)

@@ -170,7 +170,7 @@ mod tests {
         let text = log.text();
         assert_eq!(text.lines().count(), 2, "{text}");
         assert!(text.contains("failed_requests=1001"), "{text}");
-        // The next one is told anew.
+        // The next one is reported again.
         outages.request_failed(&cause);
         assert_eq!(log.text().lines().count(), 3);
         outages.request_failed(&StorageError::OutcomeUnknown("connection reset".into()));

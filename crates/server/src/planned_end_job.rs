@@ -16,7 +16,7 @@ use crate::purge::describe_clock_doubt;
 use crate::runs::Runs;
 use crate::traces::task_span;
 
-/// How long to rest between two runs: with the run itself, an end is told within a minute of its moment.
+/// How long to rest between two runs: with the run itself, an end is recorded within a minute of its moment.
 const REST: Duration = Duration::from_secs(30);
 
 /// The shortest pause between two batches. The pause is as long as the batch took, so that at most half of the time of a

@@ -1,4 +1,4 @@
-//! What this program is called by whoever started it: after `cargo run` it is not on the search path, so a sentence that
+//! The command by which this program was started: after `cargo run` it is not on the search path, so a sentence that
 //! says what to type has to name it as it was started.
 
 /// Such as `keyward` or `target/debug/keyward`.

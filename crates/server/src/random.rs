@@ -13,7 +13,7 @@ pub(crate) struct OsRandom;
 impl Random for OsRandom {
     fn fill(&self, buffer: &mut [u8]) {
         if let Err(error) = SysRng.try_fill_bytes(buffer) {
-            // Tokens must never be predictable, so there is nothing to go on with.
+            // Tokens must never be predictable, so the process cannot continue.
             let _ = writeln!(
                 std::io::stderr(),
                 "error: the operating system gives no random bytes: {error}"

@@ -90,7 +90,7 @@ impl Readings {
     }
 }
 
-/// What has not happened yet is not told: no time is earlier than all others.
+/// The time of an event that has not happened is absent: no time is earlier than all others.
 fn take_task(task: &MeasuredTask, measurements: &Measurements) {
     let summary = task.runs.summary();
     let label = || vec![Label::new("task", task.runs.task())];
@@ -124,7 +124,7 @@ fn take_process(measurements: &Measurements) {
     }
 }
 
-/// In bytes, as Linux tells.
+/// In bytes, from the `status` file of Linux.
 fn memory(status: &str, field: &str) -> Option<u64> {
     let resident = status.lines().find_map(|line| line.strip_prefix(field))?;
     let kibibytes: u64 = resident.trim().strip_suffix(" kB")?.parse().ok()?;

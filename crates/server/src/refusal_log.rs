@@ -166,7 +166,7 @@ mod tests {
     use crate::clock::SystemClock;
     use crate::random::OsRandom;
 
-    /// Counts what is written, and fails or hangs if told to.
+    /// Counts what is written, and fails or hangs on request.
     #[derive(Default)]
     struct Book {
         is_down: AtomicBool,

@@ -36,7 +36,7 @@ pub(crate) struct ReplicaJob {
     progress: Arc<Progress>,
 }
 
-/// What the polls of this process found, for whoever measures them.
+/// The results of the polls of this process, for metrics.
 #[derive(Default)]
 pub(crate) struct Progress {
     acknowledged: AtomicU64,
@@ -124,7 +124,7 @@ impl ReplicaJob {
 }
 
 impl Polling {
-    /// Polls until it is asked to end, and is then removed from the replicas: whoever revokes waits for one that is not.
+    /// Polls until it is asked to end, and is then removed from the replicas: revocations wait for one that is not.
     async fn until(mut self, mut end: End) {
         loop {
             let begun = Instant::now();
@@ -214,7 +214,7 @@ impl Progress {
         }
     }
 
-    /// The number of the last change of access that this server has seen and told the database of; 0 before the first.
+    /// The number of the last change of access that this server has seen and acknowledged to the database; 0 before the first.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }

@@ -39,7 +39,7 @@ impl ReplicaWait {
         }
     }
 
-    /// For a server: what its answers do not wait for goes on by itself.
+    /// For a server: work that its answers do not wait for continues in the background.
     pub(crate) fn of_server(self) -> Self {
         Self {
             for_strike_off: Duration::ZERO,
@@ -62,7 +62,7 @@ impl ReplicaWait {
             match verdict {
                 Some(Verdict::Done) => break,
                 Some(Verdict::StrikeOff(behind, unless_seen)) => {
-                    // The next reading tells whether it is done.
+                    // The next reading shows whether it is done.
                     striking_off
                         .get_or_insert_with(|| self.watch.strike_off(Duration::ZERO, behind, unless_seen));
                 }
@@ -117,7 +117,7 @@ mod tests {
         counter: AtomicU64,
         acknowledged: AtomicU64,
         readings: AtomicU64,
-        /// How long the database takes to tell what it knew when it was asked.
+        /// How long the database takes to return what it had when it was asked.
         reading_takes: Duration,
         struck_off: Mutex<Vec<(ReplicaId, Instant)>>,
     }

@@ -116,7 +116,7 @@ fn with_peer(mut request: Request) -> Request {
     request
 }
 
-/// Says a refusal of the front door in the words of the interface that was asked, or of whoever asked.
+/// Answers a refusal of the front door in the form of the interface that was called, or that fits the client.
 pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Response {
     let status = refused.refusal.status();
     match Interface::of(refused.uri.path()) {

@@ -1,4 +1,4 @@
-//! How the runs of background tasks went, for whoever measures them.
+//! The results of background tasks, for metrics.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //!
 //! Spans are those of `tracing`: of requests, those in which the log has their ids, with the target [`TRACED`]; all others have the
 //! target [`TRACES`] and are enabled only if there is a collector. Without one, each costs what any disabled callsite costs. The log
-//! does not see them. Whoever ends a sampled span puts it into a bounded
+//! does not see them. A sampled span that ends is put into a bounded
 //! [`SpanQueue`], and one [task](exporter) sends what waits there; nobody else waits for the collector.
 
 mod collector;
@@ -46,7 +46,7 @@ pub(crate) use keyward_persistence::TRACES;
 /// The name of the service, unless the environment has one.
 const SERVICE: &str = "keyward";
 
-/// What is traced, and who is told.
+/// What is traced, and which collector gets it.
 pub(crate) struct TraceSettings<'a> {
     /// The URL of the collector.
     pub(crate) endpoint: &'a str,

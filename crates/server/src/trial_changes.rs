@@ -62,14 +62,14 @@ impl TrialChanges {
         }))
     }
 
-    /// Says how long to rest.
+    /// Makes one, and returns the pause before the next.
     async fn make_one(&mut self) -> Duration {
         let failure = self.storage.try_change().await.err();
         match &failure {
             None => drop(self.sender.send_replace(Changes::Worked(Instant::now()))),
             Some(TrialFailure::Refused(_)) => drop(self.sender.send_replace(Changes::Refused)),
             Some(TrialFailure::DiskFull(_)) => drop(self.sender.send_replace(Changes::DiskFull)),
-            // Much may be going on. If it goes on for long, the last one that worked is long ago.
+            // The database may be busy. If it stays busy, the last success becomes old.
             Some(TrialFailure::Slow(_)) => {}
         }
         self.report(failure.as_ref());

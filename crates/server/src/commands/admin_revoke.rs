@@ -89,7 +89,7 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whoever types an identifier must not take a slip for a key that was dead already.
+/// A mistyped identifier must not look like a key that was dead already.
 async fn refuse_unknown(
     composition: &Composition,
     authority: &Authority,

@@ -10,7 +10,7 @@ use crate::output;
 use crate::purge::{Purge, describe_clock_doubt};
 use crate::storage;
 
-/// Removes everything whose time is over, and tells what it was; or only believes the clock.
+/// Purges everything past its retention period, and prints how much; or only confirms the clock.
 pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     let periods = options.retention.periods()?;
     let store = storage::open_existing_as_owner(&options.storage.database).await?;

@@ -8,7 +8,7 @@ use super::Failure;
 use crate::composition::Composition;
 use crate::storage::OpenError;
 
-/// Whoever runs the command line may run the organization with this slug, if there is one.
+/// The authority of the command line over the organization with this slug, if there is one.
 pub(super) async fn authority_over(composition: &Composition, slug: &Slug) -> Result<Authority, Failure> {
     let organization = named(&composition.accounts(), slug).await?;
     Ok(Authority::of_administrator(organization.id))

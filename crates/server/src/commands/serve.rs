@@ -316,7 +316,7 @@ impl Server {
     }
 }
 
-/// Tells all that want to be told of a request.
+/// Notifies all observers of a request.
 fn observer(metrics: Option<&MetricsListener>, traces: Option<&Traces>) -> Option<Observer> {
     let observers = (
         metrics.map(MetricsListener::observer),
@@ -331,7 +331,7 @@ fn observer(metrics: Option<&MetricsListener>, traces: Option<&Traces>) -> Optio
     }
 }
 
-/// Shows the way to the first run: the link itself on a terminal only, since whoever has it becomes the first owner.
+/// Shows the way to the first run: the link itself on a terminal only, since its user becomes the first owner.
 async fn print_setup_instructions(
     setup: &Setup,
     public_url: &PublicUrl,

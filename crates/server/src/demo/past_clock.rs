@@ -1,4 +1,4 @@
-//! A clock that tells of the past.
+//! A clock that shows past times.
 
 use std::sync::{Mutex, PoisonError};
 

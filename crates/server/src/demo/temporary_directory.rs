@@ -33,7 +33,7 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// What cannot be removed is only told: it holds made-up data, and nobody else can read it.
+/// A directory that cannot be removed is only reported: it holds made-up data, and nobody else can read it.
 pub(super) fn remove(directory: &Path) {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -96,7 +96,7 @@ impl LineQueue {
         let mut state = self.lock();
         state.is_flushing = true;
         self.changed.notify_all();
-        // Whoever is not finished by then never will be, or is too slow to be waited for.
+        // A writer that is not finished by then is stuck, or too slow to wait for.
         let waited = self.changed.wait_timeout_while(state, limit, is_unfinished);
         let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         state.is_flushing = false;
@@ -281,7 +281,7 @@ impl<W: Write> Output<W> {
                     self.is_within_line = last != Some(&b'\n');
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                // Whoever shares the descriptor made it non-blocking. Only this thread waits.
+                // Another process that shares the descriptor made it non-blocking. Only this thread waits.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => thread::sleep(FULL_PAUSE),
                 Err(error) => return (written, Err(error)),
             }

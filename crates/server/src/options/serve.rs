@@ -14,7 +14,7 @@ use super::storage::{DatabaseOptions, LoggingOptions};
 use super::traces::TraceOptions;
 use super::verifier::VerifierOptions;
 
-/// Where a server listens that was not told.
+/// The default address to listen on.
 const LISTEN: &str = "127.0.0.1:8080";
 
 /// Groups of options, each under a heading of its own in the help.

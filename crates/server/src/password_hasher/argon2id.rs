@@ -63,7 +63,7 @@ pub(super) fn verify(password: &[u8], phc_string: &str, memory: &mut WorkingMemo
     Ok(output(password, &salt, &parameters, memory)? == expected)
 }
 
-/// Whoever can write a hash into the database, or into an export, must not choose what checking a password costs: neither
+/// Somebody who can write a hash into the database, or into an export, must not choose the cost of checking a password: neither
 /// more memory than a hash of ours takes, nor more work.
 fn refuse_excessive(parameters: &Params) -> Result<()> {
     let work = u64::from(parameters.m_cost()) * u64::from(parameters.t_cost());

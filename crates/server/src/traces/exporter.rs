@@ -96,8 +96,8 @@ impl Exporter {
         }
     }
 
-    /// Sends what waits, and goes on while whole batches do: fewer spans wait for others, since each batch takes a connection.
-    /// Each is sent until the collector accepts or refuses it.
+    /// Sends a batch of the waiting spans, and another one while so many wait: fewer spans wait for others, since each batch
+    /// uses a connection. Each is sent until the collector accepts or refuses it.
     async fn send_waiting(&mut self, end: &mut End) -> ControlFlow<()> {
         let mut pause = PAUSES.0;
         while self.next_batch() {
