@@ -29,7 +29,7 @@ struct Line<'a> {
     request_id: Option<&'a str>,
 }
 
-/// A line that says where to read on after it, and of which organization it tells.
+/// A line with the position after which to continue, and the organization of its event.
 #[derive(Serialize)]
 struct FollowedLine<'a> {
     position: String,
@@ -47,7 +47,7 @@ struct Thing<'a> {
     /// What it is called now; absent if it is gone or never had a name.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<&'a str>,
-    /// What tells a person apart from others of that name.
+    /// What distinguishes a person from others of that name.
     #[serde(skip_serializing_if = "Option::is_none")]
     username: Option<&'a str>,
 }
@@ -65,7 +65,7 @@ pub fn of_page(page: &AuditPage) -> Result<String, serde_json::Error> {
     json_lines(events.map(|event| Line::of(event, names)))
 }
 
-/// Likewise events in the order of commits, each with its position and its organization.
+/// Writes events in the order of commits, each with its position and its organization.
 ///
 /// # Errors
 /// None: every event can be written so.

@@ -86,7 +86,7 @@ async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
         Err(NoToken::Missing) => return Err(Code::CredentialsMissing.into()),
         Err(NoToken::Malformed) => Refused::Unknown,
     };
-    // Before the wait, so that whoever repeats a dead token does not keep the servers waiting for each other.
+    // Before the wait, so that a client that repeats a dead token does not keep the servers waiting for each other.
     attempt.failed()?;
     if *request.method() == Method::DELETE {
         authenticate.refused_everywhere(&refused).await;

@@ -22,13 +22,13 @@ use crate::request_id::client_address;
 pub struct RateLimits {
     /// How often an address may send a token that is not accepted.
     pub failed_authentications: Option<Arc<FailedAuthentications>>,
-    /// How often whoever is authenticated may send requests.
+    /// How often authenticated clients may send requests.
     pub requests: Option<Arc<RequestLimits>>,
     /// How often an address may report leaked keys.
     pub leak_reports: Option<Arc<Limiter<ClientNetwork>>>,
 }
 
-/// Who is connected, where that is a trusted proxy which forwarded the client's address. Whoever serves the API sets it as
+/// Who is connected, where that is a trusted proxy which forwarded the client's address. The server sets it as
 /// data of such requests, and of no others.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
@@ -72,8 +72,8 @@ impl<'a> Attempt<'a> {
 
     /// Where the attempt counts, if it does.
     ///
-    /// A gateway asks for many people. What one of them is told, and how soon, must not depend on what others send; so its
-    /// attempts count neither for it nor for the addresses that it forwards. Whoever asks the same without being a trusted
+    /// A gateway asks on behalf of many clients. The response for one, and its delay, must not depend on what others send; so
+    /// its attempts count neither for it nor for the addresses that it forwards. A client that asks the same without being a trusted
     /// proxy may be a stranger, and counts like everybody.
     fn counted(&self) -> Option<(&'a FailedAuthentications, IpAddr)> {
         let failures = self.limit?;
@@ -89,7 +89,7 @@ impl<'a> Attempt<'a> {
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if *self.is_looked_up.get_mut() {
-            // Nobody is there to be told of a limit.
+            // The client is gone, so the limit is not reported.
             let _ = self.failed();
         }
     }

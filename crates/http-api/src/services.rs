@@ -23,10 +23,10 @@ pub(crate) struct Services {
     pub(crate) keys: PersonalKeys,
     pub(crate) projects: Arc<dyn ReachableProjects>,
     pub(crate) introspect: Introspect,
-    /// None if the installation was not told of any.
+    /// `None` if the installation has none configured.
     pub(crate) verifiers: Option<Arc<Current<Verifiers>>>,
     pub(crate) leaks: RevokeLeakedKeys,
-    /// None if the installation was not told of any.
+    /// `None` if the installation has none configured.
     pub(crate) github_keys: Option<Arc<Current<GitHubKeys>>>,
     /// Taken by each report of GitHub with a large body while it is dealt with.
     pub(crate) large_reports: Semaphore,

@@ -69,11 +69,11 @@ pub(crate) struct StoredMoment(pub(crate) Result<DateTime<Utc>, NotAMoment>);
 
 /// The stored value is not a timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-#[error("no moment in time that can be told")]
+#[error("not a timestamp in the supported range")]
 pub(crate) struct NotAMoment;
 
 impl StoredMoment {
-    /// A planned end, as the event of its coming tells it: nothing of a stored value that is no timestamp.
+    /// A planned end, as the event of its coming has it: nothing of a stored value that is no timestamp.
     pub(crate) fn as_planned_end(self) -> Option<End> {
         self.0.ok().map(End::Planned)
     }

@@ -6,7 +6,7 @@ pub(crate) fn at_most(rows: usize) -> i64 {
     i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
-/// One row more than the page size, which tells whether there is a next page.
+/// One row more than the page size, which shows whether there is a next page.
 pub(crate) fn one_more(size: PageSize) -> i64 {
     at_most(size.items().saturating_add(1))
 }

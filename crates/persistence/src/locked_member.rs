@@ -26,7 +26,7 @@ impl LockedMember {
     }
 }
 
-/// A member whose planned end has come and is not recorded, locked likewise.
+/// A member whose planned end has come and is not recorded, locked in the same way.
 #[derive(Clone, Copy)]
 pub(crate) struct DueMember {
     pub(crate) member: LockedMember,

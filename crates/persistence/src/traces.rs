@@ -1,4 +1,4 @@
-//! Spans of work on the database, for whoever traces requests and background tasks.
+//! Spans of work on the database, for the traces of requests and background tasks.
 
 use std::any::type_name;
 

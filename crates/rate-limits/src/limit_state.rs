@@ -87,7 +87,7 @@ fn list(states: &[LimitState], write_item: impl Fn(&LimitState, &mut String) -> 
     list
 }
 
-/// Whole seconds, rounded up: whoever waits so long is not too early.
+/// Whole seconds, rounded up, so that a client that waits so long is not too early.
 pub(crate) fn seconds(time: Duration) -> u32 {
     let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
     // No window is longer than a day.

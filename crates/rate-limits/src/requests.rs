@@ -11,7 +11,7 @@ use crate::quota::Quota;
 
 /// How many keys are counted: some 24 MiB if as many are in use.
 const KEYS: usize = 200_000;
-/// How many networks of addresses likewise: some 12 MiB.
+/// How many networks of addresses are counted: some 12 MiB.
 const NETWORKS: usize = 100_000;
 /// How many organizations, and how many verifiers.
 const FEW: usize = 20_000;

@@ -1,4 +1,4 @@
-//! The limits take a bounded amount of memory, whoever sends what.
+//! The limits use a bounded amount of memory, whatever clients send.
 
 #![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
 

@@ -14,7 +14,7 @@ pub struct BootTime(u64);
 pub trait BootClock: Send + Sync {
     /// The present moment.
     ///
-    /// MUST NOT jump when the time of day is set, and MUST go on while the machine sleeps or the process is stopped: a lease
+    /// MUST NOT jump when the time of day is set, and MUST keep counting while the machine sleeps or the process is stopped: a lease
     /// ends in the meantime, and the revocation that waited for that is answered.
     fn now(&self) -> BootTime;
 }

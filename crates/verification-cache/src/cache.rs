@@ -175,7 +175,7 @@ impl VerificationCache {
         self.entries.len()
     }
 
-    /// Of how many consumers it is held what they reach, likewise.
+    /// For how many consumers it holds what they reach.
     #[must_use]
     pub fn len_reached(&self) -> usize {
         self.reaches.len()
@@ -211,7 +211,7 @@ impl VerificationCache {
     }
 
     /// From now on, nothing that was read before is answered. It stays where it is until it is read again or makes room: to
-    /// remove a million entries would keep whoever polls from the next poll.
+    /// remove a million entries would delay the next poll.
     pub(crate) fn clear(&self) {
         self.marks.advance_all();
     }

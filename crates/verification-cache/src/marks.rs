@@ -34,7 +34,7 @@ impl Marks {
         }
     }
 
-    /// The present generation. Whoever reads the database afterwards reads all changes up to it.
+    /// The present generation. A read of the database afterwards sees all changes up to it.
     pub(crate) fn now(&self) -> Generation {
         Generation(self.now.load(Ordering::SeqCst))
     }

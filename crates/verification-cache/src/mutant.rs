@@ -23,7 +23,7 @@ pub(crate) enum Mutant {
     LeaseCountsFromAnswer,
     /// A poll renews the lease although the acknowledgement failed.
     LeaseWithoutAcknowledgement,
-    /// A replica that was struck off goes on with what it remembers.
+    /// A replica that was struck off keeps answering from its cache.
     StrikingOffIgnored,
     /// Changes that are missing in the log are taken as none.
     GapInLogIgnored,

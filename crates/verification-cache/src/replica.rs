@@ -32,7 +32,7 @@ pub enum Next {
     Register,
 }
 
-/// What to tell the database.
+/// What to send to the database.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Acknowledgement {
     sent: BootTime,

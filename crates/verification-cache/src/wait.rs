@@ -17,7 +17,7 @@ const STRIKE_OFF_AFTER: Duration = LEASE.saturating_add(Duration::from_millis(50
 
 /// The wait for all replicas to have seen a change.
 ///
-/// It ends when each has acknowledged the counter as it stood when the wait began, or after a lease: whoever has not seen the
+/// It ends when each has acknowledged the counter as it stood when the wait began, or after a lease: a replica that has not seen the
 /// change by then read the database last before it was committed, and that lease is over. So it ends in time also if the
 /// database does not answer, or does not finish a strike-off.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -31,7 +31,7 @@ pub struct Wait {
     pub(crate) mutant: Option<Mutant>,
 }
 
-/// A reading of the replicas by whoever reads them for all that wait; each is later than the one before. One that began before
+/// A reading of the replicas, shared by all that wait; each is later than the one before. One that began before
 /// a change was committed may not know of it, although it is answered afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ReadingNumber(u64);

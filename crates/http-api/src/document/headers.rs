@@ -62,7 +62,7 @@ pub(super) fn of_problems(status: &str) -> Map<String, Value> {
     let mut headers = Map::new();
     let mut declare = |name: &str, header| _ = headers.insert(name.to_owned(), reference(header));
     if status == "401" {
-        // Whoever is not authenticated is counted by no limit of requests.
+        // Requests without authentication are counted by no limit of requests.
         declare("WWW-Authenticate", WWW_AUTHENTICATE);
     } else {
         declare("RateLimit", RATE_LIMIT);

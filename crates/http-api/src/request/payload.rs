@@ -8,7 +8,7 @@ use poem::{Request, RequestBody};
 
 use crate::problem::{Code, Problem};
 
-/// The maximum size of a body, also of a chunked one, where nothing else is said.
+/// The default maximum size of a body, also of a chunked one.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
 /// The whole body, if the request says that it is of this media type and not compressed.

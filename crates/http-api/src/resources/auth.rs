@@ -23,7 +23,7 @@ pub(crate) struct AuthResource;
 /// The key is accepted. Holds the values of [`IDENTITY`], in the same order.
 pub(crate) struct AuthenticatedRequest([HeaderValue; IDENTITY.len()]);
 
-/// The headers that tell a service behind the gateway whom the key acts as, with their descriptions in the document.
+/// The headers that give a service behind the gateway the identity that the key acts as, with their descriptions in the document.
 static IDENTITY: [(HeaderName, &str); 5] = [
     (
         HeaderName::from_static("x-consumer-id"),

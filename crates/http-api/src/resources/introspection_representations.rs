@@ -71,7 +71,7 @@ pub(crate) struct Introspection {
 }
 
 impl Introspection {
-    /// What is said of a token: nothing but that, if it is not active.
+    /// The description of a token; only `active` if it is not active.
     pub(crate) fn of(active: Option<&ActiveToken>) -> Self {
         let Some(ActiveToken { caller, projects }) = active else {
             return Self::default();

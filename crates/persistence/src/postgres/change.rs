@@ -32,7 +32,7 @@ impl PostgresStore {
     /// The claim is ignored: no disk space is reserved on PostgreSQL's server.
     ///
     /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back instead of
-    /// committing, so the caller is told at once that nothing changed. Once it commits, only the wait for it has a
+    /// committing, so the caller learns at once that nothing changed. Once it commits, only the wait for it has a
     /// deadline.
     pub(super) async fn change<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
     where
@@ -172,7 +172,7 @@ where
 ///
 /// So it does after an error during COMMIT, if it goes on to answer: then the error was one of the statement, which rolls back. A
 /// server that ends with its answer to COMMIT (`FATAL`, `PANIC`), and a connection that breaks, answer nothing more, and may
-/// have committed. Diesel does not tell the severities apart. Nor does an error mean a rollback that the server
+/// have committed. Diesel does not distinguish the severities. Nor does an error mean a rollback that the server
 /// [did not answer](is_answer_of_server).
 ///
 /// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send anything.

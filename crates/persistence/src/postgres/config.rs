@@ -32,7 +32,7 @@ impl PostgresConfig {
     /// | `prefer` (the default) | with TLS if the server offers it, else in the clear; verifies nothing |
     /// | `require` | with TLS only; verifies nothing, so it is safe from those who listen, not from those who interfere |
     /// | `verify-ca` | with TLS only, if the certificate leads to one of `sslrootcert` |
-    /// | `verify-full` | likewise, and the certificate names the host; `sslrootcert` defaults to `system` |
+    /// | `verify-full` | like `verify-ca`, and the certificate names the host; `sslrootcert` defaults to `system` |
     ///
     /// `sslrootcert` is a file of PEM certificates, or `system` for those that the operating system trusts.
     ///

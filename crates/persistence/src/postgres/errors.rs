@@ -37,7 +37,7 @@ pub(super) fn commit_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Whether the server has answered with this error, in a session that goes on. A client's own error says nothing of what the
+/// Whether the server has answered with this error, in a session that stays open. A client's own error says nothing of what the
 /// server did. Neither does that of a pooler which has lost the server and answers in its place: what is asked next may
 /// reach another session.
 pub(super) fn is_answer_of_server(error: &QueryError) -> bool {

@@ -1,4 +1,4 @@
-//! How a replica is told that something may have changed.
+//! How a replica learns that something may have changed.
 
 use std::future::pending;
 use std::pin::pin;
@@ -8,7 +8,7 @@ use futures_util::{FutureExt, StreamExt};
 use super::store::PostgresStore;
 
 impl PostgresStore {
-    /// Returns when the server tells of a change, or when the connection that it would tell on breaks: then a poll shows
+    /// Returns when the server reports a change, or when the connection for these reports breaks: then a poll shows
     /// whether another can be made.
     pub(super) async fn hint_of_change(&self) {
         if !self.listens {

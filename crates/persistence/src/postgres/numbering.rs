@@ -31,5 +31,5 @@ pub(super) fn commit_statements(concerns: &[Concern]) -> String {
     )
 }
 
-/// What a connection is to be told of.
+/// What a connection listens to.
 pub(super) const LISTEN: &str = "LISTEN keyward_access_changes";

@@ -12,7 +12,7 @@ use crate::abort::Abort;
 
 impl PostgresStore {
     /// Whether this store's role may update or delete audit events although it does not own the table. Then only
-    /// triggers protect them, and a role that may delete rows can tell the triggers that all events are old.
+    /// triggers protect them, and a role that may delete rows can make the triggers believe that all events are old.
     ///
     /// # Errors
     /// Only if the database does not answer.

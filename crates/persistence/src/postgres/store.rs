@@ -39,7 +39,7 @@ pub struct PostgresStore {
     permits: FairSemaphore,
     pub(super) timeouts: Timeouts,
     pub(super) migrations: KnownMigrations,
-    /// Whether its connections are told of changes of access.
+    /// Whether its connections listen to changes of access.
     pub(super) listens: bool,
 }
 
@@ -115,8 +115,8 @@ impl PostgresStore {
         self.permits.observe_waits(observer);
     }
 
-    /// The same database on one connection of its own, for a replica: whatever the others are busy with, it polls, and is told
-    /// of changes on it.
+    /// The same database on one connection of its own, for a replica: it polls and
+    /// listens to changes there, however busy the others are.
     ///
     /// # Errors
     /// See [`ConnectError`].

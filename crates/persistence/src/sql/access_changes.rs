@@ -135,7 +135,7 @@ async fn poll(
     })
 }
 
-/// One statement likewise.
+/// One statement, like the one above.
 async fn all(connection: &mut Connection) -> Result<RegisteredReplicas, Abort<Infallible>> {
     type Row = (i64, Option<StoredId>, Option<String>, Option<i64>);
     let rows: Vec<Row> = access_counter::table

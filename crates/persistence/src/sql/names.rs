@@ -236,7 +236,7 @@ fn nameless() -> SqlLiteral<Nullable<Text>> {
     sql("CAST(NULL AS text)")
 }
 
-/// A literal that tells which part of the statement a row comes from.
+/// A literal that marks which part of the statement a row comes from.
 fn word(kind: Kind) -> SqlLiteral<Text> {
     sql(&format!("'{}'", kind.word()))
 }

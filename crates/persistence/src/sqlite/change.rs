@@ -25,7 +25,7 @@ impl SqliteStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
     ///
     /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back instead of
-    /// committing, so the caller is told at once that nothing changed. Once it commits, only the wait for it has a
+    /// committing, so the caller learns at once that nothing changed. Once it commits, only the wait for it has a
     /// deadline.
     pub(super) async fn change_blocking<T, E, W>(&self, work: W) -> Result<T, E>
     where
@@ -317,7 +317,7 @@ mod tests {
             "{outcome:?}"
         );
 
-        // Whoever waits for the slow one does not wait for ever either.
+        // A caller that waits for the slow one does not wait for ever, either.
         let outcome = execute(&store, NOTE).await;
         assert!(
             matches!(outcome, Err(StorageError::Unavailable(_))),

@@ -9,7 +9,7 @@
 //!   may pause in the middle of a lookup.)
 //!
 //! However long either takes, one worker thread of the runtime is kept free of lookups
-//! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all deadlines go on.
+//! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all deadlines continue.
 //! A lookup that gets no connection is made as an ordinary read.
 
 use std::convert::Infallible;

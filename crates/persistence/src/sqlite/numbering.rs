@@ -10,7 +10,7 @@ use crate::columns::StoredId;
 use crate::concern;
 
 impl SqliteStore {
-    /// Nobody tells of changes of other processes.
+    /// Changes of other processes are not reported.
     pub(super) async fn hint_of_change(&self) {
         std::future::pending::<()>().await;
     }

@@ -57,7 +57,7 @@ pub(super) async fn rotate(
         .rotated_from
         .filter(|_| before.is_some_and(|row| row.is_valid(act.at)));
     let others = [before.map(|id| id.as_uuid()), forgotten.map(|id| id.0)];
-    // All at once, in the order in which whoever else changes several keys locks them.
+    // All at once, in the order in which other changes of several keys lock them.
     let changed: Vec<Uuid> = others.into_iter().flatten().chain([old.id.as_uuid()]).collect();
     lock_keys(connection, &changed).await?;
     if let Some(before) = before {

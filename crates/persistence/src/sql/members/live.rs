@@ -40,7 +40,7 @@ pub(in super::super) async fn lock_live_member(
     }))
 }
 
-/// A member of the organization whose planned end has come and is not recorded, locked likewise.
+/// A member of the organization whose planned end has come and is not recorded, locked in the same way.
 pub(super) async fn lock_due_member(
     connection: &mut Connection,
     organization: OrganizationId,

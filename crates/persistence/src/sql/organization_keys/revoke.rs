@@ -161,7 +161,7 @@ async fn first_of(
         .collect())
 }
 
-/// The first selected keys whose planned end has come and is not recorded, likewise.
+/// The first selected keys whose planned end has come and is not recorded, locked in the same way.
 async fn first_due(
     mut connection: Pipelined<'_>,
     organization: OrganizationId,

@@ -96,7 +96,7 @@ async fn earliest_dead(
     let revoked = memberships::table
         .inner_join(api_keys::table)
         .filter(api_keys::revoked_at.lt(dead_before))
-        // Here and below: a planned end that came is told to the audit log first.
+        // Here and below: a planned end that came is recorded in the audit log first.
         .filter(api_keys::end_came_at.is_not_null())
         .order((api_keys::revoked_at, api_keys::id.desc()))
         .limit(i64::from(at_most))
