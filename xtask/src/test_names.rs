@@ -1,4 +1,4 @@
-//! Checks that no test's name has more than ten words (CONTRIBUTING.md).
+//! Checks that no test's name has more than ten words: subject, condition, outcome.
 //!
 //! Every identifier is checked, because macros define tests too: those of both databases and the conformance suite.
 
