@@ -1,4 +1,5 @@
-//! What clients of several servers saw, and whether servers that never accept a revoked key could have answered so.
+//! What clients of several servers saw, and whether servers that never accept a revoked key could have
+//! answered so.
 
 #[cfg(test)]
 mod tests;
@@ -70,7 +71,8 @@ pub struct Trouble<'s> {
 /// What is wrong with a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Violation {
-    /// The key was accepted, though its revocation was answered at this moment, before the verification began.
+    /// The key was accepted, though its revocation was answered at this moment, before the verification
+    /// began.
     AcceptedAfterRevocation(Request, Moment),
     /// Nobody had asked to revoke the key.
     ValidKeyRefused(Request),
@@ -96,8 +98,8 @@ pub fn violations(requests: &[Request], troubles: &[Trouble<'_>]) -> Vec<Violati
     judged.flatten().collect()
 }
 
-/// How many verifications could have shown a revoked key accepted: those that began after its revocation was answered,
-/// and were themselves answered.
+/// How many verifications could have shown a revoked key accepted: those that began after its revocation was
+/// answered, and were themselves answered.
 #[must_use]
 pub fn judged_after_revocation(requests: &[Request], server: usize) -> usize {
     let revocations = Revocations::of(requests);

@@ -40,7 +40,8 @@ pub(crate) async fn play(
     };
     let prepared = installation.prepare(Way::keys_in(time), attack.needs_dead_keys());
     prepared.import_into(&storage).await;
-    // The keys that wait to be revoked are the holder's too, and must not keep the attacker from making others.
+    // The keys that wait to be revoked are the holder's too, and must not keep the attacker from making
+    // others.
     let key_limit = (KEY_LIMIT + prepared.graces.len()).to_string();
     let places = attack.places().map(|places| places.to_string());
     let mut options = vec!["--key-limit", &key_limit];
@@ -65,8 +66,8 @@ pub(crate) async fn play(
         usernames: ["bob", "grace", "ada"].map(str::to_owned).to_vec(),
         tally: Tally::default(),
     });
-    // Attackers have a thread of their own, so that they do not hold up those who are measured more than other programs
-    // do.
+    // Attackers have a thread of their own, so that they do not hold up those who are measured more than
+    // other programs do.
     let attackers = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -114,8 +115,8 @@ fn revokers(keyward: &Arc<Keyward>, installation: &Installation, prepared: &Prep
     }
 }
 
-/// Everybody revokes at a steady rate, however long the answers take, so that late answers hide no others. Returns the
-/// keys whose revocations were answered, too.
+/// Everybody revokes at a steady rate, however long the answers take, so that late answers hide no others.
+/// Returns the keys whose revocations were answered, too.
 async fn revoke_meanwhile(revokers: &Arc<Revokers>, time: Duration) -> (Figures, Vec<(Way, String)>) {
     let end = Instant::now() + time;
     let mut going = JoinSet::new();
@@ -158,8 +159,8 @@ async fn still_working(keyward: &Keyward, target: &Target) -> Vec<String> {
     wrong
 }
 
-/// The keys that are valid though their revocation was answered. The attack is over; what it left behind in the server
-/// has a while to go.
+/// The keys that are valid though their revocation was answered. The attack is over; what it left behind in
+/// the server has a while to go.
 async fn not_revoked(revokers: &Revokers, revoked: &[(Way, String)]) -> Vec<String> {
     let mut wrong = Vec::new();
     let deadline = Instant::now() + keyward::TIMEOUT;

@@ -1,7 +1,8 @@
-//! What the database holds before an attack: two organizations, and more keys to revoke than anybody could make in time.
+//! What the database holds before an attack: two organizations, and more keys to revoke than anybody could
+//! make in time.
 //!
-//! A small installation is made as people make it, on the embedded database, and exported. Its keys are then copied in
-//! the export, so that what is imported into either database is what the product itself writes.
+//! A small installation is made as people make it, on the embedded database, and exported. Its keys are then
+//! copied in the export, so that what is imported into either database is what the product itself writes.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -22,7 +23,8 @@ pub(crate) const PASSWORD: &str = "loud badgers draw charts";
 const DEAD_LINE: usize = 50_000;
 const DEAD_CHILDREN: usize = 10_000;
 
-/// The organizations `engines`, where a key of `grace` was stolen and which `ada` owns, and `bridges`, where `bob` is.
+/// The organizations `engines`, where a key of `grace` was stolen and which `ada` owns, and `bridges`, where
+/// `bob` is.
 pub(crate) struct Installation {
     lines: Vec<Value>,
     pub(crate) stolen: StolenKey,
@@ -79,7 +81,8 @@ impl Installation {
         }
     }
 
-    /// Writes the installation for import, with so many more keys for each to revoke, and the dead ones if wanted.
+    /// Writes the installation for import, with so many more keys for each to revoke, and the dead ones if
+    /// wanted.
     pub(crate) fn prepare(&self, to_revoke: usize, with_dead: bool) -> Prepared {
         let mut copies = Copies::default();
         let graces = copies.valid(self.row_of(&self.graces.id), to_revoke);

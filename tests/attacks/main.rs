@@ -1,7 +1,8 @@
-//! How fast people can revoke while somebody attacks the server: every attack on both databases, with figures.
+//! How fast people can revoke while somebody attacks the server: every attack on both databases, with
+//! figures.
 //!
-//! `cargo xtask faults attacks` builds the server as it is released, starts PostgreSQL and runs this. Everything happens
-//! on this machine and ends by itself.
+//! `cargo xtask faults attacks` builds the server as it is released, starts PostgreSQL and runs this.
+//! Everything happens on this machine and ends by itself.
 
 #![expect(
     clippy::expect_used,
@@ -42,8 +43,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use installation::Installation;
 use options::{Options, USAGE};
 
-/// Of few answers the 99th percentile is the slowest, which the machine may have held up: who was late is measured for as
-/// long as each revokes a hundred times.
+/// Of few answers the 99th percentile is the slowest, which the machine may have held up: who was late is
+/// measured for as long as each revokes a hundred times.
 const LONGER: Duration = Duration::from_secs(60);
 
 #[tokio::main]

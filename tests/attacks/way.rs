@@ -62,8 +62,8 @@ impl Way {
         })
     }
 
-    /// What an answer may take at the 99th percentile. Whoever signs in waits for a password to be hashed, which attackers
-    /// make the server do too.
+    /// What an answer may take at the 99th percentile. Whoever signs in waits for a password to be hashed,
+    /// which attackers make the server do too.
     pub(crate) const fn bound(self) -> Duration {
         Duration::from_secs(match self {
             Self::OthersSignIn => 3,

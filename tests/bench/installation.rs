@@ -1,7 +1,7 @@
 //! What the databases hold: one organization, and as many valid keys as are sent in turn.
 //!
-//! A small installation is made as people make it and exported; one key of the export is then copied, so that what is
-//! imported into either database is what the product itself writes.
+//! A small installation is made as people make it and exported; one key of the export is then copied, so that
+//! what is imported into either database is what the product itself writes.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

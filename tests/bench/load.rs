@@ -27,8 +27,8 @@ const LOOKUP: &str = "SELECT api_keys.id, api_keys.created_at, api_keys.can_mana
      INNER JOIN organizations ON memberships.organization_id = organizations.id) \
      ON api_keys.consumer_id = memberships.id WHERE api_keys.digest = ";
 
-/// Asks a server for this long; all answers are of the same status. A verifier asks about the tokens, and does not send them as
-/// its own.
+/// Asks a server for this long; all answers are of the same status. A verifier asks about the tokens, and
+/// does not send them as its own.
 pub(crate) async fn wrk(
     server: &Server,
     path: &str,
@@ -77,7 +77,8 @@ pub(crate) async fn wrk(
     }
 }
 
-/// Asks PostgreSQL for this long for one key, prepared; what pgbench prepares for several is planned anew for each.
+/// Asks PostgreSQL for this long for one key, prepared; what pgbench prepares for several is planned anew for
+/// each.
 pub(crate) async fn pgbench(database_url: &str, time: Duration) -> Sample {
     let script =
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("lookup-{}.sql", std::process::id()));

@@ -1,7 +1,8 @@
 //! How fast the server is, beside what it could be at best on the same machine in the same minute.
 //!
-//! `cargo xtask bench` builds the server and the bare handler alike, starts PostgreSQL and runs this. A time on a shared
-//! machine says little; the ratio of two that were measured in turn holds. So nothing here fails because it was slow.
+//! `cargo xtask bench` builds the server and the bare handler alike, starts PostgreSQL and runs this. A time
+//! on a shared machine says little; the ratio of two that were measured in turn holds. So nothing here fails
+//! because it was slow.
 
 #![expect(
     clippy::expect_used,

@@ -52,7 +52,8 @@ async fn connections_cpu(storage: &Storage) -> Duration {
     rows.iter().map(|row| cpu(row.get(0))).sum()
 }
 
-/// To a nanosecond, since the machine runs the database, too (proc(5)); none for a process that has just ended.
+/// To a nanosecond, since the machine runs the database, too (proc(5)); none for a process that has just
+/// ended.
 fn cpu(process: i32) -> Duration {
     let statistics = fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap_or_default();
     let nanoseconds = statistics.split(' ').next().and_then(|first| first.parse().ok());

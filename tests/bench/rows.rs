@@ -51,7 +51,8 @@ pub(crate) enum Other {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Database {
     Postgres,
-    /// With `--many-keys` keys stored. They are asked for all over the table, as many as are stored elsewhere.
+    /// With `--many-keys` keys stored. They are asked for all over the table, as many as are stored
+    /// elsewhere.
     PostgresWithManyKeys,
     Sqlite,
 }
@@ -102,7 +103,8 @@ pub(crate) struct Single {
 
 #[derive(Clone, Copy)]
 pub(crate) enum Figure {
-    /// From the start of a process to its first answer `200` on `/readyz`, less the time of `keyward --version`.
+    /// From the start of a process to its first answer `200` on `/readyz`, less the time of
+    /// `keyward --version`.
     StartToReady(Database),
     BinarySize,
     /// Resident memory of a server that has just become ready.

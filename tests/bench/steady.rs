@@ -61,8 +61,9 @@ struct SteadyClient {
 }
 
 impl SteadyClient {
-    /// How long each answer took from when its request was due. A request that is late because the answer before it was
-    /// late counts from then, too; one that is late because a timer has the resolution of a millisecond, from when it is sent.
+    /// How long each answer took from when its request was due. A request that is late because the answer
+    /// before it was late counts from then, too; one that is late because a timer has the resolution of a
+    /// millisecond, from when it is sent.
     async fn ask(mut self, first: Instant, period: Duration, end: Instant) -> Vec<Duration> {
         self.socket.set_nodelay(true).expect("an option of the socket");
         let mut ticks = interval_at(first, period);

@@ -1,7 +1,8 @@
-//! Who may do what: every operation of the API and every route of the console, asked for by seven kinds of visitors.
+//! Who may do what: every operation of the API and every route of the console, asked for by seven kinds of
+//! visitors.
 //!
-//! Keys never administer, and nothing of another organization can be seen or changed. A route without a row in
-//! [`rows`] fails here.
+//! Keys never administer, and nothing of another organization can be seen or changed. A route without a row
+//! in [`rows`] fails here.
 
 mod answers;
 mod operations;

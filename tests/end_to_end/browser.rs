@@ -116,8 +116,9 @@ const LOST_PORTS: usize = 10;
 
 /// Starts chromedriver on a free port.
 ///
-/// `--port=0` is no way to get one: without IPv6, chromedriver announces port 0. A chosen port can be lost to another
-/// process before chromedriver has it; then chromedriver says so and ends, and the next port is tried.
+/// `--port=0` is no way to get one: without IPv6, chromedriver announces port 0. A chosen port can be lost to
+/// another process before chromedriver has it; then chromedriver says so and ends, and the next port is
+/// tried.
 async fn start_chromedriver() -> (Child, u16) {
     let program = std::env::var("CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_owned());
     let mut said = String::new();

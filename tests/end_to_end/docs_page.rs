@@ -1,4 +1,5 @@
-//! `/docs` in a real browser: a person reads the document there, and tries an operation with a key of their own.
+//! `/docs` in a real browser: a person reads the document there, and tries an operation with a key of their
+//! own.
 
 use serde_json::{Value, json};
 

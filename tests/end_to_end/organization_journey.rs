@@ -1,4 +1,5 @@
-//! The way of an organization: an owner invites, somebody joins, works with keys, is removed, and is invited anew.
+//! The way of an organization: an owner invites, somebody joins, works with keys, is removed, and is invited
+//! anew.
 
 use crate::api::{Api, text};
 use crate::browser::Browser;

@@ -1,4 +1,5 @@
-//! While the database is unavailable, no key is accepted and no answer is wrong; afterwards all works again by itself.
+//! While the database is unavailable, no key is accepted and no answer is wrong; afterwards all works again
+//! by itself.
 
 use std::time::Instant;
 

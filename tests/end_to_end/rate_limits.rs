@@ -77,7 +77,8 @@ async fn configured_limit_is_told_and_kept() {
     assert_eq!(statuses, [200, 200, 200, 429, 429]);
 }
 
-/// nginx as `docs/behind-a-proxy.md` configures it, which tells clients apart by the address that they come from.
+/// nginx as `docs/behind-a-proxy.md` configures it, which tells clients apart by the address that they come
+/// from.
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_behind_a_trusted_proxy_are_told_apart() {
     let options = [

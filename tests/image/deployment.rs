@@ -1,5 +1,5 @@
-//! Keyward in containers: with a read-only root and without capabilities, or as a service of a Debian machine. Removed
-//! with the value.
+//! Keyward in containers: with a read-only root and without capabilities, or as a service of a Debian
+//! machine. Removed with the value.
 
 use std::net::TcpListener;
 use std::process::{Command, Stdio};

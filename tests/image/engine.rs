@@ -77,7 +77,8 @@ pub(crate) fn build_image() -> Image {
     build("KEYWARD_BIN", "keyward", &dockerfile, "service")
 }
 
-/// A Debian machine whose first process is systemd, with the package that `KEYWARD_PACKAGE` names in its root directory.
+/// A Debian machine whose first process is systemd, with the package that `KEYWARD_PACKAGE` names in its root
+/// directory.
 pub(crate) fn build_machine() -> Image {
     let dockerfile = include_str!("machine.Dockerfile");
     build("KEYWARD_PACKAGE", "keyward.deb", dockerfile, "machine")

@@ -1,6 +1,6 @@
-//! The image and the Debian package as `docs/install.md` has them run: alone with a volume, by `compose.yaml` with
-//! PostgreSQL, and as a service of systemd. From the first link to the first key, a request with it, and another one after
-//! a restart.
+//! The image and the Debian package as `docs/install.md` has them run: alone with a volume, by `compose.yaml`
+//! with PostgreSQL, and as a service of systemd. From the first link to the first key, a request with it, and
+//! another one after a restart.
 //!
 //! `cargo xtask image` builds `keyward` and runs this with it; it needs a container engine.
 

@@ -12,8 +12,8 @@ use crate::world::SERVERS;
 /// How long a server may answer from what it knows, without asking the database.
 const LEASE: Duration = Duration::from_secs(5);
 
-/// How long the answer to a revocation may take, whatever happens, as long as the database answers: a lease, and the
-/// change itself.
+/// How long the answer to a revocation may take, whatever happens, as long as the database answers: a lease,
+/// and the change itself.
 const LONGEST_REVOCATION: Duration = Duration::from_secs(6);
 
 /// How soon a server must say that it has lost its database; it says so after 1.9 s.

@@ -104,7 +104,8 @@ impl Installation {
         let name = format!("keyward_{}", self.databases);
         let create = format!("CREATE DATABASE {name} OWNER keyward TEMPLATE {TEMPLATE}");
         self.cluster.execute(&create).await;
-        // Else it would be done when the server is stopped, or copied, for which a busy disk may need many seconds.
+        // Else it would be done when the server is stopped, or copied, for which a busy disk may need many
+        // seconds.
         self.cluster.execute("CHECKPOINT").await;
         name
     }

@@ -1,7 +1,8 @@
-//! Three servers over one PostgreSQL, under faults: whether a key is accepted anywhere after its revocation was answered.
+//! Three servers over one PostgreSQL, under faults: whether a key is accepted anywhere after its revocation
+//! was answered.
 //!
-//! `cargo xtask faults replicas` builds the server as it is released and runs this. Everything happens on this machine
-//! and ends by itself.
+//! `cargo xtask faults replicas` builds the server as it is released and runs this. Everything happens on
+//! this machine and ends by itself.
 
 #![expect(
     clippy::expect_used,

@@ -32,7 +32,8 @@ pub(crate) enum Pressure {
 }
 
 impl Pressure {
-    /// Takes every connection, those of the servers as well. The last places are reserved for superusers, as these are.
+    /// Takes every connection, those of the servers as well. The last places are reserved for superusers, as
+    /// these are.
     pub(crate) async fn exhaust(cluster: &Cluster) -> Self {
         let (url, administrator) = (
             cluster.url().maintenance(),

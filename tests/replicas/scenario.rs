@@ -141,8 +141,8 @@ impl Scenario {
         )
     }
 
-    /// How many of the keys that are revoked next are verified already: one, for lookups that are under way when their key is
-    /// revoked.
+    /// How many of the keys that are revoked next are verified already: one, for lookups that are under way
+    /// when their key is revoked.
     const fn verified_ahead(self) -> usize {
         match self {
             Self::LookupsSlow => 1,
@@ -259,7 +259,8 @@ impl Scenario {
         }
     }
 
-    /// On which servers revocations may fail. A transaction that is cut off or stands still keeps its locks for a while.
+    /// On which servers revocations may fail. A transaction that is cut off or stands still keeps its locks
+    /// for a while.
     pub(crate) const fn may_not_revoke(self) -> &'static [usize] {
         match self {
             Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::Pooled => NOBODY,

@@ -20,7 +20,8 @@ pub(crate) struct Standby {
 }
 
 impl Standby {
-    /// Copies the primary, and waits until its transactions wait for the copy. The servers' role asks for less.
+    /// Copies the primary, and waits until its transactions wait for the copy. The servers' role asks for
+    /// less.
     pub(crate) async fn of(primary: &Cluster, database: &str) -> Self {
         let replication = Proxy::begin(primary.address()).await;
         let folder = Folder::new();

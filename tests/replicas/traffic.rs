@@ -31,7 +31,8 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// Begins to verify on every server, and to revoke a key every so often; so many of the next are verified before.
+    /// Begins to verify on every server, and to revoke a key every so often; so many of the next are verified
+    /// before.
     pub(crate) fn begin(clients: &Arc<Clients>, revoke_every: Duration, ahead: usize) -> Self {
         let revoked = Arc::new(AtomicUsize::new(0));
         let (end, ended) = watch::channel(false);
@@ -60,9 +61,9 @@ impl Traffic {
         }
     }
 
-    /// Ends, waits for every answer, and then asks every server for every key: first as the revocations left them, then
-    /// once those whose outcome is unknown were revoked again. Returns how many keys somebody asked to revoke, and those about
-    /// which servers disagreed.
+    /// Ends, waits for every answer, and then asks every server for every key: first as the revocations left
+    /// them, then once those whose outcome is unknown were revoked again. Returns how many keys somebody
+    /// asked to revoke, and those about which servers disagreed.
     pub(crate) async fn finish(self) -> (usize, Vec<usize>) {
         // Whoever no longer listens has ended.
         let _ = self.end.send(true);

@@ -9,8 +9,8 @@ use crate::command::{cargo, run};
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// Checks the lock file against RustSec's database: as it is now, else as it was fetched before (`cargo deny` refuses one that is
-/// over 90 days old), else not at all, which is printed.
+/// Checks the lock file against RustSec's database: as it is now, else as it was fetched before (`cargo deny`
+/// refuses one that is over 90 days old), else not at all, which is printed.
 pub(crate) fn check_where_possible(workspace: &Workspace) -> Outcome {
     let fetched = cargo(workspace, &["deny", "fetch", "db"])
         .stdin(Stdio::null())

@@ -9,8 +9,8 @@ use crate::failure::{Failure, Outcome};
 use crate::tools;
 use crate::workspace::Workspace;
 
-/// `cargo xtask bench`: builds the server and what it is measured against, and runs the program in `tests/bench`, to
-/// which `arguments` go.
+/// `cargo xtask bench`: builds the server and what it is measured against, and runs the program in
+/// `tests/bench`, to which `arguments` go.
 pub(crate) fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let (profile, arguments) = take_profile(arguments)?;
     tools::ensure(workspace, &[tools::POSTGRESQL, tools::PGBENCH, tools::WRK])?;

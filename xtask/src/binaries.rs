@@ -24,8 +24,8 @@ impl Binaries {
 
 /// Builds `keyward` and nothing beside it, and copies it to where no later build reaches.
 ///
-/// In one build with the tests, cargo would unify features: what only tests ask of a dependency would be compiled
-/// into the program that the end-to-end tests are about.
+/// In one build with the tests, cargo would unify features: what only tests ask of a dependency would be
+/// compiled into the program that the end-to-end tests are about.
 pub(crate) fn keyward_alone(workspace: &Workspace) -> Outcome<PathBuf> {
     let built = build(workspace, &["build", "--package", "keyward", "--bin", "keyward"])?;
     copy_of(&built, &workspace.target().join("keyward-alone"))
@@ -53,7 +53,8 @@ pub(crate) fn keyward_of(workspace: &Workspace, profile: &str) -> Outcome<Binari
     )
 }
 
-/// Builds `keyward` and the bare handler that it is measured against, alike, and copies `keyward` away likewise.
+/// Builds `keyward` and the bare handler that it is measured against, alike, and copies `keyward` away
+/// likewise.
 pub(crate) fn measured(workspace: &Workspace, profile: &str) -> Outcome<(PathBuf, PathBuf)> {
     let keyward = copy_of(
         &keyward_of(workspace, profile)?,

@@ -13,8 +13,8 @@ use crate::{
     advisories, example_project, faults, image, layers, openapi, schema, test_names, tools, without_ipv6,
 };
 
-/// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals are the
-/// last lines.
+/// Stops at the first step that fails. The cheap steps come first; the tests come last, so that their totals
+/// are the last lines.
 pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let (backend, rest) = take_backend(arguments)?;
     refuse_arguments(rest)?;
@@ -45,7 +45,8 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
             "warnings",
         ]))
     })?;
-    // With the examples, dependencies have the features that they have in the step before, and are not checked again.
+    // With the examples, dependencies have the features that they have in the step before, and are not
+    // checked again.
     steps.run_step("documentation", || {
         run(
             cargo(&["doc", "--workspace", "--no-deps", "--lib", "--bins", "--examples"])
@@ -58,8 +59,9 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     steps.run_step("documentation's examples", || tests.documentation_tests())?;
     steps.run_step("example project", || example_project::check(workspace))?;
     steps.run_step("tests without IPv6", || without_ipv6::where_possible(workspace))?;
-    // They measure times. When one is late, what the tests say is worth knowing all the same. Their PostgreSQL is this
-    // machine's own, whatever the backend: a container's proxy for ports would be measured with it.
+    // They measure times. When one is late, what the tests say is worth knowing all the same. Their
+    // PostgreSQL is this machine's own, whatever the backend: a container's proxy for ports would be measured
+    // with it.
     let attacks = steps.run_step("attacks", || faults::attacks(workspace, "cluster", &[]));
     let replicas = steps.run_step("replicas", || faults::replicas(workspace, &[]));
     steps.run_step("image", || image::where_possible(workspace))?;

@@ -1,4 +1,5 @@
-//! The project in `examples/own-store`, which embeds the domain as another team would: no member of this workspace.
+//! The project in `examples/own-store`, which embeds the domain as another team would: no member of this
+//! workspace.
 
 use std::process::Command;
 
@@ -22,14 +23,15 @@ pub(crate) fn check(workspace: &Workspace) -> Outcome {
     test(workspace)
 }
 
-/// Its own tests, the conformance suite among them; then the program itself, which fails if a dead key is let in.
+/// Its own tests, the conformance suite among them; then the program itself, which fails if a dead key is let
+/// in.
 pub(crate) fn test(workspace: &Workspace) -> Outcome {
     run(&mut in_project(workspace, &["test", "--locked", "--quiet"]))?;
     run(&mut in_project(workspace, &["run", "--locked", "--quiet"]))
 }
 
-/// Cargo in that folder. It builds as this workspace does and beside it, so that dependencies which both have are
-/// compiled once.
+/// Cargo in that folder. It builds as this workspace does and beside it, so that dependencies which both have
+/// are compiled once.
 fn in_project(workspace: &Workspace, arguments: &[&str]) -> Command {
     let mut command = cargo(workspace, arguments);
     command

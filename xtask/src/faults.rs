@@ -22,7 +22,8 @@ pub(crate) fn faults(workspace: &Workspace, arguments: &[String]) -> Outcome {
     }
 }
 
-/// Plays every attack against the release build on both databases, and fails unless others could revoke in time.
+/// Plays every attack against the release build on both databases, and fails unless others could revoke in
+/// time.
 pub(crate) fn attacks(workspace: &Workspace, backend: &str, arguments: &[String]) -> Outcome {
     let keyward = binaries::keyward_released(workspace)?;
     let programs = binaries::faults(workspace)?;
@@ -34,8 +35,8 @@ pub(crate) fn attacks(workspace: &Workspace, backend: &str, arguments: &[String]
         .env(URL_VARIABLE, server.url()))
 }
 
-/// Runs three servers over one PostgreSQL of its own, under faults, and fails if one of them accepted a key after its
-/// revocation was answered.
+/// Runs three servers over one PostgreSQL of its own, under faults, and fails if one of them accepted a key
+/// after its revocation was answered.
 pub(crate) fn replicas(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let keyward = binaries::keyward_released(workspace)?;
     let programs = binaries::faults(workspace)?;

@@ -87,8 +87,8 @@ fn dependency(dependency: cargo_metadata::Dependency) -> Dependency {
     }
 }
 
-/// `cargo tree` rather than the metadata's graph: that one has the features that tests turn on mixed in. Procedural
-/// macros run in the compiler and are no part of the domain.
+/// `cargo tree` rather than the metadata's graph: that one has the features that tests turn on mixed in.
+/// Procedural macros run in the compiler and are no part of the domain.
 fn domain_tree(workspace: &Workspace) -> Outcome<Vec<String>> {
     let edges = "normal,no-proc-macro";
     let arguments = [

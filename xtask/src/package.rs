@@ -30,7 +30,8 @@ pub(crate) fn package(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Packs what `profile` built, with the tools for packages. The manifest of `keyward` says what else the package has.
+/// Packs what `profile` built, with the tools for packages. The manifest of `keyward` says what else the
+/// package has.
 pub(crate) fn debian_package(workspace: &Workspace, profile: &str) -> Outcome<PathBuf> {
     let folder = workspace.target().join("package").join(profile);
     let line = [
@@ -50,8 +51,8 @@ pub(crate) fn debian_package(workspace: &Workspace, profile: &str) -> Outcome<Pa
     Ok(folder.join(name))
 }
 
-/// Beside the package and named as it is, with one folder at its top. The same commit makes the same bytes, but for the
-/// program.
+/// Beside the package and named as it is, with one folder at its top. The same commit makes the same bytes,
+/// but for the program.
 fn tarball(workspace: &Workspace, keyward: &Path, package: &Path) -> Outcome<PathBuf> {
     let tarball = package.with_extension("tar.gz");
     let top = package.file_stem().unwrap_or_default().to_string_lossy();

@@ -1,5 +1,5 @@
-//! Others' programs that the tests run, from npm and PyPI: in versions that files below `tests` pin, installed below
-//! `target`.
+//! Others' programs that the tests run, from npm and PyPI: in versions that files below `tests` pin,
+//! installed below `target`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use crate::workspace::Workspace;
 /// The variable through which the tests find the folder.
 pub(crate) const FOLDER_VARIABLE: &str = "KEYWARD_TEST_PACKAGES";
 
-/// The lock files as they were when the packages were installed: written last, so that it stands for a whole folder.
+/// The lock files as they were when the packages were installed: written last, so that it stands for a whole
+/// folder.
 const INSTALLED: &str = "installed";
 
 /// Where they are, once the tests ran here.
@@ -20,8 +21,8 @@ pub(crate) fn folder(workspace: &Workspace) -> PathBuf {
     workspace.target().join("test-packages")
 }
 
-/// Installs what is missing or pinned otherwise by now; returns the folder, in which each place has the path that its
-/// pins have in `tests`.
+/// Installs what is missing or pinned otherwise by now; returns the folder, in which each place has the path
+/// that its pins have in `tests`.
 pub(crate) fn ensure(workspace: &Workspace) -> Outcome<PathBuf> {
     let pins = workspace.root().join("tests");
     let folder = folder(workspace);
@@ -60,7 +61,8 @@ fn install_from_pypi(folder: &Path) -> Outcome {
         .current_dir(folder))
 }
 
-/// Copies the files that pin versions into a new folder and installs there, unless that was done with the same files.
+/// Copies the files that pin versions into a new folder and installs there, unless that was done with the
+/// same files.
 fn ensure_one(pins: &Path, files: &[&str], folder: &Path, install: impl FnOnce(&Path) -> Outcome) -> Outcome {
     let mut pinned = Vec::new();
     for file in files {

@@ -1,4 +1,5 @@
-//! Compares the `schema.rs` of each database, which are kept by hand, with the tables that the migrations make.
+//! Compares the `schema.rs` of each database, which are kept by hand, with the tables that the migrations
+//! make.
 
 use crate::arguments::refuse_arguments;
 use crate::binaries;

@@ -1,5 +1,5 @@
-//! Keeps Debian's packages from starting the services that they install: the tests run the programs themselves, and a web
-//! server that starts itself occupies port 80.
+//! Keeps Debian's packages from starting the services that they install: the tests run the programs
+//! themselves, and a web server that starts itself occupies port 80.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -16,8 +16,8 @@ const FORBID: &[u8] = b"#!/bin/sh\nexit 101\n";
 
 /// While this value lives, no package starts a service.
 pub(crate) struct NoServices {
-    /// What is removed with this value, also if a killed run left it behind; none where the machine has a policy of its
-    /// own, which stays.
+    /// What is removed with this value, also if a killed run left it behind; none where the machine has a
+    /// policy of its own, which stays.
     policy: Option<PathBuf>,
 }
 

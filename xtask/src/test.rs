@@ -27,7 +27,8 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Outcome {
     run.tests(nextest_arguments)
 }
 
-/// Splits a leading `--database BACKEND` off; the default is `auto`. The program `test-database` knows the backends.
+/// Splits a leading `--database BACKEND` off; the default is `auto`. The program `test-database` knows the
+/// backends.
 pub(crate) fn take_backend(arguments: &[String]) -> Outcome<(String, &[String])> {
     match arguments {
         [option, backend, rest @ ..] if option == "--database" => Ok((backend.clone(), rest)),

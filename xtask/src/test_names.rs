@@ -1,6 +1,7 @@
 //! Checks that no test's name has more than ten words: subject, condition, outcome.
 //!
-//! Every identifier is checked, because macros define tests too: those of both databases and the conformance suite.
+//! Every identifier is checked, because macros define tests too: those of both databases and the conformance
+//! suite.
 
 use std::fs;
 use std::path::Path;

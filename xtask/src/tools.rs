@@ -71,8 +71,8 @@ const CHROMIUM: Tool = debian(
     &["chromium"],
 );
 
-/// Chromium depends on no font. With Liberation's alone, Debian takes its typewriter font for every text, which prints on
-/// more pages.
+/// Chromium depends on no font. With Liberation's alone, Debian takes its typewriter font for every text,
+/// which prints on more pages.
 const FONTS: Tool = Tool {
     folders: &["/usr/share/fonts/truetype/dejavu"],
     ..debian(

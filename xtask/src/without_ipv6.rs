@@ -1,5 +1,5 @@
-//! The tests on a machine whose network has no IPv6, though its hosts file names `::1` for localhost: so is a container
-//! of many an engine.
+//! The tests on a machine whose network has no IPv6, though its hosts file names `::1` for localhost: so is a
+//! container of many an engine.
 
 use std::env;
 use std::fs;
@@ -10,15 +10,16 @@ use crate::command::run;
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// What such a network has broken: everything that a browser does, and connections to a name with several addresses.
+/// What such a network has broken: everything that a browser does, and connections to a name with several
+/// addresses.
 const AFFECTED: &str =
     "(package(keyward-tests) and test(journey)) or (package(keyward-persistence) and test(tls))";
 
 /// What the hosts file says there.
 const HOSTS: &str = "127.0.0.1 localhost\n::1 localhost\n";
 
-/// Makes such a machine of new namespaces, which end with it. The first argument is the hosts file, the rest is what to
-/// run. A kernel that was built or started without IPv6 has nothing to switch off.
+/// Makes such a machine of new namespaces, which end with it. The first argument is the hosts file, the rest
+/// is what to run. A kernel that was built or started without IPv6 has nothing to switch off.
 const SCRIPT: &str = r#"
 set -eu
 ip link set lo up
@@ -29,8 +30,8 @@ shift
 exec "$@"
 "#;
 
-/// `cargo xtask without-ipv6`: `cargo xtask test` in such a network, of the tests that it concerns unless `arguments`
-/// name others. Fails where the machine cannot make one.
+/// `cargo xtask without-ipv6`: `cargo xtask test` in such a network, of the tests that it concerns unless
+/// `arguments` name others. Fails where the machine cannot make one.
 pub(crate) fn without_ipv6(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let hosts = write_hosts(workspace)?;
     if let Err(reason) = can_be_made(&hosts) {

@@ -76,8 +76,8 @@ impl Thing {
     }
 }
 
-/// A field that reads back as it is, and that no spreadsheet runs (OWASP, *CSV Injection*): an apostrophe comes before
-/// whatever begins like a formula.
+/// A field that reads back as it is, and that no spreadsheet runs (OWASP, *CSV Injection*): an apostrophe
+/// comes before whatever begins like a formula.
 fn escaped(field: &str) -> String {
     let guarded = without_formulas(field);
     if guarded.contains(['"', ',', '\r', '\n']) {
@@ -87,8 +87,9 @@ fn escaped(field: &str) -> String {
     }
 }
 
-/// Where the comma is the decimal sign, spreadsheets split lines at semicolons instead, some at tabs or bars. Our quotes
-/// then stand inside of a cell and hold nothing together, not even lines. So a cell may begin after each of these.
+/// Where the comma is the decimal sign, spreadsheets split lines at semicolons instead, some at tabs or bars.
+/// Our quotes then stand inside of a cell and hold nothing together, not even lines. So a cell may begin
+/// after each of these.
 fn without_formulas(field: &str) -> String {
     const ENDS_A_CELL: [char; 5] = [';', '|', '\t', '\r', '\n'];
     let mut guarded = String::with_capacity(field.len());

@@ -52,7 +52,8 @@ struct Thing<'a> {
     username: Option<&'a str>,
 }
 
-/// Events of the audit log as JSON Lines, as owners export them: one JSON object on each line, in the order of the page.
+/// Events of the audit log as JSON Lines, as owners export them: one JSON object on each line, in the order
+/// of the page.
 ///
 /// # Errors
 /// None: every event can be written so.

@@ -27,7 +27,8 @@ pub struct Authenticate {
 /// Why a token was not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
-    /// The token is malformed, unknown or revoked, or its user has left. Clients must not be able to distinguish these.
+    /// The token is malformed, unknown or revoked, or its user has left. Clients must not be able to
+    /// distinguish these.
     #[error("the token is not accepted")]
     InvalidToken,
     /// The store failed, so it is unknown whether the token is valid.
@@ -80,7 +81,8 @@ impl Authenticate {
         }
     }
 
-    /// Records each accepted use in memory. The caller must also write these to the store: see [`RecentUses`].
+    /// Records each accepted use in memory. The caller must also write these to the store: see
+    /// [`RecentUses`].
     #[must_use]
     pub fn with_recent_uses(self, uses: Arc<RecentUses>) -> Self {
         Self {
@@ -98,8 +100,8 @@ impl Authenticate {
         }
     }
 
-    /// Authenticates a token that was sent from the given IP address. A malformed token is refused without asking the
-    /// store.
+    /// Authenticates a token that was sent from the given IP address. A malformed token is refused without
+    /// asking the store.
     ///
     /// # Errors
     /// [`AuthenticateError::InvalidToken`] unless the key is valid and its membership is live.
@@ -107,9 +109,9 @@ impl Authenticate {
         Ok(self.caller_with_permit(token, from, ready(())).await?)
     }
 
-    /// Authenticates like [`Authenticate::caller`], for an adapter that limits how often tokens are looked up: before the
-    /// store is asked about a token that may be a guess, `permit` is awaited, and what it yields is held until the store
-    /// has answered.
+    /// Authenticates like [`Authenticate::caller`], for an adapter that limits how often tokens are looked
+    /// up: before the store is asked about a token that may be a guess, `permit` is awaited, and what it
+    /// yields is held until the store has answered.
     ///
     /// # Errors
     /// [`Refused`] unless the key is valid and its membership is live.
@@ -147,11 +149,13 @@ impl Authenticate {
         Ok(caller)
     }
 
-    /// Waits until no server accepts what was refused here, before a request to revoke keys is told of the refusal: a key that
-    /// revokes itself, and repeats that because the answer was lost, gets a refusal in its place.
+    /// Waits until no server accepts what was refused here, before a request to revoke keys is told of the
+    /// refusal: a key that revokes itself, and repeats that because the answer was lost, gets a refusal in
+    /// its place.
     ///
-    /// Nobody is waited for because of a token that no key has, so that strangers cannot make the servers read the database.
-    /// The duration reveals to a client with a dead key's token that it was a key; tokens cannot be found by trying.
+    /// Nobody is waited for because of a token that no key has, so that strangers cannot make the servers
+    /// read the database. The duration reveals to a client with a dead key's token that it was a key; tokens
+    /// cannot be found by trying.
     pub async fn refused_everywhere(&self, refused: &Refused) {
         match refused {
             Refused::Ended => self.to_all_servers.wait().await,

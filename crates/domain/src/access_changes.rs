@@ -1,7 +1,7 @@
 //! Changes of what keys may do or reach, and the servers that have to know of them.
 //!
-//! A server that remembers verifications is a *replica*. Each change is numbered in the transaction that makes it; each
-//! replica tells the store up to which number it has seen the changes. See
+//! A server that remembers verifications is a *replica*. Each change is numbered in the transaction that
+//! makes it; each replica tells the store up to which number it has seen the changes. See
 //! [`AccessChanges`](crate::ports::AccessChanges).
 
 mod concerns;
@@ -46,8 +46,8 @@ pub enum Concern {
 }
 
 impl Concern {
-    /// Whose keys may do or reach something else because of what an event records. Every change writes its event in its own
-    /// transaction, so a store that looks at each event misses no change.
+    /// Whose keys may do or reach something else because of what an event records. Every change writes its
+    /// event in its own transaction, so a store that looks at each event misses no change.
     #[must_use]
     pub fn of_event(event: &AuditEvent) -> Option<Self> {
         let membership = || {
@@ -153,7 +153,8 @@ pub struct RegisteredReplicas {
     pub replicas: Vec<RegisteredReplica>,
 }
 
-/// How many changes the store keeps in its log at least. A replica that has seen less forgets all it remembers.
+/// How many changes the store keeps in its log at least. A replica that has seen less forgets all it
+/// remembers.
 pub const LOGGED_CHANGES: NonZeroU64 = NonZeroU64::new(1_000).unwrap();
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Administration of an organization: members, invitations, projects and, for owners, all keys.
 //!
-//! Keys cannot administer. Every use case takes an [`Authority`], which only a signed-in owner or the command line has.
-//! Because a role can end between the request and the change, every store checks the authority again in the
-//! transaction.
+//! Keys cannot administer. Every use case takes an [`Authority`], which only a signed-in owner or the command
+//! line has. Because a role can end between the request and the change, every store checks the authority
+//! again in the transaction.
 
 mod audit_export;
 mod audit_follower;

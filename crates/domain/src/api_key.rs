@@ -42,9 +42,10 @@ pub struct ApiKey {
     pub description: KeyDescription,
     /// How it came to be.
     pub origin: Origin,
-    /// The key that this one is below in its key tree, if that is not its parent: the key that [rotated](Self::rotate)
-    /// another one to it or, once what it was below is purged (see [`retention`](crate::retention)), the nearest ancestor that
-    /// is still stored. It may name a purged key if no ancestor is stored: then this key is a root.
+    /// The key that this one is below in its key tree, if that is not its parent: the key that
+    /// [rotated](Self::rotate) another one to it or, once what it was below is purged (see
+    /// [`retention`](crate::retention)), the nearest ancestor that is still stored. It may name a purged key
+    /// if no ancestor is stored: then this key is a root.
     pub adoptive_parent_id: Option<ApiKeyId>,
     /// Whether it may create keys, and see and change the other keys of its consumer. It never changes.
     pub can_manage_keys: bool,
@@ -61,10 +62,12 @@ pub struct ApiKey {
 }
 
 impl ApiKey {
-    /// The maximum number of valid keys in a chain from a key tree's root to a leaf. Revoked keys between do not count.
+    /// The maximum number of valid keys in a chain from a key tree's root to a leaf. Revoked keys between do
+    /// not count.
     pub const MAX_TREE_DEPTH: u32 = 32;
 
-    /// Creates a key from a draft. The right to manage keys defaults to true. The end is planned by the creator of the key.
+    /// Creates a key from a draft. The right to manage keys defaults to true. The end is planned by the
+    /// creator of the key.
     #[must_use]
     pub fn new(
         id: ApiKeyId,
@@ -136,15 +139,16 @@ impl ApiKey {
         }
     }
 
-    /// The key that this one is below in its key tree: the [adoptive parent](Self::adoptive_parent_id) or else the key that
-    /// created it.
+    /// The key that this one is below in its key tree: the [adoptive parent](Self::adoptive_parent_id) or
+    /// else the key that created it.
     #[must_use]
     pub fn effective_parent(&self) -> Option<ApiKeyId> {
         self.adoptive_parent_id.or_else(|| self.parent())
     }
 
-    /// From when the retention of the key counts: its own end or else the end of its membership, once that is recorded as
-    /// come. A planned end that is not recorded does not count, because the audit log does not have it yet.
+    /// From when the retention of the key counts: its own end or else the end of its membership, once that is
+    /// recorded as come. A planned end that is not recorded does not count, because the audit log does not
+    /// have it yet.
     #[must_use]
     pub fn dead_since(&self, membership: Option<End>) -> Option<DateTime<Utc>> {
         let recorded = |end| match end {
@@ -168,7 +172,8 @@ impl ApiKey {
 
     /// The editable fields, which determine the [version](Self::version).
     fn changeable(&self) -> [Cow<'_, str>; 3] {
-        // Revoking a key does not change its version, unless a rotation does it; nor does the coming of its planned end.
+        // Revoking a key does not change its version, unless a rotation does it; nor does the coming of its
+        // planned end.
         let planned = self.revocation.as_ref().filter(|revocation| {
             matches!(revocation.end, End::Planned(_))
                 || matches!(
@@ -184,7 +189,8 @@ impl ApiKey {
         ]
     }
 
-    /// Applies somebody's edit of a valid key, in an organization whose owners allow new keys this longest life. Returns what changed, or `None` if nothing did.
+    /// Applies somebody's edit of a valid key, in an organization whose owners allow new keys this longest
+    /// life. Returns what changed, or `None` if nothing did.
     ///
     /// # Errors
     /// Nothing is changed then.
@@ -312,8 +318,8 @@ impl KeyDraft {
         }
     }
 
-    /// A digest of what is asked for, by which a repeated request is known. It is compared with those that other versions
-    /// stored, so a later member may count only where it is given.
+    /// A digest of what is asked for, by which a repeated request is known. It is compared with those that
+    /// other versions stored, so a later member may count only where it is given.
     #[must_use]
     pub fn request_digest(&self) -> RequestDigest {
         let can_manage_keys = self.can_manage_keys.map(|can| can.to_string());

@@ -32,12 +32,14 @@ pub struct AuditEvent {
     pub action: Action,
     /// What it was done to.
     pub subject: Subject,
-    /// What else was involved: the project that a member was added to, the membership that an invitation became, the user
-    /// in whose session somebody else signed in, the key that took the place of a rotated one.
+    /// What else was involved: the project that a member was added to, the membership that an invitation
+    /// became, the user in whose session somebody else signed in, the key that took the place of a rotated
+    /// one.
     pub object: Option<Subject>,
     /// What was there before, of acts that replace one value; the planned moment, of a planned end that came.
     pub old_value: Option<String>,
-    /// What is there instead: a moment in RFC 3339 format, or a number of days as a duration of ISO 8601, such as `P90D`.
+    /// What is there instead: a moment in RFC 3339 format, or a number of days as a duration of ISO 8601,
+    /// such as `P90D`.
     pub new_value: Option<String>,
     /// Whether it came to pass.
     pub outcome: Outcome,
@@ -54,7 +56,8 @@ pub enum Actor {
     ApiKey(ApiKeyId),
     /// An administrator on the command line.
     Administrator,
-    /// Keyward itself: a server, or `keyward clean-up`. It removes expired records, and records planned ends that have come.
+    /// Keyward itself: a server, or `keyward clean-up`. It removes expired records, and records planned ends
+    /// that have come.
     System,
     /// Somebody who is not authenticated: a refused sign-in, or the first-run setup.
     Anonymous,
@@ -233,7 +236,8 @@ words! {
         SignIn = "session.sign_in",
         /// Attempts at a password were refused without being checked, because there were too many.
         LimitAttempts = "user.limit_attempts",
-        /// A person signed out, or ended the session of a browser, theirs or somebody else's, by signing in there anew.
+        /// A person signed out, or ended the session of a browser, theirs or somebody else's, by signing in
+        /// there anew.
         SignOut = "session.sign_out",
         /// A person ended another of their sessions.
         EndSession = "session.end",
@@ -315,8 +319,8 @@ impl Act {
         }
     }
 
-    /// The same act at the current time: a store that has waited for a lock decides by it what has ended meanwhile. Not
-    /// earlier than it began, should the clock be set back.
+    /// The same act at the current time: a store that has waited for a lock decides by it what has ended
+    /// meanwhile. Not earlier than it began, should the clock be set back.
     #[must_use]
     pub fn at_current_time(&self) -> Self {
         Self {
@@ -325,7 +329,8 @@ impl Act {
         }
     }
 
-    /// What Keyward itself does at the moment of this act, even if a user's act triggers it: their address is not part of it.
+    /// What Keyward itself does at the moment of this act, even if a user's act triggers it: their address is
+    /// not part of it.
     #[must_use]
     pub fn of_system(&self, organization: OrganizationId) -> Self {
         Self {
@@ -335,7 +340,8 @@ impl Act {
         }
     }
 
-    /// The act in the installation's log and in those of these organizations: an event about a user is written to each.
+    /// The act in the installation's log and in those of these organizations: an event about a user is
+    /// written to each.
     pub(crate) fn for_organizations(
         &self,
         organizations: impl IntoIterator<Item = OrganizationId>,
@@ -346,8 +352,8 @@ impl Act {
         std::iter::once(self.clone()).chain(within).collect()
     }
 
-    /// Creates the event of a change. An act has one event for each subject it changes; stores create them when they
-    /// know the subjects (see [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)).
+    /// Creates the event of a change. An act has one event for each subject it changes; stores create them
+    /// when they know the subjects (see [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)).
     #[must_use]
     pub fn event(&self, action: Action, subject: Subject) -> AuditEvent {
         AuditEvent {

@@ -8,8 +8,8 @@ use crate::id::{ApiKeyId, OrganizationId};
 use crate::organization::{OrganizationName, Slug};
 use crate::validity::{End, is_over, is_soon};
 
-/// Everything that decides about a token, read from one snapshot. Only [`Authenticate`](crate::access::Authenticate)
-/// converts it to a [`Caller`].
+/// Everything that decides about a token, read from one snapshot. Only
+/// [`Authenticate`](crate::access::Authenticate) converts it to a [`Caller`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
     /// The key whose digest was looked for.
@@ -51,7 +51,8 @@ impl Credential {
     }
 }
 
-/// A key that sends a request, and whom it acts as. It was accepted: [`Authenticate::caller`](crate::access::Authenticate::caller) is the only way to one.
+/// A key that sends a request, and whom it acts as. It was accepted:
+/// [`Authenticate::caller`](crate::access::Authenticate::caller) is the only way to one.
 ///
 /// ```compile_fail,E0451
 /// use chrono::{DateTime, Utc};
@@ -101,14 +102,15 @@ impl Caller {
         self.accepted_at
     }
 
-    /// The planned end of the key or of its membership, whichever comes first. Without one, the key is accepted until it is
-    /// revoked or its user leaves, which either may come earlier.
+    /// The planned end of the key or of its membership, whichever comes first. Without one, the key is
+    /// accepted until it is revoked or its user leaves, which either may come earlier.
     #[must_use]
     pub const fn accepted_until(&self) -> Option<DateTime<Utc>> {
         self.accepted_until
     }
 
-    /// Whether the planned end of the membership is at most seven days ahead: then all keys of the consumer stop working.
+    /// Whether the planned end of the membership is at most seven days ahead: then all keys of the consumer
+    /// stop working.
     #[must_use]
     pub fn membership_expires_soon(&self) -> bool {
         is_soon(self.membership_until, self.accepted_at)

@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
-/// Joins an error and its sources for the log, which otherwise shows only the outermost error. A source that the
-/// error's own message contains is not repeated.
+/// Joins an error and its sources for the log, which otherwise shows only the outermost error. A source that
+/// the error's own message contains is not repeated.
 #[must_use]
 pub fn sentence(error: &dyn Error) -> String {
     let mut sentence = error.to_string();

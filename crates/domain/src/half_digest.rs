@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-/// The first half of the digest. Each text is preceded by its length, so that moving text from one to the next changes
-/// the digest.
+/// The first half of the digest. Each text is preceded by its length, so that moving text from one to the
+/// next changes the digest.
 pub(crate) fn half_digest<Text: AsRef<[u8]>>(texts: impl IntoIterator<Item = Text>) -> u128 {
     let mut hash = Sha256::new();
     for text in texts {

@@ -19,10 +19,10 @@ pub struct Consumer {
 
 /// A consumer that acts on its own keys, and how it acts.
 ///
-/// There are two ways to create one, so a key has exactly two possible origins: a person signed in to the console
-/// ([`Member::as_holder`](crate::membership::Member::as_holder)), or a valid key
-/// ([`Caller::as_holder`](crate::access::Caller::as_holder)). A holder never reaches another consumer's keys; through a
-/// key that may not manage keys, it reaches only that key.
+/// There are two ways to create one, so a key has exactly two possible origins: a person signed in to the
+/// console ([`Member::as_holder`](crate::membership::Member::as_holder)), or a valid key
+/// ([`Caller::as_holder`](crate::access::Caller::as_holder)). A holder never reaches another consumer's keys;
+/// through a key that may not manage keys, it reaches only that key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     pub(crate) consumer: Consumer,
@@ -80,7 +80,8 @@ impl Holder {
         self.acts_through
     }
 
-    /// Which of the consumer's keys the holder may see and change. Only who reaches all of them may create keys.
+    /// Which of the consumer's keys the holder may see and change. Only who reaches all of them may create
+    /// keys.
     #[must_use]
     pub const fn reach(&self) -> KeyReach {
         self.reach

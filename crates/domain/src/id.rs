@@ -84,7 +84,8 @@ identifiers! {
     ReplicaId
 }
 
-/// Only the hyphenated form that identifiers are shown in, in either case: other spellings of a UUID name nothing here.
+/// Only the hyphenated form that identifiers are shown in, in either case: other spellings of a UUID name
+/// nothing here.
 fn canonical_uuid(text: &str) -> Result<Uuid, InvalidId> {
     const HYPHENATED: usize = 36;
     if text.len() != HYPHENATED {
@@ -95,8 +96,8 @@ fn canonical_uuid(text: &str) -> Result<Uuid, InvalidId> {
 
 /// Makes every identifier of a process, in strictly rising order.
 ///
-/// "Newest first" is "highest identifier first", so the order must hold within one millisecond and when the clock
-/// steps back: RFC 9562 §6.2, method 2 (monotonic random).
+/// "Newest first" is "highest identifier first", so the order must hold within one millisecond and when the
+/// clock steps back: RFC 9562 §6.2, method 2 (monotonic random).
 pub struct IdGenerator {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
@@ -109,8 +110,8 @@ struct State {
     drawn: Drawn,
 }
 
-/// Random numbers that were drawn ahead: every request has an identifier, and the operating system is asked for many at
-/// once.
+/// Random numbers that were drawn ahead: every request has an identifier, and the operating system is asked
+/// for many at once.
 struct Drawn {
     bytes: [u8; Drawn::NUMBERS * Drawn::WIDTH],
     used: usize,
@@ -192,7 +193,8 @@ impl Position {
         if now > self.milliseconds {
             return fresh;
         }
-        // A random step keeps the next identifier hard to guess; 2^32 keeps an overflow out of reach in practice.
+        // A random step keeps the next identifier hard to guess; 2^32 keeps an overflow out of reach in
+        // practice.
         let step = (random & u128::from(u32::MAX)) + 1;
         let tail = self.tail + step;
         if tail < TAIL_LIMIT {

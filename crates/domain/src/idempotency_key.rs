@@ -7,11 +7,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::half_digest::half_digest;
 use crate::random::Random;
 
-/// Marks one showing of a form, or one request of a client, so that sending it again creates nothing a second time: no
-/// second key, invitation or project.
+/// Marks one showing of a form, or one request of a client, so that sending it again creates nothing a second
+/// time: no second key, invitation or project.
 ///
-/// A form's is remembered as long as what it created. A request's is remembered for [`IdempotencyKey::REMEMBERED`], with a
-/// digest of what was asked for: a client that uses it for anything else made a mistake.
+/// A form's is remembered as long as what it created. A request's is remembered for
+/// [`IdempotencyKey::REMEMBERED`], with a digest of what was asked for: a client that uses it for anything
+/// else made a mistake.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey {
     value: u128,
@@ -25,7 +26,8 @@ pub struct IdempotencyKey {
 pub struct RequestDigest(u128);
 
 impl RequestDigest {
-    /// Of an operation, by its name in the document of the API, and all that it was asked to do, in an order of its own.
+    /// Of an operation, by its name in the document of the API, and all that it was asked to do, in an order
+    /// of its own.
     #[must_use]
     pub fn of(operation: &str, details: &[&str]) -> Self {
         let texts = std::iter::once(operation).chain(details.iter().copied());
@@ -258,7 +260,8 @@ mod tests {
         }
     }
 
-    /// Servers of other versions compare with what this one stored: a new member may count only where it is given.
+    /// Servers of other versions compare with what this one stored: a new member may count only where it is
+    /// given.
     #[test]
     fn stored_digests_are_the_same_in_every_version() {
         let now = DateTime::UNIX_EPOCH;

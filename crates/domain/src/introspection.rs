@@ -20,7 +20,8 @@ pub struct Introspect {
 pub struct ActiveToken {
     /// Whom the token stands for.
     pub caller: Caller,
-    /// The projects that its key reaches: [`Introspect::MOST_PROJECTS`] of them, the newest, if there are more.
+    /// The projects that its key reaches: [`Introspect::MOST_PROJECTS`] of them, the newest, if there are
+    /// more.
     pub projects: Page<Project, ProjectId>,
 }
 
@@ -39,8 +40,8 @@ impl Introspect {
 
     /// Whom the token stands for; nothing if it is not accepted, for whatever reason.
     ///
-    /// It counts as a use of the key, from an unknown address: the address that asks is the service's, and what the service
-    /// says of its client is not verified.
+    /// It counts as a use of the key, from an unknown address: the address that asks is the service's, and
+    /// what the service says of its client is not verified.
     ///
     /// # Errors
     /// The store failed, so it is unknown whether the token is valid.

@@ -67,14 +67,15 @@ impl Invitation {
         self.end.is_none() && now < self.expires_at
     }
 
-    /// Whether the invitation was created no later than the end of a membership of its organization. Then it does not
-    /// work for the user of that membership: a user who left or was removed needs a later invitation.
+    /// Whether the invitation was created no later than the end of a membership of its organization. Then it
+    /// does not work for the user of that membership: a user who left or was removed needs a later
+    /// invitation.
     ///
     /// The two times may come from different clocks. So a membership ends no earlier than the newest existing
-    /// invitation was created ([`MemberStore::end`](crate::administration::ports::MemberStore::end)), and every
-    /// invitation that exists then precedes the end. An invitation created later, by a clock that is behind, may also
-    /// seem to precede it. That is safe: the link does not work for the former member, and a new one works once that
-    /// clock has passed the end.
+    /// invitation was created ([`MemberStore::end`](crate::administration::ports::MemberStore::end)), and
+    /// every invitation that exists then precedes the end. An invitation created later, by a clock that is
+    /// behind, may also seem to precede it. That is safe: the link does not work for the former member, and a
+    /// new one works once that clock has passed the end.
     ///
     /// A membership that has not ended by `now` excludes nobody.
     #[must_use]
@@ -93,8 +94,8 @@ impl Invitation {
         }
     }
 
-    /// Whether a membership may begin with it: it is open when the membership begins, and for the same organization and
-    /// role.
+    /// Whether a membership may begin with it: it is open when the membership begins, and for the same
+    /// organization and role.
     #[must_use]
     pub fn is_for(&self, membership: &Membership) -> bool {
         self.is_open(membership.joined_at)
@@ -104,8 +105,8 @@ impl Invitation {
 }
 
 text_type! {
-    /// Whom an invitation is for, in the owner's words: one line of 1 to 100 code points. It says nothing about what the
-    /// account will be called.
+    /// Whom an invitation is for, in the owner's words: one line of 1 to 100 code points. It says nothing
+    /// about what the account will be called.
     Invitee, max 100, OneLine
 }
 

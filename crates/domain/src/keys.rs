@@ -24,8 +24,8 @@ use in_progress::InProgress;
 pub use issue::IssuedKey;
 pub use read::ReadKeyError;
 
-/// The use cases of personal keys. Each takes a [`Holder`](crate::holder::Holder), so nobody can reach another
-/// consumer's keys.
+/// The use cases of personal keys. Each takes a [`Holder`](crate::holder::Holder), so nobody can reach
+/// another consumer's keys.
 #[derive(Clone)]
 pub struct PersonalKeys {
     keys: Arc<dyn ApiKeys>,

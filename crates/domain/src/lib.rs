@@ -26,9 +26,9 @@
 //!
 //! A use case whose error is [`StorageError`](ports::StorageError) fails only if the store does.
 //!
-//! To embed it, implement the four ports in [`ports`], [`Clock`](clock::Clock) and [`Random`](random::Random), and let
-//! the conformance suite (`testing::conformance`) check the store. `examples/own-store` in the repository does all of
-//! that in a program with users of its own.
+//! To embed it, implement the four ports in [`ports`], [`Clock`](clock::Clock) and
+//! [`Random`](random::Random), and let the conformance suite (`testing::conformance`) check the store.
+//! `examples/own-store` in the repository does all of that in a program with users of its own.
 //!
 //! A member issues a key, and a request that comes with its token is known:
 //!

@@ -14,8 +14,8 @@ use crate::words::words;
 
 /// One user's membership of one organization, from joining until leaving or removal.
 ///
-/// It ends when the user leaves or is removed, and never resumes: a later invitation creates a new membership, and the
-/// keys of the old one stay dead.
+/// It ends when the user leaves or is removed, and never resumes: a later invitation creates a new
+/// membership, and the keys of the old one stay dead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Membership {
     /// Its identifier, which is also the `consumerId` of its keys.
@@ -28,7 +28,8 @@ pub struct Membership {
     pub role: Role,
     /// When it began.
     pub joined_at: DateTime<Utc>,
-    /// Its end, if it has one; as late as [`MemberStore::end`](crate::administration::ports::MemberStore::end) says.
+    /// Its end, if it has one; as late as
+    /// [`MemberStore::end`](crate::administration::ports::MemberStore::end) says.
     pub end: Option<End>,
 }
 
@@ -54,8 +55,8 @@ impl Membership {
 
     /// Whether the user runs the organization and no end of that is planned.
     ///
-    /// An organization always has a permanent owner, so that it has an owner whatever planned ends come. The last one can
-    /// neither leave, be removed or become a plain member, nor get a planned end.
+    /// An organization always has a permanent owner, so that it has an owner whatever planned ends come. The
+    /// last one can neither leave, be removed or become a plain member, nor get a planned end.
     #[must_use]
     pub fn is_permanent_owner(&self) -> bool {
         self.role == Role::Owner && self.end.is_none()
@@ -117,8 +118,8 @@ impl Member {
         }
     }
 
-    /// The member as somebody who runs the organization; nothing unless they are an owner, and the membership is live at
-    /// this moment.
+    /// The member as somebody who runs the organization; nothing unless they are an owner, and the membership
+    /// is live at this moment.
     #[must_use]
     pub fn as_authority(&self, now: DateTime<Utc>) -> Option<Authority> {
         match self.membership.role {

@@ -72,7 +72,8 @@ impl Slug {
         }
     }
 
-    /// What to try, in this order, for an organization that would like this slug: itself, then with `-2`, `-3` and so on.
+    /// What to try, in this order, for an organization that would like this slug: itself, then with `-2`,
+    /// `-3` and so on.
     pub fn candidates(&self) -> impl Iterator<Item = Self> {
         let numbered = (2..=u32::MAX).map(|number| self.numbered(number));
         std::iter::once(self.clone()).chain(numbered)

@@ -74,7 +74,8 @@ pub struct Page<T, Id> {
 }
 
 impl<T, Id> Page<T, Id> {
-    /// Creates a page from up to one more item than the page size; the extra item means that there is a next page.
+    /// Creates a page from up to one more item than the page size; the extra item means that there is a next
+    /// page.
     #[must_use]
     pub fn from_one_more(mut items: Vec<T>, size: PageSize, id: impl Fn(&T) -> Id) -> Self {
         let more = items.len() > size.items();

@@ -1,11 +1,12 @@
 //! Planned ends that have come: each is recorded once, with an audit event of the system.
 //!
-//! A key or a membership is over from the moment of its planned end on, by every clock that has passed it. That the end is
-//! recorded makes it final, also for a server whose clock is behind, and revokes the invitations that a former owner left
-//! open. It cannot be undone, so it is not done on the word of one clock: see [`retention`](crate::retention).
+//! A key or a membership is over from the moment of its planned end on, by every clock that has passed it.
+//! That the end is recorded makes it final, also for a server whose clock is behind, and revokes the
+//! invitations that a former owner left open. It cannot be undone, so it is not done on the word of one
+//! clock: see [`retention`](crate::retention).
 //!
-//! The end of a rotated key may be planned for no moment, but for the first use of its successor. It comes once that use
-//! is recorded and seen here.
+//! The end of a rotated key may be planned for no moment, but for the first use of its successor. It comes
+//! once that use is recorded and seen here.
 
 pub mod ports;
 
@@ -51,11 +52,11 @@ impl PlannedEnds {
         }
     }
 
-    /// Records one batch of the ends that have come by now, and returns how many that were. None is left, or another process
-    /// records them, when it is 0.
+    /// Records one batch of the ends that have come by now, and returns how many that were. None is left, or
+    /// another process records them, when it is 0.
     ///
-    /// Keys, memberships and rotated keys do not wait for each other: if one batch fails, the others are recorded all the
-    /// same, and the failure is returned once these have nothing left.
+    /// Keys, memberships and rotated keys do not wait for each other: if one batch fails, the others are
+    /// recorded all the same, and the failure is returned once these have nothing left.
     ///
     /// # Errors
     /// See [`RecordEndsError`]. This call has recorded nothing, unless the outcome of a change is unknown.

@@ -8,8 +8,9 @@ use crate::text::{folded, text_type};
 
 /// A project of one organization.
 ///
-/// Members are added to it one by one, by their membership: a user who leaves and joins again starts without projects.
-/// A key reaches the projects of its consumer that are not archived, as of the moment of the request.
+/// Members are added to it one by one, by their membership: a user who leaves and joins again starts without
+/// projects. A key reaches the projects of its consumer that are not archived, as of the moment of the
+/// request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Project {
     /// Rises with the time of creation (UUID version 7).

@@ -4,9 +4,9 @@ use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The address at which people reach this installation: `https://…`, or `http://…` on this machine only, because
-/// passwords and tokens travel over it. It is an origin (RFC 6454 §4): scheme, host and port, in the form in which
-/// browsers send it.
+/// The address at which people reach this installation: `https://…`, or `http://…` on this machine only,
+/// because passwords and tokens travel over it. It is an origin (RFC 6454 §4): scheme, host and port, in the
+/// form in which browsers send it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     origin: String,
@@ -42,8 +42,8 @@ pub enum InvalidPublicUrl {
 }
 
 impl PublicUrl {
-    /// Reads a public URL. A slash at its end, capitals, the zeros of an IPv6 address and the scheme's own port are
-    /// tidied away.
+    /// Reads a public URL. A slash at its end, capitals, the zeros of an IPv6 address and the scheme's own
+    /// port are tidied away.
     ///
     /// # Errors
     /// Says what to change.
@@ -112,7 +112,8 @@ impl PublicUrl {
         &self.origin
     }
 
-    /// Whether an `Origin` header names this installation. On a local one, `localhost` and `127.0.0.1` are the same.
+    /// Whether an `Origin` header names this installation. On a local one, `localhost` and `127.0.0.1` are
+    /// the same.
     #[must_use]
     pub fn is_origin(&self, origin: &str) -> bool {
         let other_name = match (self.scheme, self.host.as_str()) {
@@ -166,8 +167,8 @@ fn ipv6(host: &str) -> Option<Ipv6Addr> {
 
 /// Narrower than what a URI allows, so that the public URL means the same in a header, a page and a shell.
 ///
-/// A name whose last label is a number is an IPv4 address to browsers (WHATWG URL §3.5), which send `127.1` as `127.0.0.1`:
-/// only the form that they send is taken.
+/// A name whose last label is a number is an IPv4 address to browsers (WHATWG URL §3.5), which send `127.1`
+/// as `127.0.0.1`: only the form that they send is taken.
 fn is_host(host: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty()

@@ -1,7 +1,7 @@
 //! Rate limits.
 //!
-//! A leaky bucket in the form of the generic cell rate algorithm (GCRA, ITU-T I.371): one moment per bucket, so that a
-//! store needs one column, one atomic statement, and no clean-up to be right.
+//! A leaky bucket in the form of the generic cell rate algorithm (GCRA, ITU-T I.371): one moment per bucket,
+//! so that a store needs one column, one atomic statement, and no clean-up to be right.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -12,8 +12,8 @@ pub struct Rate {
     interval: TimeDelta,
 }
 
-/// The maximum clock difference between servers. A stored time further ahead was written by a wrong clock, or under
-/// another rate, and would block requests for as long as that error.
+/// The maximum clock difference between servers. A stored time further ahead was written by a wrong clock, or
+/// under another rate, and would block requests for as long as that error.
 const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 
 impl Rate {
@@ -23,7 +23,8 @@ impl Rate {
         Self { burst, interval }
     }
 
-    /// Allows `rate` a minute with bursts of `burst`, each at least 1. The interval is a whole number of milliseconds.
+    /// Allows `rate` a minute with bursts of `burst`, each at least 1. The interval is a whole number of
+    /// milliseconds.
     #[must_use]
     pub fn per_minute(rate: u32, burst: u32) -> Self {
         let milliseconds = 60_000 / i64::from(rate.clamp(1, 60_000));
@@ -43,9 +44,9 @@ impl Rate {
         self.interval
     }
 
-    /// Admits one more at `now`, if the bucket has room. A store keeps one moment per bucket, `empty_at`, at which the
-    /// bucket will have run empty; it is absent for a bucket never used, and may be forgotten once it is past. Returns the
-    /// moment to keep.
+    /// Admits one more at `now`, if the bucket has room. A store keeps one moment per bucket, `empty_at`, at
+    /// which the bucket will have run empty; it is absent for a bucket never used, and may be forgotten once
+    /// it is past. Returns the moment to keep.
     ///
     /// # Errors
     /// The bucket is full; what is stored MUST stay as it is.

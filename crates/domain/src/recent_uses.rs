@@ -1,7 +1,7 @@
 //! Recent uses of keys, kept in memory until they are written to the store.
 //!
-//! A request only records its use in memory. The server takes the due uses every few seconds, writes them with
-//! [`LastUses`](crate::ports::LastUses), and puts back those that could not be written.
+//! A request only records its use in memory. The server takes the due uses every few seconds, writes them
+//! with [`LastUses`](crate::ports::LastUses), and puts back those that could not be written.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,9 +15,10 @@ use crate::ports::KeyUse;
 
 /// The last use of each key that was used recently, in one process.
 ///
-/// It holds one entry for each key and at most as many as its capacity. When it is full, the use of a key that it does
-/// not hold is passed over, and counted: to make room by forgetting another key would lose that key's use instead, or
-/// let it be written twice a minute. Entries whose use is written leave after [`RecentUses::WRITE_INTERVAL`], and make room.
+/// It holds one entry for each key and at most as many as its capacity. When it is full, the use of a key
+/// that it does not hold is passed over, and counted: to make room by forgetting another key would lose that
+/// key's use instead, or let it be written twice a minute. Entries whose use is written leave after
+/// [`RecentUses::WRITE_INTERVAL`], and make room.
 #[derive(Debug)]
 pub struct RecentUses {
     capacity: usize,
@@ -66,8 +67,9 @@ impl RecentUses {
         }
     }
 
-    /// Takes all uses that are due, to be written now: those of keys that do not rest. What cannot be written goes back
-    /// with [`RecentUses::put_back`]. It looks at every key while requests that note one wait, so ask once in a while.
+    /// Takes all uses that are due, to be written now: those of keys that do not rest. What cannot be written
+    /// goes back with [`RecentUses::put_back`]. It looks at every key while requests that note one wait, so
+    /// ask once in a while.
     #[must_use]
     pub fn take_due(&self, now: DateTime<Utc>) -> Vec<KeyUse> {
         let mut state = self.state();
@@ -83,7 +85,8 @@ impl RecentUses {
         self.state().take(now, |_| true)
     }
 
-    /// Puts back what was taken and could not be written. It is due at once, and merges with what was noted meanwhile.
+    /// Puts back what was taken and could not be written. It is due at once, and merges with what was noted
+    /// meanwhile.
     pub fn put_back(&self, uses: &[KeyUse]) {
         let mut state = self.state();
         for KeyUse { key, last } in uses {
@@ -134,7 +137,8 @@ impl Noted {
         }
     }
 
-    /// Whether it was written so recently that it must not be written again. A clock that was set back ends the rest.
+    /// Whether it was written so recently that it must not be written again. A clock that was set back ends
+    /// the rest.
     fn was_written_recently(&self, now: DateTime<Utc>) -> bool {
         self.written_at
             .is_some_and(|written_at| written_at <= now && now - written_at < RecentUses::WRITE_INTERVAL)

@@ -1,8 +1,9 @@
 //! Refused uses: requests with dead keys, kept in memory until they are written to the audit log.
 //!
-//! A request adds to memory and waits for no storage. The server calls [`RefusedUseReports::write`] every few seconds. Each
-//! key is reported once an hour, by all servers together. Many dead keys cannot fill the log, either: of one
-//! organization, 100 uses at once and then one every 36 seconds are reported, and once an hour that there were more.
+//! A request adds to memory and waits for no storage. The server calls [`RefusedUseReports::write`] every few
+//! seconds. Each key is reported once an hour, by all servers together. Many dead keys cannot fill the log,
+//! either: of one organization, 100 uses at once and then one every 36 seconds are reported, and once an hour
+//! that there were more.
 
 mod reports;
 

@@ -1,9 +1,9 @@
 //! Retention: how long expired records are kept, and their purge after that.
 //!
-//! Dead keys, expired sessions, ended invitations and empty throttle buckets grant no access. They are kept for a
-//! retention period, so that people can look at them, and then purged, so that the database does not grow without
-//! bound. Audit events are kept for ever unless a period is configured. Organizations, users, memberships and projects
-//! are never purged, because audit events refer to them.
+//! Dead keys, expired sessions, ended invitations and empty throttle buckets grant no access. They are kept
+//! for a retention period, so that people can look at them, and then purged, so that the database does not
+//! grow without bound. Audit events are kept for ever unless a period is configured. Organizations, users,
+//! memberships and projects are never purged, because audit events refer to them.
 
 mod clock_check;
 mod periods;
@@ -52,7 +52,8 @@ pub struct Retention {
 }
 
 impl Retention {
-    /// The maximum number of records per batch: few enough that a request which has to wait for it waits briefly.
+    /// The maximum number of records per batch: few enough that a request which has to wait for it waits
+    /// briefly.
     pub const BATCH_SIZE: u32 = 500;
 
     /// How long an empty throttle bucket is kept, in case the clocks of replicas differ.

@@ -1,7 +1,7 @@
 //! Random secrets in links and cookies.
 
-/// Declares a secret of 32 random bytes, shown as 64 hexadecimal digits, and the SHA-256 digest that is stored in its
-/// place.
+/// Declares a secret of 32 random bytes, shown as 64 hexadecimal digits, and the SHA-256 digest that is
+/// stored in its place.
 macro_rules! secret_type {
     ($(#[$doc:meta])* $secret:ident, $(#[$digest_doc:meta])* $digest:ident) => {
         $(#[$doc])*

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// The network of an IP address: /24 for IPv4, /48 for IPv6. It shows an owner roughly where a member's key is used,
-/// without revealing the member's exact address.
+/// The network of an IP address: /24 for IPv4, /48 for IPv6. It shows an owner roughly where a member's key
+/// is used, without revealing the member's exact address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ShortenedAddress(IpAddr);
 

@@ -9,8 +9,9 @@ use crate::clock::Clock;
 use crate::id::{IdGenerator, NewId};
 use crate::random::Random;
 
-/// One clock, one source of randomness, and the one generator of identifiers over both. A process has one of these, and
-/// every use case a clone of it: only then do identifiers sort by the order in which they were made.
+/// One clock, one source of randomness, and the one generator of identifiers over both. A process has one of
+/// these, and every use case a clone of it: only then do identifiers sort by the order in which they were
+/// made.
 #[derive(Clone)]
 pub struct Sources {
     clock: Arc<dyn Clock>,

@@ -1,9 +1,9 @@
 //! What people may write into names and descriptions.
 //!
-//! Text is brought to Unicode Normalization Form C (UAX #15) and trimmed once, at the edge; inside, it is valid.
-//! Every script and emoji is welcome. Control characters, the marks that reorder the text around them ("Trojan Source",
-//! CVE-2021-42574), and what is drawn as nothing are refused rather than removed, so nobody stores what they did not
-//! write. So is a token, which does not belong where others read it.
+//! Text is brought to Unicode Normalization Form C (UAX #15) and trimmed once, at the edge; inside, it is
+//! valid. Every script and emoji is welcome. Control characters, the marks that reorder the text around them
+//! ("Trojan Source", CVE-2021-42574), and what is drawn as nothing are refused rather than removed, so nobody
+//! stores what they did not write. So is a token, which does not belong where others read it.
 
 mod characters;
 mod error;
@@ -39,8 +39,8 @@ impl Form {
         Ok(text)
     }
 
-    /// What was accepted once. A rule that became stricter since then must not make a stored text unreadable, so only
-    /// that is checked which every version has asked.
+    /// What was accepted once. A rule that became stricter since then must not make a stored text unreadable,
+    /// so only that is checked which every version has asked.
     pub(crate) fn stored(self, text: String, max: usize) -> Result<String, TextError> {
         self.check_lines(&text)?;
         characters::check_for_controls(&text)?;
@@ -59,8 +59,8 @@ impl Form {
 
 /// The text in the form that searching compares: lower case, normalized.
 ///
-/// Each letter is folded by itself, so that a part of a word folds like the whole word: the two small sigmas of Greek,
-/// one of which only ends words, are one letter here.
+/// Each letter is folded by itself, so that a part of a word folds like the whole word: the two small sigmas
+/// of Greek, one of which only ends words, are one letter here.
 #[must_use]
 pub fn folded(text: &str) -> String {
     text.nfkc()
@@ -70,8 +70,8 @@ pub fn folded(text: &str) -> String {
         .collect()
 }
 
-/// What somebody typed to search for, as [`folded`] texts contain it: without the white space around it, and nothing
-/// if that is all there is.
+/// What somebody typed to search for, as [`folded`] texts contain it: without the white space around it, and
+/// nothing if that is all there is.
 pub(crate) fn search_term(typed: &str) -> Option<String> {
     let term = folded(typed.trim());
     (!term.is_empty()).then_some(term)
@@ -114,8 +114,8 @@ macro_rules! text_type {
                 $crate::text::Form::$form.written(raw, Self::MAX).map(Self)
             }
 
-            /// Reads what was accepted once and stored since, as it is. What later versions refuse in new texts is still
-            /// read.
+            /// Reads what was accepted once and stored since, as it is. What later versions refuse in new
+            /// texts is still read.
             ///
             /// # Errors
             /// No version can have accepted the text.

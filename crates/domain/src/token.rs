@@ -1,7 +1,8 @@
 //! The token: what a client sends, and what is kept of it.
 //!
-//! `kwp_`, 32 random characters of `[0-9A-Za-z]` (190 bits), 6 characters of checksum. The prefix and the checksum
-//! make a leaked token recognizable to scanners, and let a mistyped one be refused before any storage is asked.
+//! `kwp_`, 32 random characters of `[0-9A-Za-z]` (190 bits), 6 characters of checksum. The prefix and the
+//! checksum make a leaked token recognizable to scanners, and let a mistyped one be refused before any
+//! storage is asked.
 
 mod checksum;
 
@@ -22,7 +23,8 @@ const BODY_LENGTH: usize = 32;
 
 /// A token in the clear: well formed, with a checksum that holds. It says nothing about whether a key exists.
 ///
-/// It exists only between its making or arrival and its [digest](Token::digest), and is wiped from memory after that.
+/// It exists only between its making or arrival and its [digest](Token::digest), and is wiped from memory
+/// after that.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Token(String);
 
@@ -112,7 +114,8 @@ impl fmt::Debug for Token {
     }
 }
 
-/// A digit for a random byte; none for the few bytes that would make the first digits likelier than the others.
+/// A digit for a random byte; none for the few bytes that would make the first digits likelier than the
+/// others.
 fn evenly_chosen_digit(byte: u8) -> Option<char> {
     const FAIR: usize = 256 - 256 % ALPHABET.len();
     let value = usize::from(byte);
@@ -151,7 +154,8 @@ impl fmt::Debug for TokenDigest {
     }
 }
 
-/// `kwp_…` and the last four characters: enough for people to distinguish keys, useless to a scanner or a thief.
+/// `kwp_…` and the last four characters: enough for people to distinguish keys, useless to a scanner or a
+/// thief.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TokenHint(String);
 

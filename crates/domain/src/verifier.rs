@@ -1,4 +1,5 @@
-//! Verifiers: the services that may introspect tokens. The operator names them, each with a secret of its own.
+//! Verifiers: the services that may introspect tokens. The operator names them, each with a secret of its
+//! own.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -77,7 +78,8 @@ impl VerifierSecretDigest {
     }
 }
 
-/// All verifiers. One with several secrets is accepted with each of them, so that a secret can be replaced without a pause.
+/// All verifiers. One with several secrets is accepted with each of them, so that a secret can be replaced
+/// without a pause.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Verifiers(BTreeMap<VerifierName, Vec<VerifierSecretDigest>>);
 

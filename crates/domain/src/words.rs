@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-/// A value written by a newer version of Keyward, which this version shows, searches and exports unchanged: 1 to 64
-/// lower-case letters, underscores and dots.
+/// A value written by a newer version of Keyward, which this version shows, searches and exports unchanged: 1
+/// to 64 lower-case letters, underscores and dots.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NewerWord {
     letters: [u8; Self::MAX],
@@ -45,8 +45,8 @@ impl fmt::Debug for NewerWord {
     }
 }
 
-/// Declares such an enum with `as_str` and `from_word`. One whose words have a dot and may be newer than this version is
-/// declared `or NewerWord`.
+/// Declares such an enum with `as_str` and `from_word`. One whose words have a dot and may be newer than this
+/// version is declared `or NewerWord`.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident or NewerWord { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*

@@ -1,7 +1,7 @@
 //! What a request costs at the least: a poem handler behind poem's own server, without anything of Keyward.
 //!
-//! `bare_handler ADDRESS STATUS CONTENT_TYPE` answers every request with that status, that type (none if it is empty) and
-//! the bytes of its standard input. `cargo xtask bench` measures Keyward against it.
+//! `bare_handler ADDRESS STATUS CONTENT_TYPE` answers every request with that status, that type (none if it
+//! is empty) and the bytes of its standard input. `cargo xtask bench` measures Keyward against it.
 
 #![expect(
     clippy::print_stderr,

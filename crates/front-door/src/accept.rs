@@ -8,8 +8,8 @@ use tracing::warn;
 /// Long enough not to spin while the process is out of open files, short enough not to be noticed.
 const PAUSE_AFTER_ERROR: Duration = Duration::from_millis(100);
 
-/// Accepts until it succeeds. Never spins: when the process or the machine is out of something, the connection stays
-/// in the kernel's queue and `accept` would fail again at once.
+/// Accepts until it succeeds. Never spins: when the process or the machine is out of something, the
+/// connection stays in the kernel's queue and `accept` would fail again at once.
 pub(crate) async fn next<C, A: Future<Output = io::Result<C>>>(mut accept: impl FnMut() -> A) -> C {
     loop {
         match accept().await {

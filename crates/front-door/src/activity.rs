@@ -9,12 +9,13 @@ use crate::{
     unsent::UnsentAnswers,
 };
 
-/// How many bytes a client has to read to restart its timeouts: the deadline of an answer of unknown length, and of any
-/// answer the short timeout while other clients wait. At 60 s, a line of 35 kbit/s keeps up; a trickling reader does not.
+/// How many bytes a client has to read to restart its timeouts: the deadline of an answer of unknown length,
+/// and of any answer the short timeout while other clients wait. At 60 s, a line of 35 kbit/s keeps up; a
+/// trickling reader does not.
 const PROGRESS_BYTES: usize = 256 * 1024;
 
-/// How many short timeouts a slow reader has for [`PROGRESS_BYTES`] while others wait for a connection: at 5 s, a
-/// line of 420 kbit/s keeps up; while saturation continues, one of 840.
+/// How many short timeouts a slow reader has for [`PROGRESS_BYTES`] while others wait for a connection: at 5
+/// s, a line of 420 kbit/s keeps up; while saturation continues, one of 840.
 const TIMEOUTS_FOR_PROGRESS: u32 = 5;
 
 /// What one connection is doing. Shared by its socket, its requests and its task.
@@ -76,8 +77,8 @@ impl Activity {
         }
     }
 
-    /// Bytes came from the client. Only the first byte of a request starts its deadline: those that trickle in after
-    /// it do not extend it.
+    /// Bytes came from the client. Only the first byte of a request starts its deadline: those that trickle
+    /// in after it do not extend it.
     pub(crate) fn bytes_arrived(&self) {
         let mut state = self.state();
         if matches!(state.phase, Phase::Idle { .. }) {
@@ -100,8 +101,8 @@ impl Activity {
         self.state().has_unread_body = true;
     }
 
-    /// The answer to a request is known; its length in bytes may not be. Then it is made piece by piece, as its client takes
-    /// it, and does not count among the unsent.
+    /// The answer to a request is known; its length in bytes may not be. Then it is made piece by piece, as
+    /// its client takes it, and does not count among the unsent.
     pub(crate) fn answer_begun(&self, request: RequestId, length: Option<u64>) {
         let mut state = self.state();
         self.count_unsent(&mut state, length.unwrap_or(0));

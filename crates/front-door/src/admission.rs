@@ -28,9 +28,9 @@ fn is_refused_everywhere(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
 }
 
-/// RFC 9112 §3.2, stricter: a registered name has letters, digits, `-`, `.` and `_` only, so that a comma (two headers
-/// folded into one), a path or a user name is no host. HTTP/1.0 needs no `Host`, and health checks of load balancers
-/// (HAProxy's `option httpchk`) send none. Nothing behind the front door reads it.
+/// RFC 9112 §3.2, stricter: a registered name has letters, digits, `-`, `.` and `_` only, so that a comma
+/// (two headers folded into one), a path or a user name is no host. HTTP/1.0 needs no `Host`, and health
+/// checks of load balancers (HAProxy's `option httpchk`) send none. Nothing behind the front door reads it.
 fn has_valid_host(version: Version, headers: &HeaderMap) -> bool {
     let mut hosts = headers.get_all(header::HOST).iter();
     let host = match (hosts.next(), hosts.next()) {

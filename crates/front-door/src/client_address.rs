@@ -18,7 +18,8 @@ pub struct TrustedProxies {
     pub header: ForwardedHeader,
 }
 
-/// Who is connected, as data of a request whose client's address is another one, because it came through a trusted proxy.
+/// Who is connected, as data of a request whose client's address is another one, because it came through a
+/// trusted proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeerAddress(pub IpAddr);
 
@@ -46,8 +47,8 @@ impl ForwardedHeader {
 }
 
 impl TrustedProxies {
-    /// The right-most hop that is no trusted proxy. What it says about hops before it is hearsay; where a trusted proxy
-    /// says something unreadable, that proxy is the last address to be sure of.
+    /// The right-most hop that is no trusted proxy. What it says about hops before it is hearsay; where a
+    /// trusted proxy says something unreadable, that proxy is the last address to be sure of.
     pub(crate) fn client_address(&self, peer: SocketAddr, headers: &HeaderMap) -> SocketAddr {
         let peer = canonical(peer.ip(), peer.port());
         if !self.trusts(peer.ip()) {

@@ -13,7 +13,8 @@ use crate::{
     tracer::Tracer,
 };
 
-/// Makes the id of the next request. A UUIDv7 sorts the logs by time; this crate reads neither clock nor randomness.
+/// Makes the id of the next request. A UUIDv7 sorts the logs by time; this crate reads neither clock nor
+/// randomness.
 pub type RequestIds = Arc<dyn Fn() -> Uuid + Send + Sync>;
 
 /// What hyper needs at least to parse a request's head.
@@ -31,10 +32,12 @@ pub struct FrontDoorConfig {
     /// Whether people reach this service by https, here or at a proxy: sends `Strict-Transport-Security`.
     /// Default: no.
     pub https: bool,
-    /// The paths that only health checks ask for: requests that succeed there are logged at DEBUG. Default: none.
+    /// The paths that only health checks ask for: requests that succeed there are logged at DEBUG. Default:
+    /// none.
     pub health_paths: &'static [&'static str],
-    /// The paths at which bodies may have more bytes than [`Limits::body_bytes`], and how many. Whatever the application keeps of
-    /// them is its own to bound: this is not in the default number of connections. Default: none.
+    /// The paths at which bodies may have more bytes than [`Limits::body_bytes`], and how many. Whatever the
+    /// application keeps of them is its own to bound: this is not in the default number of connections.
+    /// Default: none.
     pub larger_bodies: &'static [(&'static str, usize)],
     /// Makes the id of each request that no trusted proxy gave one.
     pub request_ids: RequestIds,
@@ -42,7 +45,8 @@ pub struct FrontDoorConfig {
     pub error_pages: ErrorPages,
     /// Called after each request. Default: nothing.
     pub observer: Option<Observer>,
-    /// Begins the trace of every request. Default: requests have none, and the log has the trace id that a trusted proxy sent.
+    /// Begins the trace of every request. Default: requests have none, and the log has the trace id that a
+    /// trusted proxy sent.
     pub tracer: Option<Tracer>,
 }
 
@@ -131,41 +135,44 @@ impl fmt::Debug for FrontDoorConfig {
 /// How long anything may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {
-    /// From a request's first byte (or from the connection, for the first request) to the end of its headers; then the
-    /// connection is closed. Default: 10 s.
+    /// From a request's first byte (or from the connection, for the first request) to the end of its headers;
+    /// then the connection is closed. Default: 10 s.
     pub header_read: Duration,
-    /// What a client gets at most, once all connections are taken and others wait for its place: for its headers, for
-    /// its body, be it read or thrown away after a refusal, and until some bytes of its answer move, of which each
-    /// 256 KiB may take five times as long. While saturation continues, until no client has waited for 10 s, it falls to a
-    /// quarter for headers and bodies and to a half for answers. It also applies to headers, and to a body that is thrown away,
-    /// during the drain. Default: 1 s.
+    /// What a client gets at most, once all connections are taken and others wait for its place: for its
+    /// headers, for its body, be it read or thrown away after a refusal, and until some bytes of its answer
+    /// move, of which each 256 KiB may take five times as long. While saturation continues, until no client
+    /// has waited for 10 s, it falls to a quarter for headers and bodies and to a half for answers. It also
+    /// applies to headers, and to a body that is thrown away, during the drain. Default: 1 s.
     pub saturated_timeout: Duration,
-    /// How long a connection may stay open between two requests. A proxy must close its idle connections **sooner**, or it
-    /// will now and then send a request into one that is just being closed. Default: 300 s, well above what nginx (60 s),
-    /// Go and Traefik (90 s) and Caddy (120 s) keep by default. An idle connection takes no other client's place: it is
-    /// closed as soon as somebody waits for it.
+    /// How long a connection may stay open between two requests. A proxy must close its idle connections
+    /// **sooner**, or it will now and then send a request into one that is just being closed. Default: 300 s,
+    /// well above what nginx (60 s), Go and Traefik (90 s) and Caddy (120 s) keep by default. An idle
+    /// connection takes no other client's place: it is closed as soon as somebody waits for it.
     pub keep_alive: Duration,
-    /// From the end of the headers to the end of the body; then reading fails and the answer is 408. Default: 10 s.
+    /// From the end of the headers to the end of the body; then reading fails and the answer is 408. Default:
+    /// 10 s.
     pub body: Duration,
-    /// How long the handler may take, not counting the time it waits for the client to send the body; then it is
-    /// dropped and the answer is 503. Default: 10 s.
+    /// How long the handler may take, not counting the time it waits for the client to send the body; then it
+    /// is dropped and the answer is 503. Default: 10 s.
     pub handler: Duration,
-    /// How long the client may take to accept the answer; then the connection is closed. An answer whose length is not
-    /// known when it begins has this long for each 256 KiB instead, so that it may take as long as it needs, but not as
-    /// slowly as its client likes. Default: 60 s.
+    /// How long the client may take to accept the answer; then the connection is closed. An answer whose
+    /// length is not known when it begins has this long for each 256 KiB instead, so that it may take as long
+    /// as it needs, but not as slowly as its client likes. Default: 60 s.
     pub response: Duration,
-    /// How long none of the bytes of an answer may move although some are ready; then the connection is closed, however
-    /// much time [`response`](Self::response) leaves. While others wait, and while [too much](Limits::unsent_bytes) is
-    /// unsent, [`saturated_timeout`](Self::saturated_timeout) counts. Default: 15 s.
+    /// How long none of the bytes of an answer may move although some are ready; then the connection is
+    /// closed, however much time [`response`](Self::response) leaves. While others wait, and while
+    /// [too much](Limits::unsent_bytes) is unsent, [`saturated_timeout`](Self::saturated_timeout) counts.
+    /// Default: 15 s.
     pub stalled_response: Duration,
-    /// How long idle connections stay open for a last request when the drain begins: it is answered, with `Connection:
-    /// close`. Who uses a connection often hears so before it is closed, and loses no request. Default: 2 s.
+    /// How long idle connections stay open for a last request when the drain begins: it is answered, with
+    /// `Connection: close`. Who uses a connection often hears so before it is closed, and loses no request.
+    /// Default: 2 s.
     pub idle_grace: Duration,
-    /// How long to keep accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so that a load
-    /// balancer can turn away first. Default: 0 s.
+    /// How long to keep accepting after the shutdown began and [`Readiness`](crate::Readiness) said so, so
+    /// that a load balancer can turn away first. Default: 0 s.
     pub not_ready_notice: Duration,
-    /// From the last accepted connection until the requests in flight are cut off. Default: 20 s, so that a container
-    /// engine that kills after 30 s never has to.
+    /// From the last accepted connection until the requests in flight are cut off. Default: 20 s, so that a
+    /// container engine that kills after 30 s never has to.
     pub drain: Duration,
 }
 
@@ -192,17 +199,19 @@ pub struct Limits {
     /// Bytes in a request's body, however it is framed; more is answered with 413, except where there may be
     /// [more](FrontDoorConfig::larger_bodies). Default: 64 KiB.
     pub body_bytes: usize,
-    /// Bytes in a request's head (request line and headers), at least 8 KiB; more is answered with 431. Default: 32 KiB.
+    /// Bytes in a request's head (request line and headers), at least 8 KiB; more is answered with 431.
+    /// Default: 32 KiB.
     pub header_bytes: usize,
     /// Headers of a request; more are answered with 431. Default: 64.
     pub headers: usize,
     /// Connections at once; further ones wait, one accepted and the others in the kernel's queue. Below the
-    /// limit of open files. Default (`None`), the least of: three quarters of that limit or what leaves 512 files for
-    /// others, whichever is more; half of the memory that the process may use, at 384 KiB for each; and 10,000.
+    /// limit of open files. Default (`None`), the least of: three quarters of that limit or what leaves 512
+    /// files for others, whichever is more; half of the memory that the process may use, at 384 KiB for each;
+    /// and 10,000.
     pub connections: Option<usize>,
-    /// Bytes of answers that wait in this process for clients to take them, the whole of each until its end is taken. While
-    /// there are more, slow readers have the short timeout as if others waited. Default (`None`): a
-    /// sixteenth of the memory that the process may use, and at most 64 MiB.
+    /// Bytes of answers that wait in this process for clients to take them, the whole of each until its end
+    /// is taken. While there are more, slow readers have the short timeout as if others waited. Default
+    /// (`None`): a sixteenth of the memory that the process may use, and at most 64 MiB.
     pub unsent_bytes: Option<u64>,
 }
 

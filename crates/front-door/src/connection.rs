@@ -30,20 +30,20 @@ use crate::{
     watched_socket::WatchedSocket,
 };
 
-/// How long to keep discarding what a refused client still sends, so that it reads the answer: closing a socket
-/// with unread bytes resets the connection and destroys the answer on its way. While others wait, it owes these bytes
-/// since its headers were complete, and has no more time for them than if they were wanted.
+/// How long to keep discarding what a refused client still sends, so that it reads the answer: closing a
+/// socket with unread bytes resets the connection and destroys the answer on its way. While others wait, it
+/// owes these bytes since its headers were complete, and has no more time for them than if they were wanted.
 const LINGER: Duration = Duration::from_secs(5);
 
-/// What is thrown away at most in that time: more than a client that does not look at answers before it has sent all
-/// (Node's) is likely to send by mistake.
+/// What is thrown away at most in that time: more than a client that does not look at answers before it has
+/// sent all (Node's) is likely to send by mistake.
 const LINGER_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many headers hyper reads by default; it answers 431 to more.
 const HYPER_DEFAULT_MAX_HEADERS: usize = 100;
 
-/// hyper's HTTP/1 with the limits. Its deadline for headers is off: it would count the time between two requests in, and
-/// there is none for answers. [`Activity`] has them all.
+/// hyper's HTTP/1 with the limits. Its deadline for headers is off: it would count the time between two
+/// requests in, and there is none for answers. [`Activity`] has them all.
 pub(crate) fn http1_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder
@@ -113,8 +113,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
             }
             Ok(()) = serving_changes.changed() => *serving_changes.borrow_and_update(),
         };
-        // Who waits for its first answer while others wait for a place still gets it (and is then asked to go). For the
-        // drain nobody is cut: answers say `Connection: close`, and who is idle has a grace.
+        // Who waits for its first answer while others wait for a place still gets it (and is then asked to
+        // go). For the drain nobody is cut: answers say `Connection: close`, and who is idle has a grace.
         if serving.saturation.since().is_some() && activity.is_served() {
             Pin::new(&mut connection).graceful_shutdown();
         }
@@ -144,11 +144,11 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
     }
 }
 
-/// Ready when the client should have moved. Only what happens while hyper is polled moves the deadline, so that it is up
-/// to date when this is polled after it.
+/// Ready when the client should have moved. Only what happens while hyper is polled moves the deadline, so
+/// that it is up to date when this is polled after it.
 ///
-/// Nearly every request moves the deadline on. The alarm stays where it is then, and is set anew when it goes off too soon:
-/// the runtime's timers, which share a lock, are not touched at each request.
+/// Nearly every request moves the deadline on. The alarm stays where it is then, and is set anew when it goes
+/// off too soon: the runtime's timers, which share a lock, are not touched at each request.
 fn poll_overdue(
     activity: &Activity,
     serving: &ServingState,
@@ -170,7 +170,8 @@ fn poll_overdue(
     Poll::Pending
 }
 
-/// Closes our half, which hyper has done unless it had nothing to say, and reads until the client closes its own.
+/// Closes our half, which hyper has done unless it had nothing to say, and reads until the client closes its
+/// own.
 async fn linger(mut socket: TcpStream) {
     _ = socket.shutdown().await;
     let mut thrown_away = 0;

@@ -60,10 +60,11 @@ impl FrontDoor {
         Readiness(self.serving.subscribe())
     }
 
-    /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained: from then
-    /// on not ready, after [`not_ready_notice`](crate::Deadlines::not_ready_notice) no new connections, requests in
-    /// flight finish, connections that stay idle are closed after [`idle_grace`](crate::Deadlines::idle_grace), who waited
-    /// for a place is answered 503, and at the deadline [`drain`](crate::Deadlines::drain) what is left is cut off.
+    /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained:
+    /// from then on not ready, after [`not_ready_notice`](crate::Deadlines::not_ready_notice) no new
+    /// connections, requests in flight finish, connections that stay idle are closed after
+    /// [`idle_grace`](crate::Deadlines::idle_grace), who waited for a place is answered 503, and at the
+    /// deadline [`drain`](crate::Deadlines::drain) what is left is cut off.
     pub async fn serve(
         self,
         listener: TcpListener,
@@ -75,8 +76,8 @@ impl FrontDoor {
             connections,
             serving,
         } = self;
-        // Once all of an answer is in the kernel, only the kernel knows that its client does not read. Accepted sockets
-        // inherit it.
+        // Once all of an answer is in the kernel, only the kernel knows that its client does not read.
+        // Accepted sockets inherit it.
         let unread_for = config.deadlines.stalled_response.as_millis();
         let unread_for = u32::try_from(unread_for).unwrap_or(u32::MAX);
         if let Err(error) = sockopt::set_tcp_user_timeout(&listener, unread_for) {
@@ -135,7 +136,8 @@ impl FrontDoor {
         if cut_off > 0 {
             warn!(connections = cut_off, "cut off at the drain deadline");
         }
-        // Dropping the tasks aborts them. Nobody waits for that: a handler that blocks its thread would never end.
+        // Dropping the tasks aborts them. Nobody waits for that: a handler that blocks its thread would never
+        // end.
         Drained { cut_off }
     }
 }
@@ -148,8 +150,8 @@ struct Reception<E> {
 }
 
 impl<E: Endpoint + 'static> Reception<E> {
-    /// Lets clients in, each as a task of its own, never more than there are slots at once. The one that waits for a slot
-    /// is left in `waiting` when this is dropped.
+    /// Lets clients in, each as a task of its own, never more than there are slots at once. The one that
+    /// waits for a slot is left in `waiting` when this is dropped.
     async fn accept_loop(
         &self,
         listener: &TcpListener,
@@ -159,8 +161,8 @@ impl<E: Endpoint + 'static> Reception<E> {
     ) {
         loop {
             coop::consume_budget().await;
-            // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in the kernel's
-            // queue and cost nothing here.
+            // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in
+            // the kernel's queue and cost nothing here.
             *waiting = Some(next_client(listener, serving).await);
             let slot = free_slot(&self.slots, serving).await;
             if let Some((socket, peer)) = waiting.take() {
@@ -209,7 +211,8 @@ async fn next_client(
     serving: &watch::Sender<ServingState>,
 ) -> (TcpStream, SocketAddr) {
     let mut accepting = pin!(accept::next(|| listener.accept()));
-    // Tokio makes a busy task pause by telling it that nothing is there. That would end saturation by mistake.
+    // Tokio makes a busy task pause by telling it that nothing is there. That would end saturation by
+    // mistake.
     if let Some(client) = poll_immediate(coop::unconstrained(accepting.as_mut())).await {
         return client;
     }
@@ -217,8 +220,9 @@ async fn next_client(
     accepting.await
 }
 
-/// A place for one more connection. While there is none, who has been served is asked to go, and who owes the rest of a
-/// request or does not read its answer has [the short timeout](crate::Deadlines::saturated_timeout).
+/// A place for one more connection. While there is none, who has been served is asked to go, and who owes the
+/// rest of a request or does not read its answer has
+/// [the short timeout](crate::Deadlines::saturated_timeout).
 #[expect(clippy::expect_used, reason = "nothing closes the semaphore")]
 async fn free_slot(slots: &Arc<Semaphore>, serving: &watch::Sender<ServingState>) -> OwnedSemaphorePermit {
     if let Ok(slot) = slots.clone().try_acquire_owned() {

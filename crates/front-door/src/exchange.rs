@@ -45,8 +45,8 @@ use crate::{
     unsent::UnsentAnswers,
 };
 
-/// Seconds after which a request may be worth another try: a storage that failed over is back by then. Every 503 says it,
-/// unless the application knows better.
+/// Seconds after which a request may be worth another try: a storage that failed over is back by then. Every
+/// 503 says it, unless the application knows better.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("5");
 
 const CLOSE: HeaderValue = HeaderValue::from_static("close");
@@ -85,7 +85,8 @@ struct Head {
 impl<E: Endpoint> Exchanges<E> {
     /// Answers a request. Dropped when the client hangs up.
     ///
-    /// Not an `async fn`: its future, which is copied with each request, would hold the request several times.
+    /// Not an `async fn`: its future, which is copied with each request, would hold the request several
+    /// times.
     pub(crate) fn answer(
         self: Arc<Self>,
         mut request: http::Request<Incoming>,
@@ -177,7 +178,8 @@ impl<E: Endpoint> Exchanges<E> {
         .instrument(span)
     }
 
-    /// The span of a request that is traced, which its trace begins with. Health checks are not: nobody would look at them.
+    /// The span of a request that is traced, which its trace begins with. Health checks are not: nobody would
+    /// look at them.
     fn trace(
         &self,
         request: &http::Request<Incoming>,
@@ -223,7 +225,8 @@ impl<E: Endpoint> Exchanges<E> {
             scheme,
         ));
         let progress = has_body.then(|| Arc::new(BodyProgress::new()));
-        // A listener for both families sees IPv4 peers as IPv4-mapped addresses; the client's address is canonical.
+        // A listener for both families sees IPv4 peers as IPv4-mapped addresses; the client's address is
+        // canonical.
         let peer = origin.peer.ip().to_canonical();
         if client.ip() != peer {
             request.set_data(PeerAddress(peer));
@@ -245,8 +248,8 @@ impl<E: Endpoint> Exchanges<E> {
         }
         let handler = pin!(self.handle(request));
         let response = self.within_deadline(handler, progress.as_deref(), head).await?;
-        // An application that maps the failure itself says 408 or 413 in its own words. One that answers any other
-        // error would blame the client for a body that it never got.
+        // An application that maps the failure itself says 408 or 413 in its own words. One that answers any
+        // other error would blame the client for a body that it never got.
         let failure = progress.and_then(|progress| progress.failure());
         match failure.map(Refusal::from) {
             Some(refusal) if is_error(response.status()) && response.status() != refusal.status() => {
@@ -256,7 +259,8 @@ impl<E: Endpoint> Exchanges<E> {
         }
     }
 
-    /// Has the application answer. Holds either the request or what the application makes of it, and never both.
+    /// Has the application answer. Holds either the request or what the application makes of it, and never
+    /// both.
     fn handle(&self, request: Request) -> impl Future<Output = Result<Response, Refusal>> {
         let answering = lazy(|_| self.app.call(request))
             .flatten()
@@ -326,8 +330,8 @@ impl<E: Endpoint> Exchanges<E> {
         response
     }
 
-    /// What the resource at this path allows. The application is asked by OPTIONS, which says so or is refused with the
-    /// same header, and without the request's own headers and body.
+    /// What the resource at this path allows. The application is asked by OPTIONS, which says so or is
+    /// refused with the same header, and without the request's own headers and body.
     async fn allowed_methods(&self, head: &Head) -> HeaderValue {
         let none = HeaderValue::from_static("");
         // The target of CONNECT is no resource.
@@ -348,8 +352,9 @@ impl<E: Endpoint> Exchanges<E> {
     }
 }
 
-/// The span of a request, which gives every log line within it the request's id; `key_id` is set by the code that finds out by
-/// which key the request is authenticated, and `verifier` by which verifier. It is there at every level of the log.
+/// The span of a request, which gives every log line within it the request's id; `key_id` is set by the code
+/// that finds out by which key the request is authenticated, and `verifier` by which verifier. It is there at
+/// every level of the log.
 pub(crate) fn request_span(id: &RequestId) -> Span {
     error_span!("request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
 }
@@ -359,8 +364,8 @@ fn traced_request_span(id: &RequestId) -> Span {
     error_span!(target: TRACED, "request", request_id = %id, key_id = Empty, verifier = Empty, trace_id = Empty)
 }
 
-/// The headers by which [`ErrorPages`](crate::ErrorPages) tell who asks, if they are there. Few requests are refused: a
-/// copy of all headers, or only a map of these, would cost every request more than they are worth.
+/// The headers by which [`ErrorPages`](crate::ErrorPages) tell who asks, if they are there. Few requests are
+/// refused: a copy of all headers, or only a map of these, would cost every request more than they are worth.
 struct NegotiationHeaders(Vec<(HeaderName, HeaderValue)>);
 
 impl NegotiationHeaders {

@@ -60,7 +60,8 @@ pub(crate) fn canonical(address: IpAddr, port: u16) -> SocketAddr {
     SocketAddr::new(address.to_canonical(), port)
 }
 
-/// Splits at `separator` where it is not inside a quoted-string (RFC 9110 §5.6.4), or `None` if a quote is not closed.
+/// Splits at `separator` where it is not inside a quoted-string (RFC 9110 §5.6.4), or `None` if a quote is
+/// not closed.
 fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut quoted, mut escaped) = (false, false);
     let parts = text

@@ -41,7 +41,8 @@ pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
     }
 }
 
-/// What one machine certainly has of its own: an IPv4 address, or the IPv6 network in which it takes any address.
+/// What one machine certainly has of its own: an IPv4 address, or the IPv6 network in which it takes any
+/// address.
 pub(crate) fn network_of_machine(address: IpAddr) -> IpNet {
     let address = address.to_canonical();
     let whole = IpNet::from(address);

@@ -1,5 +1,5 @@
-//! What is in front of every HTTP adapter of Keyward: accept loop, deadlines, limits, client address, request id,
-//! headers. It uses hyper and poem, and nothing of the domain.
+//! What is in front of every HTTP adapter of Keyward: accept loop, deadlines, limits, client address, request
+//! id, headers. It uses hyper and poem, and nothing of the domain.
 //!
 //! ```no_run
 //! # async fn run(app: impl poem::Endpoint + 'static, ids: keyward_front_door::RequestIds) -> Result<(), Box<dyn std::error::Error>> {
@@ -13,28 +13,29 @@
 //! ```
 //!
 //! # What an adapter may rely on
-//! - The request header [`REQUEST_ID`] holds this request's id: a trusted proxy's, if it gave a short one of harmless
-//!   characters, or one made here, whatever the client sent. Log lines have it in their span, which has an empty field
-//!   `key_id` for the adapter that authenticates by keys.
+//! - The request header [`REQUEST_ID`] holds this request's id: a trusted proxy's, if it gave a short one of
+//!   harmless characters, or one made here, whatever the client sent. Log lines have it in their span, which
+//!   has an empty field `key_id` for the adapter that authenticates by keys.
 //! - In the path, unreserved characters are not percent-encoded.
-//! - `request.remote_addr()` is the client's address: the socket's peer, or the address that a trusted proxy forwarded.
-//!   The port is 0 if the proxy did not forward it. If they differ, the request's data holds the peer as [`PeerAddress`].
-//! - There is exactly one plausible `Host`, or in HTTP/1.0 none. TRACE and CONNECT never arrive: the front door answers
-//!   them with 405, and takes `Allow` from the application's OPTIONS response.
-//! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of kind
-//!   `FileTooLarge` beyond the cap (→ 413). Any other error answer is then replaced by the 408 or 413 of the
-//!   [`ErrorPages`].
-//! - The handler is dropped at the handler deadline (→ 503) and when the client closes the connection, even if it closes
-//!   only its sending half. Spawn work that must complete.
+//! - `request.remote_addr()` is the client's address: the socket's peer, or the address that a trusted proxy
+//!   forwarded. The port is 0 if the proxy did not forward it. If they differ, the request's data holds the
+//!   peer as [`PeerAddress`].
+//! - There is exactly one plausible `Host`, or in HTTP/1.0 none. TRACE and CONNECT never arrive: the front
+//!   door answers them with 405, and takes `Allow` from the application's OPTIONS response.
+//! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of
+//!   kind `FileTooLarge` beyond the cap (→ 413). Any other error answer is then replaced by the 408 or 413 of
+//!   the [`ErrorPages`].
+//! - The handler is dropped at the handler deadline (→ 503) and when the client closes the connection, even
+//!   if it closes only its sending half. Spawn work that must complete.
 //! - An answer 503 gets `Retry-After`, unless it has one.
-//! - Security headers are set on every answer; of these, only `Content-Security-Policy` and `Referrer-Policy` are the
-//!   adapter's to choose.
+//! - Security headers are set on every answer; of these, only `Content-Security-Policy` and `Referrer-Policy`
+//!   are the adapter's to choose.
 //!
-//! In return, an adapter never puts a secret into a path. Paths are logged, except parts of over 40 bytes; query strings,
-//! headers and bodies are not.
+//! In return, an adapter never puts a secret into a path. Paths are logged, except parts of over 40 bytes;
+//! query strings, headers and bodies are not.
 //!
-//! hyper itself answers what is not HTTP (400), too large headers and more than 100 of them (431), without a body. More
-//! headers than [`Limits::headers`] get the same 431.
+//! hyper itself answers what is not HTTP (400), too large headers and more than 100 of them (431), without a
+//! body. More headers than [`Limits::headers`] get the same 431.
 //!
 //! # Map
 //! | module | holds |

@@ -5,13 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What a connection pins at most: unread and unsent bytes in the kernel (the receive buffer's default of 128 KiB, and
-/// [`SEND_BUFFER`](crate::listen::SEND_BUFFER), which the kernel doubles), the head and body of a request (96 KiB), and
-/// hyper's own buffers (32 KiB).
+/// What a connection pins at most: unread and unsent bytes in the kernel (the receive buffer's default of 128
+/// KiB, and [`SEND_BUFFER`](crate::listen::SEND_BUFFER), which the kernel doubles), the head and body of a
+/// request (96 KiB), and hyper's own buffers (32 KiB).
 const PINNED_BY_CONNECTION: u64 = 384 * 1024;
 
-/// The memory that this process may use: the smallest limit of its control groups, or what the machine has. `None` where
-/// neither is known.
+/// The memory that this process may use: the smallest limit of its control groups, or what the machine has.
+/// `None` where neither is known.
 pub(crate) fn limit() -> Option<u64> {
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let groups = limit_files(&groups)
@@ -37,7 +37,8 @@ pub(crate) fn most_unsent(memory: Option<u64>) -> u64 {
     memory.map_or(MOST_UNSENT, |memory| (memory / 16).min(MOST_UNSENT))
 }
 
-/// The files that hold the limits of the groups in `/proc/self/cgroup`, and of the groups above them (cgroups(7)).
+/// The files that hold the limits of the groups in `/proc/self/cgroup`, and of the groups above them
+/// (cgroups(7)).
 fn limit_files(groups: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for group in groups.lines() {

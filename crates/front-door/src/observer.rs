@@ -15,8 +15,8 @@ pub struct Exchanged<'a> {
     pub method: &'a Method,
     /// What was asked for.
     pub uri: &'a Uri,
-    /// The answer, the body of which is yet to be sent. Its extensions are those that the application set. There is none
-    /// if the client left before.
+    /// The answer, the body of which is yet to be sent. Its extensions are those that the application set.
+    /// There is none if the client left before.
     pub response: Option<&'a Response>,
     /// From the end of the request's head until now.
     pub duration: Duration,

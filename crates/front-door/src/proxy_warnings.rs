@@ -1,5 +1,5 @@
-//! Warns of proxies that give the client's address, but are not trusted: then all their clients have one address, and
-//! share one limit on sign-ins.
+//! Warns of proxies that give the client's address, but are not trusted: then all their clients have one
+//! address, and share one limit on sign-ins.
 
 use std::{
     net::SocketAddr,
@@ -15,8 +15,8 @@ use crate::{
     ip_network::network_of_machine,
 };
 
-/// Anybody can send a header, so that a peer is warned of once, and only so many are: a scanner cannot fill the log, and
-/// does not use up the warning of the proxy that comes after it.
+/// Anybody can send a header, so that a peer is warned of once, and only so many are: a scanner cannot fill
+/// the log, and does not use up the warning of the proxy that comes after it.
 const MOST_PEERS: usize = 16;
 
 /// What was warned of.

@@ -6,7 +6,8 @@ use tokio::time::Instant;
 
 use crate::saturation::ShortTimeout;
 
-/// When a client must have sent the bytes that it owes: the rest of a request's headers or body, or its close.
+/// When a client must have sent the bytes that it owes: the rest of a request's headers or body, or its
+/// close.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReadDeadline {
     pub(crate) owing_since: Instant,

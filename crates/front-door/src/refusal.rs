@@ -10,19 +10,21 @@ use poem::{
 /// Why the front door answered in the application's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// There is no `Host` header (which HTTP/1.0 may lack), more than one, or one that names no host (RFC 9112 §3.2).
+    /// There is no `Host` header (which HTTP/1.0 may lack), more than one, or one that names no host (RFC
+    /// 9112 §3.2).
     InvalidHost,
-    /// There are more headers than [`Limits::headers`](crate::Limits::headers). The answer has no body, and no
-    /// [`ErrorPages`] are asked for it.
+    /// There are more headers than [`Limits::headers`](crate::Limits::headers). The answer has no body, and
+    /// no [`ErrorPages`] are asked for it.
     TooManyHeaders,
-    /// TRACE would echo credentials, CONNECT would make this a proxy. `Allow` has what the target's resource allows.
+    /// TRACE would echo credentials, CONNECT would make this a proxy. `Allow` has what the target's resource
+    /// allows.
     MethodNotAllowed,
     /// The body did not arrive within [`Deadlines::body`](crate::Deadlines::body).
     BodyTooSlow,
     /// The body is longer than [`Limits::body_bytes`](crate::Limits::body_bytes).
     BodyTooLarge,
-    /// The application took longer than [`Deadlines::handler`](crate::Deadlines::handler). What it had begun may or may
-    /// not have happened.
+    /// The application took longer than [`Deadlines::handler`](crate::Deadlines::handler). What it had begun
+    /// may or may not have happened.
     HandlerTooSlow,
     /// The client waited for a place when the shutdown began. Nothing has happened.
     ShuttingDown,
@@ -62,8 +64,8 @@ pub struct Refused<'a> {
 
 /// Makes the response to a refusal in the form of the interface: a problem for programs, a page for people.
 ///
-/// It gives the body and its `Content-Type`. The front door sets the status, `Retry-After` and the headers of every
-/// answer itself.
+/// It gives the body and its `Content-Type`. The front door sets the status, `Retry-After` and the headers of
+/// every answer itself.
 pub type ErrorPages = Arc<dyn Fn(&Refused<'_>) -> Response + Send + Sync>;
 
 /// The reason phrase of the status as plain text.

@@ -71,7 +71,8 @@ impl BodyProgress {
         }
     }
 
-    /// Since when the application had all it needed, if it read the body; the latest possible, if it still reads.
+    /// Since when the application had all it needed, if it read the body; the latest possible, if it still
+    /// reads.
     pub(crate) fn handler_waited_until(&self, body_deadline: Instant) -> Option<Instant> {
         match *self.lock() {
             Progress::Untouched => None,

@@ -28,8 +28,8 @@ impl RequestId {
         Self(HeaderValue::from_maybe_shared(text).expect("a UUID is a header value"))
     }
 
-    /// The only `X-Request-Id` that a trusted proxy sent, if it is an id: letters, digits and `-_.:+/=`, so that it can be
-    /// put into any log and address.
+    /// The only `X-Request-Id` that a trusted proxy sent, if it is an id: letters, digits and `-_.:+/=`, so
+    /// that it can be put into any log and address.
     pub(crate) fn given_in(headers: &HeaderMap) -> Option<Self> {
         let value = only(headers, &REQUEST_ID)?;
         let is_id = !value.is_empty()

@@ -2,12 +2,12 @@
 
 use poem::http::{Uri, uri::PathAndQuery};
 
-/// Decodes the percent-encoded octets of unreserved characters in the path, which mean the same either way (RFC 3986
-/// §6.2.2.2): `/%75ser` is `/user`. The query stays as it is.
+/// Decodes the percent-encoded octets of unreserved characters in the path, which mean the same either way
+/// (RFC 3986 §6.2.2.2): `/%75ser` is `/user`. The query stays as it is.
 ///
-/// Nothing else is decoded, and nothing twice, so that no delimiter (`/`, `?`, `;`, `%`) appears that a proxy did not see
-/// as one. A path that would have a dot segment then, which a proxy may or may not have removed, stays as it is, and leads
-/// nowhere.
+/// Nothing else is decoded, and nothing twice, so that no delimiter (`/`, `?`, `;`, `%`) appears that a proxy
+/// did not see as one. A path that would have a dot segment then, which a proxy may or may not have removed,
+/// stays as it is, and leads nowhere.
 pub(crate) fn normalize(uri: &mut Uri) {
     if !uri.path().contains('%') {
         return;

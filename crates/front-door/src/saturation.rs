@@ -1,11 +1,12 @@
-//! Whether clients wait for a connection because all are taken, and the shorter timeouts that others have then.
+//! Whether clients wait for a connection because all are taken, and the shorter timeouts that others have
+//! then.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A saturation that begins within this time of the one before continues it: clients that hold connections on purpose
-/// reconnect at once.
+/// A saturation that begins within this time of the one before continues it: clients that hold connections on
+/// purpose reconnect at once.
 const RESET_AFTER: Duration = Duration::from_secs(10);
 
 /// How often the timeout is halved while saturation continues, each time after a quarter of the full timeout.
@@ -71,16 +72,16 @@ impl ShortTimeout {
         }
     }
 
-    /// When a client must have sent the bytes that it has owed since `owing_since`. The timeout starts once both conditions
-    /// hold. It is halved while saturation continues, because clients that hold connections to keep others out reconnect as
-    /// fast as they are disconnected.
+    /// When a client must have sent the bytes that it has owed since `owing_since`. The timeout starts once
+    /// both conditions hold. It is halved while saturation continues, because clients that hold connections
+    /// to keep others out reconnect as fast as they are disconnected.
     pub(crate) fn deadline(&self, owing_since: Instant, timeout: Duration) -> Instant {
         let from = self.since.max(owing_since);
         from + timeout / (1 << self.halvings(from, timeout))
     }
 
-    /// When a client must have read some of its answer. The timeout is halved once at most: on a slow line it takes that long
-    /// until the kernel reports that a client has read.
+    /// When a client must have read some of its answer. The timeout is halved once at most: on a slow line it
+    /// takes that long until the kernel reports that a client has read.
     pub(crate) fn reading_deadline(&self, stalled_since: Instant, timeout: Duration) -> Instant {
         let from = self.since.max(stalled_since);
         from + timeout / (1 << self.halvings(from, timeout).min(1))

@@ -14,10 +14,11 @@ pub(crate) struct ServingState {
     pub(crate) shutting_down: bool,
     /// Since when no connection is accepted; open ones finish their requests and close.
     pub(crate) draining_since: Option<Instant>,
-    /// While clients wait for a connection, idle ones are closed, and those that owe the rest of a request or do not read
-    /// their answers have short timeouts.
+    /// While clients wait for a connection, idle ones are closed, and those that owe the rest of a request or
+    /// do not read their answers have short timeouts.
     pub(crate) saturation: Saturation,
-    /// Since when the answers that wait for their clients fill the memory that they may have; slow readers have the short timeout then.
+    /// Since when the answers that wait for their clients fill the memory that they may have; slow readers
+    /// have the short timeout then.
     pub(crate) unsent_full_since: Option<Instant>,
 }
 

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The most bytes of a method, or of a part of a path, that are written down. Ids and slugs have at most 40; what is longer
-/// may be a token that somebody put where its id belongs.
+/// The most bytes of a method, or of a part of a path, that are written down. Ids and slugs have at most 40;
+/// what is longer may be a token that somebody put where its id belongs.
 const LONGEST_PART: usize = 40;
 
 /// The most bytes of a path that are written down.

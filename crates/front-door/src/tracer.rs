@@ -46,6 +46,7 @@ impl fmt::Debug for Received<'_> {
 /// The target of the spans of requests that are traced, and of no others.
 pub const TRACED: &str = "keyward_front_door::traced";
 
-/// Begins the trace of a request, with the span in which it is answered. Returns the trace's id, 32 hexadecimal digits, which the
-/// log calls `trace_id`. It runs on the thread that answers the request: it must not block.
+/// Begins the trace of a request, with the span in which it is answered. Returns the trace's id, 32
+/// hexadecimal digits, which the log calls `trace_id`. It runs on the thread that answers the request: it
+/// must not block.
 pub type Tracer = Arc<dyn Fn(&Received<'_>, &Span) -> String + Send + Sync>;

@@ -7,7 +7,8 @@ use tokio::{sync::watch, time::Instant};
 use crate::serving_state::{self, ServingState};
 
 /// Counts the bytes of the answers that their clients have not taken whole. From when they are too many until
-/// half of them are left, so that connections are not woken for each answer, slow readers have the short timeout.
+/// half of them are left, so that connections are not woken for each answer, slow readers have the short
+/// timeout.
 #[derive(Debug)]
 pub(crate) struct UnsentAnswers {
     bytes: AtomicU64,
@@ -40,8 +41,8 @@ impl UnsentAnswers {
         }
     }
 
-    /// Updates the serving state to the current count. The count is read under the state's lock, so that a late caller
-    /// does not restore an old one.
+    /// Updates the serving state to the current count. The count is read under the state's lock, so that a
+    /// late caller does not restore an old one.
     fn update(&self) {
         serving_state::change(&self.serving, |serving| {
             let bytes = self.bytes.load(Ordering::Relaxed);

@@ -14,8 +14,8 @@ use tokio::{
 
 use crate::activity::Activity;
 
-/// A client's socket. It reports to its [`Activity`] what hyper does not: when a request begins, how much of an answer
-/// the system has taken, and when all of it was sent.
+/// A client's socket. It reports to its [`Activity`] what hyper does not: when a request begins, how much of
+/// an answer the system has taken, and when all of it was sent.
 pub(crate) struct WatchedSocket {
     pub(crate) socket: TcpStream,
     pub(crate) activity: Arc<Activity>,

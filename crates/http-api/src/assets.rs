@@ -1,4 +1,5 @@
-//! Style and script of the pages, each under a name with a content digest, so that browsers may cache it for ever.
+//! Style and script of the pages, each under a name with a content digest, so that browsers may cache it for
+//! ever.
 
 use std::sync::LazyLock;
 

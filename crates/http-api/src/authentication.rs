@@ -13,12 +13,12 @@ use crate::rate_limits::{Attempt, count_caller};
 use crate::request_id::client_address;
 use crate::services::Services;
 
-/// Extracts the caller. It is the first parameter of every operation, so that authentication precedes all other
-/// parsing.
+/// Extracts the caller. It is the first parameter of every operation, so that authentication precedes all
+/// other parsing.
 ///
-/// The token is read from the `Authorization` header only (RFC 6750 §2.1). A request with a scheme other than `Bearer`
-/// has no credentials (§3.1: "attempted using an unsupported authentication method"); one with several `Authorization`
-/// headers has malformed ones.
+/// The token is read from the `Authorization` header only (RFC 6750 §2.1). A request with a scheme other than
+/// `Bearer` has no credentials (§3.1: "attempted using an unsupported authentication method"); one with
+/// several `Authorization` headers has malformed ones.
 pub(crate) struct Authenticated(pub(crate) Caller);
 
 /// The scheme's name in the OpenAPI document.
@@ -86,7 +86,8 @@ async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
         Err(NoToken::Missing) => return Err(Code::CredentialsMissing.into()),
         Err(NoToken::Malformed) => Refused::Unknown,
     };
-    // Before the wait, so that a client that repeats a dead token does not keep the servers waiting for each other.
+    // Before the wait, so that a client that repeats a dead token does not keep the servers waiting for each
+    // other.
     attempt.failed()?;
     if *request.method() == Method::DELETE {
         authenticate.refused_everywhere(&refused).await;

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The prefix of every link in responses, such as `https://keys.example.org`; empty if no public URL is configured.
-/// Then links are relative references, which work however clients reach the service.
+/// The prefix of every link in responses, such as `https://keys.example.org`; empty if no public URL is
+/// configured. Then links are relative references, which work however clients reach the service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseUrl(Option<Arc<str>>);
 

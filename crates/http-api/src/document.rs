@@ -32,7 +32,8 @@ response fields, codes and reasons may be added within version 1: ignore fields 
 Not declared for each operation: a request with too large a header gets 431, one that is not HTTP gets 400, both \
 without a body. A proxy in between may return errors of its own.";
 
-/// The OpenAPI document of the API in JSON, as `/openapi.json` serves it: indented, with a line feed at its end.
+/// The OpenAPI document of the API in JSON, as `/openapi.json` serves it: indented, with a line feed at its
+/// end.
 #[must_use]
 pub fn document() -> String {
     document_at(&BaseUrl::default())

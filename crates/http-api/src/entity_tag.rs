@@ -17,14 +17,15 @@ pub(crate) enum EntityTags {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MalformedTags;
 
-/// The `ETag` of a key: strong, because `If-Match` compares strong tags only. It covers the editable fields, so it does
-/// not change when the key is used or revoked. Responses must not be cached by it, and all say `no-store`.
+/// The `ETag` of a key: strong, because `If-Match` compares strong tags only. It covers the editable fields,
+/// so it does not change when the key is used or revoked. Responses must not be cached by it, and all say
+/// `no-store`.
 pub(crate) fn of_key(key: &ApiKey) -> String {
     format!("\"{}\"", key.version())
 }
 
-/// Whether the client already has one of these representations, by weak comparison (`If-None-Match`). A malformed
-/// header is ignored, which only costs bandwidth.
+/// Whether the client already has one of these representations, by weak comparison (`If-None-Match`). A
+/// malformed header is ignored, which only costs bandwidth.
 pub(crate) fn client_has(request: &Request, opaque_tags: &[&str]) -> bool {
     match read(request, &header::IF_NONE_MATCH) {
         Ok(Some(EntityTags::Any)) => true,

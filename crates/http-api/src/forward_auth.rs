@@ -1,10 +1,10 @@
 //! Forward authentication: a gateway asks `/api/v1/auth` about each request before it passes that request on.
 //!
-//! Gateways differ in what they ask with: `GET`, or the method of the request in question; `/api/v1/auth` alone, or with
-//! that request's path and query behind it, as Envoy does; with its body, or without. All of it becomes the one operation
-//! of the document, [`AuthResource`](crate::resources::AuthResource), so that an answer never depends on it. In particular
-//! a preflight (`OPTIONS` without credentials) is refused as any request without credentials: a gateway that should answer
-//! preflights does so before it asks.
+//! Gateways differ in what they ask with: `GET`, or the method of the request in question; `/api/v1/auth`
+//! alone, or with that request's path and query behind it, as Envoy does; with its body, or without. All of
+//! it becomes the one operation of the document, [`AuthResource`](crate::resources::AuthResource), so that an
+//! answer never depends on it. In particular a preflight (`OPTIONS` without credentials) is refused as any
+//! request without credentials: a gateway that should answer preflights does so before it asks.
 
 use poem::Request;
 use poem::http::uri::PathAndQuery;
@@ -15,8 +15,8 @@ use crate::paths::{self, FORWARD_AUTH};
 /// The query parameter that is the gateway's, also behind the path of another request.
 pub(crate) const PROJECT: &str = "project";
 
-/// Makes a request to [`FORWARD_AUTH`] or to a path below it the request of the operation, without a body; leaves every
-/// other request as it is.
+/// Makes a request to [`FORWARD_AUTH`] or to a path below it the request of the operation, without a body;
+/// leaves every other request as it is.
 pub(crate) fn reduce_to_operation(request: &mut Request) {
     let path = request.uri().path();
     let is_below = paths::is_below(path, FORWARD_AUTH);
@@ -31,8 +31,9 @@ pub(crate) fn reduce_to_operation(request: &mut Request) {
     drop(request.take_body());
 }
 
-/// The operation's URI for a path below it. Its query is that of the request in question, but for the project: if that were
-/// dropped, too, a gateway that asks for a project at `/api/v1/auth/` would let everybody pass.
+/// The operation's URI for a path below it. Its query is that of the request in question, but for the
+/// project: if that were dropped, too, a gateway that asks for a project at `/api/v1/auth/` would let
+/// everybody pass.
 fn operation_uri(asked: &Uri) -> Uri {
     let parameters = asked.query().unwrap_or_default().split('&');
     let project: Vec<&str> = parameters

@@ -10,8 +10,8 @@ use rustls_pki_types::pem::PemObject as _;
 use serde::Deserialize;
 use tracing::warn;
 
-/// What precedes the point of a P-256 key in its `SubjectPublicKeyInfo` (RFC 5480): the algorithm, the curve, and that 65
-/// bytes of an uncompressed point follow.
+/// What precedes the point of a P-256 key in its `SubjectPublicKeyInfo` (RFC 5480): the algorithm, the curve,
+/// and that 65 bytes of an uncompressed point follow.
 const P256_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86,
     0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
@@ -61,8 +61,9 @@ struct PublicKey {
 }
 
 impl GitHubKeys {
-    /// Reads the JSON that GitHub serves at `/meta/public_keys/secret_scanning`. Keys that it no longer signs with are
-    /// accepted, too. Keys of other kinds are skipped with a warning, so that those beside them can be used.
+    /// Reads the JSON that GitHub serves at `/meta/public_keys/secret_scanning`. Keys that it no longer signs
+    /// with are accepted, too. Keys of other kinds are skipped with a warning, so that those beside them can
+    /// be used.
     ///
     /// # Errors
     /// Tells what is wrong first.

@@ -1,8 +1,8 @@
 //! Keyward's HTTP API v1: resources, bearer authentication, problem details and the OpenAPI document.
 //!
 //! [`HttpApi::endpoint`] serves `/api/v1/…`, `/openapi.json`, the reference at `/docs` and the pages
-//! `/problems/{code}`. It expects to stand behind the front door: the header `x-request-id` is the request's id, and the
-//! remote address is the client's.
+//! `/problems/{code}`. It expects to stand behind the front door: the header `x-request-id` is the request's
+//! id, and the remote address is the client's.
 //!
 //! | to read about | look at |
 //! |---|---|

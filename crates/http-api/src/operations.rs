@@ -10,14 +10,15 @@ use poem::http::Method;
 use poem::{Endpoint, EndpointExt, Request, Response, Route};
 use poem_openapi::OpenApi;
 
-/// The future of an answer. It is boxed because it holds the request, which would otherwise be copied into each future that
-/// awaits this one.
+/// The future of an answer. It is boxed because it holds the request, which would otherwise be copied into
+/// each future that awaits this one.
 type Answering<'a> = Pin<Box<dyn Future<Output = poem::Result<Response>> + Send + 'a>>;
 
 /// The operations of an API, by path and method.
 ///
-/// poem-openapi would serve them itself, but its endpoint copies each request several times and reads its query and its
-/// cookies, whatever the operation (`docs/performance.md`). Here, operations cannot use its `Query` and `CookieJar`.
+/// poem-openapi would serve them itself, but its endpoint copies each request several times and reads its
+/// query and its cookies, whatever the operation (`docs/performance.md`). Here, operations cannot use its
+/// `Query` and `CookieJar`.
 pub(crate) struct Operations {
     at_fixed_paths: HashMap<String, Methods>,
     at_templates: BoxEndpoint<'static>,

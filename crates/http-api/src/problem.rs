@@ -64,8 +64,8 @@ pub(crate) struct FieldError {
 #[serde(rename_all = "camelCase")]
 #[oai(rename = "Problem", rename_all = "camelCase", skip_serializing_if_is_none)]
 pub(crate) struct ProblemDocument {
-    /// The URL of a page of this service that says what the problem means and what to do; relative if the service does
-    /// not know its own.
+    /// The URL of a page of this service that says what the problem means and what to do; relative if the
+    /// service does not know its own.
     #[oai(rename = "type")]
     #[serde(rename = "type")]
     kind: String,
@@ -240,7 +240,8 @@ impl Problem {
         }
     }
 
-    /// The response for a key that does not exist or belongs to another consumer; the two cannot be distinguished.
+    /// The response for a key that does not exist or belongs to another consumer; the two cannot be
+    /// distinguished.
     pub(crate) fn no_such_key() -> Self {
         Self::with_detail(Code::NotFound, "There is no such API key.")
     }

@@ -73,7 +73,8 @@ impl LimitReport {
 /// Adds to every answer, be it an error or not, the state of the limits that counted the request.
 pub(crate) struct RateLimitFields<E> {
     pub(crate) inner: E,
-    /// Whether there are limits of authenticated requests. If not, this costs nothing but for reports of leaked keys.
+    /// Whether there are limits of authenticated requests. If not, this costs nothing but for reports of
+    /// leaked keys.
     pub(crate) are_configured: bool,
 }
 

@@ -28,13 +28,13 @@ pub struct RateLimits {
     pub leak_reports: Option<Arc<Limiter<ClientNetwork>>>,
 }
 
-/// Who is connected, where that is a trusted proxy which forwarded the client's address. The server sets it as
-/// data of such requests, and of no others.
+/// Who is connected, where that is a trusted proxy which forwarded the client's address. The server sets it
+/// as data of such requests, and of no others.
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
 
-/// An attempt to authenticate, counted if it fails, or if the client hangs up while a token of it that may be a guess is
-/// looked up.
+/// An attempt to authenticate, counted if it fails, or if the client hangs up while a token of it that may be
+/// a guess is looked up.
 pub(crate) struct Attempt<'a> {
     limit: Option<&'a FailedAuthentications>,
     request: &'a Request,
@@ -72,9 +72,9 @@ impl<'a> Attempt<'a> {
 
     /// Where the attempt counts, if it does.
     ///
-    /// A gateway asks on behalf of many clients. The response for one, and its delay, must not depend on what others send; so
-    /// its attempts count neither for it nor for the addresses that it forwards. A client that asks the same without being a trusted
-    /// proxy may be a stranger, and counts like everybody.
+    /// A gateway asks on behalf of many clients. The response for one, and its delay, must not depend on what
+    /// others send; so its attempts count neither for it nor for the addresses that it forwards. A client
+    /// that asks the same without being a trusted proxy may be a stranger, and counts like everybody.
     fn counted(&self) -> Option<(&'a FailedAuthentications, IpAddr)> {
         let failures = self.limit?;
         let is_of_trusted_gateway =
@@ -98,8 +98,8 @@ impl Drop for Attempt<'_> {
 /// Counts an accepted request.
 ///
 /// # Errors
-/// A limit is exceeded. Requests to revoke keys count, but are never refused: a thief could otherwise use up the limits of a key
-/// or of its organization, and so keep it from being revoked.
+/// A limit is exceeded. Requests to revoke keys count, but are never refused: a thief could otherwise use up
+/// the limits of a key or of its organization, and so keep it from being revoked.
 pub(crate) fn count_caller(request: &Request, limits: &RateLimits, caller: &Caller) -> Result<(), Problem> {
     let Some(limits) = &limits.requests else {
         return Ok(());

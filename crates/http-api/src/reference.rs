@@ -1,7 +1,7 @@
 //! `/docs`: the API reference page, on which people can also try operations with their own key.
 //!
-//! The page is generated from the document, so the two cannot differ. It is complete without its script, which only
-//! sends requests; the key is kept only in its input field.
+//! The page is generated from the document, so the two cannot differ. It is complete without its script,
+//! which only sends requests; the key is kept only in its input field.
 
 mod members;
 mod operations;
@@ -37,7 +37,8 @@ impl Endpoint for ReferencePage {
         Ok(Response::builder()
             .content_type("text/html; charset=utf-8")
             .header(header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY)
-            // Keeps the browser from caching the page for its Back button, with responses that may show a token.
+            // Keeps the browser from caching the page for its Back button, with responses that may show a
+            // token.
             .header(header::CACHE_CONTROL, "no-store")
             .body(self.0.clone()))
     }

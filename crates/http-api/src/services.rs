@@ -16,8 +16,8 @@ use crate::gate::Gate;
 use crate::github_keys::GitHubKeys;
 use crate::problem::Problem;
 
-/// All that operations use. It is data of each request as one: poem copies every value that it adds to requests, and
-/// allocates room for it, whether the operation asks for it or not.
+/// All that operations use. It is data of each request as one: poem copies every value that it adds to
+/// requests, and allocates room for it, whether the operation asks for it or not.
 pub(crate) struct Services {
     pub(crate) gate: Gate,
     pub(crate) keys: PersonalKeys,

@@ -84,8 +84,8 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
 struct BasicCredentials(Zeroizing<String>);
 
 impl BasicCredentials {
-    /// OAuth clients encode name and secret like a form (RFC 6749 §2.3.1), others do not: for generated secrets it is the
-    /// same, others are tried in both ways.
+    /// OAuth clients encode name and secret like a form (RFC 6749 §2.3.1), others do not: for generated
+    /// secrets it is the same, others are tried in both ways.
     fn find_in(&self, verifiers: &Current<Verifiers>) -> Option<VerifierName> {
         let (name, secret) = self.0.split_once(':')?;
         let verifiers = verifiers.now();

@@ -47,7 +47,8 @@ impl<E> From<StorageError> for Abort<E> {
 }
 
 impl<E> Abort<E> {
-    /// Turns the checks of a change, made without a lock, into the refusal to answer with; `None` if they pass.
+    /// Turns the checks of a change, made without a lock, into the refusal to answer with; `None` if they
+    /// pass.
     pub(crate) fn refusal_of<C, T>(
         checked: Result<C, Self>,
     ) -> Result<Option<Result<T, E>>, Abort<Infallible>> {
@@ -61,7 +62,8 @@ impl<E> Abort<E> {
 }
 
 impl<E: From<StorageError>> Abort<E> {
-    /// The error of a change. `name` maps the error of a statement, which means something else if it may be committed.
+    /// The error of a change. `name` maps the error of a statement, which means something else if it may be
+    /// committed.
     pub(crate) fn into_error(
         self,
         may_be_committed: bool,

@@ -39,15 +39,16 @@ impl Client {
     }
 }
 
-/// Runs work for the client at this address: while others wait for a connection to the database, too, each client
-/// receives its share, however much one of them asks for.
+/// Runs work for the client at this address: while others wait for a connection to the database, too, each
+/// client receives its share, however much one of them asks for.
 pub fn on_behalf_of<W: Future>(address: Option<IpAddr>, work: W) -> impl Future<Output = W::Output> {
-    // Not an `async fn`, which would hold the work twice, and all of it is copied with the future of each request.
+    // Not an `async fn`, which would hold the work twice, and all of it is copied with the future of each
+    // request.
     address.map_or_else(Client::default, Client::at).run(work)
 }
 
-/// Runs work that requests of any clients wait for together: it has a share of its own. A task that is spawned without this
-/// works for nobody.
+/// Runs work that requests of any clients wait for together: it has a share of its own. A task that is
+/// spawned without this works for nobody.
 pub fn on_behalf_of_everybody<W: Future>(work: W) -> impl Future<Output = W::Output> {
     Client::Everybody.run(work)
 }

@@ -1,5 +1,5 @@
-//! Identifiers, moments and flags as the databases keep them: PostgreSQL in types of their own; SQLite, which has none for
-//! any of them, as 16 bytes, milliseconds since 1970, and 0 or 1.
+//! Identifiers, moments and flags as the databases keep them: PostgreSQL in types of their own; SQLite, which
+//! has none for any of them, as 16 bytes, milliseconds since 1970, and 0 or 1.
 
 use chrono::{DateTime, Utc};
 use diesel::backend::Backend;

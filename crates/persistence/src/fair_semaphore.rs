@@ -1,10 +1,10 @@
 //! A semaphore that divides its permits fairly among clients.
 //!
-//! In order of arrival, a client that asks for a hundred permits at once makes all others wait for a hundred. Here a
-//! client's position in the queue is that of its arrival, but at least [`SPACING`] grants after it was last served. So others
-//! pass a client that asks for much, but it does not starve, even if new clients arrive all the time. One client holds at
-//! most three quarters of the permits, so that another gets one even while all work of the first is stalled, by a lock
-//! for example.
+//! In order of arrival, a client that asks for a hundred permits at once makes all others wait for a hundred.
+//! Here a client's position in the queue is that of its arrival, but at least [`SPACING`] grants after it was
+//! last served. So others pass a client that asks for much, but it does not starve, even if new clients
+//! arrive all the time. One client holds at most three quarters of the permits, so that another gets one even
+//! while all work of the first is stalled, by a lock for example.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::pending;
@@ -29,8 +29,8 @@ pub(crate) struct FairSemaphore(Arc<Mutex<State>>);
 /// A permit, held until it is dropped.
 pub(crate) struct FairPermit(Option<(FairSemaphore, Client)>);
 
-/// A caller that waits, or has just received its permit. A caller that stops waiting leaves the queue at once: during a stall,
-/// when no permit is given back, the queue would grow without bound.
+/// A caller that waits, or has just received its permit. A caller that stops waiting leaves the queue at
+/// once: during a stall, when no permit is given back, the queue would grow without bound.
 struct Queued<'a> {
     semaphore: &'a FairSemaphore,
     client: Client,
@@ -86,7 +86,8 @@ impl FairSemaphore {
         })))
     }
 
-    /// Reports to this observer every wait that ends from now on. A caller that gets a permit at once does not wait.
+    /// Reports to this observer every wait that ends from now on. A caller that gets a permit at once does
+    /// not wait.
     pub(crate) fn observe_waits(&self, observer: WaitObserver) {
         self.state().observer = Some(observer);
     }

@@ -13,7 +13,8 @@ pub(crate) struct LogState {
     pub(crate) found: Option<i64>,
 }
 
-/// [`LogState::removed_through`] as a column of the statement that reads events, so that both come from one snapshot.
+/// [`LogState::removed_through`] as a column of the statement that reads events, so that both come from one
+/// snapshot.
 pub(crate) const REMOVED_THROUGH: &str = "(SELECT removed_through FROM audit_feed)";
 
 impl LogState {

@@ -7,10 +7,11 @@ use uuid::Uuid;
 /// A key in a chain of ancestors: its identifier and its depth in the key tree.
 pub(crate) type ChainKey = (Uuid, i64);
 
-/// Picks the keys that [`OrganizationKeyStore::key_tree`] shows first of a key tree that is too large to show whole.
+/// Picks the keys that [`OrganizationKeyStore::key_tree`] shows first of a key tree that is too large to show
+/// whole.
 ///
-/// `chain` is the requested key and its ancestors, the topmost last. The others are descendants of the topmost: valid
-/// keys, the keys between these and the topmost, and any other.
+/// `chain` is the requested key and its ancestors, the topmost last. The others are descendants of the
+/// topmost: valid keys, the keys between these and the topmost, and any other.
 ///
 /// [`OrganizationKeyStore::key_tree`]: keyward_domain::administration::ports::OrganizationKeyStore::key tree
 pub(crate) fn shown_of_key_tree(
@@ -38,8 +39,8 @@ pub(crate) fn upwards(mut chain: Vec<ChainKey>) -> Vec<ChainKey> {
     chain
 }
 
-/// One step of a walk from a key up to its ancestors: the key it leads from (`None` where a walk starts) and the key it
-/// leads to.
+/// One step of a walk from a key up to its ancestors: the key it leads from (`None` where a walk starts) and
+/// the key it leads to.
 ///
 /// Walks that meet continue as one, so there is one step from each key.
 pub(crate) type Step = (Option<Uuid>, Uuid);

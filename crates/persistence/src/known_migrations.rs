@@ -77,8 +77,8 @@ impl<DB: Backend> MigrationSource<DB> for KnownMigrations {
     }
 }
 
-/// The folder with a future version's migrations, which upgrade tests set by a variable. Released binaries are built
-/// without it.
+/// The folder with a future version's migrations, which upgrade tests set by a variable. Released binaries
+/// are built without it.
 #[cfg(feature = "testing")]
 fn future_migrations(database: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("KEYWARD_TEST_MIGRATIONS_TO_COME")?;

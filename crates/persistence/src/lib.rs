@@ -25,8 +25,8 @@
 //! # }
 //! ```
 //!
-//! One store implements every storage port, and is cheap to clone. It reads no clock and has no randomness of its own.
-//! The two differ in nothing that the domain can see.
+//! One store implements every storage port, and is cheap to clone. It reads no clock and has no randomness of
+//! its own. The two differ in nothing that the domain can see.
 
 #![expect(
     clippy::duplicate_mod,

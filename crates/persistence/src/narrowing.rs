@@ -1,8 +1,8 @@
 //! How a list applies a filter that may match few of very many keys.
 //!
-//! A filter that many keys match fills its page from the newest keys, which are scanned in order. If these do not fill
-//! the page, the matching keys are few or old: then an index yields candidates, newest first, and only these are
-//! checked.
+//! A filter that many keys match fills its page from the newest keys, which are scanned in order. If these do
+//! not fill the page, the matching keys are few or old: then an index yields candidates, newest first, and
+//! only these are checked.
 
 use uuid::Uuid;
 

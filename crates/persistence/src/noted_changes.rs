@@ -1,8 +1,8 @@
 //! What the events of a running transaction say of whose access it changes.
 //!
-//! Every change writes its event in its own transaction, so that the writer of events sees all changes. They are noted there,
-//! and numbered as the last act before COMMIT: the counter is one row, and a transaction that held it and then waited for
-//! another lock could wait for one that waits for the counter.
+//! Every change writes its event in its own transaction, so that the writer of events sees all changes. They
+//! are noted there, and numbered as the last act before COMMIT: the counter is one row, and a transaction
+//! that held it and then waited for another lock could wait for one that waits for the counter.
 
 use std::cell::RefCell;
 

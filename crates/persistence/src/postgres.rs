@@ -1,23 +1,25 @@
 //! PostgreSQL, through diesel-async.
 //!
 //! # What holds here
-//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the
-//!   purge of dead keys may take several; all but the last record which former members have no keys left.)
-//! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`PostgresStore`]. A read
-//!   does too, so that no connection returns to the pool with a statement still running on it.
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all.
+//!   (Only the purge of dead keys may take several; all but the last record which former members have no keys
+//!   left.)
+//! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`PostgresStore`].
+//!   A read does too, so that no connection returns to the pool with a statement still running on it.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is treated as absent.
-//! - **Locks are taken in one order**: an organization before its memberships, a membership before its keys, a user
-//!   before their sessions. Every transaction runs at READ COMMITTED, so a statement after a lock sees everything that
-//!   was committed before the lock was acquired.
+//! - **Locks are taken in one order**: an organization before its memberships, a membership before its keys,
+//!   a user before their sessions. Every transaction runs at READ COMMITTED, so a statement after a lock sees
+//!   everything that was committed before the lock was acquired.
 //! - **Only the primary is queried**: a standby may lag behind a revocation that was already answered.
-//! - **No clock but the caller's is read**: every timestamp that is stored or compared comes from the caller, or from the
-//!   clock of the caller's act, once a change has its lock.
+//! - **No clock but the caller's is read**: every timestamp that is stored or compared comes from the caller,
+//!   or from the clock of the caller's act, once a change has its lock.
 //!
-//! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image and managed
-//! service), or timeouts are reported as defects: diesel passes on the server's message, but not its SQLSTATE. See
-//! [`PostgresStore::non_english_messages`].
+//! PostgreSQL must speak English to its clients (`lc_messages` of `C` or `en_…`, as in every official image
+//! and managed service), or timeouts are reported as defects: diesel passes on the server's message, but not
+//! its SQLSTATE. See [`PostgresStore::non_english_messages`].
 //!
-//! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is refused.
+//! A connection pooler between Keyward and PostgreSQL must pool by session. One that pools by transaction is
+//! refused.
 
 mod addresses;
 mod audit_log;

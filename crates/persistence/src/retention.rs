@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use crate::limit::at_most;
 
-/// The maximum number of children that one batch gives a new parent. Few consumers have that many keys in all.
+/// The maximum number of children that one batch gives a new parent. Few consumers have that many keys in
+/// all.
 const MAX_REPARENTED_KEYS: usize = 2_000;
 
 /// A key and its effective parent, if any.
@@ -19,8 +20,8 @@ pub(crate) struct KeyOf {
     pub(crate) below: KeyAndParent,
 }
 
-/// Keeps only the first half of the dead keys if they have more children than one batch may move; returns whether it
-/// did. A single key is purged however many children it has.
+/// Keeps only the first half of the dead keys if they have more children than one batch may move; returns
+/// whether it did. A single key is purged however many children it has.
 pub(crate) fn halve_batch(dead: &mut Vec<KeyAndParent>, children: &[(Uuid, Uuid)]) -> bool {
     let are_too_many = children.len() > MAX_REPARENTED_KEYS && dead.len() > 1;
     if are_too_many {
@@ -29,8 +30,8 @@ pub(crate) fn halve_batch(dead: &mut Vec<KeyAndParent>, children: &[(Uuid, Uuid)
     are_too_many
 }
 
-/// Removes from the batch each dead key that is not locked, or has a child that is not locked; returns whether it removed
-/// any.
+/// Removes from the batch each dead key that is not locked, or has a child that is not locked; returns
+/// whether it removed any.
 pub(crate) fn drop_held(
     locked: &HashSet<Uuid>,
     dead: &mut Vec<KeyAndParent>,
@@ -43,8 +44,8 @@ pub(crate) fn drop_held(
     dead.len() < found
 }
 
-/// The former members who have no keys left once the found keys are purged. They are in the order in which their keys
-/// were queried; `last` is the consumer of the last found key, if there may be more keys.
+/// The former members who have no keys left once the found keys are purged. They are in the order in which
+/// their keys were queried; `last` is the consumer of the last found key, if there may be more keys.
 pub(crate) fn left_without_keys(former_members: Vec<Uuid>, last: Option<Uuid>) -> Vec<Uuid> {
     let has_more = |member: &Uuid| Some(*member) != last;
     former_members.into_iter().take_while(has_more).collect()
@@ -58,8 +59,8 @@ pub(crate) struct PurgedBatch {
     pub(crate) must_continue: bool,
 }
 
-/// Tasks that one server at a time performs. The value is the key of a PostgreSQL advisory lock; SQLite has a single
-/// writer anyway.
+/// Tasks that one server at a time performs. The value is the key of a PostgreSQL advisory lock; SQLite has a
+/// single writer anyway.
 #[derive(Clone, Copy)]
 #[repr(i64)]
 pub(crate) enum AdvisoryLock {
@@ -81,11 +82,11 @@ pub(crate) fn max_children(dead: &[KeyAndParent]) -> i64 {
     }
 }
 
-/// The nearest ancestor that is not purged now of each child of a purged key that has one. That ancestor may have been
-/// purged before.
+/// The nearest ancestor that is not purged now of each child of a purged key that has one. That ancestor may
+/// have been purged before.
 ///
-/// A child without any stays below the purged key: without an adoptive parent, a successor would come below the key that
-/// created it, which never was above it.
+/// A child without any stays below the purged key: without an adoptive parent, a successor would come below
+/// the key that created it, which never was above it.
 pub(crate) fn new_parents(removed: &[KeyAndParent], children: &[(Uuid, Uuid)]) -> Vec<(Uuid, Uuid)> {
     let removed: HashMap<Uuid, Option<Uuid>> = removed.iter().copied().collect();
     let new_parent = |&(key, effective_parent): &(Uuid, Uuid)| {
@@ -112,8 +113,8 @@ pub(crate) fn least_id_at(moment: DateTime<Utc>) -> Option<Uuid> {
     ))
 }
 
-/// After an import, the newest imported event is used as the last trusted time: that the import runs now does not
-/// confirm this machine's clock. Used on both databases.
+/// After an import, the newest imported event is used as the last trusted time: that the import runs now does
+/// not confirm this machine's clock. Used on both databases.
 pub(crate) const RESET_RETENTION_CLOCK: &str = "
     UPDATE retention_clock SET believed_at = newest.occurred_at
     FROM (SELECT occurred_at FROM audit_events ORDER BY id DESC LIMIT 1) AS newest";

@@ -1,22 +1,25 @@
 //! SQLite, embedded: one file in a data directory, and nothing to install.
 //!
 //! # What holds here
-//! - **One port method is one transaction.** A change and its audit events commit together or not at all. (Only the
-//!   purge of dead keys may take several; all but the last record which former members have no keys left.)
-//! - **An answered change is durable.** A commit is synced to disk before it is answered, so neither a killed process
-//!   nor a power cut undoes it.
+//! - **One port method is one transaction.** A change and its audit events commit together or not at all.
+//!   (Only the purge of dead keys may take several; all but the last record which former members have no keys
+//!   left.)
+//! - **An answered change is durable.** A commit is synced to disk before it is answered, so neither a killed
+//!   process nor a power cut undoes it.
 //! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`SqliteStore`].
-//! - **A read is cancelled when its caller stops waiting**, and a slow read does not keep others from starting. A key's
-//!   lookup runs on the caller's own thread while one worker thread stays free, see `lookup`.
-//! - **Changes are serialized**, in this process and in others that use the file: each acquires the write lock before
-//!   it reads. Reads run concurrently and see what was committed before they began.
+//! - **A read is cancelled when its caller stops waiting**, and a slow read does not keep others from
+//!   starting. A key's lookup runs on the caller's own thread while one worker thread stays free, see
+//!   `lookup`.
+//! - **Changes are serialized**, in this process and in others that use the file: each acquires the write
+//!   lock before it reads. Reads run concurrently and see what was committed before they began.
 //! - **A file that is moved, replaced or removed is detected**: the store no longer reads or writes it.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is treated as absent.
 //! - **Keys can be revoked on a full disk**: disk space is reserved for revocations.
-//! - **No clock but the caller's is read**: every timestamp that is stored or compared comes from the caller, or from the
-//!   clock of the caller's act, once a change has its lock.
+//! - **No clock but the caller's is read**: every timestamp that is stored or compared comes from the caller,
+//!   or from the clock of the caller's act, once a change has its lock.
 //!
-//! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead Logging*).
+//! The file must be on a local disk: processes that use it share memory (SQLite documentation, *Write-Ahead
+//! Logging*).
 
 mod audit_log;
 mod change;

@@ -1,4 +1,5 @@
-//! Converts stored rows; a value that violates a rule of the domain is reported with table, column and identifier.
+//! Converts stored rows; a value that violates a rule of the domain is reported with table, column and
+//! identifier.
 
 use std::fmt::Display;
 

@@ -1,8 +1,8 @@
 //! Tasks that share one spawned type, whatever their output.
 //!
-//! tokio's task code is compiled again for every type of spawned future or closure, and each port method has its own
-//! for each database. Boxed, they share one type and one copy of that code, which would otherwise be a large part of
-//! this crate.
+//! tokio's task code is compiled again for every type of spawned future or closure, and each port method has
+//! its own for each database. Boxed, they share one type and one copy of that code, which would otherwise be
+//! a large part of this crate.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -45,8 +45,8 @@ pub(crate) fn spawn<T: Send + 'static>(work: impl Future<Output = T> + Send + 's
     }
 }
 
-/// Runs a future on the caller's task, and continues it in its own task if the caller stops waiting. Callers seldom stop,
-/// so this saves nearly all of these tasks.
+/// Runs a future on the caller's task, and continues it in its own task if the caller stops waiting. Callers
+/// seldom stop, so this saves nearly all of these tasks.
 pub(crate) fn finish<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> RunToCompletion<T> {

@@ -7,13 +7,14 @@ use tracing::field::Empty;
 use tracing::level_filters::LevelFilter;
 use tracing::{Span, trace_span};
 
-/// The target of spans that are part of traces. It is no module's, so that the log can leave it out and nothing else.
+/// The target of spans that are part of traces. It is no module's, so that the log can leave it out and
+/// nothing else.
 pub const TRACES: &str = "keyward_traces";
 
 /// The span that spawned work is part of; none if there is no trace.
 ///
-/// Looks at the greatest level of all subscribers, which costs as little as can be: traces want every one. `span_enabled!` would
-/// leave the filters of the layers in doubt about the next span.
+/// Looks at the greatest level of all subscribers, which costs as little as can be: traces want every one.
+/// `span_enabled!` would leave the filters of the layers in doubt about the next span.
 pub(crate) fn current() -> Span {
     if LevelFilter::current() == LevelFilter::TRACE {
         Span::current()
@@ -42,8 +43,9 @@ impl Operation {
     }
 }
 
-/// A span of such work that begins now and ends when it is dropped. `W` is the code that does it, in the name of which the port's
-/// method is. There is none outside of a trace: nobody asked for what a poll does twice a second.
+/// A span of such work that begins now and ends when it is dropped. `W` is the code that does it, in the name
+/// of which the port's method is. There is none outside of a trace: nobody asked for what a poll does twice a
+/// second.
 pub(crate) fn span<W>(system: &'static str, operation: Operation) -> Span {
     if current().is_none() {
         return Span::none();
@@ -80,8 +82,9 @@ pub(crate) fn end<T>(span: &Span, outcome: &Result<T, StorageError>) {
     span.record("error.type", error);
 }
 
-/// `list` of `…::<impl … for …>::list<'_>::{{closure}}::{{closure}}`, the function that a closure stands in. That may in turn be an
-/// argument of the type of a closure around it, as in `…::read<…::list::{{closure}}>::{{closure}}`.
+/// `list` of `…::<impl … for …>::list<'_>::{{closure}}::{{closure}}`, the function that a closure stands in.
+/// That may in turn be an argument of the type of a closure around it, as in
+/// `…::read<…::list::{{closure}}>::{{closure}}`.
 fn port_method(code: &'static str) -> Option<&'static str> {
     let (functions, _) = code.rsplit_once("::{{closure}}")?;
     let functions = functions.split("::{{closure}}");

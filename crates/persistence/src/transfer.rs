@@ -9,8 +9,8 @@
 //!
 //! # To add a table or a column
 //! Add it to `records.rs`, a table also to `tables.rs`. Tests fail until
-//! `tests/persistence/transfer/everything.rs` has a row of it. There is nothing to do about exports of older versions: each
-//! is imported by the version that made it.
+//! `tests/persistence/transfer/everything.rs` has a row of it. There is nothing to do about exports of older
+//! versions: each is imported by the version that made it.
 
 mod columns;
 mod error;
@@ -41,8 +41,8 @@ use writing::Unfinished;
 /// A migrated database that can be moved.
 #[async_trait]
 pub trait Transfer: Send + Sync {
-    /// Sends every row from one snapshot, table by table, in primary-key order, and audit events in commit order.
-    /// Returns early without an error when the receiver is dropped.
+    /// Sends every row from one snapshot, table by table, in primary-key order, and audit events in commit
+    /// order. Returns early without an error when the receiver is dropped.
     ///
     /// # Errors
     /// The database cannot be read; the rows sent so far are incomplete.
@@ -57,8 +57,8 @@ pub trait Transfer: Send + Sync {
 
 /// Exports all data of the installation, and returns the row counts.
 ///
-/// An export holds password hashes and digests of tokens, as the database does. It is the same, byte for byte, for the
-/// same rows, whichever database they are in.
+/// An export holds password hashes and digests of tokens, as the database does. It is the same, byte for
+/// byte, for the same rows, whichever database they are in.
 ///
 /// # Errors
 /// See [`ExportError`].
@@ -78,8 +78,8 @@ pub async fn export(from: &dyn Transfer, output: impl Write + Send + 'static) ->
         .map_err(ExportError::Unwritable)
 }
 
-/// Imports an export into an empty database, atomically, and returns the row counts. Refuses a password hash that is
-/// too costly to verify, and a row that the domain could not read back.
+/// Imports an export into an empty database, atomically, and returns the row counts. Refuses a password hash
+/// that is too costly to verify, and a row that the domain could not read back.
 ///
 /// # Errors
 /// See [`ImportError`].

@@ -8,7 +8,8 @@ pub enum TrialFailure {
     /// The disk of the embedded database is full, or its reserve does not have its full size again.
     #[error(transparent)]
     DiskFull(StorageError),
-    /// The database refuses changes: it is read-only or full, the role lacks a privilege, or the file is missing.
+    /// The database refuses changes: it is read-only or full, the role lacks a privilege, or the file is
+    /// missing.
     #[error(transparent)]
     Refused(StorageError),
     /// It timed out or its connection broke, perhaps because of load.

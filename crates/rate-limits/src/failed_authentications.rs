@@ -23,23 +23,27 @@ const LANES: usize = 10_000;
 /// How many look-ups one lane makes at once.
 const WIDTH: usize = 2;
 
-/// How long a network keeps its lane at most, if a window is longer: one that still guesses is refused again by then.
+/// How long a network keeps its lane at most, if a window is longer: one that still guesses is refused again
+/// by then.
 const MAX_LANE_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// How long a look-up waits for its permit. Then it is made without one: a valid key must not fail because of its
-/// neighbours, and the connections to the database are shared fairly among addresses anyway.
+/// How long a look-up waits for its permit. Then it is made without one: a valid key must not fail because of
+/// its neighbours, and the connections to the database are shared fairly among addresses anyway.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 
-/// Limits how often an address may send a token that is not accepted. An accepted one is not counted, and never refused
-/// because of its neighbours: a whole company may share an address (NAT), and one of its programs may have a dead key.
+/// Limits how often an address may send a token that is not accepted. An accepted one is not counted, and
+/// never refused because of its neighbours: a whole company may share an address (NAT), and one of its
+/// programs may have a dead key.
 ///
-/// Whether a token is accepted is known only when it was looked up. So an address beyond its limit is still served, but what
-/// may be a guess, because no key with that token was found here before, it looks up in a *lane* of its own: two at a time, in
-/// order of arrival, each after half a second at most. That costs a valid key the wait for its neighbours' guesses when it is used
-/// here for the first time. Refusing before the look-up would lock out such keys; a queue that drops somebody would, too.
+/// Whether a token is accepted is known only when it was looked up. So an address beyond its limit is still
+/// served, but what may be a guess, because no key with that token was found here before, it looks up in a
+/// *lane* of its own: two at a time, in order of arrival, each after half a second at most. That costs a
+/// valid key the wait for its neighbours' guesses when it is used here for the first time. Refusing before
+/// the look-up would lock out such keys; a queue that drops somebody would, too.
 ///
-/// The lane only slows clients that wait for answers: a look-up that waited for half a second is made beside the two. What
-/// protects the database from a burst of guesses is that its connections are shared fairly among addresses.
+/// The lane only slows clients that wait for answers: a look-up that waited for half a second is made beside
+/// the two. What protects the database from a burst of guesses is that its connections are shared fairly
+/// among addresses.
 pub struct FailedAuthentications {
     limiter: Limiter<ClientNetwork>,
     lanes: Cache<ClientNetwork, Arc<Lane>>,
@@ -72,7 +76,8 @@ impl FailedAuthentications {
         }
     }
 
-    /// Waits until a token from this address may be looked up: not at all, unless the address is beyond its limit.
+    /// Waits until a token from this address may be looked up: not at all, unless the address is beyond its
+    /// limit.
     pub async fn lookup_permit(&self, from: IpAddr) -> LookupPermit {
         let Some(lane) = self.lanes.get(&ClientNetwork::from(from)) else {
             return LookupPermit(None);

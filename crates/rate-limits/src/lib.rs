@@ -1,9 +1,9 @@
 //! Rate limits of requests, in the memory of one server process.
 //!
 //! A limit allows a [quota](Quota) of requests to whomever it counts: an API key, an organization, or the
-//! [network](ClientNetwork) of an address. The algorithm is that of the crate `governor` (GCRA), so a quota comes back evenly,
-//! and a counter is one number. Here is what `governor` leaves to its users: how many counters there may be, who is counted
-//! together, and what answers report.
+//! [network](ClientNetwork) of an address. The algorithm is that of the crate `governor` (GCRA), so a quota
+//! comes back evenly, and a counter is one number. Here is what `governor` leaves to its users: how many
+//! counters there may be, who is counted together, and what answers report.
 //!
 //! | to read about | look at |
 //! |---|---|
@@ -13,8 +13,8 @@
 //! | requests whose sender is known | [`RequestLimits`] |
 //! | what answers report | [`LimitState`] |
 //!
-//! Limits in the database, of sign-ins and of changes, are those of `keyward-domain`: each server counts in them. These are
-//! for what happens too often to be written down.
+//! Limits in the database, of sign-ins and of changes, are those of `keyward-domain`: each server counts in
+//! them. These are for what happens too often to be written down.
 
 mod clock;
 mod counters;

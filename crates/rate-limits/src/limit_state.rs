@@ -1,5 +1,5 @@
-//! What answers report of a limit: the fields `RateLimit` and `RateLimit-Policy` of draft-ietf-httpapi-ratelimit-headers,
-//! as of September 2025 (version 10), and the seconds of `Retry-After`.
+//! What answers report of a limit: the fields `RateLimit` and `RateLimit-Policy` of
+//! draft-ietf-httpapi-ratelimit-headers, as of September 2025 (version 10), and the seconds of `Retry-After`.
 
 use std::fmt::{self, Write as _};
 use std::time::Duration;

@@ -19,7 +19,8 @@ pub struct Limiter<K: Hash + Eq + Clone> {
 }
 
 impl<K: Hash + Eq + Clone> Limiter<K> {
-    /// A limit that clients know by this name, which has only letters, digits and `-`; for at most `capacity` keys.
+    /// A limit that clients know by this name, which has only letters, digits and `-`; for at most `capacity`
+    /// keys.
     #[must_use]
     pub fn new(name: &'static str, quota: Quota, capacity: usize, clock: Elapsed) -> Self {
         let clock = ElapsedClock(clock);

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-/// An IPv4 address, or the /64 network of an IPv6 address: the smallest that one customer gets, in which a single machine may
-/// take any of 2^64 addresses (RFC 6177, RFC 8981). An IPv4-mapped IPv6 address counts as the IPv4 address.
+/// An IPv4 address, or the /64 network of an IPv6 address: the smallest that one customer gets, in which a
+/// single machine may take any of 2^64 addresses (RFC 6177, RFC 8981). An IPv4-mapped IPv6 address counts as
+/// the IPv4 address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientNetwork(Prefix);
 

@@ -16,7 +16,8 @@ const NETWORKS: usize = 100_000;
 /// How many organizations, and how many verifiers.
 const FEW: usize = 20_000;
 
-/// How often requests are allowed, for each of those that they count for; without a quota, they are not counted.
+/// How often requests are allowed, for each of those that they count for; without a quota, they are not
+/// counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestQuotas {
     /// The requests of one API key.

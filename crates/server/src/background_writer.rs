@@ -27,8 +27,8 @@ pub(crate) trait BackgroundWriter: Send + Sync + 'static {
     /// What metrics call the writing.
     const TASK: &'static str;
 
-    /// Writes the due records and returns their number. Records that an unavailable store did not accept MUST become
-    /// due again.
+    /// Writes the due records and returns their number. Records that an unavailable store did not accept MUST
+    /// become due again.
     fn write(&self) -> impl Future<Output = Result<usize, StorageError>> + Send;
 
     /// Writes all that is left when the server ends.

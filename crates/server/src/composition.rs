@@ -51,13 +51,15 @@ use crate::seen_session_writer::SeenSessionWriter;
 use crate::store::Store;
 use crate::traces::SpanCounts;
 
-/// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a minute.
+/// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a
+/// minute.
 const RECENTLY_USED_KEYS: usize = 100_000;
 /// Of how many keys that no longer work a use waits in memory until it is reported: some 10 MiB.
 const REFUSED_KEYS: usize = 50_000;
 /// Of how many sessions it is kept in memory when they were last seen until that is written: some 5 MiB.
 const SEEN_SESSIONS: usize = 100_000;
-/// How many bytes verifications may take in memory: those of a million keys, and what they reach (`docs/performance.md`).
+/// How many bytes verifications may take in memory: those of a million keys, and what they reach
+/// (`docs/performance.md`).
 const VERIFICATION_CACHE: usize = 250 * 1024 * 1024;
 
 /// The real time and randomness.
@@ -67,8 +69,8 @@ pub(crate) fn sources_of_this_machine() -> Sources {
 
 /// Names requests in the order of their arrival.
 pub(crate) fn request_ids(sources: Sources) -> RequestIds {
-    // A request has no identifier type of its own: where it is stored, in audit events, it may be a proxy's text. Any
-    // kind has the same form.
+    // A request has no identifier type of its own: where it is stored, in audit events, it may be a proxy's
+    // text. Any kind has the same form.
     Arc::new(move || sources.next_id::<AuditEventId>().as_uuid())
 }
 
@@ -124,8 +126,8 @@ impl Composition {
         }
     }
 
-    /// Keeps verifications in memory, under a lease that the job renews. Until it is started, the database is asked. Counts
-    /// look-ups if there is something to count them with.
+    /// Keeps verifications in memory, under a lease that the job renews. Until it is started, the database is
+    /// asked. Counts look-ups if there is something to count them with.
     ///
     /// # Errors
     /// Only if no connection can be prepared.
@@ -291,7 +293,8 @@ impl Composition {
         RefusedUseWriter::new(Arc::clone(&self.refused_uses), self.refused_use_reports())
     }
 
-    /// What revokes the keys of reported tokens. It asks the database, so that made-up tokens take nobody's room in memory.
+    /// What revokes the keys of reported tokens. It asks the database, so that made-up tokens take nobody's
+    /// room in memory.
     fn leaks(&self) -> RevokeLeakedKeys {
         let leaks = RevokeLeakedKeys::new(self.store.clone(), self.store.clone(), self.sources.clone());
         leaks.with_propagation(self.propagation())

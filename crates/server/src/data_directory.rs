@@ -6,7 +6,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where the embedded database is unless the options say otherwise: below the directory in which the command is run.
+/// Where the embedded database is unless the options say otherwise: below the directory in which the command
+/// is run.
 const DEFAULT: &str = "keyward-data";
 /// The variable that names another.
 pub(crate) const VARIABLE: &str = "KEYWARD_DATA_DIR";
@@ -37,8 +38,8 @@ pub(crate) fn from_variable_or_default(variable: impl Fn(&str) -> Option<OsStrin
     from_variable(variable).unwrap_or_else(|| DEFAULT.into())
 }
 
-/// A lock that allows one process to serve a data directory. Released when this is dropped or the process ends. Of the
-/// commands, only `keyward import` needs it; the others may run while the database is served.
+/// A lock that allows one process to serve a data directory. Released when this is dropped or the process
+/// ends. Of the commands, only `keyward import` needs it; the others may run while the database is served.
 pub(crate) struct DataDirectoryLock {
     _lock: File,
 }

@@ -1,4 +1,5 @@
-//! The database's URL, which may hold a password: from a variable or a file, and from a flag only without one.
+//! The database's URL, which may hold a password: from a variable or a file, and from a flag only without
+//! one.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -89,8 +90,8 @@ pub(crate) fn resolve(
     from_variables(SERVICE_VARIABLES, variable)
 }
 
-/// The URL by which the database is brought up to date, if it is another one. There is no flag for it: a command line
-/// that shows it would show who owns the database.
+/// The URL by which the database is brought up to date, if it is another one. There is no flag for it: a
+/// command line that shows it would show who owns the database.
 pub(crate) fn of_migrations(
     variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Option<Secret>, DatabaseUrlError> {
@@ -154,8 +155,8 @@ fn read_bounded(path: &Path) -> io::Result<Zeroizing<String>> {
     Ok(text)
 }
 
-/// Whether a text may hold a password: `user:password@` before the host, or `password=` as parameter. Rather too
-/// often than not.
+/// Whether a text may hold a password: `user:password@` before the host, or `password=` as parameter. Rather
+/// too often than not.
 fn holds_password(url: &str) -> bool {
     let before_host = url
         .split_once("://")

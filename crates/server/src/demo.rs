@@ -64,7 +64,8 @@ pub(crate) struct Demo {
 }
 
 impl Demo {
-    /// Makes place for a demo, if the options ask for one. They cannot let it near real data or other machines.
+    /// Makes place for a demo, if the options ask for one. They cannot let it near real data or other
+    /// machines.
     pub(crate) fn prepared(options: &ServeOptions) -> Result<Option<Self>, DemoError> {
         if !options.server.demo {
             return Ok(None);
@@ -93,8 +94,8 @@ impl Demo {
         Database::Sqlite(config)
     }
 
-    /// Fills the database, and prints how to look at it. The output may be a file or a pipe: these secrets open nothing
-    /// that is worth a secret.
+    /// Fills the database, and prints how to look at it. The output may be a file or a pipe: these secrets
+    /// open nothing that is worth a secret.
     pub(crate) async fn begin(
         &self,
         sources: &Sources,

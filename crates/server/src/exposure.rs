@@ -1,4 +1,5 @@
-//! What others on this machine or on the network may see that they should not: each is warned of when the server starts.
+//! What others on this machine or on the network may see that they should not: each is warned of when the
+//! server starts.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -11,7 +12,8 @@ use tracing::warn;
 const READ: u32 = 0o004;
 const WRITE: u32 = 0o002;
 
-/// Warns of a data directory in which others may put another database, and of files in it that they may read or write.
+/// Warns of a data directory in which others may put another database, and of files in it that they may read
+/// or write.
 pub(crate) fn warn_of_open_data_directory(directory: &Path, database: &Path) {
     let of_directory = permissions_of_others(directory);
     if of_directory & WRITE != 0 {

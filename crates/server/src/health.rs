@@ -153,7 +153,8 @@ pub(crate) fn ready_response() -> Response {
     status_response("{\"status\":\"ready\"}\n")
 }
 
-/// The server wants no requests: a problem (RFC 9457), as everywhere, and none that leaves an outcome unknown.
+/// The server wants no requests: a problem (RFC 9457), as everywhere, and none that leaves an outcome
+/// unknown.
 pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url: &BaseUrl) -> Response {
     let detail = match obstacle {
         NotReady::ShuttingDown => "The server is about to end.",

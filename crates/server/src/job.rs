@@ -22,8 +22,8 @@ pub(crate) struct RunningJob {
     task: JoinHandle<()>,
 }
 
-/// Starts a job, which the log calls by its name. If it panics, that is logged at once. Only a job that supervises its own
-/// work starts again.
+/// Starts a job, which the log calls by its name. If it panics, that is logged at once. Only a job that
+/// supervises its own work starts again.
 pub(crate) fn start<W>(name: &'static str, work: impl FnOnce(End) -> W) -> RunningJob
 where
     W: Future<Output = ()> + Send + 'static,

@@ -1,11 +1,11 @@
 //! The log on standard error: text for people, JSON lines for machines.
 //!
-//! Answers of commands, and the setup link above all, never come this way: they are for whoever typed the command, and
-//! logs are shipped.
+//! Answers of commands, and the setup link above all, never come this way: they are for whoever typed the
+//! command, and logs are shipped.
 //!
-//! The log never stops the process: whoever logs puts a line into a [queue], and one thread writes. Lines that find the
-//! queue full (nobody reads), or that cannot be written (the disk is full, the reader has died), are dropped and counted,
-//! and reported as one event `log_lines_dropped` when there is room again.
+//! The log never stops the process: whoever logs puts a line into a [queue], and one thread writes. Lines
+//! that find the queue full (nobody reads), or that cannot be written (the disk is full, the reader has
+//! died), are dropped and counted, and reported as one event `log_lines_dropped` when there is room again.
 
 mod json_lines;
 mod queue;
@@ -70,8 +70,8 @@ impl LogFilter {
 
     /// Whatever is wanted, whoever reads must know what is missing.
     ///
-    /// Only directives about spans need [`EnvFilter`], which takes a lock of the process each time that any span is
-    /// entered or left.
+    /// Only directives about spans need [`EnvFilter`], which takes a lock of the process each time that any
+    /// span is entered or left.
     fn of_events<S>(&self) -> Box<dyn Layer<S> + Send + Sync>
     where
         S: Subscriber + for<'a> LookupSpan<'a>,
@@ -172,7 +172,8 @@ pub(crate) fn start(format: LogFormat, filter: &LogFilter, traces: Option<&Trace
         begin(layer, filter, traces);
     }
     panic::set_hook(Box::new(log_panic));
-    // Not `io::stderr`: it would hold its lock while nobody reads, and block whoever else tells something there.
+    // Not `io::stderr`: it would hold its lock while nobody reads, and block whoever else tells something
+    // there.
     let out = File::from(io::stderr().as_fd().try_clone_to_owned()?);
     thread::Builder::new()
         .name("log".to_owned())
@@ -256,8 +257,8 @@ fn no_color() -> bool {
     std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }
 
-/// A panic is a defect; it becomes one event like any other, so that no line of the log is anything but an event. A panic
-/// in here would abort the process: nothing in here writes, and the queue never fails.
+/// A panic is a defect; it becomes one event like any other, so that no line of the log is anything but an
+/// event. A panic in here would abort the process: nothing in here writes, and the queue never fails.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let location = panic.location().map(ToString::to_string);
     error!(location, reason = panic.payload_as_str(), "panicked");

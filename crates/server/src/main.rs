@@ -1,7 +1,7 @@
 //! Keyward: a self-hosted service that issues, verifies and revokes personal API keys.
 //!
-//! The binary: command line, configuration, and the real clock, randomness and password hasher. Everything else is in
-//! the crates that [`composition`] wires together.
+//! The binary: command line, configuration, and the real clock, randomness and password hasher. Everything
+//! else is in the crates that [`composition`] wires together.
 //!
 //! | to read about | look at |
 //! |---|---|
@@ -86,7 +86,8 @@ const THREAD_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 fn main() -> ExitCode {
     let command_line = match CommandLine::read(std::env::args_os()) {
         Ok(command_line) => command_line,
-        // Help and version count as errors here: clap prints those on standard output, and their exit code is 0.
+        // Help and version count as errors here: clap prints those on standard output, and their exit code is
+        // 0.
         Err(error) => return output::print_usage(&error),
     };
     run(command_line.command).unwrap_or_else(|failure| {

@@ -19,8 +19,8 @@ pub(crate) enum Kind {
     Histogram,
 }
 
-/// The upper ends of the buckets of all histograms. A cached verification takes well under a millisecond, a sign-in some
-/// hundred, and no request more than ten seconds.
+/// The upper ends of the buckets of all histograms. A cached verification takes well under a millisecond, a
+/// sign-in some hundred, and no request more than ten seconds.
 pub(crate) const SECONDS: &[f64] = &[
     0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
     5.0, 10.0,

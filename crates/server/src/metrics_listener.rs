@@ -28,12 +28,12 @@ use crate::runs::MeasuredTask;
 
 const PATH: &str = "/metrics";
 
-/// One Prometheus needs one; several of them, and a person, some more. They come out of the files that the public
-/// listener leaves to others.
+/// One Prometheus needs one; several of them, and a person, some more. They come out of the files that the
+/// public listener leaves to others.
 const CONNECTIONS: usize = 16;
 
-/// How long the values of histograms wait to be sorted into buckets if nobody asks for them: 100,000 requests in a second
-/// take a few MiB until then.
+/// How long the values of histograms wait to be sorted into buckets if nobody asks for them: 100,000 requests
+/// in a second take a few MiB until then.
 const SORTING_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The text format of Prometheus.

@@ -1,8 +1,9 @@
 //! The command line: what can be asked, and by which flag or variable.
 //!
-//! Each option has a flag and, where it makes sense, a variable `KEYWARD_…`; the flag wins. The options that say where
-//! the database is have no clap variable, see [`crate::database_url`] and [`crate::data_directory`]. An empty variable
-//! counts as unset, since Compose files and unit files pass such on.
+//! Each option has a flag and, where it makes sense, a variable `KEYWARD_…`; the flag wins. The options that
+//! say where the database is have no clap variable, see [`crate::database_url`] and
+//! [`crate::data_directory`]. An empty variable counts as unset, since Compose files and unit files pass such
+//! on.
 
 mod admin;
 mod audit_log;
@@ -58,39 +59,43 @@ pub(crate) struct CommandLine {
 pub(crate) enum Command {
     /// Serve the HTTP API and the console (what `keyward` alone does)
     ///
-    /// Waits up to 5 seconds for the database, brings it up to date, and serves until SIGTERM or SIGINT; then it finishes
-    /// the requests in flight and ends. A second signal ends it at once.
+    /// Waits up to 5 seconds for the database, brings it up to date, and serves until SIGTERM or SIGINT; then
+    /// it finishes the requests in flight and ends. A second signal ends it at once.
     Serve(Box<ServeOptions>),
     /// Bring the database up to date
     ///
-    /// Applies the migrations that are missing, and does nothing if there are none. `serve` does so when it starts; no
-    /// other command changes the tables of an older version.
+    /// Applies the migrations that are missing, and does nothing if there are none. `serve` does so when it
+    /// starts; no other command changes the tables of an older version.
     Migrate(StorageOptions),
     /// Write all data of the installation to standard output
     ///
-    /// A consistent snapshot in JSON Lines for `keyward import`, of the embedded database or of PostgreSQL. A server may
-    /// run meanwhile; to move to another database, stop it first, because its later changes are not in the snapshot. The
-    /// export contains password hashes and digests of tokens (no token, no password): protect it like the database.
+    /// A consistent snapshot in JSON Lines for `keyward import`, of the embedded database or of PostgreSQL. A
+    /// server may run meanwhile; to move to another database, stop it first, because its later changes are
+    /// not in the snapshot. The export contains password hashes and digests of tokens (no token, no
+    /// password): protect it like the database.
     Export(StorageOptions),
     /// Read what `keyward export` wrote from standard input, into an empty database
     ///
-    /// Imports everything or nothing. Refuses an export that is incomplete, altered or from another version, a database
-    /// that is not empty, and a data directory that a server uses. Tokens, passwords and sessions stay valid.
+    /// Imports everything or nothing. Refuses an export that is incomplete, altered or from another version,
+    /// a database that is not empty, and a data directory that a server uses. Tokens, passwords and sessions
+    /// stay valid.
     Import(StorageOptions),
     /// Remove records past their retention period, once
     ///
-    /// `keyward serve` does this every hour, with the same options. Run it for a database without a server, and for one
-    /// whose server may only add audit events: it then uses the role of KEYWARD_MIGRATION_DATABASE_URL, which owns the
-    /// tables. A server may run meanwhile.
+    /// `keyward serve` does this every hour, with the same options. Run it for a database without a server,
+    /// and for one whose server may only add audit events: it then uses the role of
+    /// KEYWARD_MIGRATION_DATABASE_URL, which owns the tables. A server may run meanwhile.
     CleanUp(CleanUpOptions),
     /// Check that the server on this machine runs
     ///
-    /// Asks its `/healthz`, and exits with 1 unless it answers within seconds. For the health check of a container.
+    /// Asks its `/healthz`, and exits with 1 unless it answers within seconds. For the health check of a
+    /// container.
     Healthcheck(HealthcheckOptions),
     /// List the servers that keep verifications in memory
     ///
-    /// One line for each, with the number of the last change that it has seen and how many it has yet to see. A server that
-    /// died stays in the list until somebody revokes something; that waits for it, for 5 seconds.
+    /// One line for each, with the number of the last change that it has seen and how many it has yet to see.
+    /// A server that died stays in the list until somebody revokes something; that waits for it, for 5
+    /// seconds.
     Replicas(StorageOptions),
     /// Print the OpenAPI document of the HTTP API
     Openapi,
@@ -112,8 +117,8 @@ pub(crate) enum Command {
 pub(crate) enum TokenCommand {
     /// Check whether standard input has the form of a token
     ///
-    /// Reads one line, and checks its form and checksum offline, without printing the token. The exit code is 0 if they are
-    /// valid, else 1.
+    /// Reads one line, and checks its form and checksum offline, without printing the token. The exit code is
+    /// 0 if they are valid, else 1.
     Check,
 }
 
@@ -153,8 +158,9 @@ fn with_default_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<Os
     arguments
 }
 
-/// What is neither a flag nor could be a command may be a token or password in the wrong place, and so may a value with a
-/// token's prefix or a URL's password: a complaint about it ends up in logs, so it does not repeat it.
+/// What is neither a flag nor could be a command may be a token or password in the wrong place, and so may a
+/// value with a token's prefix or a URL's password: a complaint about it ends up in logs, so it does not
+/// repeat it.
 fn without_secrets(mut complaint: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(value)) = complaint.get(ContextKind::InvalidValue)
         && (value.contains(token::PREFIX) || value.contains('@'))

@@ -1,5 +1,5 @@
-//! Logs storage outages: one line at the begin and one at the end, with the number of failed requests, instead of one
-//! line per request.
+//! Logs storage outages: one line at the begin and one at the end, with the number of failed requests,
+//! instead of one line per request.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};

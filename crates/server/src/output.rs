@@ -45,7 +45,8 @@ pub(crate) fn has_terminal() -> bool {
     io::stdout().is_terminal() || io::stderr().is_terminal()
 }
 
-/// Shows a text to the person at the terminal, and nowhere else: a stream that is redirected may end up in a log.
+/// Shows a text to the person at the terminal, and nowhere else: a stream that is redirected may end up in a
+/// log.
 pub(crate) fn show_on_terminal(text: &str) {
     // A person who has left is nobody's failure.
     let _ = if io::stdout().is_terminal() {

@@ -23,8 +23,8 @@ use argon2id::{DUMMY_HASH, SALT_BYTES, WorkingMemory};
 /// How long a password waits for a permit: well below a request's deadline.
 const MAX_WAIT: Duration = Duration::from_secs(3);
 
-/// The maximum number of a queue's passwords that are hashed or next in line: enough to keep a permit busy, and few
-/// enough not to delay other queues.
+/// The maximum number of a queue's passwords that are hashed or next in line: enough to keep a permit busy,
+/// and few enough not to delay other queues.
 const MAX_PER_QUEUE: usize = 2;
 
 /// The most hashes at once, each in 19 MiB. Four allow over 100 sign-ins per second.
@@ -49,7 +49,8 @@ struct HashingPermit {
 }
 
 impl Argon2idHasher {
-    /// At most half of the processor's cores hash at once, so that a flood of sign-ins leaves the other half to the API.
+    /// At most half of the processor's cores hash at once, so that a flood of sign-ins leaves the other half
+    /// to the API.
     pub(crate) fn new(random: Arc<dyn Random>) -> Self {
         let cores = available_parallelism().map_or(1, NonZero::get);
         Self::with(random, cores.div_ceil(2).min(MAX_CONCURRENT), MAX_WAIT)
@@ -65,8 +66,8 @@ impl Argon2idHasher {
         }
     }
 
-    /// Runs a hash under a permit. The permit is held until the work has ended, even if the caller stops waiting,
-    /// because its memory is in use until then.
+    /// Runs a hash under a permit. The permit is held until the work has ended, even if the caller stops
+    /// waiting, because its memory is in use until then.
     async fn with_permit<T, E>(
         &self,
         queue: Option<HashingQueue>,

@@ -19,8 +19,8 @@ use crate::traces::task_span;
 /// How long to rest between two runs: with the run itself, an end is recorded within a minute of its moment.
 const REST: Duration = Duration::from_secs(30);
 
-/// The shortest pause between two batches. The pause is as long as the batch took, so that at most half of the time of a
-/// database's only writer is taken.
+/// The shortest pause between two batches. The pause is as long as the batch took, so that at most half of
+/// the time of a database's only writer is taken.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 
 /// Records planned ends, run after run.

@@ -1,5 +1,5 @@
-//! The command by which this program was started: after `cargo run` it is not on the search path, so a sentence that
-//! says what to type has to name it as it was started.
+//! The command by which this program was started: after `cargo run` it is not on the search path, so a
+//! sentence that says what to type has to name it as it was started.
 
 /// Such as `keyward` or `target/debug/keyward`.
 pub(crate) fn name() -> String {

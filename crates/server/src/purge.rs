@@ -10,8 +10,8 @@ use crate::program;
 /// The minimum pause between two batches.
 const MIN_PAUSE: Duration = Duration::from_millis(50);
 
-/// The maximum number of batches that are not full. A store may return a smaller batch although more records are left;
-/// but records that expire during the purge must not keep it from ending.
+/// The maximum number of batches that are not full. A store may return a smaller batch although more records
+/// are left; but records that expire during the purge must not keep it from ending.
 pub(crate) const MAX_SMALL_BATCHES: u32 = 100;
 
 /// How often in a row a batch may fail. Each retry is half the size: 500, 250, … 1, 1.
@@ -47,8 +47,9 @@ impl<'a> Purge<'a> {
 
     /// Purges a batch, and returns the pause before the next one; `None` after the last.
     ///
-    /// The pause is as long as the batch took, so that the purge occupies a database's only writer at most half of the
-    /// time. A batch that fails because the database is overloaded or unavailable is retried with half its size.
+    /// The pause is as long as the batch took, so that the purge occupies a database's only writer at most
+    /// half of the time. A batch that fails because the database is overloaded or unavailable is retried with
+    /// half its size.
     pub(crate) async fn next_batch(&mut self) -> Result<Option<Duration>, RetentionError> {
         let begun = Instant::now();
         let outcome = self.run.remove_batch(self.kind, self.batch_size).await;

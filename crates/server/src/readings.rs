@@ -22,7 +22,8 @@ use crate::runs::MeasuredTask;
 use crate::store::PoolProbe;
 use crate::traces::SpanCounts;
 
-/// The parts of a server that are asked, none of which waits for anything: neither the database nor another server.
+/// The parts of a server that are asked, none of which waits for anything: neither the database nor another
+/// server.
 pub(crate) struct Readings {
     /// None if verifications are not kept in memory.
     pub(crate) cache: Option<Arc<VerificationCache>>,

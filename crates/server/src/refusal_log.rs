@@ -113,8 +113,8 @@ impl BackgroundWriter for RefusalLog {
     const RECORDS: &'static str = "refused sign-ins";
     const TASK: &'static str = "refused_sign_ins";
 
-    /// After a failure the rest waits for the next time; so does what was being written, if the storage was unavailable. Else
-    /// it may be written, and counts as passed over.
+    /// After a failure the rest waits for the next time; so does what was being written, if the storage was
+    /// unavailable. Else it may be written, and counts as passed over.
     async fn write(&self) -> Result<usize, StorageError> {
         let mut count = 0;
         while let Some(refusal) = self.queue.take() {

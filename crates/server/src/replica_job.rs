@@ -21,8 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 /// How long to rest after a panic.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
 
-/// Polls from now on, until it is asked to end. What panics is begun again, with nothing of what it knew, as PostgreSQL does
-/// with its own processes.
+/// Polls from now on, until it is asked to end. What panics is begun again, with nothing of what it knew, as
+/// PostgreSQL does with its own processes.
 pub(crate) struct ReplicaJob {
     changes: Arc<dyn AccessChanges>,
     clock: Arc<dyn BootClock>,
@@ -124,7 +124,8 @@ impl ReplicaJob {
 }
 
 impl Polling {
-    /// Polls until it is asked to end, and is then removed from the replicas: revocations wait for one that is not.
+    /// Polls until it is asked to end, and is then removed from the replicas: revocations wait for one that
+    /// is not.
     async fn until(mut self, mut end: End) {
         loop {
             let begun = Instant::now();
@@ -214,7 +215,8 @@ impl Progress {
         }
     }
 
-    /// The number of the last change of access that this server has seen and acknowledged to the database; 0 before the first.
+    /// The number of the last change of access that this server has seen and acknowledged to the database; 0
+    /// before the first.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }

@@ -17,7 +17,8 @@ use crate::replica_watch::ReplicaWatch;
 /// How much longer a command waits for its strike-off, which would end with it.
 const STRIKE_OFF_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// Waits until every replica has acknowledged what was committed, or has lost its lease. Clones share their readings.
+/// Waits until every replica has acknowledged what was committed, or has lost its lease. Clones share their
+/// readings.
 #[derive(Clone)]
 pub(crate) struct ReplicaWait {
     watch: Arc<ReplicaWatch>,
@@ -85,8 +86,8 @@ impl ReplicaWait {
 impl Propagation for ReplicaWait {
     async fn wait(&self) {
         self.wake.notify_one();
-        // A task of its own, since a client may leave before: a dead replica is struck off all the same, or everybody would
-        // wait for it again.
+        // A task of its own, since a client may leave before: a dead replica is struck off all the same, or
+        // everybody would wait for it again.
         if tokio::spawn(self.clone().seen_by_all()).await.is_err() {
             // It panicked. Without it nobody knows, but no lease lasts longer.
             sleep(Wait::LONGEST).await;

@@ -15,11 +15,13 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 use tracing::{info, warn};
 
-/// The first pause between two readings, after somebody has begun to wait; each is twice as long as the one before.
+/// The first pause between two readings, after somebody has begun to wait; each is twice as long as the one
+/// before.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
-/// Between the beginnings of two readings lies at least this, however many begin to wait: they share the next one.
+/// Between the beginnings of two readings lies at least this, however many begin to wait: they share the next
+/// one.
 const LEAST_BETWEEN: Duration = Duration::from_millis(5);
 
 /// Reads the replicas again and again while somebody waits, one reading at a time, however many they are.
@@ -103,8 +105,9 @@ impl ReplicaWatch {
         *is_reading
     }
 
-    /// Strikes off replicas that were waited for in vain, after this time, so that nobody else waits for them. It goes on by
-    /// itself if nobody waits for its end; those that are being struck off already it leaves to whoever does that.
+    /// Strikes off replicas that were waited for in vain, after this time, so that nobody else waits for
+    /// them. It goes on by itself if nobody waits for its end; those that are being struck off already it
+    /// leaves to whoever does that.
     pub(crate) fn strike_off(
         self: &Arc<Self>,
         after: Duration,

@@ -12,8 +12,8 @@ use crate::measurements::Measurements;
 use crate::metric::{ABANDONED, DURATION, LIMITED, Metric, PROBLEMS, REQUESTS};
 use crate::routes::HEALTH_PATHS;
 
-/// What reached no operation has this name in the place of one, whatever its path: clients choose paths, and every name
-/// takes memory for ever.
+/// What reached no operation has this name in the place of one, whatever its path: clients choose paths, and
+/// every name takes memory for ever.
 const OTHER: &str = "other";
 
 /// Counts every request of a front door.
@@ -35,7 +35,8 @@ pub(crate) fn observer(measurements: Arc<Measurements>) -> Observer {
     })
 }
 
-/// The operation that a request reached: the API's has a name of its own, the console's are a method and a path.
+/// The operation that a request reached: the API's has a name of its own, the console's are a method and a
+/// path.
 pub(crate) fn known_operation<'a>(exchanged: &Exchanged<'_>, response: &'a Response) -> Option<&'a str> {
     let path = exchanged.uri.path();
     keyward_http_api::operation_id(response)
@@ -52,8 +53,8 @@ struct Answer<'a> {
     seconds: f64,
 }
 
-/// Counters and histograms, which are registered at the first request of their kind. A further one finds them without
-/// allocating: to register again would build labels for each request.
+/// Counters and histograms, which are registered at the first request of their kind. A further one finds them
+/// without allocating: to register again would build labels for each request.
 struct RequestMetrics {
     measurements: Arc<Measurements>,
     /// There are as many as the API and the console have.

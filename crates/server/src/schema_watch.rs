@@ -18,7 +18,8 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 pub(crate) struct SchemaWatch(JoinHandle<()>);
 
 impl SchemaWatch {
-    /// Checks every minute, and logs once that another version has migrated. The state at the start is logged then.
+    /// Checks every minute, and logs once that another version has migrated. The state at the start is logged
+    /// then.
     pub(crate) fn start(storage: Arc<dyn SchemaProbe>) -> Self {
         Self(tokio::spawn(async move {
             let mut looks = interval(CHECK_INTERVAL);

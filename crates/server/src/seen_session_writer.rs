@@ -24,8 +24,8 @@ impl BackgroundWriter for SeenSessionWriter {
     const RECORDS: &'static str = "the last requests of sessions";
     const TASK: &'static str = "seen_sessions";
 
-    /// On failure it stops. The entry that failed is kept only if the storage was unavailable; else it is dropped, and the
-    /// session's next request adds it again.
+    /// On failure it stops. The entry that failed is kept only if the storage was unavailable; else it is
+    /// dropped, and the session's next request adds it again.
     async fn write(&self) -> Result<usize, StorageError> {
         let mut count = 0;
         while let Some((session, at)) = self.seen.next() {

@@ -1,4 +1,5 @@
-//! The command that prints the setup link of this server: the pages and the log of a server that is not set up name it.
+//! The command that prints the setup link of this server: the pages and the log of a server that is not set
+//! up name it.
 
 use std::path;
 
@@ -7,8 +8,8 @@ use keyward_domain::public_url::PublicUrl;
 use crate::program;
 use crate::storage::Database;
 
-/// The command with the options that this server was given, for a POSIX shell and for the log. The URL of a PostgreSQL
-/// database stays out of it.
+/// The command with the options that this server was given, for a POSIX shell and for the log. The URL of a
+/// PostgreSQL database stays out of it.
 pub(crate) fn setup_command(database: &Database, public_url: &PublicUrl) -> String {
     let directory = match database {
         Database::Sqlite(config) => {
@@ -21,8 +22,8 @@ pub(crate) fn setup_command(database: &Database, public_url: &PublicUrl) -> Stri
     command(&quoted(&program::name()), directory.as_deref(), public_url)
 }
 
-/// The command for pages, which anybody may open: it names no path of this machine. A shell refuses the placeholder, so
-/// that nobody makes another database by accident.
+/// The command for pages, which anybody may open: it names no path of this machine. A shell refuses the
+/// placeholder, so that nobody makes another database by accident.
 pub(crate) fn public_setup_command(database: &Database, public_url: &PublicUrl) -> String {
     let directory = match database {
         Database::Sqlite(_) => Some("<data-directory>"),

@@ -74,8 +74,8 @@ pub(crate) enum Database {
     Sqlite(SqliteConfig),
 }
 
-/// Reads which database the options configure. A flag wins over every variable, so that a shell in which a URL is exported
-/// cannot redirect a command with `--data-dir` to another database.
+/// Reads which database the options configure. A flag wins over every variable, so that a shell in which a
+/// URL is exported cannot redirect a command with `--data-dir` to another database.
 pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenError> {
     if let Some(directory) = &options.data_directory {
         for variable in database_url::VARIABLES {
@@ -126,8 +126,8 @@ impl Database {
     }
 }
 
-/// Opens the configured database for a command that needs existing data. A data directory without a database is most
-/// likely the wrong one, so nothing is created in it.
+/// Opens the configured database for a command that needs existing data. A data directory without a database
+/// is most likely the wrong one, so nothing is created in it.
 pub(crate) async fn open_existing(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_if_there(configured(options)?, Tables::OwnOrCompatible).await
 }
@@ -137,8 +137,8 @@ pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn 
     open_if_there(configured(options)?, Tables::Own).await
 }
 
-/// Opens an existing database like [`open_existing`], but on PostgreSQL as the role that owns the tables, if one is
-/// configured.
+/// Opens an existing database like [`open_existing`], but on PostgreSQL as the role that owns the tables, if
+/// one is configured.
 pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     let database = match configured(options)? {
         Database::Postgres {
@@ -153,8 +153,8 @@ pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<
     open_if_there(database, Tables::OwnOrCompatible).await
 }
 
-/// Opens an existing database like [`open_existing`], for a command that continues after an outage: it waits without
-/// limit for a server that does not answer.
+/// Opens an existing database like [`open_existing`], for a command that continues after an outage: it waits
+/// without limit for a server that does not answer.
 pub(crate) async fn open_to_follow(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     open_within(configured(options)?, Tables::OwnOrCompatible, None).await
 }
@@ -180,8 +180,8 @@ async fn open_within(
     Ok(opened.into_store())
 }
 
-/// Opens the configured database for a command that may be the first of an installation. It creates missing tables, and
-/// prints where it created a new file.
+/// Opens the configured database for a command that may be the first of an installation. It creates missing
+/// tables, and prints where it created a new file.
 pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
@@ -191,8 +191,8 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
     Ok(opened.into_store())
 }
 
-/// Opens the configured database for a command that fills an empty one. On a file it also returns the lock, so that no
-/// server runs on it meanwhile.
+/// Opens the configured database for a command that fills an empty one. On a file it also returns the lock,
+/// so that no server runs on it meanwhile.
 pub(crate) async fn open_to_import(
     options: &DatabaseOptions,
 ) -> Result<(Arc<dyn Store>, Option<DataDirectoryLock>), OpenError> {
@@ -205,8 +205,8 @@ pub(crate) async fn open_to_import(
     Ok((opened.into_store(), data_directory_lock))
 }
 
-/// Migrates the configured database, and returns what was done. An outdated file is locked meanwhile, so that no server
-/// runs on it.
+/// Migrates the configured database, and returns what was done. An outdated file is locked meanwhile, so that
+/// no server runs on it.
 pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenError> {
     let database = configured(options)?;
     let new_in = database.new_in();
@@ -290,8 +290,8 @@ impl Opened {
         }
     }
 
-    /// Migrates the tables. The service's own role may lack the right to change tables and audit events. Then another role
-    /// migrates the database, and is not used for anything else.
+    /// Migrates the tables. The service's own role may lack the right to change tables and audit events. Then
+    /// another role migrates the database, and is not used for anything else.
     async fn migrate(&self) -> Result<Migrated, OpenError> {
         match self {
             Self::Postgres { store, owner } => {
@@ -375,8 +375,8 @@ async fn warn_of_non_english_messages(store: &PostgresStore) {
     }
 }
 
-/// Between `migrate` and the `REVOKE` after it, and after a version that makes the table anew, the role that serves has
-/// the rights that new tables have by default.
+/// Between `migrate` and the `REVOKE` after it, and after a version that makes the table anew, the role that
+/// serves has the rights that new tables have by default.
 async fn warn_of_excessive_rights(store: &PostgresStore) {
     match store.may_rewrite_audit_log_of_another().await {
         Ok(false) => {}
@@ -391,7 +391,8 @@ async fn warn_of_excessive_rights(store: &PostgresStore) {
     }
 }
 
-/// For commands that wait without end: of several servers one may refuse while the one that would accept is away.
+/// For commands that wait without end: of several servers one may refuse while the one that would accept is
+/// away.
 async fn look_unless_all_refuse(store: &PostgresStore) -> Result<SchemaState, postgres::MigrateError> {
     match store.inspect_schema().await {
         Err(postgres::MigrateError::Refused(refusal)) => Err(match store.refusal().await {
@@ -402,8 +403,8 @@ async fn look_unless_all_refuse(store: &PostgresStore) -> Result<SchemaState, po
     }
 }
 
-/// Retries until the database server answers or the timeout is over: it may have been started together with this
-/// process.
+/// Retries until the database server answers or the timeout is over: it may have been started together with
+/// this process.
 async fn once_it_answers<T>(
     time_budget: Option<Duration>,
     ask: impl AsyncFn() -> Result<T, postgres::MigrateError>,

@@ -97,8 +97,8 @@ pub(crate) trait SchemaProbe: Send + Sync {
 /// Distinguishes a storage that refuses from one that is unavailable.
 #[async_trait]
 pub(crate) trait RefusalProbe: Send + Sync {
-    /// Why the storage refuses connections, so that waiting does not help; `None` if it answers or is unavailable. Of
-    /// several servers, each must refuse.
+    /// Why the storage refuses connections, so that waiting does not help; `None` if it answers or is
+    /// unavailable. Of several servers, each must refuse.
     async fn refusal(&self) -> Option<ConnectionRefused>;
 }
 

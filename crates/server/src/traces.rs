@@ -1,9 +1,10 @@
 //! Traces of requests and background tasks, which an OpenTelemetry collector is sent.
 //!
-//! Spans are those of `tracing`: of requests, those in which the log has their ids, with the target [`TRACED`]; all others have the
-//! target [`TRACES`] and are enabled only if there is a collector. Without one, each costs what any disabled callsite costs. The log
-//! does not see them. A sampled span that ends is put into a bounded
-//! [`SpanQueue`], and one [task](exporter) sends what waits there; nobody else waits for the collector.
+//! Spans are those of `tracing`: of requests, those in which the log has their ids, with the target
+//! [`TRACED`]; all others have the target [`TRACES`] and are enabled only if there is a collector. Without
+//! one, each costs what any disabled callsite costs. The log does not see them. A sampled span that ends is
+//! put into a bounded [`SpanQueue`], and one [task](exporter) sends what waits there; nobody else waits for
+//! the collector.
 
 mod collector;
 mod endpoint;

@@ -1,4 +1,5 @@
-//! Finds out beside the requests whether the storage takes changes: to read from it is not enough to be ready.
+//! Finds out beside the requests whether the storage takes changes: to read from it is not enough to be
+//! ready.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,9 +2,9 @@
 
 use poem::http::{HeaderMap, header};
 
-/// Whether a request comes from a program: it names JSON in `Accept` and prefers no page to it, or names no page and has a
-/// bearer token, which some proxies give to every request of a browser. `*/*` names nothing: people with `curl` and browsers
-/// that load an image send it, too.
+/// Whether a request comes from a program: it names JSON in `Accept` and prefers no page to it, or names no
+/// page and has a bearer token, which some proxies give to every request of a browser. `*/*` names nothing:
+/// people with `curl` and browsers that load an image send it, too.
 pub(crate) fn wants_json(headers: &HeaderMap) -> bool {
     let (json, page) = wanted(headers);
     json > page || page == 0.0 && has_bearer_token(headers)

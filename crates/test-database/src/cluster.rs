@@ -14,15 +14,18 @@ use crate::programs::{Account, account_to_run_as, folder as programs_folder};
 use crate::server_url::answers;
 use crate::unique::{random_hex, unique_name};
 
-/// Runs the server until its standard input closes, which the operating system does for an owner that was killed.
+/// Runs the server until its standard input closes, which the operating system does for an owner that was
+/// killed.
 ///
-/// It is a process of its own rather than code in `Drop`, because a test process can end without dropping anything.
+/// It is a process of its own rather than code in `Drop`, because a test process can end without dropping
+/// anything.
 const SUPERVISOR: &str = include_str!("cluster_supervisor.sh");
 
 /// How often a free port is looked for when another process takes it first.
 const PORT_ATTEMPTS: u32 = 5;
 
-/// How often the server is asked whether it answers, and for how long in all: initdb may be slow on a busy machine.
+/// How often the server is asked whether it answers, and for how long in all: initdb may be slow on a busy
+/// machine.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const POLLS: u32 = 6_000;
 
@@ -73,8 +76,8 @@ impl Cluster {
         Err(obstacle)
     }
 
-    /// Waits until the server accepts connections. The password is this cluster's own, so another server that took the port
-    /// is not mistaken for it.
+    /// Waits until the server accepts connections. The password is this cluster's own, so another server that
+    /// took the port is not mistaken for it.
     async fn answering(supervisor: Child, port: u16, password: &str) -> Result<Self, String> {
         let url = format!("postgres://postgres:{password}@127.0.0.1:{port}/postgres");
         let url = ServerUrl::parse(&url).map_err(|error| error.to_string())?;
@@ -162,7 +165,8 @@ impl Prepared {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
-            // A group of its own: Ctrl-C and nextest's timeout are for the tests, and the supervisor cleans up after.
+            // A group of its own: Ctrl-C and nextest's timeout are for the tests, and the supervisor cleans
+            // up after.
             .process_group(0);
         if let Some(Account { user, group }) = self.account {
             command.uid(user).gid(group);

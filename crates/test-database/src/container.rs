@@ -22,8 +22,8 @@ const DEFAULT_IMAGE: &str = "postgres:15-bookworm";
 /// Where the image keeps its data.
 const DATA: &str = "/var/lib/postgresql/data";
 
-/// How often the server is asked whether it answers: the official image logs that it is ready once before it is, for
-/// the server that only initializes.
+/// How often the server is asked whether it answers: the official image logs that it is ready once before it
+/// is, for the server that only initializes.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const POLLS: u32 = 1_200;
 
@@ -36,8 +36,8 @@ pub(crate) struct Container {
 }
 
 impl Container {
-    /// Starts one. A thread of its own keeps it, because the container must be removed from the runtime that it was
-    /// started on, and that one must outlive every test's.
+    /// Starts one. A thread of its own keeps it, because the container must be removed from the runtime that
+    /// it was started on, and that one must outlive every test's.
     pub(crate) async fn start() -> Result<Self, String> {
         let (stop, stopped) = oneshot::channel();
         let (started, running) = oneshot::channel();
@@ -103,7 +103,8 @@ async fn start_postgres() -> Result<(ServerUrl, ContainerAsync<GenericImage>), S
             "database system is ready to accept connections",
         ))
         .with_env_var("POSTGRES_PASSWORD", &password)
-        // In memory: on ext4, PostgreSQL spent up to two fifths of its time on finding inodes for the files of new databases.
+        // In memory: on ext4, PostgreSQL spent up to two fifths of its time on finding inodes for the files
+        // of new databases.
         .with_mount(Mount::tmpfs_mount(DATA))
         .with_cmd([
             "postgres",

@@ -37,12 +37,14 @@ impl TestDatabase {
 
     /// A copy of a template database. If the server has no template for `key` yet, `migrate` creates it.
     ///
-    /// `key` identifies what `migrate` does, for example the text of all migrations, and must change with it. `migrate`
-    /// receives the URL of an empty database, and runs on a multi-thread runtime of its own. It runs once per server and
-    /// key, however many tests and processes ask. If it fails, it leaves no database.
+    /// `key` identifies what `migrate` does, for example the text of all migrations, and must change with it.
+    /// `migrate` receives the URL of an empty database, and runs on a multi-thread runtime of its own. It
+    /// runs once per server and key, however many tests and processes ask. If it fails, it leaves no
+    /// database.
     ///
     /// # Errors
-    /// [`Error::NoPostgres`] if there is no server, [`Error::Migration`] if `migrate` fails, else the server's error.
+    /// [`Error::NoPostgres`] if there is no server, [`Error::Migration`] if `migrate` fails, else the
+    /// server's error.
     pub async fn migrated<M, E>(key: &str, migrate: M) -> Result<Self, Error>
     where
         M: AsyncFnOnce(String) -> Result<(), E> + Send + 'static,
@@ -153,8 +155,8 @@ async fn shared_server() -> Result<Arc<Server>, Error> {
 
 /// Makes the template for `fingerprint` if the server has none, and returns its name.
 ///
-/// An advisory lock makes every process of the run wait for the first. The template gets its name only after the
-/// migration succeeded, so a half-made one is never cloned.
+/// An advisory lock makes every process of the run wait for the first. The template gets its name only after
+/// the migration succeeded, so a half-made one is never cloned.
 async fn ensure_template<M, E>(
     server: &Server,
     client: &Client,
@@ -219,8 +221,8 @@ fn empty_template() -> String {
     "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'".to_owned()
 }
 
-/// Names the template and its lock. A collision would need two keys in one run out of 2⁶⁴; another compiler that
-/// hashes differently costs one more template.
+/// Names the template and its lock. A collision would need two keys in one run out of 2⁶⁴; another compiler
+/// that hashes differently costs one more template.
 fn fingerprint(key: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);

@@ -11,10 +11,11 @@
 //! # }
 //! ```
 //!
-//! The first available of these [backends](Backend) provides the server; without any, tests fail and say how to get one,
-//! never a skipped test:
-//! 1. `TEST_DATABASE_URL`: a server that runs already, as a role that may create databases. `cargo xtask test`
-//!    starts one server for the whole run and sets this, because nextest starts a process for each test.
+//! The first available of these [backends](Backend) provides the server; without any, tests fail and say how
+//! to get one, never a skipped test:
+//! 1. `TEST_DATABASE_URL`: a server that runs already, as a role that may create databases.
+//!    `cargo xtask test` starts one server for the whole run and sets this, because nextest starts a process
+//!    for each test.
 //! 2. A container (feature `containers`), where an engine such as Docker answers. The image is
 //!    `postgres:15-bookworm`, or the one that `TEST_DATABASE_IMAGE` names.
 //! 3. A private cluster from the machine's own PostgreSQL programs.

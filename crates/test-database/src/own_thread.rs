@@ -1,5 +1,5 @@
-//! Runs asynchronous work on a thread and runtime of its own, so that a database can be made and dropped from any
-//! test: synchronous, under a current-thread runtime, or while a runtime shuts down.
+//! Runs asynchronous work on a thread and runtime of its own, so that a database can be made and dropped from
+//! any test: synchronous, under a current-thread runtime, or while a runtime shuts down.
 
 use std::any::Any;
 use std::thread;
@@ -9,8 +9,8 @@ use tokio::sync::oneshot;
 
 use crate::Error;
 
-/// Runs `work` and waits without blocking the caller's runtime. The runtime has several threads, because migrations
-/// may need to block in place.
+/// Runs `work` and waits without blocking the caller's runtime. The runtime has several threads, because
+/// migrations may need to block in place.
 pub(crate) async fn run<T, W>(work: W) -> Result<T, Error>
 where
     T: Send + 'static,

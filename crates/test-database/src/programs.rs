@@ -9,8 +9,8 @@ use std::process::Command;
 
 use crate::{Backend, Error};
 
-/// A command of PostgreSQL's own server programs, such as `pg_ctl`, run by the user who may run it, with messages in
-/// English.
+/// A command of PostgreSQL's own server programs, such as `pg_ctl`, run by the user who may run it, with
+/// messages in English.
 ///
 /// # Errors
 /// [`Error::NoPostgres`] when the programs or that user are not there.
@@ -38,8 +38,8 @@ pub(crate) fn account_to_run_as() -> Result<Option<Account>, String> {
     we_are_root.then(account_for_root).transpose()
 }
 
-/// The folder that holds `initdb` and `postgres`: on the PATH, else the newest in the places where Debian, Red Hat
-/// and Homebrew keep them.
+/// The folder that holds `initdb` and `postgres`: on the PATH, else the newest in the places where Debian,
+/// Red Hat and Homebrew keep them.
 pub(crate) fn folder() -> Result<PathBuf, String> {
     let on_path = env::var_os("PATH")
         .map(|path| env::split_paths(&path).collect())

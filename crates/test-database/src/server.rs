@@ -35,14 +35,14 @@ impl Server {
     /// Starts a server, or finds the one that `TEST_DATABASE_URL` names. Blocks until it answers.
     ///
     /// # Errors
-    /// [`Error::NoPostgres`] when no backend of `choice` is available; [`Error::BadUrl`] and [`Error::Database`] when
-    /// `TEST_DATABASE_URL` is set and no server answers there.
+    /// [`Error::NoPostgres`] when no backend of `choice` is available; [`Error::BadUrl`] and
+    /// [`Error::Database`] when `TEST_DATABASE_URL` is set and no server answers there.
     pub fn start(choice: BackendChoice) -> Result<Self, Error> {
         own_thread::run_blocking(async move || Self::started(choice).await)
     }
 
-    /// Starts a private cluster whose data stays in `folder` and is found there again. `settings` of the server, as
-    /// `name=value`, go before those in its files.
+    /// Starts a private cluster whose data stays in `folder` and is found there again. `settings` of the
+    /// server, as `name=value`, go before those in its files.
     ///
     /// # Errors
     /// [`Error::NoPostgres`] when the cluster does not start.

@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Sixteen hexadecimal digits from the keys that the standard library takes from the operating system for its hash
-/// maps: enough for names, and for the password of a server that lives as long as a test run.
+/// Sixteen hexadecimal digits from the keys that the standard library takes from the operating system for its
+/// hash maps: enough for names, and for the password of a server that lives as long as a test run.
 pub(crate) fn random_hex() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// A moment as the nanoseconds since this machine was started, during which it may have slept. They fit for 584 years.
+/// A moment as the nanoseconds since this machine was started, during which it may have slept. They fit for
+/// 584 years.
 ///
 /// Such moments of one machine can be compared; nothing else is known of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,8 +15,8 @@ pub struct BootTime(u64);
 pub trait BootClock: Send + Sync {
     /// The present moment.
     ///
-    /// MUST NOT jump when the time of day is set, and MUST keep counting while the machine sleeps or the process is stopped: a lease
-    /// ends in the meantime, and the revocation that waited for that is answered.
+    /// MUST NOT jump when the time of day is set, and MUST keep counting while the machine sleeps or the
+    /// process is stopped: a lease ends in the meantime, and the revocation that waited for that is answered.
     fn now(&self) -> BootTime;
 }
 

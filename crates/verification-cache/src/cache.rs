@@ -19,15 +19,16 @@ use crate::mutant::Mutant;
 use crate::organizations::Organizations;
 use crate::reaches::{Reach, Reached, Reaches, reaches_within};
 
-/// How many slots keys, consumers and organizations share: half a MiB. An entry has three of them, so after 100 changes
-/// one of some 220 others is read again in vain.
+/// How many slots keys, consumers and organizations share: half a MiB. An entry has three of them, so after
+/// 100 changes one of some 220 others is read again in vain.
 const SLOTS: usize = 65_536;
 
-/// Credentials of accepted tokens, by digest. Any number of threads may ask; one [`Replica`](crate::Replica) tells it what
-/// changes.
+/// Credentials of accepted tokens, by digest. Any number of threads may ask; one [`Replica`](crate::Replica)
+/// tells it what changes.
 ///
-/// It never takes more memory than it was made with: the least used make room, and nobody waits for that. What ended, or is
-/// unknown, is not kept: strangers cannot fill it. What is older than [`GREATEST_AGE`](Self::GREATEST_AGE) is not answered.
+/// It never takes more memory than it was made with: the least used make room, and nobody waits for that.
+/// What ended, or is unknown, is not kept: strangers cannot fill it. What is older than
+/// [`GREATEST_AGE`](Self::GREATEST_AGE) is not answered.
 pub struct VerificationCache {
     entries: Entries,
     organizations: Organizations,
@@ -40,8 +41,9 @@ pub struct VerificationCache {
     mutant: Option<Mutant>,
 }
 
-/// The right to remember what a query is about to find. It was got before the query: a change that is learned of in the
-/// meantime may have come after the query's snapshot, so what the query finds is not remembered then.
+/// The right to remember what a query is about to find. It was got before the query: a change that is learned
+/// of in the meantime may have come after the query's snapshot, so what the query finds is not remembered
+/// then.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fill {
     known: Generation,
@@ -54,16 +56,18 @@ pub struct Fill {
 pub(crate) struct Known(Generation);
 
 impl VerificationCache {
-    /// How long a credential is answered after it was read, at most; up to a fifth less, by its digest, so that what was read
-    /// together is not read again together.
+    /// How long a credential is answered after it was read, at most; up to a fifth less, by its digest, so
+    /// that what was read together is not read again together.
     ///
-    /// By the protocol a credential may be kept for ever. This bounds the harm of what the protocol cannot know: a query that
-    /// a former primary answered, a row that somebody changed by hand. A key in use is read once in some five minutes for it:
-    /// 100,000 keys cost 370 look-ups a second, a few hundredths of what a database answers.
+    /// By the protocol a credential may be kept for ever. This bounds the harm of what the protocol cannot
+    /// know: a query that a former primary answered, a row that somebody changed by hand. A key in use is
+    /// read once in some five minutes for it: 100,000 keys cost 370 look-ups a second, a few hundredths of
+    /// what a database answers.
     pub const GREATEST_AGE: Duration = Duration::from_secs(300);
 
-    /// An empty cache, which takes at most this many bytes: seven eighths for credentials, and one for their organizations
-    /// and what consumers reach. Credentials take all of their part at most, and address space for it from the start.
+    /// An empty cache, which takes at most this many bytes: seven eighths for credentials, and one for their
+    /// organizations and what consumers reach. Credentials take all of their part at most, and address space
+    /// for it from the start.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         let sixteenth = bytes.saturating_sub(SLOTS * size_of::<u64>()) / 16;
@@ -92,8 +96,8 @@ impl VerificationCache {
         entry.credential(self.organizations.find(entry.organization, &self.marks)?)
     }
 
-    /// Asks before a query whether its result may be remembered: only under a lease, since without one this process may not
-    /// know of changes that were answered long ago.
+    /// Asks before a query whether its result may be remembered: only under a lease, since without one this
+    /// process may not know of changes that were answered long ago.
     #[must_use]
     pub fn begin_fill(&self, now: BootTime) -> Option<Fill> {
         self.under_lease(self.known(), now)
@@ -104,9 +108,10 @@ impl VerificationCache {
         Known(self.marks.now())
     }
 
-    /// Looks at the lease after the generation was read: if the lease has not ended by then, everything is cleared later than
-    /// what was read, before there is another lease. In the other order, all of that may come in between: the generation would
-    /// be that of the new registration, and the query may be older than it.
+    /// Looks at the lease after the generation was read: if the lease has not ended by then, everything is
+    /// cleared later than what was read, before there is another lease. In the other order, all of that may
+    /// come in between: the generation would be that of the new registration, and the query may be older than
+    /// it.
     pub(crate) fn under_lease(&self, known: Known, now: BootTime) -> Option<Fill> {
         #[cfg(test)]
         if self.mutant == Some(Mutant::FillWithoutLease) {
@@ -115,8 +120,9 @@ impl VerificationCache {
         self.has_lease(now).then_some(known.fill(now))
     }
 
-    /// Remembers what the query found, unless its end has come, or a change was learned of since that may concern it. An end
-    /// that is planned comes with the credential, and is compared with the time of day at each use.
+    /// Remembers what the query found, unless its end has come, or a change was learned of since that may
+    /// concern it. An end that is planned comes with the credential, and is compared with the time of day at
+    /// each use.
     pub fn fill(&self, fill: Fill, digest: &TokenDigest, credential: &Credential) {
         let known = self.known_by(fill);
         let [byte, ..] = *digest.as_bytes();
@@ -210,8 +216,8 @@ impl VerificationCache {
         self.marks.advance(changes);
     }
 
-    /// From now on, nothing that was read before is answered. It stays where it is until it is read again or makes room: to
-    /// remove a million entries would delay the next poll.
+    /// From now on, nothing that was read before is answered. It stays where it is until it is read again or
+    /// makes room: to remove a million entries would delay the next poll.
     pub(crate) fn clear(&self) {
         self.marks.advance_all();
     }
@@ -260,8 +266,8 @@ impl Known {
 /// Entries by digest.
 type Entries = Cache<[u8; 32], Entry>;
 
-/// Entries that are few enough for this much memory. Their table is made at once, since it would be copied when it grows; the
-/// system provides the memory as it is used.
+/// Entries that are few enough for this much memory. Their table is made at once, since it would be copied
+/// when it grows; the system provides the memory as it is used.
 fn entries_within(bytes: usize) -> Entries {
     let capacity = bytes / slot::<[u8; 32], Entry>();
     let entries = cache(capacity, capacity, UnitWeighter);
@@ -320,7 +326,8 @@ mod copying {
             fork
         }
 
-        /// What distinguishes this state from others at this moment: what of it can still be answered, and for how long.
+        /// What distinguishes this state from others at this moment: what of it can still be answered, and
+        /// for how long.
         pub(crate) fn fingerprint(&self, now: BootTime) -> (Vec<(u8, Duration)>, Option<u64>) {
             let current = self.entries.iter().filter(|(_, entry)| {
                 self.is_young(entry, now) && self.marks.are_older_than(entry.known, entry.subjects())

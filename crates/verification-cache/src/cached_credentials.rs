@@ -76,7 +76,8 @@ impl Credentials for CachedCredentials {
         remembered
     }
 
-    /// What a lease or its age keeps from being answered is held all the same, until it turns out to have ended.
+    /// What a lease or its age keeps from being answered is held all the same, until it turns out to have
+    /// ended.
     fn is_familiar(&self, digest: &TokenDigest) -> bool {
         self.cache.holds(digest)
     }

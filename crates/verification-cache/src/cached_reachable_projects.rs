@@ -13,8 +13,8 @@ use crate::boot_time::BootClock;
 use crate::cache::VerificationCache;
 use crate::reaches::Reached;
 
-/// A time after all ends that anybody plans. Who reaches a project then has a membership without a planned end, and reaches it
-/// at any time until something changes.
+/// A time after all ends that anybody plans. Who reaches a project then has a membership without a planned
+/// end, and reaches it at any time until something changes.
 const AFTER_ALL_ENDS: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).unwrap();
 
 /// What consumers reach, by a store; of those who reach no project or a few, without asking it.

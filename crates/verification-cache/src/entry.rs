@@ -13,7 +13,8 @@ use uuid::Uuid;
 use crate::boot_time::BootTime;
 use crate::marks::Generation;
 
-/// A credential, but for its organization, which many have in common. It points to nothing, so all take the same memory.
+/// A credential, but for its organization, which many have in common. It points to nothing, so all take the
+/// same memory.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) known: Generation,

@@ -1,9 +1,10 @@
-//! Walks through all interleavings of verifications, revocations, polls, acknowledgements, the end of leases, pauses, clocks
-//! that are set, restarts and restored backups, within bounds, and looks at each verification that begins after the answer
-//! to the revocation of its key.
+//! Walks through all interleavings of verifications, revocations, polls, acknowledgements, the end of leases,
+//! pauses, clocks that are set, restarts and restored backups, within bounds, and looks at each verification
+//! that begins after the answer to the revocation of its key.
 //!
-//! The logic is the one that serves; [`world`] has in place of databases, networks and clocks what can happen to them.
-//! Time passes only where the exploration lets it, without a bound, so a process that does nothing meanwhile is one that is stopped.
+//! The logic is the one that serves; [`world`] has in place of databases, networks and clocks what can happen
+//! to them. Time passes only where the exploration lets it, without a bound, so a process that does nothing
+//! meanwhile is one that is stopped.
 
 mod database;
 mod machine;

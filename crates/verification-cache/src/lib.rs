@@ -1,9 +1,10 @@
 //! Verifications kept in memory, on any number of servers, that never outlive the answer to a revocation.
 //!
 //! A server that caches is a *replica*: it is registered in the database, polls the counter of
-//! [changes](keyward_domain::access_changes), and answers from its cache only while it holds a lease. A revocation waits
-//! until each replica has acknowledged the change or its lease must have ended. `ARCHITECTURE.md`, "One verification,
-//! followed", has the three invariants that make this safe; `exploration` walks through the interleavings.
+//! [changes](keyward_domain::access_changes), and answers from its cache only while it holds a lease. A
+//! revocation waits until each replica has acknowledged the change or its lease must have ended.
+//! `ARCHITECTURE.md`, "One verification, followed", has the three invariants that make this safe;
+//! `exploration` walks through the interleavings.
 //!
 //! | to read about | look at |
 //! |---|---|
@@ -13,8 +14,8 @@
 //! | how long a revocation waits | [`Wait`] |
 //! | the clock of leases | [`BootTime`] |
 //!
-//! Everything takes the time as an argument and knows neither SQL nor a runtime: `server` reads the clock, asks the
-//! database and waits.
+//! Everything takes the time as an argument and knows neither SQL nor a runtime: `server` reads the clock,
+//! asks the database and waits.
 
 mod boot_time;
 mod cache;
@@ -45,6 +46,6 @@ pub use wait::{ReadingNumber, Verdict, Wait};
 
 use std::time::Duration;
 
-/// How long a replica may answer from its cache, counted from the moment at which it sent the poll that showed it
-/// everything.
+/// How long a replica may answer from its cache, counted from the moment at which it sent the poll that
+/// showed it everything.
 pub const LEASE: Duration = Duration::from_secs(5);

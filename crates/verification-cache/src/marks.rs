@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use keyward_domain::access_changes::Concern;
 use uuid::Uuid;
 
-/// How many changes this process has learned of. What was read from the database while this was at some value knows all
-/// changes up to it.
+/// How many changes this process has learned of. What was read from the database while this was at some value
+/// knows all changes up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Generation(u64);
 
 /// The generation at which each key, consumer and organization changed last.
 ///
-/// Identifiers share slots: one that shares a slot with what changed is taken as changed, too, and is read again. So the
-/// table never grows, and an eviction is one write, whatever was remembered.
+/// Identifiers share slots: one that shares a slot with what changed is taken as changed, too, and is read
+/// again. So the table never grows, and an eviction is one write, whatever was remembered.
 ///
 /// Every operation is sequentially consistent. One thread advances it; any number ask.
 pub(crate) struct Marks {

@@ -32,8 +32,8 @@ pub(crate) enum Reached {
 }
 
 impl Reached {
-    /// Whether this was still so when these marks were made, if it was when the generation was. Only a change in its
-    /// organization can give a project to a consumer that has none; which one that is, is not known.
+    /// Whether this was still so when these marks were made, if it was when the generation was. Only a change
+    /// in its organization can give a project to a consumer that has none; which one that is, is not known.
     pub(crate) fn is_current(&self, consumer: MembershipId, known: Generation, marks: &Marks) -> bool {
         let organization = match self {
             Self::All(projects) => projects.first().map(|project| project.organization_id.as_uuid()),

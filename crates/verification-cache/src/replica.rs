@@ -10,11 +10,12 @@ use crate::cache::VerificationCache;
 #[cfg(test)]
 use crate::mutant::Mutant;
 
-/// One server that caches, as it stands to the database. It alone tells its cache what changes and until when it may answer.
+/// One server that caches, as it stands to the database. It alone tells its cache what changes and until when
+/// it may answer.
 ///
-/// Its owner registers it, then polls again and again: it sends each poll, notes when, and passes on what was read. It tells
-/// what to do [next](Next). An error of the database needs no call, except that of an acknowledgement: the lease ends by
-/// itself.
+/// Its owner registers it, then polls again and again: it sends each poll, notes when, and passes on what was
+/// read. It tells what to do [next](Next). An error of the database needs no call, except that of an
+/// acknowledgement: the lease ends by itself.
 pub struct Replica {
     cache: Arc<VerificationCache>,
     /// The number that is known to stand in the replica's row; nothing while an acknowledgement is under way.
@@ -26,7 +27,8 @@ pub struct Replica {
 pub enum Next {
     /// Nothing, until the next poll: the lease was renewed.
     Poll,
-    /// Tell the database how far it has seen; only that renews the lease. What the changes concern was evicted before.
+    /// Tell the database how far it has seen; only that renews the lease. What the changes concern was
+    /// evicted before.
     Acknowledge(Acknowledgement),
     /// Register again: the database knows it no longer.
     Register,
@@ -65,7 +67,8 @@ impl Replica {
         }
     }
 
-    /// Comes before the registration is sent: until it is confirmed, there is neither a lease nor anything remembered.
+    /// Comes before the registration is sent: until it is confirmed, there is neither a lease nor anything
+    /// remembered.
     pub fn begin_registration(&mut self) {
         self.acknowledged = None;
         self.cache.end_lease();
@@ -120,7 +123,8 @@ impl Replica {
         Next::Poll
     }
 
-    /// Comes before the replica is removed from the database: from now on, every verification asks the database.
+    /// Comes before the replica is removed from the database: from now on, every verification asks the
+    /// database.
     pub fn leave(&mut self) {
         self.begin_registration();
     }
@@ -171,8 +175,8 @@ impl Replica {
         Next::Register
     }
 
-    /// Whether the database holds what this replica acknowledged. If not, it was restored from a backup, and its numbers may
-    /// mean other changes.
+    /// Whether the database holds what this replica acknowledged. If not, it was restored from a backup, and
+    /// its numbers may mean other changes.
     fn agrees(&self, mine: ChangeNumber, in_row: ChangeNumber) -> bool {
         #[cfg(test)]
         if self.cache.mutant() == Some(Mutant::RestoredRowIgnored) {

@@ -17,10 +17,12 @@ use crate::{
     BootClock, CachedCredentials, CachedReachableProjects, MachineClock, Next, Replica, VerificationCache,
 };
 
-/// Credentials and reachable projects of a store behind a cache that is polled before each look-up, as it is when a
-/// revocation was waited for: the conformance suite revokes through ports, which do not wait for replicas as use cases do.
+/// Credentials and reachable projects of a store behind a cache that is polled before each look-up, as it is
+/// when a revocation was waited for: the conformance suite revokes through ports, which do not wait for
+/// replicas as use cases do.
 ///
-/// It panics if the cache answers otherwise than the store, or keeps what it should not, or does not keep what it should.
+/// It panics if the cache answers otherwise than the store, or keeps what it should not, or does not keep
+/// what it should.
 pub struct PolledStore {
     changes: Arc<dyn AccessChanges>,
     id: ReplicaId,

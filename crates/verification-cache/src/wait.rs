@@ -12,14 +12,15 @@ use crate::mutant::Mutant;
 /// How much longer than a lease the wait lasts at most, because no two clocks run equally fast: 2 %.
 const MARGIN: Duration = Duration::from_millis(100);
 
-/// How long after the number was read replicas may be struck off. The rest of the margin is for the strike-off itself.
+/// How long after the number was read replicas may be struck off. The rest of the margin is for the
+/// strike-off itself.
 const STRIKE_OFF_AFTER: Duration = LEASE.saturating_add(Duration::from_millis(50));
 
 /// The wait for all replicas to have seen a change.
 ///
-/// It ends when each has acknowledged the counter as it stood when the wait began, or after a lease: a replica that has not seen the
-/// change by then read the database last before it was committed, and that lease is over. So it ends in time also if the
-/// database does not answer, or does not finish a strike-off.
+/// It ends when each has acknowledged the counter as it stood when the wait began, or after a lease: a
+/// replica that has not seen the change by then read the database last before it was committed, and that
+/// lease is over. So it ends in time also if the database does not answer, or does not finish a strike-off.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Wait {
     begun: BootTime,
@@ -31,8 +32,8 @@ pub struct Wait {
     pub(crate) mutant: Option<Mutant>,
 }
 
-/// A reading of the replicas, shared by all that wait; each is later than the one before. One that began before
-/// a change was committed may not know of it, although it is answered afterwards.
+/// A reading of the replicas, shared by all that wait; each is later than the one before. One that began
+/// before a change was committed may not know of it, although it is answered afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ReadingNumber(u64);
 
@@ -51,8 +52,8 @@ pub enum Verdict {
     Wait,
     /// No replica accepts what was revoked.
     Done,
-    /// Strike these replicas off, each unless it has seen this number in the meantime: they did not see the change within their
-    /// lease, and nobody needs to wait for them any more.
+    /// Strike these replicas off, each unless it has seen this number in the meantime: they did not see the
+    /// change within their lease, and nobody needs to wait for them any more.
     StrikeOff(Vec<ReplicaId>, ChangeNumber),
 }
 
@@ -100,8 +101,8 @@ impl Wait {
         }
     }
 
-    /// How long to wait for the next reading of the replicas; after that, judge the last one again. Nothing once it
-    /// [is over](Self::is_over).
+    /// How long to wait for the next reading of the replicas; after that, judge the last one again. Nothing
+    /// once it [is over](Self::is_over).
     #[must_use]
     pub fn left(&self, now: BootTime) -> Option<Duration> {
         let end = self.begun.after(Self::LONGEST);
@@ -110,9 +111,10 @@ impl Wait {
         (!self.is_over(now)).then(|| next.unwrap_or(end).elapsed_since(now))
     }
 
-    /// Whom to strike off after the wait, unless they have seen this number in the meantime, and how long after this moment:
-    /// those that were behind when the replicas were read last, where the number was read too late for a strike-off before the
-    /// wait is over. Otherwise everybody would wait as long for them again.
+    /// Whom to strike off after the wait, unless they have seen this number in the meantime, and how long
+    /// after this moment: those that were behind when the replicas were read last, where the number was read
+    /// too late for a strike-off before the wait is over. Otherwise everybody would wait as long for them
+    /// again.
     #[must_use]
     pub fn strike_off_afterwards(
         &self,
@@ -134,8 +136,8 @@ impl Wait {
         reading > self.last_before
     }
 
-    /// The number may be that of a change later than the one waited for: who has not seen it has lost their lease only a lease
-    /// after it was read.
+    /// The number may be that of a change later than the one waited for: who has not seen it has lost their
+    /// lease only a lease after it was read.
     fn may_strike_off(&self, read: BootTime, now: BootTime) -> bool {
         #[cfg(test)]
         if self.mutant == Some(Mutant::StruckOffTooEarly) {
@@ -144,7 +146,8 @@ impl Wait {
         now.elapsed_since(read) >= STRIKE_OFF_AFTER
     }
 
-    /// Whether it has lasted as long as it may: then no replica accepts what was revoked, whether the database answers or not.
+    /// Whether it has lasted as long as it may: then no replica accepts what was revoked, whether the
+    /// database answers or not.
     #[must_use]
     pub fn is_over(&self, now: BootTime) -> bool {
         #[cfg(test)]

@@ -1,4 +1,5 @@
-//! The decorator keeps every promise of the port that it decorates, also when the answer comes from the cache.
+//! The decorator keeps every promise of the port that it decorates, also when the answer comes from the
+//! cache.
 
 #![expect(clippy::expect_used, reason = "a failed expectation is a failed test")]
 

@@ -28,8 +28,8 @@ use crate::stored::credential;
 
 const MIB: usize = 1 << 20;
 
-/// A store that finds this credential, as that of another key and consumer each time, or nothing. A consumer reaches one
-/// project, of the credential's organization.
+/// A store that finds this credential, as that of another key and consumer each time, or nothing. A consumer
+/// reaches one project, of the credential's organization.
 #[derive(Clone)]
 struct Finding {
     credential: Option<Credential>,

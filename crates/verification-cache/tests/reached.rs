@@ -25,7 +25,8 @@ const BOB: MembershipId = MembershipId::from_uuid(Uuid::from_u128(1));
 const ACME: OrganizationId = OrganizationId::from_uuid(Uuid::from_u128(2));
 const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
-/// A store that counts how often it is asked for this many projects, until the membership's planned end if it has one.
+/// A store that counts how often it is asked for this many projects, until the membership's planned end if it
+/// has one.
 struct Counted {
     projects: u128,
     end: Option<DateTime<Utc>>,

@@ -233,7 +233,8 @@ impl ApiKeys for FileStore {
             if !targets.is_empty() && !is_met {
                 return Err(RevokeKeyError::PreconditionFailed);
             }
-            // A planned end that has come is recorded: no server accepts the key from then on, whatever its clock says.
+            // A planned end that has come is recorded: no server accepts the key from then on, whatever its
+            // clock says.
             for mut key in due {
                 key.revocation = key.revocation.map(|revocation| Revocation {
                     end: revocation.end.recorded(act.at),
@@ -264,7 +265,8 @@ impl ApiKeys for FileStore {
 }
 
 impl FileStore {
-    /// Replaces what is stored of a key, such as its planned end, for which Keyward has no use case. It is no event.
+    /// Replaces what is stored of a key, such as its planned end, for which Keyward has no use case. It is no
+    /// event.
     ///
     /// # Errors
     /// The store failed.
@@ -274,8 +276,8 @@ impl FileStore {
     }
 }
 
-/// Keeps with which idempotency key a consumer creates this key; what an earlier use of it means, if there was one. What is
-/// written here goes if the change is refused.
+/// Keeps with which idempotency key a consumer creates this key; what an earlier use of it means, if there
+/// was one. What is written here goes if the change is refused.
 fn earlier_use(
     transaction: &WriteTransaction,
     consumer: MembershipId,

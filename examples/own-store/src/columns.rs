@@ -1,5 +1,5 @@
-//! Reading what is stored back through the domain's own checks. A row that breaks a rule is told of, and never acted
-//! on.
+//! Reading what is stored back through the domain's own checks. A row that breaks a rule is told of, and
+//! never acted on.
 
 use std::fmt::Display;
 

@@ -21,7 +21,8 @@ use crate::tables::{CHANGES, EndRow, MEMBERSHIPS, Reference, Table};
 /// The adoptive parent, and the keys that it was rotated from and to.
 type Relations = (Option<Uuid>, Option<Uuid>, Option<Uuid>);
 
-/// Hint, name, description, whether it manages keys, origin, creation, revocation, and what [`Relations`] has.
+/// Hint, name, description, whether it manages keys, origin, creation, revocation, and what [`Relations`]
+/// has.
 pub(crate) type KeyRow<'a> = (
     &'a str,
     &'a str,
@@ -91,8 +92,8 @@ pub(crate) fn descendants(
     Ok(all)
 }
 
-/// How many keys are valid of this one and all that it came from. A store of many keys would not go through those that
-/// are revoked: they may be any number.
+/// How many keys are valid of this one and all that it came from. A store of many keys would not go through
+/// those that are revoked: they may be any number.
 pub(crate) fn valid_in_chain(
     keys: &impl Keys,
     consumer: MembershipId,
@@ -110,8 +111,8 @@ pub(crate) fn valid_in_chain(
     Ok(valid)
 }
 
-/// Which keys the consumer reaches; nothing unless it is a live member and, if it acts through a key, that is one of its
-/// valid keys.
+/// Which keys the consumer reaches; nothing unless it is a live member and, if it acts through a key, that is
+/// one of its valid keys.
 pub(crate) fn holder_reach(
     transaction: &WriteTransaction,
     keys: &impl Keys,

@@ -15,8 +15,9 @@ use crate::tables::{
 
 /// Keeps people and keys in one file. Clones share it.
 ///
-/// redb lets one transaction write at a time, and a commit returns when it is on the disk. That is all that the ports
-/// ask for: what a change checks cannot change before it commits, and what was answered is not lost.
+/// redb lets one transaction write at a time, and a commit returns when it is on the disk. That is all that
+/// the ports ask for: what a change checks cannot change before it commits, and what was answered is not
+/// lost.
 #[derive(Clone)]
 pub struct FileStore {
     database: Arc<Database>,
@@ -49,8 +50,8 @@ impl FileStore {
             .map_err(|ended| StorageError::Defect(ended.into()))?
     }
 
-    /// Changes everything that `change` writes, or nothing if it returns an error. The thread goes on to the end even
-    /// if the caller stops waiting.
+    /// Changes everything that `change` writes, or nothing if it returns an error. The thread goes on to the
+    /// end even if the caller stops waiting.
     pub(crate) async fn change<T, E>(
         &self,
         change: impl FnOnce(&WriteTransaction) -> Result<T, E> + Send + 'static,

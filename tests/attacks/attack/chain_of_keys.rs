@@ -1,5 +1,6 @@
-//! A stolen key makes a key, that one revokes it and makes the next, as long as the server lets it. Others of the
-//! attacker's connections ask meanwhile for the end of keys that do not exist and of whatever came of them.
+//! A stolen key makes a key, that one revokes it and makes the next, as long as the server lets it. Others of
+//! the attacker's connections ask meanwhile for the end of keys that do not exist and of whatever came of
+//! them.
 
 use std::convert::Infallible;
 use std::io;

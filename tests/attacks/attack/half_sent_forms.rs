@@ -1,4 +1,5 @@
-//! Somebody without a session sends forms up to their last bytes and holds the connections, from many addresses.
+//! Somebody without a session sends forms up to their last bytes and holds the connections, from many
+//! addresses.
 
 use std::io;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ use crate::wire::{another_address, connect};
 /// How many are held at once.
 const HELD: usize = 2_000;
 
-/// How long whoever was turned away waits before the next form: this attack holds connections, it floods nobody.
+/// How long whoever was turned away waits before the next form: this attack holds connections, it floods
+/// nobody.
 const TURNED_AWAY: Duration = Duration::from_secs(1);
 
 /// Almost as long as a form may be that somebody without a session sends; the last bytes never come.

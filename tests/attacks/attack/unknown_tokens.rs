@@ -1,6 +1,6 @@
-//! Somebody without any credentials makes tokens up whose shape and checksum hold, so that only the database can refuse
-//! them, and asks to revoke keys with half of them: the server must not wait for others, nor make them read the database,
-//! because of a token that no key has.
+//! Somebody without any credentials makes tokens up whose shape and checksum hold, so that only the database
+//! can refuse them, and asks to revoke keys with half of them: the server must not wait for others, nor make
+//! them read the database, because of a token that no key has.
 
 use std::sync::Arc;
 

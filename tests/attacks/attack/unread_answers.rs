@@ -1,4 +1,5 @@
-//! Somebody without any credentials asks for a long answer many times on each connection and reads none of it.
+//! Somebody without any credentials asks for a long answer many times on each connection and reads none of
+//! it.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,5 +1,5 @@
-//! Somebody without any credentials guesses the passwords of holder, owner and somebody else, each time from another
-//! address.
+//! Somebody without any credentials guesses the passwords of holder, owner and somebody else, each time from
+//! another address.
 
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The table: who gets which answer.
 //!
-//! What is allowed is asked for in the order of the rows, so whatever ends something comes after all that needs it.
+//! What is allowed is asked for in the order of the rows, so whatever ends something comes after all that
+//! needs it.
 
 use self::Answer::{
     BadForm, Conflict, Done, Forbidden, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
@@ -14,7 +15,8 @@ pub(super) enum Answer {
     Done,
     /// The session is ended: 303 to the sign-in page, which says so.
     SignedOut,
-    /// As `Done`, but nothing is different afterwards: the object is another's, and whoever wants it gone is content.
+    /// As `Done`, but nothing is different afterwards: the object is another's, and whoever wants it gone is
+    /// content.
     Unaffected,
     /// 303 to the sign-in page.
     SignIn,
@@ -45,7 +47,8 @@ impl Answer {
     }
 }
 
-/// What a request is about, the same for all visitors: all of it belongs to the organization and to its member.
+/// What a request is about, the same for all visitors: all of it belongs to the organization and to its
+/// member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum On {
     Nothing,

@@ -194,7 +194,8 @@ impl World {
         }
     }
 
-    /// Asks for an object of the one organization at the addresses of the other, whose owner may ask for all of theirs.
+    /// Asks for an object of the one organization at the addresses of the other, whose owner may ask for all
+    /// of theirs.
     pub(super) async fn expect_stranger_at_home_finds_nothing(&self, row: &Row, wrong: &mut Vec<String>) {
         let answer = self.stranger_asks_at_home(row).await;
         if !is(Answer::NotFound, &answer) {

@@ -1,7 +1,7 @@
 //! Which module of a crate takes names from which, read from the sources.
 //!
-//! A module is a file. A name counts for the module that defines it, however many `pub use` it goes through, so a
-//! parent that only passes on what its children define depends on none of them. Tests do not count.
+//! A module is a file. A name counts for the module that defines it, however many `pub use` it goes through,
+//! so a parent that only passes on what its children define depends on none of them. Tests do not count.
 
 mod circles;
 mod source;
@@ -14,8 +14,8 @@ use crate::failure::{Failure, Outcome};
 use circles::{Arrows, circles};
 use source::Source;
 
-/// The circles among the modules of the crate whose root is this file, a sentence for each. First those of single files;
-/// if there are none, those of modules with all that is in them.
+/// The circles among the modules of the crate whose root is this file, a sentence for each. First those of
+/// single files; if there are none, those of modules with all that is in them.
 pub(super) fn circles_in(root: &Path, read: &dyn Fn(&Path) -> io::Result<String>) -> Outcome<Vec<String>> {
     let mut modules = Modules::default();
     let folder = root.parent().unwrap_or(root);
@@ -86,8 +86,9 @@ impl Modules {
         arrows
     }
 
-    /// The module that defines what the path names, and the name; nothing for modules and for what other crates define.
-    /// `surely` if the path can only lead into this crate, so that a name which no keyword defines is of a macro.
+    /// The module that defines what the path names, and the name; nothing for modules and for what other
+    /// crates define. `surely` if the path can only lead into this crate, so that a name which no keyword
+    /// defines is of a macro.
     fn definition(
         &self,
         module: &str,

@@ -58,7 +58,8 @@ const FORBIDDEN_FEATURES: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// Crates that must not even be reached from the domain: serialization, input and output, clocks and randomness.
+/// Crates that must not even be reached from the domain: serialization, input and output, clocks and
+/// randomness.
 const DOMAIN_NEVER_REACHES: [&str; 13] = [
     "diesel",
     "getrandom",

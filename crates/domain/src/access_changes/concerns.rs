@@ -22,8 +22,8 @@ impl Concerns {
         }
     }
 
-    /// The keys whose consumers have to be found before the [summary](Self::summary): all of them if they are too many to be
-    /// listed, else none.
+    /// The keys whose consumers have to be found before the [summary](Self::summary): all of them if they are
+    /// too many to be listed, else none.
     #[must_use]
     pub fn keys_too_many_to_list(&self) -> Vec<ApiKeyId> {
         let keys = self.0.keys().filter_map(|concern| match concern {
@@ -33,9 +33,10 @@ impl Concerns {
         keys.collect()
     }
 
-    /// What the log lists: not each of thousands of keys by itself, but their consumers, those with the most keys first; if that
-    /// does not suffice, the organizations with the most consumers, and everyone only if these are too many as well. So
-    /// if many keys end at once, the replicas read few keys of other consumers again.
+    /// What the log lists: not each of thousands of keys by itself, but their consumers, those with the most
+    /// keys first; if that does not suffice, the organizations with the most consumers, and everyone only if
+    /// these are too many as well. So if many keys end at once, the replicas read few keys of other consumers
+    /// again.
     #[must_use]
     pub fn summary(mut self, consumers: &HashMap<ApiKeyId, MembershipId>) -> Vec<Concern> {
         self.widen(|concern, _| match concern {
@@ -50,7 +51,8 @@ impl Concerns {
         }
     }
 
-    /// Lists in place of others a wider concern that they have in common, where most have one first, until they are few enough.
+    /// Lists in place of others a wider concern that they have in common, where most have one first, until
+    /// they are few enough.
     fn widen(&mut self, wider: impl Fn(Concern, Option<OrganizationId>) -> Option<Concern>) {
         let mut groups: BTreeMap<Concern, Vec<Concern>> = BTreeMap::new();
         for (concern, organization) in self.0.iter().filter(|_| !self.are_few()) {

@@ -8,8 +8,8 @@ use crate::ports::{AuditFilter, AuditPosition, StorageError};
 
 /// An export of all events that pass a filter, latest first. Holds at most one page in memory.
 ///
-/// The export writes an audit event after reading the first page and before returning it, so that nothing is exported
-/// without the event, and an export does not contain its own event.
+/// The export writes an audit event after reading the first page and before returning it, so that nothing is
+/// exported without the event, and an export does not contain its own event.
 pub struct AuditExport {
     trail: AuditTrail,
     organization: Option<OrganizationId>,
@@ -52,9 +52,9 @@ impl AuditExport {
         }
     }
 
-    /// The next page, or `None` after the last. Events written during the export are usually newer than its position
-    /// and not included. But an event's time is taken before its commit, and servers' clocks differ, so an event older
-    /// than the position is included.
+    /// The next page, or `None` after the last. Events written during the export are usually newer than its
+    /// position and not included. But an event's time is taken before its commit, and servers' clocks differ,
+    /// so an event older than the position is included.
     ///
     /// # Errors
     /// Only if the store fails; the export stays where it was.

@@ -48,7 +48,8 @@ pub struct FollowedEvents {
     pub were_some_removed: bool,
 }
 
-/// Follows the audit log from a start position. Writes an audit event of its own before it returns the first events.
+/// Follows the audit log from a start position. Writes an audit event of its own before it returns the first
+/// events.
 pub struct AuditFollower {
     feed: Arc<dyn AuditFeed>,
     trail: AuditTrail,
@@ -57,7 +58,8 @@ pub struct AuditFollower {
     start: Option<FeedStart>,
     after: Option<FeedPosition>,
     until: Until,
-    /// The highest number of a removed event that was reported; `None` before the first read from the beginning.
+    /// The highest number of a removed event that was reported; `None` before the first read from the
+    /// beginning.
     removed_through: Option<u64>,
     is_recorded: bool,
 }
@@ -127,8 +129,8 @@ impl AuditFollower {
         }
     }
 
-    /// Reads the next events. It may return none although [more](FollowedEvents::has_more) are available, if those that
-    /// it read belong to other logs.
+    /// Reads the next events. It may return none although [more](FollowedEvents::has_more) are available, if
+    /// those that it read belong to other logs.
     ///
     /// # Errors
     /// See [`ReadFeedError`]. The follower stays where it was, and may be asked again.

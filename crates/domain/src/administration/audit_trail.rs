@@ -60,8 +60,8 @@ impl AuditTrail {
         self.page(Some(authority.organization_id()), filter, page).await
     }
 
-    /// The latest uses of the holder's keys that no longer work, of the last days, the latest first. Of many, only some are
-    /// in the log, and among very many other events, only the latest are searched.
+    /// The latest uses of the holder's keys that no longer work, of the last days, the latest first. Of many,
+    /// only some are in the log, and among very many other events, only the latest are searched.
     pub async fn refused_uses(&self, holder: &Holder) -> Result<AuditPage, StorageError> {
         let filter = AuditFilter {
             action: Some(Action::UseApiKey),

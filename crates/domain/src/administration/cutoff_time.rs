@@ -4,8 +4,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 /// A cut-off time so long ago that every key created before it is in the store.
 ///
-/// A key's creation time is taken before the key is stored, and the clocks of replicas differ a little. So a key
-/// created before a very recent cut-off time may be stored only after a revocation of all earlier keys has finished.
+/// A key's creation time is taken before the key is stored, and the clocks of replicas differ a little. So a
+/// key created before a very recent cut-off time may be stored only after a revocation of all earlier keys
+/// has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CutoffTime(DateTime<Utc>);
 

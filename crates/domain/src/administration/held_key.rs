@@ -7,8 +7,8 @@ use crate::membership::Membership;
 use crate::shortened_address::ShortenedAddress;
 use crate::user::User;
 
-/// A key as owners may see it, with its user and membership: all of an [`ApiKey`] but from where exactly it was used. What
-/// else they may not see, [`HeldKey::new`] has to take away.
+/// A key as owners may see it, with its user and membership: all of an [`ApiKey`] but from where exactly it
+/// was used. What else they may not see, [`HeldKey::new`] has to take away.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldKey {
     /// Without its last use.

@@ -52,7 +52,8 @@ impl Invitations {
     /// Creates an invitation, valid for [`Invitation::LIFETIME`].
     ///
     /// # Errors
-    /// See [`AddInvitationError`]; then there is no invitation, but for [`AddInvitationError::AlreadyCreated`].
+    /// See [`AddInvitationError`]; then there is no invitation, but for
+    /// [`AddInvitationError::AlreadyCreated`].
     pub async fn invite(
         &self,
         authority: &Authority,
@@ -82,7 +83,8 @@ impl Invitations {
         Ok(IssuedInvitation { invitation, token })
     }
 
-    /// A page of the invitations that were neither accepted nor revoked, newest first, including expired ones.
+    /// A page of the invitations that were neither accepted nor revoked, newest first, including expired
+    /// ones.
     pub async fn pending(
         &self,
         authority: &Authority,

@@ -17,8 +17,8 @@ pub enum KeySelection {
     },
     /// All of one consumer.
     OfConsumer(MembershipId),
-    /// All that were created before the cut-off time. It is at least [`CutoffTime::MIN_AGE`] old, because a store cannot
-    /// see keys that are being created.
+    /// All that were created before the cut-off time. It is at least [`CutoffTime::MIN_AGE`] old, because a
+    /// store cannot see keys that are being created.
     IssuedBefore(CutoffTime),
 }
 
@@ -27,8 +27,8 @@ pub enum KeySelection {
 pub struct RevokedBatch {
     /// The keys that were valid until then, the oldest first (by identifier or by creation).
     pub keys: Vec<ApiKeyId>,
-    /// Whether no other selected key is valid or has an end that is [due](crate::validity::End::is_due). Else, a repeated
-    /// call continues.
+    /// Whether no other selected key is valid or has an end that is [due](crate::validity::End::is_due).
+    /// Else, a repeated call continues.
     pub is_last: bool,
 }
 

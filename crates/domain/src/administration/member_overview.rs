@@ -34,8 +34,8 @@ pub struct LeavingPreview<Key> {
     pub keys: u32,
     /// How many of them were used after the moment that was asked about.
     pub recently_used: u32,
-    /// The first [`LeavingPreview::SHOWN`] of them, in descending order of last use and then of identifier. Keys that were
-    /// never used come last.
+    /// The first [`LeavingPreview::SHOWN`] of them, in descending order of last use and then of identifier.
+    /// Keys that were never used come last.
     pub first: Vec<Key>,
 }
 
@@ -51,7 +51,8 @@ pub struct MemberFilter {
 }
 
 impl MemberFilter {
-    /// Members whose folded username or display name contains the folded, trimmed term. An empty term finds all.
+    /// Members whose folded username or display name contains the folded, trimmed term. An empty term finds
+    /// all.
     #[must_use]
     pub fn new(search: Option<&str>) -> Self {
         let term = search.and_then(search_term);

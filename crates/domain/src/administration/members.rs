@@ -95,8 +95,8 @@ impl Members {
         self.members.identify(organization, member, now).await
     }
 
-    /// Finds by username somebody whose keys are to end. If nobody is found, no server accepts the keys that they had here:
-    /// whoever ended the membership may still be waiting.
+    /// Finds by username somebody whose keys are to end. If nobody is found, no server accepts the keys that
+    /// they had here: whoever ended the membership may still be waiting.
     pub async fn find_to_end_access(
         &self,
         authority: &Authority,
@@ -124,8 +124,8 @@ impl Members {
         }
     }
 
-    /// Previews the removal of a live member: the keys that stop working, and how many of them were used after a given
-    /// time.
+    /// Previews the removal of a live member: the keys that stop working, and how many of them were used
+    /// after a given time.
     pub async fn removal_preview(
         &self,
         authority: &Authority,
@@ -148,7 +148,8 @@ impl Members {
         })
     }
 
-    /// Previews leaving: the member's keys that stop working, and how many of them were used after a given time.
+    /// Previews leaving: the member's keys that stop working, and how many of them were used after a given
+    /// time.
     pub async fn leaving_preview(
         &self,
         member: &Member,
@@ -161,8 +162,8 @@ impl Members {
             .await
     }
 
-    /// Changes a member's role. An owner who becomes a member loses their open invitations. Does nothing if the member
-    /// has the role already.
+    /// Changes a member's role. An owner who becomes a member loses their open invitations. Does nothing if
+    /// the member has the role already.
     ///
     /// # Errors
     /// See [`ChangeRoleError`]; then nothing was changed.
@@ -179,8 +180,8 @@ impl Members {
             .await
     }
 
-    /// Sets, moves or removes the planned end of a membership. When this returns, every server goes by it: from its moment on,
-    /// the consumer's keys give no access.
+    /// Sets, moves or removes the planned end of a membership. When this returns, every server goes by it:
+    /// from its moment on, the consumer's keys give no access.
     ///
     /// # Errors
     /// See [`ChangeMembershipExpiryError`]; then nothing was changed.
@@ -194,15 +195,16 @@ impl Members {
         let act = authority.act(&self.sources, source);
         let organization = authority.organization_id();
         let changed = self.members.change_expiry(organization, id, change, act).await;
-        // Also after one that changed nothing, or found that the end came: the first one may still be waiting.
+        // Also after one that changed nothing, or found that the end came: the first one may still be
+        // waiting.
         if let Ok(()) | Err(ChangeMembershipExpiryError::NotFound) = changed {
             self.to_all_servers.wait().await;
         }
         changed
     }
 
-    /// Ends a membership for good and revokes the user's open invitations. When this returns, the consumer's keys no
-    /// longer give access.
+    /// Ends a membership for good and revokes the user's open invitations. When this returns, the consumer's
+    /// keys no longer give access.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then nothing was changed.
@@ -216,8 +218,8 @@ impl Members {
         self.end(authority.organization_id(), id, act).await
     }
 
-    /// Ends the member's own membership for good and revokes their open invitations. Their keys of this organization no
-    /// longer give access.
+    /// Ends the member's own membership for good and revokes their open invitations. Their keys of this
+    /// organization no longer give access.
     ///
     /// # Errors
     /// See [`EndMembershipError`]; then they stay a member.
@@ -229,8 +231,8 @@ impl Members {
         self.end(member.organization.id, member.membership.id, act).await
     }
 
-    /// Waits until no server takes somebody for a member who is none, before a request to leave is told so: whoever repeats
-    /// one, because its answer was lost, is no member any more.
+    /// Waits until no server takes somebody for a member who is none, before a request to leave is told so:
+    /// whoever repeats one, because its answer was lost, is no member any more.
     pub async fn gone_everywhere(&self) {
         self.to_all_servers.wait().await;
     }

@@ -49,8 +49,8 @@ impl HolderStatusFilter {
 }
 
 impl OrganizationKeyFilter {
-    /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the [term](search_term). An
-    /// empty term finds all.
+    /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the
+    /// [term](search_term). An empty term finds all.
     ///
     /// [`User::search_text`]: crate::user::User::search_text
     #[must_use]

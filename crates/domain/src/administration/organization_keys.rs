@@ -75,7 +75,8 @@ impl OrganizationKeys {
         self.keys.find(authority.organization_id(), id).await
     }
 
-    /// The keys with these identifiers that belong to the organization, in any state and order, without duplicates.
+    /// The keys with these identifiers that belong to the organization, in any state and order, without
+    /// duplicates.
     pub async fn find_many(
         &self,
         authority: &Authority,
@@ -116,9 +117,9 @@ impl OrganizationKeys {
         CutoffTime::new(moment, self.sources.now()).map(KeySelection::IssuedBefore)
     }
 
-    /// Revokes keys for good, with a note to their holders, batch by batch, until none is left or the time budget is used
-    /// up. Without a time budget, it runs until none is left. When this returns, also with an error, no server accepts the
-    /// keys that were revoked.
+    /// Revokes keys for good, with a note to their holders, batch by batch, until none is left or the time
+    /// budget is used up. Without a time budget, it runs until none is left. When this returns, also with an
+    /// error, no server accepts the keys that were revoked.
     ///
     /// # Errors
     /// See [`RevocationStopped`]. Keys revoked before stay revoked; a repeated call continues.
@@ -188,9 +189,9 @@ impl OrganizationKeys {
         self.keys.longest_life_preview(organization, longest, now).await
     }
 
-    /// Plans an end for each key that would live longer, with seven days' notice, batch by batch, until none is left or
-    /// the time budget is used up, and returns how many got one. When this returns, also with an error, every server knows
-    /// these ends.
+    /// Plans an end for each key that would live longer, with seven days' notice, batch by batch, until none
+    /// is left or the time budget is used up, and returns how many got one. When this returns, also with an
+    /// error, every server knows these ends.
     ///
     /// # Errors
     /// See [`ShorteningStopped`]. Ends that were planned by then stay planned; a repeated call continues.

@@ -42,8 +42,8 @@ impl Organizations {
             .await
     }
 
-    /// Sets the longest life of keys that are created from now on, or removes it. Existing keys do not change; but their
-    /// planned ends cannot be put off beyond it.
+    /// Sets the longest life of keys that are created from now on, or removes it. Existing keys do not
+    /// change; but their planned ends cannot be put off beyond it.
     ///
     /// # Errors
     /// See [`ChangeOrganizationError`]; then nothing was changed.

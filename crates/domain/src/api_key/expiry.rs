@@ -45,8 +45,8 @@ impl Expiry {
         Ok(Self(at))
     }
 
-    /// Reads a time in RFC 3339 format, with any offset from UTC, which may have passed: a request that is repeated must be
-    /// known as such. Before it is stored, it MUST be [checked](Self::check).
+    /// Reads a time in RFC 3339 format, with any offset from UTC, which may have passed: a request that is
+    /// repeated must be known as such. Before it is stored, it MUST be [checked](Self::check).
     ///
     /// # Errors
     /// It is not a time, or too far ahead.
@@ -119,14 +119,15 @@ impl ExpiryChange {
 /// Why the planned end of a key cannot be postponed or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CannotExtendLife {
-    /// The key itself asks for it. Only a person or another key may decide that: else a thief of a key that ends soon could
-    /// keep it.
+    /// The key itself asks for it. Only a person or another key may decide that: else a thief of a key that
+    /// ends soon could keep it.
     #[error("a key cannot postpone or remove its own planned end")]
     OfItself,
     /// The key was rotated: its successor is valid in its place.
     #[error("the key was rotated, so its end cannot be postponed: use the key that took its place")]
     OfRotatedKey,
-    /// It is later than the organization's longest life allows. A key that has lived longer already may be brought to an end only.
+    /// It is later than the organization's longest life allows. A key that has lived longer already may be
+    /// brought to an end only.
     #[error(
         "must be at most {} days after the key's creation, the longest life that the organization allows",
         .0.days()

@@ -16,8 +16,8 @@ pub struct KeyFilter {
 }
 
 impl KeyFilter {
-    /// Keys of a status whose [search text](ApiKey::search_text) contains the [term](search_term). An empty term finds
-    /// all.
+    /// Keys of a status whose [search text](ApiKey::search_text) contains the [term](search_term). An empty
+    /// term finds all.
     #[must_use]
     pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
         Self {
@@ -64,8 +64,9 @@ impl KeyFilter {
     }
 }
 
-/// What [`ApiKey::search_text`] must contain: what somebody typed, trimmed and folded; nothing for nothing. A whole
-/// [hint](TokenHint), as people see it, is read as its last four characters, which the search text holds.
+/// What [`ApiKey::search_text`] must contain: what somebody typed, trimmed and folded; nothing for nothing. A
+/// whole [hint](TokenHint), as people see it, is read as its last four characters, which the search text
+/// holds.
 #[must_use]
 pub fn search_term(typed: &str) -> Option<String> {
     match TokenHint::parse(typed.trim()) {

@@ -36,8 +36,9 @@ impl ApiKey {
         is_soon(self.expires_at(now), now)
     }
 
-    /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may only be brought
-    /// forward, and that of no key put off beyond the longest life. A key without an end may get any: it lives shorter then.
+    /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may
+    /// only be brought forward, and that of no key put off beyond the longest life. A key without an end may
+    /// get any: it lives shorter then.
     pub(super) fn replan(
         &mut self,
         change: ExpiryChange,
@@ -68,8 +69,8 @@ impl ApiKey {
 }
 
 impl LongestLife {
-    /// When a key that exists ends at the latest, if its owners apply this longest life to it now: they postpone no
-    /// end, and the users of the key have at least [`ApiKey::EXPIRES_SOON`] notice.
+    /// When a key that exists ends at the latest, if its owners apply this longest life to it now: they
+    /// postpone no end, and the users of the key have at least [`ApiKey::EXPIRES_SOON`] notice.
     #[must_use]
     pub fn end_of_existing_key(self, created_at: DateTime<Utc>, now: DateTime<Utc>) -> DateTime<Utc> {
         self.end_of_key_created(created_at)
@@ -78,7 +79,8 @@ impl LongestLife {
 }
 
 impl ApiKey {
-    /// The end that a valid key gets if a longest life is applied to it now; nothing if it ends by then anyway.
+    /// The end that a valid key gets if a longest life is applied to it now; nothing if it ends by then
+    /// anyway.
     #[must_use]
     pub fn end_by_longest_life(&self, longest: LongestLife, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let latest = longest.end_of_existing_key(self.created_at, now);

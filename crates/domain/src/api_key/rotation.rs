@@ -70,8 +70,8 @@ pub struct RotationDraft {
 }
 
 impl RotationDraft {
-    /// A digest of what is asked for, by which a repeated request is known. It is compared with those that other versions
-    /// stored, so a later member may count only where it is given.
+    /// A digest of what is asked for, by which a repeated request is known. It is compared with those that
+    /// other versions stored, so a later member may count only where it is given.
     #[must_use]
     pub fn request_digest(self, key: ApiKeyId) -> RequestDigest {
         let (end, seconds) = match self.old_key_ends {
@@ -127,11 +127,12 @@ pub enum NotRotated {
 }
 
 impl ApiKey {
-    /// Rotates the key at the moment of the act: its successor has the same name, description, origin and rights, and its
-    /// planned end unless another one is asked for, or the longest life that owners allow ends before. Returns the successor.
+    /// Rotates the key at the moment of the act: its successor has the same name, description, origin and
+    /// rights, and its planned end unless another one is asked for, or the longest life that owners allow
+    /// ends before. Returns the successor.
     ///
-    /// A successor is in the old key's place in the key tree if a person made it, and below the key that made it otherwise:
-    /// revoking a stolen key and its descendants revokes everything that was made with it.
+    /// A successor is in the old key's place in the key tree if a person made it, and below the key that made
+    /// it otherwise: revoking a stolen key and its descendants revokes everything that was made with it.
     ///
     /// # Errors
     /// Nothing is changed then.
@@ -216,8 +217,8 @@ impl Act {
             .event(Action::RevokeApiKey, Subject::ApiKey(id))
     }
 
-    /// The events of a rotation, for the old key as it is after it: the successor's creation, the rotation, and the end of
-    /// the old key if that came with it.
+    /// The events of a rotation, for the old key as it is after it: the successor's creation, the rotation,
+    /// and the end of the old key if that came with it.
     #[must_use]
     pub fn rotation_of_key(&self, old: &ApiKey, successor: &ApiKey) -> Vec<AuditEvent> {
         let [old_key, new_key] = [old.id, successor.id].map(Subject::ApiKey);

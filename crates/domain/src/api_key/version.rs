@@ -5,11 +5,11 @@ use std::fmt;
 use super::ApiKey;
 use crate::half_digest::half_digest;
 
-/// A digest of a key's editable fields: it changes with every effective edit, and returns to the old value when an edit
-/// is undone. Other changes, such as the last use, do not affect it.
+/// A digest of a key's editable fields: it changes with every effective edit, and returns to the old value
+/// when an edit is undone. Other changes, such as the last use, do not affect it.
 ///
-/// 128 bits of SHA-256. Versions are only ever compared with those of the same key, whose holder alone could search for two
-/// texts with one version.
+/// 128 bits of SHA-256. Versions are only ever compared with those of the same key, whose holder alone could
+/// search for two texts with one version.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyVersion(u128);
 

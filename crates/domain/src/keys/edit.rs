@@ -8,16 +8,17 @@ use crate::keys::PersonalKeys;
 use crate::ports::EditKeyError;
 
 impl PersonalKeys {
-    /// Edits one of the holder's keys and returns the result. An edit that changes nothing writes no event, but counts
-    /// for the rate limit. When this returns, every server knows of a change of the planned end.
+    /// Edits one of the holder's keys and returns the result. An edit that changes nothing writes no event,
+    /// but counts for the rate limit. When this returns, every server knows of a change of the planned end.
     ///
     /// # Errors
-    /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they proved who they
-    /// are; [`EditKeyError::Throttled`] if they created and edited keys too often, whatever else would be said of this
-    /// one; [`EditKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
-    /// [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if nothing would change;
-    /// [`EditKeyError::CannotExtendLife`] if the key that the holder acts through, or one that was rotated, would live longer;
-    /// [`EditKeyError::InvalidExpiry`] if its new planned end has passed meanwhile.
+    /// [`EditKeyError::HolderGone`] if the holder's membership ended or their key was revoked since they
+    /// proved who they are; [`EditKeyError::Throttled`] if they created and edited keys too often, whatever
+    /// else would be said of this one; [`EditKeyError::NotFound`] also for a key out of the holder's
+    /// [reach](Holder::reach); [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if
+    /// nothing would change; [`EditKeyError::CannotExtendLife`] if the key that the holder acts through, or
+    /// one that was rotated, would live longer; [`EditKeyError::InvalidExpiry`] if its new planned end has
+    /// passed meanwhile.
     pub async fn edit(
         &self,
         holder: &Holder,
@@ -36,7 +37,8 @@ impl PersonalKeys {
             .keys
             .edit(holder.consumer().id, id, edit, precondition, changes, act)
             .await;
-        // Also after one that changed nothing, or found that the end came: the first one may still be waiting.
+        // Also after one that changed nothing, or found that the end came: the first one may still be
+        // waiting.
         if changes_end && let Ok(_) | Err(EditKeyError::HolderGone | EditKeyError::Revoked) = edited {
             self.to_all_servers.wait().await;
         }

@@ -8,8 +8,9 @@ use crate::idempotency_key::IdempotencyKey;
 
 type Request = (MembershipId, [u8; 16]);
 
-/// Which requests this process is handling, so that a repeated one is answered at once rather than made to wait. The store
-/// alone decides which of them creates something: requests of other processes are not known here.
+/// Which requests this process is handling, so that a repeated one is answered at once rather than made to
+/// wait. The store alone decides which of them creates something: requests of other processes are not known
+/// here.
 #[derive(Clone, Default)]
 pub(super) struct InProgress(Arc<Mutex<HashSet<Request>>>);
 

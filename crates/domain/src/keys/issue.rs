@@ -18,8 +18,8 @@ pub struct IssuedKey {
 }
 
 impl PersonalKeys {
-    /// Issues a key to the holder. Its origin is how the holder acts: in the console, or through a key, which becomes
-    /// the parent. A key that may not manage keys cannot issue keys.
+    /// Issues a key to the holder. Its origin is how the holder acts: in the console, or through a key, which
+    /// becomes the parent. A key that may not manage keys cannot issue keys.
     ///
     /// # Errors
     /// See [`AddKeyError`]; then this call created no key.

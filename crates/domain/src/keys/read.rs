@@ -60,7 +60,8 @@ impl PersonalKeys {
         }
     }
 
-    /// The keys valid at this moment that were created from one of the holder's keys, directly or not, newest first.
+    /// The keys valid at this moment that were created from one of the holder's keys, directly or not, newest
+    /// first.
     pub async fn valid_descendants(
         &self,
         holder: &Holder,

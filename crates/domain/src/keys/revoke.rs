@@ -8,12 +8,12 @@ use crate::keys::PersonalKeys;
 use crate::ports::{DescendantKeys, RevokeKeyError};
 
 impl PersonalKeys {
-    /// Revokes one of the holder's keys, for good: when this returns, no server accepts it. Returns the keys that were
-    /// valid until now: none if it was revoked before and had no valid descendants to go with it.
+    /// Revokes one of the holder's keys, for good: when this returns, no server accepts it. Returns the keys
+    /// that were valid until now: none if it was revoked before and had no valid descendants to go with it.
     ///
     /// # Errors
-    /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more, then by no server;
-    /// [`RevokeKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
+    /// [`RevokeKeyError::HolderGone`] if the key that the holder acts through is accepted no more, then by no
+    /// server; [`RevokeKeyError::NotFound`] also for a key out of the holder's [reach](Holder::reach);
     /// [`RevokeKeyError::PreconditionFailed`] only if there is something to revoke.
     pub async fn revoke(
         &self,
@@ -41,7 +41,8 @@ impl PersonalKeys {
                 act,
             )
             .await;
-        // A client that revokes its own key again learns in this way of the first revocation, if its answer was lost.
+        // A client that revokes its own key again learns in this way of the first revocation, if its answer
+        // was lost.
         if let Ok(_) | Err(RevokeKeyError::HolderGone) = revoked {
             self.to_all_servers.wait().await;
         }

@@ -9,9 +9,9 @@ use crate::ports::{NewRotation, RotateKeyError, RotationDraft};
 use crate::token::Token;
 
 impl PersonalKeys {
-    /// Rotates one of the holder's keys, and returns its successor with its token. A key that may not manage keys rotates
-    /// none, not even itself: a thief could keep the successor. When this returns, every server knows when the
-    /// old key ends.
+    /// Rotates one of the holder's keys, and returns its successor with its token. A key that may not manage
+    /// keys rotates none, not even itself: a thief could keep the successor. When this returns, every server
+    /// knows when the old key ends.
     ///
     /// # Errors
     /// See [`RotateKeyError`]; then this call created no key.

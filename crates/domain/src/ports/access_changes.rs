@@ -7,24 +7,26 @@ use crate::ports::StorageError;
 
 /// The numbered changes of access, and the replicas that acknowledge them.
 ///
-/// Every change of what a key may do or reach MUST raise the counter in its own transaction: the end of a key or
-/// membership, planned or come, a role, being added to a project or removed from it, and a project that is archived,
-/// restored or renamed. A reader of a number MUST also read what was changed with it, from then on and in every query.
+/// Every change of what a key may do or reach MUST raise the counter in its own transaction: the end of a key
+/// or membership, planned or come, a role, being added to a project or removed from it, and a project that is
+/// archived, restored or renamed. A reader of a number MUST also read what was changed with it, from then on
+/// and in every query.
 #[async_trait]
 pub trait AccessChanges: Send + Sync {
-    /// Makes a replica known, as one that has seen everything up to the counter, which is returned. One that is known
-    /// already becomes so again.
+    /// Makes a replica known, as one that has seen everything up to the counter, which is returned. One that
+    /// is known already becomes so again.
     async fn register(&self, replica: ReplicaId, name: &str) -> Result<ChangeNumber, StorageError>;
 
-    /// The counter, what this replica acknowledged, and the changes after this number (none if no number is given), all as
-    /// of one moment.
+    /// The counter, what this replica acknowledged, and the changes after this number (none if no number is
+    /// given), all as of one moment.
     async fn poll(
         &self,
         replica: ReplicaId,
         after: Option<ChangeNumber>,
     ) -> Result<PolledChanges, StorageError>;
 
-    /// Returns when a change may have come. Only a hint, which a store may give late or never: replicas poll also without it.
+    /// Returns when a change may have come. Only a hint, which a store may give late or never: replicas poll
+    /// also without it.
     async fn hint(&self) {
         std::future::pending::<()>().await;
     }
@@ -38,7 +40,7 @@ pub trait AccessChanges: Send + Sync {
     /// All replicas and the counter, as of one moment.
     async fn replicas(&self) -> Result<RegisteredReplicas, StorageError>;
 
-    /// Removes a replica unless it has seen the changes up to this number. MUST NOT remove one whose acknowledgement of it
-    /// is committed first.
+    /// Removes a replica unless it has seen the changes up to this number. MUST NOT remove one whose
+    /// acknowledgement of it is committed first.
     async fn strike_off(&self, replica: ReplicaId, unless_seen: ChangeNumber) -> Result<(), StorageError>;
 }

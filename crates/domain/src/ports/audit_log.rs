@@ -18,15 +18,17 @@ pub trait AuditLog: Send + Sync {
     /// Writes an event without a change, such as a refused sign-in.
     async fn record(&self, event: AuditEvent) -> Result<(), StorageError>;
 
-    /// A page of the events that pass the filter, by descending [`AuditPosition`]: those of one organization, or with
-    /// `None` those of no organization. Another organization's events MUST NOT be among them, whatever they are about.
+    /// A page of the events that pass the filter, by descending [`AuditPosition`]: those of one organization,
+    /// or with `None` those of no organization. Another organization's events MUST NOT be among them,
+    /// whatever they are about.
     ///
-    /// Every event of the organization that the filter [accepts](AuditFilter::accepts) MUST be on one of the pages, by
-    /// what the event says of itself: the clocks of several servers differ, so a store MUST NOT tell an event's moment
-    /// from its identifier.
+    /// Every event of the organization that the filter [accepts](AuditFilter::accepts) MUST be on one of the
+    /// pages, by what the event says of itself: the clocks of several servers differ, so a store MUST NOT
+    /// tell an event's moment from its identifier.
     ///
-    /// If the filter has more than one of actor, action and subject, or with `None` any of them, a store MAY stop a search
-    /// before the page is full, so that no page takes long. [`Page::next`] is then the last position that it searched, and MUST NOT be absent.
+    /// If the filter has more than one of actor, action and subject, or with `None` any of them, a store MAY
+    /// stop a search before the page is full, so that no page takes long. [`Page::next`] is then the last
+    /// position that it searched, and MUST NOT be absent.
     async fn list(
         &self,
         organization: Option<OrganizationId>,

@@ -12,8 +12,8 @@ use crate::token::TokenDigest;
 pub trait Credentials: Send + Sync {
     /// The credential whose token has this digest, in whatever state, all of it as of one moment.
     ///
-    /// MUST see every revocation and every ended membership that was answered before the call. If it cannot know, because
-    /// neither the database answers nor a lease says that its memory is right, it MUST fail.
+    /// MUST see every revocation and every ended membership that was answered before the call. If it cannot
+    /// know, because neither the database answers nor a lease says that its memory is right, it MUST fail.
     async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError>;
 
     /// The same, if it is in this process's memory and its memory is known to be right.
@@ -21,8 +21,8 @@ pub trait Credentials: Send + Sync {
         None
     }
 
-    /// Whether a key with this token was found here before, although nothing is known of its present state: then it is no
-    /// guess.
+    /// Whether a key with this token was found here before, although nothing is known of its present state:
+    /// then it is no guess.
     fn is_familiar(&self, _digest: &TokenDigest) -> bool {
         false
     }

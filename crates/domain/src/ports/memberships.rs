@@ -12,8 +12,8 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Memberships: Send + Sync {
-    /// The user as member of the organization with this slug, live at this moment. An organization that the user does not belong to
-    /// MUST look like one that does not exist.
+    /// The user as member of the organization with this slug, live at this moment. An organization that the
+    /// user does not belong to MUST look like one that does not exist.
     async fn find_live(
         &self,
         user: UserId,

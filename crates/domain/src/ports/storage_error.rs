@@ -7,7 +7,8 @@ use std::error::Error;
 /// The sources are for logs; users are shown only the variant.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    /// The store does not answer in time, or is full, or read-only. Nothing was changed; asking again later may help.
+    /// The store does not answer in time, or is full, or read-only. Nothing was changed; asking again later
+    /// may help.
     #[error("storage is not available")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// The connection broke or timed out during a change, which may or may not have been committed.

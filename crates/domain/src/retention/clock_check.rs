@@ -1,17 +1,17 @@
 //! Whether a clock can be trusted for purging.
 //!
-//! Records purged because of a wrong clock are lost for ever, while records kept too long do no harm. So a clock is
-//! compared with two witnesses: the clock of the database server, if there is one, and the time of the last check. A
-//! clock that is far from the last check is trusted only after an administrator confirms it; a later check cannot do
-//! that, because it uses the same clock.
+//! Records purged because of a wrong clock are lost for ever, while records kept too long do no harm. So a
+//! clock is compared with two witnesses: the clock of the database server, if there is one, and the time of
+//! the last check. A clock that is far from the last check is trusted only after an administrator confirms
+//! it; a later check cannot do that, because it uses the same clock.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// The maximum difference between this process's clock and the database server's.
 const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::minutes(5);
 
-/// The maximum difference from the last check. Servers check once an hour; a week allows for an installation that is
-/// switched off during a holiday.
+/// The maximum difference from the last check. Servers check once an hour; a week allows for an installation
+/// that is switched off during a holiday.
 const MAX_CLOCK_JUMP: TimeDelta = TimeDelta::days(7);
 
 /// Times to compare this process's clock with.
@@ -19,9 +19,9 @@ const MAX_CLOCK_JUMP: TimeDelta = TimeDelta::days(7);
 pub struct ClockWitnesses {
     /// The clock of the database's server; none if the database has none but that of this machine.
     pub database: Option<DateTime<Utc>>,
-    /// How late it was when the clock was believed the last time. Before the first look: when the tables were made, or when
-    /// the newest event happened that came with an import. Not the newest event of all, which the clock in question may have
-    /// timed.
+    /// How late it was when the clock was believed the last time. Before the first look: when the tables were
+    /// made, or when the newest event happened that came with an import. Not the newest event of all, which
+    /// the clock in question may have timed.
     pub believed_at: DateTime<Utc>,
 }
 
@@ -47,8 +47,8 @@ pub enum ClockDoubt {
 }
 
 impl ClockWitnesses {
-    /// Looks at a clock that says it is `now`, and that is right if a person says so. If it is believed, the store MUST keep
-    /// this moment as [`believed_at`](Self::believed_at).
+    /// Looks at a clock that says it is `now`, and that is right if a person says so. If it is believed, the
+    /// store MUST keep this moment as [`believed_at`](Self::believed_at).
     ///
     /// # Errors
     /// Why the clock is not trusted. A confirmation does not help if two clocks differ.

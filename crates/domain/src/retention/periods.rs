@@ -26,8 +26,8 @@ impl Default for RetentionPeriods {
 }
 
 impl RetentionPeriods {
-    /// The minimum for dead keys and ended invitations. It is longer than a session lives, because each record also
-    /// prevents that the form which created it is submitted twice.
+    /// The minimum for dead keys and ended invitations. It is longer than a session lives, because each
+    /// record also prevents that the form which created it is submitted twice.
     pub const MIN_FORM_RECORD_RETENTION: TimeDelta = TimeDelta::days(15);
     /// The minimum for audit events.
     pub const MIN_AUDIT_EVENT_RETENTION: TimeDelta = TimeDelta::days(30);

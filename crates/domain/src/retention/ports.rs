@@ -1,8 +1,9 @@
 //! The port for purging: what a store must guarantee.
 //!
-//! Each method purges at most a given number of records and returns how many it purged. Any number of processes may
-//! call them concurrently: a call MUST NOT fail because of another one, or wait long for it; it may return 0 while
-//! another one purges, or changes what could be purged. While there is something else to purge, one of them MUST make progress.
+//! Each method purges at most a given number of records and returns how many it purged. Any number of
+//! processes may call them concurrently: a call MUST NOT fail because of another one, or wait long for it; it
+//! may return 0 while another one purges, or changes what could be purged. While there is something else to
+//! purge, one of them MUST make progress.
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -16,25 +17,28 @@ use crate::ports::StorageError;
 #[async_trait]
 pub trait RetentionStore: Send + Sync {
     /// Looks at a clock that says it is `now`, before anything is removed by it: MUST ask
-    /// [`ClockWitnesses::check`](super::ClockWitnesses::check) with all witnesses that it has and, if the clock is believed,
-    /// keep that moment, in one transaction. Why the clock is not believed, if it is not. A person said that it is right if
-    /// it `is_confirmed`.
+    /// [`ClockWitnesses::check`](super::ClockWitnesses::check) with all witnesses that it has and, if the
+    /// clock is believed, keep that moment, in one transaction. Why the clock is not believed, if it is not.
+    /// A person said that it is right if it `is_confirmed`.
     async fn check_clock(
         &self,
         now: DateTime<Utc>,
         is_confirmed: bool,
     ) -> Result<Option<ClockDoubt>, StorageError>;
 
-    /// Removes keys whose recorded end was before this moment, and keys without a recorded end of memberships whose recorded
-    /// end was before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since). Writes no audit event, and removes none.
+    /// Removes keys whose recorded end was before this moment, and keys without a recorded end of memberships
+    /// whose recorded end was before it: see [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since).
+    /// Writes no audit event, and removes none.
     ///
     /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their
-    /// [`ApiKey::adoptive_parent_id`](crate::api_key::ApiKey::adoptive_parent_id) to their nearest ancestor that is still
-    /// stored, and keep it where there is none: a successor must not come below its creator. MUST NOT change anything else.
-    /// Before that, a store may record, in separate transactions, which former members have no keys left.
+    /// [`ApiKey::adoptive_parent_id`](crate::api_key::ApiKey::adoptive_parent_id) to their nearest ancestor
+    /// that is still stored, and keep it where there is none: a successor must not come below its creator.
+    /// MUST NOT change anything else. Before that, a store may record, in separate transactions, which former
+    /// members have no keys left.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
 
-    /// Removes invitations that were [over](crate::invitation::Invitation::ended_or_expires_at) before this moment.
+    /// Removes invitations that were [over](crate::invitation::Invitation::ended_or_expires_at) before this
+    /// moment.
     async fn remove_ended_invitations(
         &self,
         ended_before: DateTime<Utc>,
@@ -48,8 +52,8 @@ pub trait RetentionStore: Send + Sync {
         at_most: u32,
     ) -> Result<u32, StorageError>;
 
-    /// Forgets the [idempotency keys of requests](crate::keys::IdempotencyKey::request) that created keys before this
-    /// moment, whatever became of these keys. Those of forms stay.
+    /// Forgets the [idempotency keys of requests](crate::keys::IdempotencyKey::request) that created keys
+    /// before this moment, whatever became of these keys. Those of forms stay.
     async fn forget_idempotency_keys(
         &self,
         created_before: DateTime<Utc>,
@@ -63,12 +67,12 @@ pub trait RetentionStore: Send + Sync {
         at_most: u32,
     ) -> Result<u32, StorageError>;
 
-    /// Removes audit events that happened before this moment, oldest identifiers first, of all organizations and of
-    /// none. A process that may only add events is refused with [`RetentionError::NotAllowed`].
+    /// Removes audit events that happened before this moment, oldest identifiers first, of all organizations
+    /// and of none. A process that may only add events is refused with [`RetentionError::NotAllowed`].
     ///
-    /// If it removes any, it MUST write the given event, if one is given, in the same transaction; else it MUST NOT. It is
-    /// the only way to remove events, and there MUST be none to change them. A store with a clock of its own MUST keep
-    /// events that are younger than
+    /// If it removes any, it MUST write the given event, if one is given, in the same transaction; else it
+    /// MUST NOT. It is the only way to remove events, and there MUST be none to change them. A store with a
+    /// clock of its own MUST keep events that are younger than
     /// [`MIN_AUDIT_EVENT_RETENTION`](super::RetentionPeriods::MIN_AUDIT_EVENT_RETENTION) by it.
     async fn remove_audit_events(
         &self,

@@ -89,8 +89,8 @@ impl Accounts {
         Ok(members.into_iter().map(|member| member.organization).collect())
     }
 
-    /// Creates a further organization, whose first owner is a user that exists. Its slug is made from its name, with a
-    /// number after it if another organization has that one.
+    /// Creates a further organization, whose first owner is a user that exists. Its slug is made from its
+    /// name, with a number after it if another organization has that one.
     ///
     /// # Errors
     /// See [`CreateOrganizationError`]; then nothing was created.

@@ -39,7 +39,8 @@ impl BrowserMemory {
         }
     }
 
-    /// The browser that a cookie names, if the account's user signed in there. It takes as long without an account.
+    /// The browser that a cookie names, if the account's user signed in there. It takes as long without an
+    /// account.
     pub(super) async fn recognize(
         &self,
         cookie: Option<&BrowserToken>,

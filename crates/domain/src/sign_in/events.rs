@@ -4,8 +4,8 @@ use super::session::Session;
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 
 impl Act {
-    /// The event for a session that ended because the actor signed in with the same browser. It names the session's user,
-    /// if that is not the actor.
+    /// The event for a session that ended because the actor signed in with the same browser. It names the
+    /// session's user, if that is not the actor.
     #[must_use]
     pub fn end_of_replaced(&self, session: &Session) -> AuditEvent {
         let subject = Subject::Session(session.id);

@@ -58,8 +58,8 @@ impl Joining {
         Self { ports, sources }
     }
 
-    /// The invitation behind a link, if the link works at this moment: for the visitor, who has perhaps been a member before, or
-    /// for whoever is not signed in.
+    /// The invitation behind a link, if the link works at this moment: for the visitor, who has perhaps been
+    /// a member before, or for whoever is not signed in.
     pub async fn invitation(
         &self,
         token: &InvitationToken,
@@ -70,8 +70,9 @@ impl Joining {
         Ok(found.filter(|open| open.invitation.is_open(now)))
     }
 
-    /// Makes an account and a member of somebody new. An attempt with a username that is taken tells that it is, so it counts:
-    /// for the invitation, of which whoever has it learns few usernames, and for the address.
+    /// Makes an account and a member of somebody new. An attempt with a username that is taken tells that it
+    /// is, so it counts: for the invitation, of which whoever has it learns few usernames, and for the
+    /// address.
     ///
     /// # Errors
     /// See [`AcceptAsNewcomerError`]; then nothing was changed.

@@ -89,8 +89,9 @@ impl OwnAccount {
     }
 
     /// The latest refused attempts at the user's password, the latest first: wrong passwords at sign-in
-    /// ([`Action::SignIn`]), wrong current passwords ([`Action::ChangePassword`]), and attempts that were not checked because
-    /// there were too many ([`Action::LimitAttempts`]). Of many attempts only some are recorded.
+    /// ([`Action::SignIn`]), wrong current passwords ([`Action::ChangePassword`]), and attempts that were not
+    /// checked because there were too many ([`Action::LimitAttempts`]). Of many attempts only some are
+    /// recorded.
     pub async fn refused_attempts(&self, signed_in: &SignedIn) -> Result<Vec<AuditEvent>, StorageError> {
         let about_the_user = AuditFilter {
             subject: Some(Subject::User(signed_in.user.id)),
@@ -122,7 +123,8 @@ impl OwnAccount {
         was_live.then_some(()).ok_or(EndSessionError::NotFound)
     }
 
-    /// Ends all of the user's sessions but this one. Returns how many there were: none if this one was ended meanwhile.
+    /// Ends all of the user's sessions but this one. Returns how many there were: none if this one was ended
+    /// meanwhile.
     ///
     /// # Errors
     /// Only if the store fails; then all of them stay valid.
@@ -136,10 +138,12 @@ impl OwnAccount {
         self.ports.sessions.end_others(user, keep, act).await
     }
 
-    /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns what the cookie
-    /// of this browser shall hold: of the browsers in which they signed in, it is the only one that is still remembered.
+    /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns
+    /// what the cookie of this browser shall hold: of the browsers in which they signed in, it is the only
+    /// one that is still remembered.
     ///
-    /// An attempt counts, whether it is right or not: each change of a password costs a hash and an audit event.
+    /// An attempt counts, whether it is right or not: each change of a password costs a hash and an audit
+    /// event.
     ///
     /// # Errors
     /// See [`ChangeOwnPasswordError`]; then nothing was changed.

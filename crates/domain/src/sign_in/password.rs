@@ -1,7 +1,7 @@
 //! Passwords: the rule for choosing one, and the port that hashes them.
 //!
-//! The rule follows NIST SP 800-63B §3.1.1 and ASVS 5.0 §6.2: length instead of composition, and a list of common
-//! passwords, which counts for what is made from them too.
+//! The rule follows NIST SP 800-63B §3.1.1 and ASVS 5.0 §6.2: length instead of composition, and a list of
+//! common passwords, which counts for what is made from them too.
 
 mod common;
 mod common_encoding;
@@ -50,8 +50,8 @@ impl Password {
     /// The most code points of a chosen password; it bounds the work of hashing.
     pub const MAX: usize = 256;
 
-    /// What somebody typed to sign in. Any text may be tried. It is brought to Unicode Normalization Form C, since
-    /// keyboards differ in how they compose the same letters.
+    /// What somebody typed to sign in. Any text may be tried. It is brought to Unicode Normalization Form C,
+    /// since keyboards differ in how they compose the same letters.
     #[must_use]
     pub fn attempt(typed: &str) -> Self {
         // Room for all of it at once: growing would leave copies behind that nobody wipes.
@@ -60,8 +60,8 @@ impl Password {
         Self(password)
     }
 
-    /// What somebody typed as their new password. It may not be made from what a stranger would try first: their
-    /// username and `names`, which are what they and their organizations are called.
+    /// What somebody typed as their new password. It may not be made from what a stranger would try first:
+    /// their username and `names`, which are what they and their organizations are called.
     ///
     /// # Errors
     /// Says which rule it breaks.
@@ -150,8 +150,8 @@ pub enum HashingError {
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// Whose passwords wait for each other. Of one queue a hasher works on few at once, so that however many come for one
-/// account, others have their turn.
+/// Whose passwords wait for each other. Of one queue a hasher works on few at once, so that however many come
+/// for one account, others have their turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HashingQueue([u8; 32]);
 
@@ -178,8 +178,8 @@ pub trait PasswordHasher: Send + Sync {
         queue: HashingQueue,
     ) -> Result<bool, HashingError>;
 
-    /// Takes as long as [`verify`](PasswordHasher::verify), for a user who does not exist, so that the response time
-    /// does not reveal who exists.
+    /// Takes as long as [`verify`](PasswordHasher::verify), for a user who does not exist, so that the
+    /// response time does not reveal who exists.
     async fn verify_dummy(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError>;
 }
 

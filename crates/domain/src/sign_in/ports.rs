@@ -1,8 +1,8 @@
-//! The storage ports of sign-in. As in [`crate::ports`], each method is one atomic operation: the change and its audit
-//! events commit together or not at all, even if the caller stops waiting.
+//! The storage ports of sign-in. As in [`crate::ports`], each method is one atomic operation: the change and
+//! its audit events commit together or not at all, even if the caller stops waiting.
 //!
-//! Each operation has one error, which a use case and the port below it share: a store refuses only with what its
-//! method names, or fails.
+//! Each operation has one error, which a use case and the port below it share: a store refuses only with what
+//! its method names, or fails.
 
 mod open_invitations;
 
@@ -46,21 +46,21 @@ pub trait AccountStore: Send + Sync {
     /// All organizations, by name.
     async fn organizations(&self) -> Result<Vec<Organization>, StorageError>;
 
-    /// Adds an organization with an existing user as its first owner. Returns the slug it got: the first of the
-    /// [candidates](Slug::candidates) that no organization has. Of concurrent additions that would like the same slug
-    /// every one MUST succeed.
+    /// Adds an organization with an existing user as its first owner. Returns the slug it got: the first of
+    /// the [candidates](Slug::candidates) that no organization has. Of concurrent additions that would like
+    /// the same slug every one MUST succeed.
     async fn add_organization(
         &self,
         new: NewOrganization,
         events: Vec<AuditEvent>,
     ) -> Result<Slug, StorageError>;
 
-    /// Adds a user with a membership. Of two concurrent additions of one username exactly one MUST succeed; the other is
-    /// refused with [`CreateAccountError::UsernameTaken`].
+    /// Adds a user with a membership. Of two concurrent additions of one username exactly one MUST succeed;
+    /// the other is refused with [`CreateAccountError::UsernameTaken`].
     async fn add(&self, new: NewAccount, events: Vec<AuditEvent>) -> Result<(), CreateAccountError>;
 
-    /// Replaces a user's password; else [`ResetPasswordError::UserUnknown`]. MUST end all the user's sessions in the same
-    /// transaction.
+    /// Replaces a user's password; else [`ResetPasswordError::UserUnknown`]. MUST end all the user's sessions
+    /// in the same transaction.
     async fn replace_password(
         &self,
         user: UserId,
@@ -70,8 +70,9 @@ pub trait AccountStore: Send + Sync {
 
     /// Changes a user's password for themselves. MUST end all their other sessions in the same transaction.
     ///
-    /// In that transaction, and so that no concurrent replacement comes between, it MUST check that the password hash
-    /// still is [`PasswordChange::verified_against`]; else [`ChangeOwnPasswordError::WrongPassword`].
+    /// In that transaction, and so that no concurrent replacement comes between, it MUST check that the
+    /// password hash still is [`PasswordChange::verified_against`]; else
+    /// [`ChangeOwnPasswordError::WrongPassword`].
     async fn change_password(
         &self,
         user: UserId,
@@ -132,37 +133,41 @@ pub enum ResetPasswordError {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SessionStore: Send + Sync {
-    /// Starts a session and ends the one it replaces, if any, whosever that is. If it [was live](Session::is_live) at the
-    /// moment of [`NewSession::act`], MUST write [`Act::end_of_replaced`].
+    /// Starts a session and ends the one it replaces, if any, whosever that is. If it
+    /// [was live](Session::is_live) at the moment of [`NewSession::act`], MUST write
+    /// [`Act::end_of_replaced`].
     ///
-    /// Besides it, those of the user's sessions MUST stay that started last, [`Session::MAX_PER_USER`] with it, however many start
-    /// at once, and MUST end the others, of more than [`Session::MAX_ENDED_AT_ONCE`] only so many that started first; for
-    /// each that it ends and that was live, MUST write an event of [`Action::EndSession`].
+    /// Besides it, those of the user's sessions MUST stay that started last, [`Session::MAX_PER_USER`] with
+    /// it, however many start at once, and MUST end the others, of more than [`Session::MAX_ENDED_AT_ONCE`]
+    /// only so many that started first; for each that it ends and that was live, MUST write an event of
+    /// [`Action::EndSession`].
     ///
-    /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between, it MUST
-    /// check that the user's password hash still is [`NewSession::verified_against`]; else
+    /// In the same transaction, and so that no concurrent [`AccountStore::replace_password`] comes between,
+    /// it MUST check that the user's password hash still is [`NewSession::verified_against`]; else
     /// [`SignInError::WrongCredentials`].
     ///
     /// [`Action::EndSession`]: crate::audit::Action::EndSession
     async fn start(&self, new: NewSession, events: Vec<AuditEvent>) -> Result<(), SignInError>;
 
-    /// The session whose token has this digest and its user, unless it was ended. Whether it has expired is for the
-    /// caller to say.
+    /// The session whose token has this digest and its user, unless it was ended. Whether it has expired is
+    /// for the caller to say.
     async fn find(&self, digest: &SessionDigest) -> Result<Option<SignedIn>, StorageError>;
 
-    /// The user's sessions that were not ended, the latest first. Whether they have expired is for the caller to say.
+    /// The user's sessions that were not ended, the latest first. Whether they have expired is for the caller
+    /// to say.
     async fn list(&self, user: UserId) -> Result<Vec<Session>, StorageError>;
 
     /// Notes when a session was last seen; only forward.
     async fn seen(&self, session: SessionId, at: DateTime<Utc>) -> Result<(), StorageError>;
 
-    /// Ends a session of the user. MUST treat somebody else's exactly like one that has ended already, and MUST write the
-    /// event if the session [was live](Session::is_live) at the event's moment, and only then. Returns whether it was.
+    /// Ends a session of the user. MUST treat somebody else's exactly like one that has ended already, and
+    /// MUST write the event if the session [was live](Session::is_live) at the event's moment, and only then.
+    /// Returns whether it was.
     async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError>;
 
-    /// Ends all of a user's sessions but one, which they act from; none if that has ended itself, so that of sessions that
-    /// end each other at once one MUST stay. MUST write an event of [`Action::EndSession`] for each of them that [was
-    /// live](Session::is_live) at the moment of the act. Returns how many were.
+    /// Ends all of a user's sessions but one, which they act from; none if that has ended itself, so that of
+    /// sessions that end each other at once one MUST stay. MUST write an event of [`Action::EndSession`] for
+    /// each of them that [was live](Session::is_live) at the moment of the act. Returns how many were.
     ///
     /// [`Action::EndSession`]: crate::audit::Action::EndSession
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError>;
@@ -189,16 +194,17 @@ pub enum SignInError {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait SignInThrottle: Send + Sync {
-    /// Takes one attempt from each of the buckets, as [`ThrottleBucket::count_attempt`] says, in their order; or, if one of them is
-    /// full, from none, and returns the first that is. Of concurrent attempts MUST NOT let more pass than one after the
-    /// other would.
+    /// Takes one attempt from each of the buckets, as [`ThrottleBucket::count_attempt`] says, in their order;
+    /// or, if one of them is full, from none, and returns the first that is. Of concurrent attempts MUST NOT
+    /// let more pass than one after the other would.
     async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError>;
 
-    /// Gives one attempt back to each of the buckets, as [`ThrottleBucket::give_back`] says: it was none to count.
+    /// Gives one attempt back to each of the buckets, as [`ThrottleBucket::give_back`] says: it was none to
+    /// count.
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;
 }
 
@@ -206,8 +212,8 @@ pub trait SignInThrottle: Send + Sync {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait LimitedAuditLog: Send + Sync {
-    /// Takes from each of the buckets and writes the events, in one transaction; or neither, if one of the buckets is full.
-    /// Returns the first that is full: with none, they were written.
+    /// Takes from each of the buckets and writes the events, in one transaction; or neither, if one of the
+    /// buckets is full. Returns the first that is full: with none, they were written.
     async fn record_within(
         &self,
         limits: Vec<ThrottleBucket>,
@@ -220,8 +226,8 @@ pub trait LimitedAuditLog: Send + Sync {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait InstallationStore: Send + Sync {
-    /// What the cookies of remembered browsers are signed with. If there is no key yet, MUST keep the candidate; of
-    /// concurrent calls every one MUST return the same key.
+    /// What the cookies of remembered browsers are signed with. If there is no key yet, MUST keep the
+    /// candidate; of concurrent calls every one MUST return the same key.
     async fn browser_key(&self, candidate: BrowserKey) -> Result<BrowserKey, StorageError>;
 
     /// Whether the first organization exists.
@@ -238,8 +244,9 @@ pub trait InstallationStore: Send + Sync {
     /// Whether this is the setup link and has not expired: it works before `expires_at`, and not at it.
     async fn setup_link_works(&self, digest: &SetupDigest, now: DateTime<Utc>) -> Result<bool, StorageError>;
 
-    /// Creates the first organization with its owner, and removes the link. Of any number of concurrent calls exactly
-    /// one MUST succeed. MUST check [`CompleteSetupError::AlreadySetUp`] before [`CompleteSetupError::LinkInvalid`].
+    /// Creates the first organization with its owner, and removes the link. Of any number of concurrent calls
+    /// exactly one MUST succeed. MUST check [`CompleteSetupError::AlreadySetUp`] before
+    /// [`CompleteSetupError::LinkInvalid`].
     async fn set_up(
         &self,
         proof: SetupProof,

@@ -1,7 +1,8 @@
-//! Audit events of refused password attempts, in the logs of the installation and of the user's organizations.
+//! Audit events of refused password attempts, in the logs of the installation and of the user's
+//! organizations.
 //!
-//! They are written in the background, because the time to write events, which depends on the number of logs and on
-//! limits, would reveal who exists.
+//! They are written in the background, because the time to write events, which depends on the number of logs
+//! and on limits, would reveal who exists.
 //!
 //! Anybody can cause these events, so their number is limited:
 //!
@@ -13,9 +14,9 @@
 //! | attempts at the current password of one user that were not checked | 1 | one an hour |
 //! | unknown usernames and attempts from full addresses, together | 60 | one every ten minutes |
 //!
-//! For one user, these are at most 68 events on the first day and 48 on each day after it, and as many again for the
-//! current password, in 1 + n logs if the user belongs to n organizations. Events of unknown usernames and of addresses
-//! are only in the installation's log. Refusals over the limit are not recorded.
+//! For one user, these are at most 68 events on the first day and 48 on each day after it, and as many again
+//! for the current password, in 1 + n logs if the user belongs to n organizations. Events of unknown
+//! usernames and of addresses are only in the installation's log. Refusals over the limit are not recorded.
 
 use std::sync::Arc;
 
@@ -57,8 +58,9 @@ impl RefusedAttempt {
 
 /// A queue of refused attempts to be recorded.
 pub trait RefusalQueue: Send + Sync {
-    /// Adds a refusal, without waiting for anything. [`RefusalWriter::write`] MUST get it later; the queue may drop it only
-    /// if it exceeds its [limits](RefusedAttempt::limits). One that may have been written MUST NOT be written again.
+    /// Adds a refusal, without waiting for anything. [`RefusalWriter::write`] MUST get it later; the queue
+    /// may drop it only if it exceeds its [limits](RefusedAttempt::limits). One that may have been written
+    /// MUST NOT be written again.
     fn push(&self, refusal: RefusedAttempt);
 }
 

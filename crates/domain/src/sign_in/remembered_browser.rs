@@ -1,9 +1,11 @@
-//! Browsers in which somebody signed in before, so that strangers who guess at the same account do not keep them out.
+//! Browsers in which somebody signed in before, so that strangers who guess at the same account do not keep
+//! them out.
 //!
-//! Such a browser has a cookie that names it, signed for its user and for the password that they had. It gives no access: it
-//! only has attempts of its own (see [`ThrottleBucket::of_remembered`](super::throttle::ThrottleBucket::of_remembered)).
-//! Nothing about it is stored, so nothing has to be cleared up. A new password forgets every browser but the one in which
-//! it was chosen: somebody who knew the old one may have collected many.
+//! Such a browser has a cookie that names it, signed for its user and for the password that they had. It
+//! gives no access: it only has attempts of its own (see
+//! [`ThrottleBucket::of_remembered`](super::throttle::ThrottleBucket::of_remembered)). Nothing about it is
+//! stored, so nothing has to be cleared up. A new password forgets every browser but the one in which it was
+//! chosen: somebody who knew the old one may have collected many.
 
 use std::fmt;
 
@@ -24,15 +26,16 @@ pub struct BrowserKey([u8; Self::BYTES]);
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct RememberedBrowser(pub(super) [u8; NONCE]);
 
-/// What the cookie of such a browser holds: an entry for each of the users who signed in there recently, the latest first.
+/// What the cookie of such a browser holds: an entry for each of the users who signed in there recently, the
+/// latest first.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct BrowserToken(String);
 
 const NONCE: usize = 16;
 /// Half of an HMAC-SHA-256, as RFC 2104 allows.
 const SIGNATURE: usize = 16;
-/// In hexadecimal digits: the number, when the entry expires (in seconds since 1970), and the signatures for the user and
-/// for their password.
+/// In hexadecimal digits: the number, when the entry expires (in seconds since 1970), and the signatures for
+/// the user and for their password.
 const ENTRY: usize = 2 * (NONCE + 8 + 2 * SIGNATURE);
 
 impl BrowserKey {
@@ -133,8 +136,8 @@ fn is_signed(mac: Option<Hmac<Sha256>>, signature: &[u8; SIGNATURE]) -> bool {
 }
 
 impl BrowserToken {
-    /// How long a browser is remembered after its user signed in there: half the time that browsers keep cookies (400
-    /// days, RFC 6265bis §5.5), and longer than people stay away.
+    /// How long a browser is remembered after its user signed in there: half the time that browsers keep
+    /// cookies (400 days, RFC 6265bis §5.5), and longer than people stay away.
     pub const LIFETIME: TimeDelta = TimeDelta::days(200);
 
     /// How many users of one browser are remembered.
@@ -156,7 +159,8 @@ impl BrowserToken {
         &self.0
     }
 
-    /// The browser, if the user signed in there with the password that they have now, and not too long before `now`.
+    /// The browser, if the user signed in there with the password that they have now, and not too long before
+    /// `now`.
     #[must_use]
     pub fn browser_of(
         &self,
@@ -170,8 +174,8 @@ impl BrowserToken {
         (now.timestamp() < found.entry.expires_at).then_some(RememberedBrowser(found.entry.nonce))
     }
 
-    /// What the browser's cookie shall hold now that the user showed there that they know this password. It is a number that
-    /// nobody knew before: who planted a cookie there shares no attempts with its user.
+    /// What the browser's cookie shall hold now that the user showed there that they know this password. It
+    /// is a number that nobody knew before: who planted a cookie there shares no attempts with its user.
     #[must_use]
     pub fn remember(
         user: UserId,

@@ -12,8 +12,8 @@ use crate::id::SessionId;
 
 /// The sessions of one process whose last sight is not written yet.
 ///
-/// It holds at most as many as its capacity. When it is full, a session that it does not hold is passed over: its next
-/// request notes it again.
+/// It holds at most as many as its capacity. When it is full, a session that it does not hold is passed over:
+/// its next request notes it again.
 #[derive(Debug)]
 pub struct SeenSessions {
     capacity: usize,

@@ -44,8 +44,8 @@ impl Session {
     pub const MAX_PER_USER: usize = 100;
     /// The maximum number of sessions ended by one sign-in, so that a sign-in is fast however many there are.
     pub const MAX_ENDED_AT_ONCE: usize = 500;
-    /// How often the last use is stored: often enough for [`Session::IDLE_TIMEOUT`], rarely enough not to slow down
-    /// pages.
+    /// How often the last use is stored: often enough for [`Session::IDLE_TIMEOUT`], rarely enough not to
+    /// slow down pages.
     pub const LAST_SEEN_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
     /// Whether the session is still valid.
@@ -75,11 +75,11 @@ pub struct NewSession {
     pub session: Session,
     /// Its token's digest.
     pub digest: SessionDigest,
-    /// The hash that the user's password was verified against. Verifying takes its time, and a password that is
-    /// replaced meanwhile ends the sessions that exist then: this one would outlive it.
+    /// The hash that the user's password was verified against. Verifying takes its time, and a password that
+    /// is replaced meanwhile ends the sessions that exist then: this one would outlive it.
     pub verified_against: PasswordHash,
-    /// The token's digest of the session of the same browser, which ends with its start. Only its cookie is known, so
-    /// whether there is something to tell of, and of which session, is for the store to say.
+    /// The token's digest of the session of the same browser, which ends with its start. Only its cookie is
+    /// known, so whether there is something to tell of, and of which session, is for the store to say.
     pub replaces: Option<SessionDigest>,
     /// What the ends of other sessions are part of.
     pub act: Act,

@@ -118,13 +118,14 @@ impl SignIn {
 
     /// Signs somebody in.
     ///
-    /// Every attempt takes from the throttle before the password is checked, so that of many at once no more are checked
-    /// than one after the other; what turns out to be right, or could not be checked, is given back. What is right counts for
-    /// the user, whose sign-ins have a bound of their own.
+    /// Every attempt takes from the throttle before the password is checked, so that of many at once no more
+    /// are checked than one after the other; what turns out to be right, or could not be checked, is given
+    /// back. What is right counts for the user, whose sign-ins have a bound of their own.
     ///
     /// # Errors
-    /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike and answer
-    /// alike; only the audit log has the account that was tried, if there is one, and the answer does not wait for it.
+    /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike
+    /// and answer alike; only the audit log has the account that was tried, if there is one, and the answer
+    /// does not wait for it.
     pub async fn sign_in(&self, attempt: SignInAttempt<'_>) -> Result<NewCookies, SignInError> {
         let now = self.sources.now();
         let typed = attempt.username.trim().to_ascii_lowercase();
@@ -146,8 +147,9 @@ impl SignIn {
         let user = account.as_ref().map(|account| account.user.id);
         let refusal = self.sources.act_at(now, Actor::Anonymous, attempt.source.clone());
         if let Some(account) = account.filter(|_| verified) {
-            // Only who knows the password gets here, so this tells nobody else that the user exists. The attempt stays
-            // counted: however often it is repeated, it is soon refused before the password is checked.
+            // Only who knows the password gets here, so this tells nobody else that the user exists. The
+            // attempt stays counted: however often it is repeated, it is soon refused before the password is
+            // checked.
             let bucket = ThrottleBucket::sign_ins_of(account.user.id);
             if let Some(full) = self.throttle.count_attempt(vec![bucket], now).await? {
                 let limit = EventLimit::UncheckedAttempts(account.user.id);
@@ -271,7 +273,8 @@ impl SignIn {
         Ok(found.filter(|found| found.session.is_live(now)))
     }
 
-    /// Notes that a user was seen, if that is [due](Session::LAST_SEEN_INTERVAL). It is written beside the request.
+    /// Notes that a user was seen, if that is [due](Session::LAST_SEEN_INTERVAL). It is written beside the
+    /// request.
     pub fn note_seen(&self, signed_in: &SignedIn) {
         let now = self.sources.now();
         if signed_in.session.needs_last_seen_update(now) {

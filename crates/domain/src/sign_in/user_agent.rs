@@ -1,7 +1,7 @@
 //! What a browser says that it is.
 
-/// The `User-Agent` of the browser in which a session was started, so that its user recognizes it. It is what the client
-/// says, and nothing is decided by it.
+/// The `User-Agent` of the browser in which a session was started, so that its user recognizes it. It is what
+/// the client says, and nothing is decided by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserAgent(String);
 

@@ -1,8 +1,8 @@
 //! The conformance suite: what every store must be seen to do before anybody may trust it with keys.
 //!
 //! Each case checks one promise of [`ports`](crate::ports), [`sign_in::ports`](crate::sign_in::ports),
-//! [`administration::ports`](crate::administration::ports) or [`retention::ports`](crate::retention::ports) on a fresh,
-//! empty store. A macro makes one test of each, named for its promise:
+//! [`administration::ports`](crate::administration::ports) or [`retention::ports`](crate::retention::ports)
+//! on a fresh, empty store. A macro makes one test of each, named for its promise:
 //!
 //! | your service | implements | and tests with |
 //! |---|---|---|
@@ -27,8 +27,8 @@
 //! # fn main() {}
 //! ```
 //!
-//! The cases about concurrency start up to 64 tasks with the given [`Spawn`]. They are only as sharp as it is: let it
-//! run tasks on several threads, and give a store that pools connections at least 64 of them.
+//! The cases about concurrency start up to 64 tasks with the given [`Spawn`]. They are only as sharp as it
+//! is: let it run tasks on several threads, and give a store that pools connections at least 64 of them.
 
 #![expect(
     clippy::expect_used,

@@ -1,16 +1,17 @@
 //! Which characters a text may have, so that what people see is what is stored.
 //!
-//! Refused are control characters, what reorders the text around it, noncharacters, and every code point with Unicode's
-//! property `Default_Ignorable_Code_Point`, which is drawn as nothing. Some of the latter are how words and emoji are
-//! written, and welcome where they are (UAX #31, section 2.3; UTS #51): joiners in Arabic and Indic words, the selectors
-//! of Han, Mongolian and emoji, and the tags of three flags.
+//! Refused are control characters, what reorders the text around it, noncharacters, and every code point with
+//! Unicode's property `Default_Ignorable_Code_Point`, which is drawn as nothing. Some of the latter are how
+//! words and emoji are written, and welcome where they are (UAX #31, section 2.3; UTS #51): joiners in Arabic
+//! and Indic words, the selectors of Han, Mongolian and emoji, and the tags of three flags.
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
 
 use super::error::TextError;
 
-/// The most combining marks in a row. Words have up to five, in pointed Hebrew; more are drawn over other lines.
+/// The most combining marks in a row. Words have up to five, in pointed Hebrew; more are drawn over other
+/// lines.
 pub(super) const MAX_MARKS: usize = 6;
 
 /// Checks a normalized text; an empty one passes.
@@ -72,8 +73,8 @@ fn is_refused(c: char) -> bool {
     is_control(c) || is_noncharacter || is_annotation
 }
 
-/// `Default_Ignorable_Code_Point` of Unicode 17 (DerivedCoreProperties.txt), which includes code points that are not
-/// assigned yet; among them are the direction marks, overrides and isolates.
+/// `Default_Ignorable_Code_Point` of Unicode 17 (DerivedCoreProperties.txt), which includes code points that
+/// are not assigned yet; among them are the direction marks, overrides and isolates.
 fn is_ignorable(c: char) -> bool {
     matches!(
         c,
@@ -168,8 +169,8 @@ fn is_virama(c: char) -> bool {
     canonical_combining_class(c) == VIRAMA
 }
 
-/// The letters of scripts that are written joined: Arabic, Syriac, N'Ko, Mandaic, Mongolian, 'Phags-pa, Adlam and their
-/// kin.
+/// The letters of scripts that are written joined: Arabic, Syriac, N'Ko, Mandaic, Mongolian, 'Phags-pa, Adlam
+/// and their kin.
 fn is_joining(c: char) -> bool {
     let is_of_joining_script = matches!(
         c,
@@ -208,8 +209,8 @@ fn ends_emoji(c: char) -> bool {
     is_pictograph(c) || c == EMOJI_STYLE
 }
 
-/// Whether a tag is part of one of the flags that Unicode recommends: England, Scotland and Wales. Any other sequence of
-/// tags would be a text that nobody sees.
+/// Whether a tag is part of one of the flags that Unicode recommends: England, Scotland and Wales. Any other
+/// sequence of tags would be a text that nobody sees.
 fn is_in_flag(text: &[char], at: usize) -> bool {
     const BLACK_FLAG: char = '\u{1F3F4}';
     const CANCEL: char = '\u{E007F}';

@@ -138,8 +138,8 @@ impl BrokenStore {
     }
 }
 
-/// Lets others go on that act side by side with the caller. A caller that is alone goes on at once, so that whoever stops
-/// waiting for it finds it done.
+/// Lets others go on that act side by side with the caller. A caller that is alone goes on at once, so that
+/// whoever stops waiting for it finds it done.
 async fn pause() {
     if tokio::task::try_id().is_some() {
         tokio::task::yield_now().await;

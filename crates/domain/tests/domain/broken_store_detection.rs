@@ -1,4 +1,5 @@
-//! The conformance suite can fail: a store with a fault breaks the cases that are there for it, and few others.
+//! The conformance suite can fail: a store with a fault breaks the cases that are there for it, and few
+//! others.
 
 use keyward_domain::audit::Action;
 

@@ -1,4 +1,5 @@
-//! What every change leaves in the audit log: who did what, to what, when, in which organization and from where.
+//! What every change leaves in the audit log: who did what, to what, when, in which organization and from
+//! where.
 
 use std::cell::Cell;
 

@@ -1,4 +1,5 @@
-//! A store that reads one column otherwise than it was written breaks the cases that are there for it, and few others.
+//! A store that reads one column otherwise than it was written breaks the cases that are there for it, and
+//! few others.
 
 use crate::broken_store::{Column, Fault, assert_caught};
 
@@ -73,7 +74,8 @@ async fn misread_credential_column_is_detected() {
     }
 }
 
-/// Names are what people find keys by, what edits change, and so what tells one version of a key from another.
+/// Names are what people find keys by, what edits change, and so what tells one version of a key from
+/// another.
 #[tokio::test]
 async fn misread_key_name_or_hint_is_detected() {
     let found = [

@@ -82,8 +82,8 @@ impl Nginx {
         }
     }
 
-    /// The status and length of the answer to a request that is sent in parts, with a pause before each but the first and
-    /// before the answer is read.
+    /// The status and length of the answer to a request that is sent in parts, with a pause before each but
+    /// the first and before the answer is read.
     async fn ask_slowly(&self, parts: &[&str]) -> (u16, usize) {
         let mut client = Client::try_connect(self.address).await.expect("a connection");
         for part in parts {

@@ -1,7 +1,7 @@
 //! Examples of parameters: what an importer such as Postman's fills in.
 //!
-//! The examples of an operation together form a harmless request: the cursor matches the filters, and the identifiers
-//! do not exist.
+//! The examples of an operation together form a harmless request: the cursor matches the filters, and the
+//! identifiers do not exist.
 
 use serde_json::{Value, json};
 

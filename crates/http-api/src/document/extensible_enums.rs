@@ -1,5 +1,5 @@
-//! Extensible values are listed with `x-extensible-enum`, so that they are documented, but generators do not create
-//! closed enums.
+//! Extensible values are listed with `x-extensible-enum`, so that they are documented, but generators do not
+//! create closed enums.
 
 use keyward_domain::api_key::RevocationReason;
 use serde_json::{Value, json};

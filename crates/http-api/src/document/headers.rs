@@ -11,8 +11,8 @@ const RATE_LIMIT_POLICY: &str = "RateLimitPolicy";
 const RETRY_AFTER: &str = "RetryAfter";
 const WWW_AUTHENTICATE: &str = "WwwAuthenticate";
 
-/// Declares the shared headers, and adds to every response the request id, and the fields of the limits that may have counted
-/// its request.
+/// Declares the shared headers, and adds to every response the request id, and the fields of the limits that
+/// may have counted its request.
 pub(super) fn add_headers(document: &mut Value) {
     for (_, operation) in operations_mut(document) {
         if let Some(Value::Object(responses)) = operation.get_mut("responses") {

@@ -9,8 +9,8 @@ use crate::json;
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Applies all rewrites. Other defects of poem-openapi do not occur: bodies use Keyward's own payload types with a
-/// plain media type, and no reference is `nullable`.
+/// Applies all rewrites. Other defects of poem-openapi do not occur: bodies use Keyward's own payload types
+/// with a plain media type, and no reference is `nullable`.
 pub(super) fn normalise(document: &mut Value) {
     set_openapi_version(document);
     set_additional_properties(document);
@@ -54,8 +54,8 @@ fn say_where_no_credentials_are_needed(document: &mut Value) {
     }
 }
 
-/// Request bodies in JSON refuse unknown members; forms ignore them. Responses may gain members, and some generated clients
-/// accept these only if the schema says so.
+/// Request bodies in JSON refuse unknown members; forms ignore them. Responses may gain members, and some
+/// generated clients accept these only if the schema says so.
 fn set_additional_properties(document: &mut Value) {
     let mut bodies = BTreeSet::new();
     everywhere(document, &mut |object| {
@@ -92,8 +92,8 @@ fn set_additional_properties(document: &mut Value) {
     }
 }
 
-/// In a request, null means that a field is absent or, in a change, removed. Fields that cannot be removed cannot be
-/// null.
+/// In a request, null means that a field is absent or, in a change, removed. Fields that cannot be removed
+/// cannot be null.
 fn mark_optional_fields_nullable(document: &mut Value) {
     const NEVER_NULL: [(&str, &str); 1] = [("UpdateApiKeyRequest", "name")];
     let schemas = document.pointer_mut("/components/schemas");
@@ -116,8 +116,8 @@ fn mark_optional_fields_nullable(document: &mut Value) {
     }
 }
 
-/// poem-openapi writes a reference with a description as `allOf` with two members; generators understand it only with
-/// one.
+/// poem-openapi writes a reference with a description as `allOf` with two members; generators understand it
+/// only with one.
 fn reduce_to_single_all_of(object: &mut Map<String, Value>) {
     if let Some(Value::Array(members)) = object.get_mut("allOf")
         && members.iter().any(is_reference)

@@ -1,7 +1,7 @@
 //! Adds to every operation its possible problems.
 //!
-//! Nearly all follow from the operation's parts: credentials, a query, a body, an id in its path. Tests compare every
-//! response with the result.
+//! Nearly all follow from the operation's parts: credentials, a query, a body, an id in its path. Tests
+//! compare every response with the result.
 
 use keyward_domain::token::TokenHint;
 use poem::http::StatusCode;
@@ -22,8 +22,8 @@ const EXAMPLE_REQUEST_ID: &str = "019b76da-a9f4-7e55-b0c1-2d3e4f506172";
 
 /// Declares every problem once, in `components`, and references it from the operations.
 ///
-/// Uses explicit statuses, because a `default` or `5XX` response breaks generators. Omits errors without a body, such
-/// as hyper's 431, which would make every error possibly undefined in TypeScript.
+/// Uses explicit statuses, because a `default` or `5XX` response breaks generators. Omits errors without a
+/// body, such as hyper's 431, which would make every error possibly undefined in TypeScript.
 pub(super) fn add_problems(document: &mut Value, base_url: &BaseUrl) {
     let mut shared = Map::new();
     for (path, operation) in operations_mut(document) {
@@ -97,9 +97,9 @@ fn status(code: Code) -> String {
     code.definition().status.as_str().to_owned()
 }
 
-/// The name of a shared response, such as `BadRequest` or `CreateApiKeyConflict`. Some generators create a type from
-/// it, so it must not change when codes are added. Conflicts, refusals other than the first one's, and those of verifiers are
-/// named per operation, all others by status.
+/// The name of a shared response, such as `BadRequest` or `CreateApiKeyConflict`. Some generators create a
+/// type from it, so it must not change when codes are added. Conflicts, refusals other than the first one's,
+/// and those of verifiers are named per operation, all others by status.
 fn name_of(codes: &[Code], operation_id: &str) -> String {
     let status = codes[0].definition().status;
     let reason: String = status.canonical_reason().unwrap_or_default().split(' ').collect();

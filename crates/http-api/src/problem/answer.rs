@@ -20,8 +20,8 @@ use crate::routes::Routes;
 
 /// The response for an error detected outside the API, of which only the status is known.
 ///
-/// It has the problem's status, body and headers. A 503 has the code `outcome_unknown`, because the request may have
-/// been processed.
+/// It has the problem's status, body and headers. A 503 has the code `outcome_unknown`, because the request
+/// may have been processed.
 #[must_use]
 pub fn problem_response(status: StatusCode, request_id: &str, base_url: &BaseUrl) -> Response {
     Problem::from(Code::of_status(status)).into_answer(request_id, base_url)

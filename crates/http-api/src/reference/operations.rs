@@ -183,8 +183,8 @@ fn with_reason(status: &str) -> String {
         .map_or_else(|_| status.to_owned(), |status: StatusCode| status.to_string())
 }
 
-/// A curl command for a POSIX shell. Path parameters become shell variables, so that no existing key is affected by
-/// accident.
+/// A curl command for a POSIX shell. Path parameters become shell variables, so that no existing key is
+/// affected by accident.
 fn curl(method: &str, path: &str, audience: Audience, body: Option<&Body>) -> String {
     let mut line = "curl".to_owned();
     if method != "GET" {

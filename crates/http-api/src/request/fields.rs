@@ -95,7 +95,8 @@ impl Fields {
         }
     }
 
-    /// When a rotated key ends, of two optional fields: in which way, and after how many seconds. `None` on error.
+    /// When a rotated key ends, of two optional fields: in which way, and after how many seconds. `None` on
+    /// error.
     pub(crate) fn old_key_end(&mut self, way: &str, seconds: &str) -> Option<OldKeyEnd> {
         let grace = match self.unread.shift_remove(seconds) {
             None | Some(Value::Null) => Some(None),
@@ -231,8 +232,8 @@ fn or_empty(value: Value) -> Value {
     if value.is_null() { "".into() } else { value }
 }
 
-/// A JSON Pointer (RFC 6901 §3). If the member name contains a token, it is not repeated, and the pointer is that of
-/// the whole document.
+/// A JSON Pointer (RFC 6901 §3). If the member name contains a token, it is not repeated, and the pointer is
+/// that of the whole document.
 fn pointer(name: &str) -> String {
     if Token::is_in(name) {
         return String::new();

@@ -1,7 +1,7 @@
 //! A request's body: one form (`application/x-www-form-urlencoded`), as OAuth's endpoints take it.
 //!
-//! As OAuth demands (RFC 6749 §3.1 and §3.2), no parameter may be repeated, one without a value counts as absent, and unknown
-//! ones are ignored.
+//! As OAuth demands (RFC 6749 §3.1 and §3.2), no parameter may be repeated, one without a value counts as
+//! absent, and unknown ones are ignored.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,7 +21,8 @@ use crate::problem::{Code, Problem};
 /// The media type of forms.
 const MEDIA_TYPE: &str = "application/x-www-form-urlencoded";
 
-/// A form's type, and how to read it: after the query, lest a parameter that stands there by mistake is only said to be missing.
+/// A form's type, and how to read it: after the query, lest a parameter that stands there by mistake is only
+/// said to be missing.
 pub(crate) trait ReadForm: Type {
     /// What it is read into.
     type Read: Send;

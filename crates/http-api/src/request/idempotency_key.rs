@@ -9,10 +9,11 @@ use crate::problem::{Code, Problem};
 
 const NAME: &str = "Idempotency-Key";
 
-/// Extracts the optional header `Idempotency-Key`, with which an operation that creates something may be repeated.
+/// Extracts the optional header `Idempotency-Key`, with which an operation that creates something may be
+/// repeated.
 ///
-/// Its value is a string of structured fields (RFC 9651), as the draft says, or the same without quotation marks, as many
-/// clients send it: the two are the same key.
+/// Its value is a string of structured fields (RFC 9651), as the draft says, or the same without quotation
+/// marks, as many clients send it: the two are the same key.
 pub(crate) struct IdempotencyKeyHeader(Option<ChosenKey>);
 
 impl IdempotencyKeyHeader {

@@ -10,7 +10,8 @@ use crate::problem::{Code, Problem};
 
 /// A type of query parameters.
 pub(crate) trait QueryValue: Sized + Send {
-    /// The name of its schema in the document. Enums have one, so that generated clients have one type for each.
+    /// The name of its schema in the document. Enums have one, so that generated clients have one type for
+    /// each.
     const NAME: Option<&'static str> = None;
 
     /// Its schema in the document.
@@ -66,7 +67,8 @@ impl<'a, T: QueryValue> ApiExtractor<'a> for QueryParameter<T> {
 pub(crate) struct QueryNames(BTreeSet<String>);
 
 impl QueryNames {
-    /// Refuses parameters that an operation does not have: a mistyped `descendants` must not leave keys valid.
+    /// Refuses parameters that an operation does not have: a mistyped `descendants` must not leave keys
+    /// valid.
     ///
     /// # Errors
     /// An unknown parameter was given.

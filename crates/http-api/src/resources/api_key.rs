@@ -77,9 +77,10 @@ impl ApiKeyResource {
 
     /// Update an API key
     ///
-    /// Changes the given fields. A revoked or expired key cannot be changed. A key can bring its own `expiresAt` forward, but
-    /// not postpone or remove it: another key of its consumer that can manage keys, or the user in the console, can. Nobody can
-    /// postpone the end of a rotated key. With `If-Match`, the response is 412 if the key was changed in the meantime.
+    /// Changes the given fields. A revoked or expired key cannot be changed. A key can bring its own
+    /// `expiresAt` forward, but not postpone or remove it: another key of its consumer that can manage keys,
+    /// or the user in the console, can. Nobody can postpone the end of a rotated key. With `If-Match`, the
+    /// response is 412 if the key was changed in the meantime.
     #[oai(path = "/:id", method = "patch", operation_id = "updateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn update(
@@ -88,8 +89,8 @@ impl ApiKeyResource {
         query: QueryNames,
         Using(keys): Using<&PersonalKeys>,
         source: Source,
-        /// The `ETag` of the key when you last read it, or a list of them: the key is changed only if its current one is among
-        /// them. `*`, or no header, matches any.
+        /// The `ETag` of the key when you last read it, or a list of them: the key is changed only if its
+        /// current one is among them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
         precondition: IfMatch,
         edit: JsonBody<UpdateApiKeyRequest>,
@@ -110,10 +111,11 @@ impl ApiKeyResource {
 
     /// Revoke an API key
     ///
-    /// Revoking cannot be undone. Revoking a revoked key succeeds and changes nothing. Keys created with this key stay valid
-    /// unless `descendants=revoke` is given; it revokes all valid ones, even if the key itself is already revoked. Unknown
-    /// query parameters are refused. With `If-Match`, the response is 412 and no key is revoked if this key was changed in
-    /// the meantime; the header is ignored if there is nothing left to revoke.
+    /// Revoking cannot be undone. Revoking a revoked key succeeds and changes nothing. Keys created with this
+    /// key stay valid unless `descendants=revoke` is given; it revokes all valid ones, even if the key itself
+    /// is already revoked. Unknown query parameters are refused. With `If-Match`, the response is 412 and no
+    /// key is revoked if this key was changed in the meantime; the header is ignored if there is nothing left
+    /// to revoke.
     #[oai(path = "/:id", method = "delete", operation_id = "deleteApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn delete(
@@ -124,10 +126,11 @@ impl ApiKeyResource {
         source: Source,
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
-        /// `revoke` to also revoke all keys created with this one, directly or indirectly; `keep` to leave them valid.
+        /// `revoke` to also revoke all keys created with this one, directly or indirectly; `keep` to leave
+        /// them valid.
         descendants: QueryParameter<DescendantKeys>,
-        /// The `ETag` of the key when you last read it, or a list of them: keys are revoked only if its current one is among
-        /// them. `*`, or no header, matches any.
+        /// The `ETag` of the key when you last read it, or a list of them: keys are revoked only if its
+        /// current one is among them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
         precondition: IfMatch,
     ) -> Result<DeletedKey, Problem> {

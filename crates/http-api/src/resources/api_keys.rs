@@ -69,8 +69,9 @@ pub(crate) enum ListedKeys {
 impl ApiKeysResource {
     /// Create an API key
     ///
-    /// The new key acts as the same consumer as the calling key, which becomes its parent. A consumer has at most 100
-    /// valid keys, unless the installation sets another limit. With `Idempotency-Key`, the request can be repeated safely.
+    /// The new key acts as the same consumer as the calling key, which becomes its parent. A consumer has at
+    /// most 100 valid keys, unless the installation sets another limit. With `Idempotency-Key`, the request
+    /// can be repeated safely.
     #[oai(path = "/", method = "post", operation_id = "createApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn create(
@@ -80,8 +81,8 @@ impl ApiKeysResource {
         Using(keys): Using<&PersonalKeys>,
         Using(base_url): Using<&BaseUrl>,
         source: Source,
-        /// Marks this request, so that repeating it within 24 hours creates no second key: 1 to 255 visible characters of
-        /// ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
+        /// Marks this request, so that repeating it within 24 hours creates no second key: 1 to 255 visible
+        /// characters of ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
         idempotency_key: IdempotencyKeyHeader,
         draft: JsonBody<CreateApiKeyRequest>,
@@ -111,13 +112,14 @@ impl ApiKeysResource {
         Using(base_url): Using<&BaseUrl>,
         /// The maximum number of keys on the page.
         limit: QueryParameter<PageSize>,
-        /// The `nextCursor` of the previous page. It includes `status`, `search` and `expires_before`: leave them out, or
-        /// unchanged.
+        /// The `nextCursor` of the previous page. It includes `status`, `search` and `expires_before`: leave
+        /// them out, or unchanged.
         cursor: QueryParameter<Cursor>,
         /// Which keys to list. Defaults to `valid` if `cursor` is not given.
         status: QueryParameter<StatusFilter>,
-        /// Lists only keys with this text in their name, their description or the last four characters of their token, or
-        /// with this `hint`. Case is ignored. At most 500 code points after normalization (NFC) and trimming.
+        /// Lists only keys with this text in their name, their description or the last four characters of
+        /// their token, or with this `hint`. Case is ignored. At most 500 code points after normalization
+        /// (NFC) and trimming.
         search: QueryParameter<SearchTerm>,
         /// Lists only valid keys with an `expiresAt` before this time, in RFC 3339 format.
         expires_before: QueryParameter<Moment>,
@@ -176,7 +178,8 @@ impl ApiKeysResource {
     }
 }
 
-/// The problem of a repeated request, with the key that the first one created, whose token nobody can be shown again.
+/// The problem of a repeated request, with the key that the first one created, whose token nobody can be
+/// shown again.
 pub(crate) async fn already_created(keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Problem {
     match keys.read(holder, id).await {
         Ok(key) => Problem::already_created(id, Some(key.hint)),

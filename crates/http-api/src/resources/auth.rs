@@ -23,7 +23,8 @@ pub(crate) struct AuthResource;
 /// The key is accepted. Holds the values of [`IDENTITY`], in the same order.
 pub(crate) struct AuthenticatedRequest([HeaderValue; IDENTITY.len()]);
 
-/// The headers that give a service behind the gateway the identity that the key acts as, with their descriptions in the document.
+/// The headers that give a service behind the gateway the identity that the key acts as, with their
+/// descriptions in the document.
 static IDENTITY: [(HeaderName, &str); 5] = [
     (
         HeaderName::from_static("x-consumer-id"),
@@ -86,13 +87,14 @@ impl ApiResponse for AuthenticatedRequest {
 impl AuthResource {
     /// Authenticate a request
     ///
-    /// For gateways (nginx `auth_request`, Caddy `forward_auth`, Envoy `ext_authz` and the like), which pass a request on
-    /// only if the response to this one is 200, and then add its headers to it. Clients that want to know whom a key acts
-    /// as get the current user instead.
+    /// For gateways (nginx `auth_request`, Caddy `forward_auth`, Envoy `ext_authz` and the like), which pass
+    /// a request on only if the response to this one is 200, and then add its headers to it. Clients that
+    /// want to know whom a key acts as get the current user instead.
     ///
-    /// Every method but `TRACE` and `CONNECT`, which get 405, gets the same response, and so does every path below this one, which may be the path of the request
-    /// in question; of the query there, only `project` is read. The body is never read. A preflight (`OPTIONS`)
-    /// without a key gets 401: let the gateway answer preflights itself.
+    /// Every method but `TRACE` and `CONNECT`, which get 405, gets the same response, and so does every path
+    /// below this one, which may be the path of the request in question; of the query there, only `project`
+    /// is read. The body is never read. A preflight (`OPTIONS`) without a key gets 401: let the gateway
+    /// answer preflights itself.
     #[oai(path = "/", method = "get", operation_id = "authenticateRequest")]
     async fn get(
         &self,
@@ -120,8 +122,8 @@ impl AuthResource {
     }
 }
 
-/// A header's value. Nothing but visible ASCII characters means the same to every gateway and service: an identity that
-/// cannot be told is refused instead.
+/// A header's value. Nothing but visible ASCII characters means the same to every gateway and service: an
+/// identity that cannot be told is refused instead.
 fn header_value(value: impl fmt::Display) -> Result<HeaderValue, Problem> {
     let is_visible =
         |value: &HeaderValue| !value.is_empty() && value.as_bytes().iter().all(u8::is_ascii_graphic);

@@ -14,7 +14,8 @@ pub(crate) const USER_ID: &str = "019b76ce-f000-7a10-9d3e-4f5a6b7c8d9e";
 pub(crate) const CONSUMER_ID: &str = "019b76cf-0a00-7b11-a3c4-d5e6f7081929";
 pub(crate) const PROJECT_ID: &str = "019b76da-b3b8-7d05-9a6e-7f8091a2b3c4";
 
-/// Its last six characters are not the checksum of the others, so that no scanner takes it for a token that leaked.
+/// Its last six characters are not the checksum of the others, so that no scanner takes it for a token that
+/// leaked.
 pub(crate) const TOKEN: &str = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVEXAMPL";
 /// The hint of that token.
 pub(crate) const HINT: &str = "kwp_…AMPL";

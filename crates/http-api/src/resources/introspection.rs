@@ -26,13 +26,14 @@ pub(crate) enum Introspected {
 impl IntrospectionResource {
     /// Introspect a token
     ///
-    /// For services that get API keys from their clients (OAuth 2.0 Token Introspection, RFC 7662). A token that is malformed,
-    /// unknown, revoked or expired, or whose user has left, is `{"active": false}`. Otherwise the response says whom the
-    /// token stands for, and the request counts as a use of the key, without an address.
+    /// For services that get API keys from their clients (OAuth 2.0 Token Introspection, RFC 7662). A token
+    /// that is malformed, unknown, revoked or expired, or whose user has left, is `{"active": false}`.
+    /// Otherwise the response says whom the token stands for, and the request counts as a use of the key,
+    /// without an address.
     ///
-    /// The caller is a verifier, with HTTP Basic credentials from the operator of the installation; an API key is not
-    /// accepted. Without any verifier, the response is 404. Do not keep the response: the key may be revoked in the next
-    /// second.
+    /// The caller is a verifier, with HTTP Basic credentials from the operator of the installation; an API
+    /// key is not accepted. Without any verifier, the response is 404. Do not keep the response: the key may
+    /// be revoked in the next second.
     #[oai(path = "/", method = "post", operation_id = "introspectToken")]
     async fn post(
         &self,

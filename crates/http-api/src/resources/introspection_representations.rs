@@ -1,4 +1,5 @@
-//! What introspection is asked and answers. The names of the members are those of RFC 7662 §2.2, or like them.
+//! What introspection is asked and answers. The names of the members are those of RFC 7662 §2.2, or like
+//! them.
 
 use keyward_domain::introspection::ActiveToken;
 use poem_openapi::Object;
@@ -43,7 +44,8 @@ pub(crate) struct Introspection {
     /// The name the user signs in with.
     #[serde(skip_serializing_if = "Option::is_none")]
     username: Option<String>,
-    /// The consumer that the key acts as: one user's membership in one organization. Other resources call it `consumerId`.
+    /// The consumer that the key acts as: one user's membership in one organization. Other resources call it
+    /// `consumerId`.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_id: Option<String>,
     /// Always `Bearer`.
@@ -52,8 +54,8 @@ pub(crate) struct Introspection {
     /// When the key was created, in seconds since 1970-01-01T00:00:00Z.
     #[serde(skip_serializing_if = "Option::is_none")]
     iat: Option<i64>,
-    /// When the key expires or its user's membership ends, in seconds since 1970-01-01T00:00:00Z, rounded down. Absent if
-    /// neither is planned. The key may be revoked sooner.
+    /// When the key expires or its user's membership ends, in seconds since 1970-01-01T00:00:00Z, rounded
+    /// down. Absent if neither is planned. The key may be revoked sooner.
     #[serde(skip_serializing_if = "Option::is_none")]
     exp: Option<i64>,
     /// The ID of the key.

@@ -34,7 +34,8 @@ impl QueryValue for PageSize {
 impl QueryValue for StatusFilter {
     const NAME: Option<&'static str> = Some("ApiKeyStatusFilter");
 
-    /// No default in the schema: generated clients would send it together with a cursor, which has its own status.
+    /// No default in the schema: generated clients would send it together with a cursor, which has its own
+    /// status.
     fn schema() -> MetaSchema {
         let words = [Self::Valid, Self::Revoked, Self::All].map(|status| status.as_str().into());
         MetaSchema {

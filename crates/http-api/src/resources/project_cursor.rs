@@ -7,8 +7,8 @@ use poem_openapi::registry::MetaSchema;
 
 use crate::request::QueryValue;
 
-/// Opaque to clients, so that its format can change. It begins with a version and the name of its list, so that cursors
-/// of other versions and lists are refused.
+/// Opaque to clients, so that its format can change. It begins with a version and the name of its list, so
+/// that cursors of other versions and lists are refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProjectCursor {
     /// The last project of the page before.

@@ -33,8 +33,8 @@ pub(crate) enum ListedProjects {
 impl ProjectsResource {
     /// List projects
     ///
-    /// The projects that the calling key has access to, newest first: the projects of its organization that its user is a
-    /// member of and that are not archived. Repeated and unknown query parameters are refused.
+    /// The projects that the calling key has access to, newest first: the projects of its organization that
+    /// its user is a member of and that are not archived. Repeated and unknown query parameters are refused.
     #[oai(path = "/", method = "get", operation_id = "listProjects")]
     async fn list(
         &self,

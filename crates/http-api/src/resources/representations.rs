@@ -32,21 +32,21 @@ pub(crate) struct ApiKeyItem {
     description: String,
     /// Whether the key is valid.
     status: ApiKeyStatus,
-    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can only
-    /// read, update and revoke itself. Cannot be changed.
+    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise
+    /// it can only read, update and revoke itself. Cannot be changed.
     can_manage_keys: bool,
     /// When it was created.
     #[oai(serialize_with = "moment")]
     created_at: DateTime<Utc>,
-    /// When the key expires. Absent if it is valid until it is revoked or its user's membership ends, and if it is revoked
-    /// or has expired.
+    /// When the key expires. Absent if it is valid until it is revoked or its user's membership ends, and if
+    /// it is revoked or has expired.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
-    /// Whether the key stops working within seven days: `expiresAt` is that close, or owners have planned that the
-    /// membership of its user ends by then. False if it is revoked or has expired.
+    /// Whether the key stops working within seven days: `expiresAt` is that close, or owners have planned
+    /// that the membership of its user ends by then. False if it is revoked or has expired.
     expires_soon: bool,
-    /// The ID of the key that created this key. That key may no longer exist: revoked keys are deleted after some time.
-    /// Absent if the key was created in the console.
+    /// The ID of the key that created this key. That key may no longer exist: revoked keys are deleted after
+    /// some time. Absent if the key was created in the console.
     created_by_key_id: Option<String>,
     /// The ID of the key that this key took the place of, if any. That key may no longer exist.
     rotated_from_id: Option<String>,
@@ -60,8 +60,8 @@ pub(crate) struct ApiKeyItem {
     /// When the key was revoked or expired. Absent if it is valid.
     #[oai(serialize_with = "moment_if_any")]
     revoked_at: Option<DateTime<Utc>>,
-    /// Why the key was revoked: by its `holder`, by an `owner`, because of a `leak`, by an `administrator`, because it
-    /// `expired`, or by its `rotation`. More reasons may be added. Absent if the key is valid.
+    /// Why the key was revoked: by its `holder`, by an `owner`, because of a `leak`, by an `administrator`,
+    /// because it `expired`, or by its `rotation`. More reasons may be added. Absent if the key is valid.
     revoked_reason: Option<String>,
     /// The consumer that the key acts as: one user's membership in one organization.
     consumer_id: String,
@@ -155,8 +155,8 @@ pub(crate) struct CreatedApiKey {
     consumer_id: String,
     /// The username of the consumer.
     consumer_username: String,
-    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can only
-    /// read, update and revoke itself. Cannot be changed.
+    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise
+    /// it can only read, update and revoke itself. Cannot be changed.
     can_manage_keys: bool,
     /// When the key expires. Absent if it is valid until it is revoked.
     #[oai(serialize_with = "moment_if_any")]
@@ -217,8 +217,8 @@ pub(crate) struct OrganizationSummary {
 pub(crate) struct CallingApiKey {
     /// The ID of the key.
     id: String,
-    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can only
-    /// read, update and revoke itself. Cannot be changed.
+    /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise
+    /// it can only read, update and revoke itself. Cannot be changed.
     can_manage_keys: bool,
     /// When it was created.
     #[oai(serialize_with = "moment")]

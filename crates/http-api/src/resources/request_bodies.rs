@@ -19,22 +19,23 @@ use crate::request::{Fields, ReadFields};
     example
 )]
 pub(crate) struct CreateApiKeyRequest {
-    /// The name of the key, in any script: one line of 1 to 100 code points after normalization (NFC) and trimming. It
-    /// need not be unique. It must contain a visible character. Control characters, bidirectional control characters,
-    /// invisible characters, more than six combining marks in a row, and API keys are refused.
+    /// The name of the key, in any script: one line of 1 to 100 code points after normalization (NFC) and
+    /// trimming. It need not be unique. It must contain a visible character. Control characters,
+    /// bidirectional control characters, invisible characters, more than six combining marks in a row, and
+    /// API keys are refused.
     #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: String,
-    /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as one; line
-    /// feeds are allowed. Empty if absent or `null`.
+    /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as
+    /// one; line feeds are allowed. Empty if absent or `null`.
     description: Option<String>,
-    /// Whether the new key can create keys, and read, update and revoke the other keys of its consumer. Otherwise it can
-    /// only read, update and revoke itself. Cannot be changed later. If absent or `null`, the default of the organization
-    /// applies: `true` unless an owner changed it.
+    /// Whether the new key can create keys, and read, update and revoke the other keys of its consumer.
+    /// Otherwise it can only read, update and revoke itself. Cannot be changed later. If absent or `null`,
+    /// the default of the organization applies: `true` unless an owner changed it.
     can_manage_keys: Option<bool>,
-    /// When the key expires: a time in RFC 3339 format that lies ahead, by at most 3,650 days. Then it is revoked with the
-    /// reason `expired`. Can be changed until then. If absent or `null`, the key is valid until it is revoked. The owners of
-    /// the organization may have set a longest life: then no key may have a later time, and a key without one expires after
-    /// that life.
+    /// When the key expires: a time in RFC 3339 format that lies ahead, by at most 3,650 days. Then it is
+    /// revoked with the reason `expired`. Can be changed until then. If absent or `null`, the key is valid
+    /// until it is revoked. The owners of the organization may have set a longest life: then no key may have
+    /// a later time, and a key without one expires after that life.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
 }
@@ -70,9 +71,9 @@ pub(crate) struct UpdateApiKeyRequest {
     name: Option<String>,
     /// The new description. Same rules as at creation. An empty string or `null` removes it.
     description: Option<String>,
-    /// When the key expires. Same rules as at creation. `null` removes it: the key is then valid until it is revoked. A key
-    /// cannot postpone or remove its own `expiresAt`, and none can be postponed beyond the organization's longest life,
-    /// counted from its creation.
+    /// When the key expires. Same rules as at creation. `null` removes it: the key is then valid until it is
+    /// revoked. A key cannot postpone or remove its own `expiresAt`, and none can be postponed beyond the
+    /// organization's longest life, counted from its creation.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
 }
@@ -103,17 +104,18 @@ impl ReadFields for UpdateApiKeyRequest {
 pub(crate) struct RotateApiKeyRequest {
     /// When the old key ends. `after_grace` if absent or `null`.
     old_key_ends: Option<OldKeyEnds>,
-    /// For `after_grace`: after how many seconds the old key ends. 86,400, which is a day, if absent or `null`. A key that
-    /// expires sooner does so.
+    /// For `after_grace`: after how many seconds the old key ends. 86,400, which is a day, if absent or
+    /// `null`. A key that expires sooner does so.
     #[oai(validator(minimum(value = "1"), maximum(value = "604800")))]
     grace_seconds: Option<i64>,
-    /// When the new key expires. Same rules as at creation. If absent or `null`, the new key expires when the old one would
-    /// have. A key that rotates itself cannot postpone this.
+    /// When the new key expires. Same rules as at creation. If absent or `null`, the new key expires when the
+    /// old one would have. A key that rotates itself cannot postpone this.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
 }
 
-/// When a rotated key ends: some time after the rotation, `at_once`, or within two minutes of the new key's first use.
+/// When a rotated key ends: some time after the rotation, `at_once`, or within two minutes of the new key's
+/// first use.
 #[derive(Enum)]
 #[oai(rename_all = "snake_case")]
 pub(crate) enum OldKeyEnds {

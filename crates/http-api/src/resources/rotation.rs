@@ -22,11 +22,12 @@ pub(crate) struct RotationResource;
 impl RotationResource {
     /// Rotate an API key
     ///
-    /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`. The old key ends a
-    /// day later, unless something else is asked for; until then both are valid, and count as one for the limit of valid keys.
-    /// A key is rotated once. If the key that it took the place of is still valid, that one ends at once. The new key is a
-    /// descendant of the calling key, which must be able to manage keys, also to rotate itself. With `Idempotency-Key`, the
-    /// request can be repeated safely, except by a key that has ended with it.
+    /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`.
+    /// The old key ends a day later, unless something else is asked for; until then both are valid, and count
+    /// as one for the limit of valid keys. A key is rotated once. If the key that it took the place of is
+    /// still valid, that one ends at once. The new key is a descendant of the calling key, which must be able
+    /// to manage keys, also to rotate itself. With `Idempotency-Key`, the request can be repeated safely,
+    /// except by a key that has ended with it.
     #[oai(path = "/:id/rotate", method = "post", operation_id = "rotateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn rotate(
@@ -36,8 +37,8 @@ impl RotationResource {
         Using(keys): Using<&PersonalKeys>,
         Using(base_url): Using<&BaseUrl>,
         source: Source,
-        /// Marks this request, so that repeating it within 24 hours has no second effect: 1 to 255 visible characters of
-        /// ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
+        /// Marks this request, so that repeating it within 24 hours has no second effect: 1 to 255 visible
+        /// characters of ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
         idempotency_key: IdempotencyKeyHeader,
         draft: JsonBody<RotateApiKeyRequest>,

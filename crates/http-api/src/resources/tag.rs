@@ -11,8 +11,8 @@ pub(super) enum Tag {
     Projects,
     /// The user that the calling key acts as.
     User,
-    /// What gateways ask before they pass a request on to the service behind them, and what services ask about the keys that
-    /// clients send them.
+    /// What gateways ask before they pass a request on to the service behind them, and what services ask
+    /// about the keys that clients send them.
     #[oai(rename = "Verification by others")]
     Verification,
 }

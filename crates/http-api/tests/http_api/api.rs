@@ -73,7 +73,8 @@ impl Api {
             .header("authorization", format!("Bearer {token}"))
     }
 
-    /// A request of an operation at this path that is about a token: sent with it, or by a verifier who asks about it.
+    /// A request of an operation at this path that is about a token: sent with it, or by a verifier who asks
+    /// about it.
     pub(crate) fn operation(&self, operation: &Operation, path: &str, token: &str) -> RequestBuilder {
         let method = operation.method.clone();
         match operation.audience() {
@@ -127,8 +128,8 @@ impl Api {
         self.send(request).await
     }
 
-    /// Sends a head that asks for permission to send the body, does something when it is given, and then sends the
-    /// body. Returns everything that comes back after that.
+    /// Sends a head that asks for permission to send the body, does something when it is given, and then
+    /// sends the body. Returns everything that comes back after that.
     pub(crate) async fn send_late_body(&self, head: &str, body: &str, meanwhile: impl Future) -> String {
         let mut stream = self.permitted(head, body.len()).await;
         meanwhile.await;

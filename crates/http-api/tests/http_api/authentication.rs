@@ -23,7 +23,8 @@ fn with_nothing_right(api: &Api, method: Method, path: &str) -> RequestBuilder {
         .body("no JSON")
 }
 
-/// An answer without what differs between any two requests, nor `connection`, which depends on the body alone.
+/// An answer without what differs between any two requests, nor `connection`, which depends on the body
+/// alone.
 fn without_request_id(answer: &Answer) -> (u16, Vec<(String, String)>, String) {
     let request_id = answer.header("x-request-id").unwrap();
     let headers = answer.headers.iter();

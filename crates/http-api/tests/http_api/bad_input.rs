@@ -45,8 +45,8 @@ async fn body_other_than_one_json_text_is_malformed() {
     }
 }
 
-/// No member of a body is an array or an object, so that the depth of a body is bounded by its types; deeper ones than
-/// `serde_json` reads are malformed.
+/// No member of a body is an array or an object, so that the depth of a body is bounded by its types; deeper
+/// ones than `serde_json` reads are malformed.
 #[tokio::test]
 async fn bodies_nested_17_levels_deep_are_refused() {
     let scene = Scene::new().await;

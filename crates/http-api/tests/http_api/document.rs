@@ -55,8 +55,8 @@ impl<'de> Visitor<'de> for NoDuplicates {
     }
 }
 
-/// Two structs for one path would make poem-openapi write the path twice, and readers would lose one of them. The
-/// visitor knows no null and no fraction either: neither belongs here.
+/// Two structs for one path would make poem-openapi write the path twice, and readers would lose one of them.
+/// The visitor knows no null and no fraction either: neither belongs here.
 #[test]
 fn document_has_no_duplicate_members_and_is_deterministic() {
     let document = keyward_http_api::document();
@@ -210,7 +210,8 @@ fn parameters_carried_by_a_cursor_have_no_default() {
     }
 }
 
-/// Clients for Go and Java refuse a member that they do not know unless the document says that there may be some.
+/// Clients for Go and Java refuse a member that they do not know unless the document says that there may be
+/// some.
 #[test]
 fn responses_allow_additional_members_but_requests_do_not() {
     /// The names of a schema and of those in it.

@@ -190,7 +190,8 @@ async fn log_contains_the_details_withheld_from_responses() {
         .with_ansi(false)
         .with_writer(log.clone())
         .finish();
-    // For all threads: beside tests without a subscriber, one of this thread alone would miss events now and then.
+    // For all threads: beside tests without a subscriber, one of this thread alone would miss events now and
+    // then.
     tracing::subscriber::set_global_default(subscriber).unwrap();
     let (api, token) = api_over(failing(|| {
         StorageError::Defect("relation api_keys is gone".into())

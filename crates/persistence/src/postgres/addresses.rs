@@ -1,7 +1,8 @@
 //! Connecting where a name has several addresses, or the URL names several servers.
 //!
-//! `tokio-postgres` also tries them in order, but reports the error of the last. A server that refuses the password is
-//! more informative than an address at which nothing listens, such as `::1` on a machine without IPv6.
+//! `tokio-postgres` also tries them in order, but reports the error of the last. A server that refuses the
+//! password is more informative than an address at which nothing listens, such as `::1` on a machine without
+//! IPv6.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -64,9 +65,9 @@ fn specificity(error: &Error) -> Specificity {
     }
 }
 
-/// Why each host of the URL refuses; `None` if one of them may accept connections later. Of several servers one may
-/// refuse, such as a standby, while the one that would accept is away. An address that does not answer in time counts as one at
-/// which nothing listens.
+/// Why each host of the URL refuses; `None` if one of them may accept connections later. Of several servers
+/// one may refuse, such as a standby, while the one that would accept is away. An address that does not
+/// answer in time counts as one at which nothing listens.
 pub(super) async fn refusal_of_every_host<T>(
     config: &Config,
     tls: T,
@@ -109,9 +110,9 @@ impl Answer {
     }
 }
 
-/// Why a host refuses at all its addresses, each with whether it is one of IPv4. Several addresses of one family may be
-/// several servers, so each of them must refuse. Those of the other family are mostly the same servers', which may listen
-/// at one family alone: they may be silent.
+/// Why a host refuses at all its addresses, each with whether it is one of IPv4. Several addresses of one
+/// family may be several servers, so each of them must refuse. Those of the other family are mostly the same
+/// servers', which may listen at one family alone: they may be silent.
 fn refusal_of_host(answers: Vec<(bool, Answer)>) -> Option<ConnectionRefused> {
     let refuses = |family| {
         let mut answers = answers.iter();

@@ -11,9 +11,11 @@ use super::events::{EventRow, write_event};
 use super::schema::audit_events;
 use crate::noted_changes;
 
-/// Writes events in the transaction of the changes they record, in few statements: a key may have many descendants.
+/// Writes events in the transaction of the changes they record, in few statements: a key may have many
+/// descendants.
 pub(super) async fn write_events(mut connection: Pipelined<'_>, events: Vec<AuditEvent>) -> QueryResult<()> {
-    // A statement with several rows is prepared each time; one with a row is prepared once, and may be sent often at once.
+    // A statement with several rows is prepared each time; one with a row is prepared once, and may be sent
+    // often at once.
     const FEW: usize = 8;
     if events.len() <= FEW {
         let writes = events.into_iter().map(|event| write_event(connection, event));

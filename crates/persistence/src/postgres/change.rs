@@ -1,9 +1,10 @@
 //! How changes run: one transaction in its own task.
 //!
-//! A change spends most of its time on round trips to the server, one for each statement that waits for the previous
-//! one. Statements that do not depend on each other's results are therefore pipelined, in the order of `try_join`. The
-//! server executes them in order, each on what is committed by then, so a statement after a lock sees the state under
-//! that lock. If one fails, the transaction is aborted and the later ones fail too; the first error is reported.
+//! A change spends most of its time on round trips to the server, one for each statement that waits for the
+//! previous one. Statements that do not depend on each other's results are therefore pipelined, in the order
+//! of `try_join`. The server executes them in order, each on what is committed by then, so a statement after
+//! a lock sees the state under that lock. If one fails, the transaction is aborted and the later ones fail
+//! too; the first error is reported.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -31,9 +32,9 @@ impl PostgresStore {
     ///
     /// The claim is ignored: no disk space is reserved on PostgreSQL's server.
     ///
-    /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back instead of
-    /// committing, so the caller learns at once that nothing changed. Once it commits, only the wait for it has a
-    /// deadline.
+    /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back
+    /// instead of committing, so the caller learns at once that nothing changed. Once it commits, only the
+    /// wait for it has a deadline.
     pub(super) async fn change<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -43,8 +44,8 @@ impl PostgresStore {
         self.change_begun(Instant::now(), begun_before(work)).await
     }
 
-    /// Like [`Self::change`], for work that sends [`begin`] itself, pipelined with its first statements: that saves a
-    /// round trip.
+    /// Like [`Self::change`], for work that sends [`begin`] itself, pipelined with its first statements: that
+    /// saves a round trip.
     pub(super) async fn change_that_begins<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -54,9 +55,9 @@ impl PostgresStore {
         self.change_begun(Instant::now(), work).await
     }
 
-    /// Like [`Self::change_that_begins`], but first runs a check that takes no lock and may already know the answer. A
-    /// check that fails or is late decides nothing; its time counts towards the change's deadline. The change is made
-    /// even if the caller stops waiting during the check.
+    /// Like [`Self::change_that_begins`], but first runs a check that takes no lock and may already know the
+    /// answer. A check that fails or is late decides nothing; its time counts towards the change's deadline.
+    /// The change is made even if the caller stops waiting during the check.
     pub(super) async fn change_after_precheck<T, E, L, W>(
         &self,
         precheck: L,
@@ -148,8 +149,8 @@ where
             }
         }
     };
-    // The caller was answered long ago. Closing the connection is safe: before COMMIT was sent, the server rolls back;
-    // after that, the server decides.
+    // The caller was answered long ago. Closing the connection is safe: before COMMIT was sent, the server
+    // rolls back; after that, the server decides.
     let Ok((over, outcome)) = finished else {
         return Err(if progress.is_committing() {
             StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
@@ -170,12 +171,13 @@ where
 
 /// Runs the transaction. Also returns whether the server has confirmed that it ended.
 ///
-/// So it does after an error during COMMIT, if it goes on to answer: then the error was one of the statement, which rolls back. A
-/// server that ends with its answer to COMMIT (`FATAL`, `PANIC`), and a connection that breaks, answer nothing more, and may
-/// have committed. Diesel does not distinguish the severities. Nor does an error mean a rollback that the server
-/// [did not answer](is_answer_of_server).
+/// So it does after an error during COMMIT, if it goes on to answer: then the error was one of the statement,
+/// which rolls back. A server that ends with its answer to COMMIT (`FATAL`, `PANIC`), and a connection that
+/// breaks, answer nothing more, and may have committed. Diesel does not distinguish the severities. Nor does
+/// an error mean a rollback that the server [did not answer](is_answer_of_server).
 ///
-/// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send anything.
+/// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send
+/// anything.
 async fn transact<T, E, W>(
     connection: &mut InTransaction,
     progress: &Progress,
@@ -212,8 +214,8 @@ where
     (rolled_back.is_ok() && is_answered, outcome)
 }
 
-/// A connection on which a transaction may be open. If it is not returned to the pool, it is closed, which ends the
-/// transaction.
+/// A connection on which a transaction may be open. If it is not returned to the pool, it is closed, which
+/// ends the transaction.
 struct InTransaction(Option<PooledConnection>);
 
 impl InTransaction {

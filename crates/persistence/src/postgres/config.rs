@@ -12,19 +12,19 @@ pub struct PostgresConfig {
     pub(super) tls: TlsMode,
     /// The maximum number of pooled connections. Default: 16.
     pub max_connections: usize,
-    /// The timeout of one step: acquiring a connection, or one statement. The lock timeout is two thirds of it.
-    /// Default: 1.5 s.
+    /// The timeout of one step: acquiring a connection, or one statement. The lock timeout is two thirds of
+    /// it. Default: 1.5 s.
     pub step_timeout: Duration,
-    /// The timeout until a read is answered, or a change begins to commit; after that it is abandoned and changes
-    /// nothing. Default: 1.9 s.
+    /// The timeout until a read is answered, or a change begins to commit; after that it is abandoned and
+    /// changes nothing. Default: 1.9 s.
     pub answer_timeout: Duration,
     /// The timeout of a change that began to commit; after that its outcome is unknown. Default: 8 s.
     pub outcome_timeout: Duration,
 }
 
 impl PostgresConfig {
-    /// Reads `postgres://user:password@host:port/database?option=value`, as libpq does (PostgreSQL documentation,
-    /// §34.1.1.2), with the options that `tokio-postgres` knows and these:
+    /// Reads `postgres://user:password@host:port/database?option=value`, as libpq does (PostgreSQL
+    /// documentation, §34.1.1.2), with the options that `tokio-postgres` knows and these:
     ///
     /// | `sslmode` | connects |
     /// |---|---|

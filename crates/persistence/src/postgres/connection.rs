@@ -19,8 +19,8 @@ use super::config::PostgresConfig;
 use super::connection_refused::ConnectionRefused;
 use super::tls::TlsError;
 
-/// How many connections of a pool are opened at once. After an outage all are missing. The server starts a process for each,
-/// and the first few serve everybody, while all at once would be late.
+/// How many connections of a pool are opened at once. After an outage all are missing. The server starts a
+/// process for each, and the first few serve everybody, while all at once would be late.
 const OPENED_AT_ONCE: usize = 4;
 
 /// The server to connect to.
@@ -59,8 +59,8 @@ impl From<EstablishError> for ConnectionError {
     }
 }
 
-/// The limits that the server enforces on a session, so that no statement keeps running after its caller has given up.
-/// Zero means no limit.
+/// The limits that the server enforces on a session, so that no statement keeps running after its caller has
+/// given up. Zero means no limit.
 #[derive(Clone, Copy)]
 pub(super) struct SessionLimits {
     pub(super) statement: Duration,
@@ -107,7 +107,8 @@ impl Server {
         })
     }
 
-    /// The manager that opens a pool's connections, each within one step timeout, and prepares it with these further statements.
+    /// The manager that opens a pool's connections, each within one step timeout, and prepares it with these
+    /// further statements.
     pub(super) fn manager(
         server: Arc<Self>,
         setup: &'static str,
@@ -197,17 +198,19 @@ impl Server {
 }
 
 impl SessionLimits {
-    /// Settings are sent as statements, because poolers refuse startup options. The locks in this crate assume this
-    /// isolation level, whatever the database's default is.
+    /// Settings are sent as statements, because poolers refuse startup options. The locks in this crate
+    /// assume this isolation level, whatever the database's default is.
     ///
-    /// JIT compilation is off: every statement is short, and one whose cost PostgreSQL overestimates would spend a
-    /// second on compilation each time instead of milliseconds on execution.
+    /// JIT compilation is off: every statement is short, and one whose cost PostgreSQL overestimates would
+    /// spend a second on compilation each time instead of milliseconds on execution.
     ///
-    /// A commit is on disk before it is answered, and on that of the synchronous standbys, whatever the database's default is,
-    /// or becomes when its configuration is reloaded: neither a crash nor a failover must undo a revocation.
+    /// A commit is on disk before it is answered, and on that of the synchronous standbys, whatever the
+    /// database's default is, or becomes when its configuration is reloaded: neither a crash nor a failover
+    /// must undo a revocation.
     ///
     /// A connection to a standby is closed at once: a standby lags behind, so it would accept a key after its
-    /// revocation was answered. No session survives its server's demotion to standby, because that takes a restart.
+    /// revocation was answered. No session survives its server's demotion to standby, because that takes a
+    /// restart.
     fn setup_sql(self) -> String {
         format!(
             "SET statement_timeout = {}; SET lock_timeout = {}; SET idle_in_transaction_session_timeout = {}; \

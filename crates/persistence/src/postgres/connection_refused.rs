@@ -5,7 +5,8 @@ use std::io;
 
 use tokio_postgres::error::SqlState;
 
-/// Why the server refuses connections with this URL. Retrying does not help. No message contains the password.
+/// Why the server refuses connections with this URL. Retrying does not help. No message contains the
+/// password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectionRefused {
     /// Wrong user or password.

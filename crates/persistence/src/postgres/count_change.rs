@@ -22,8 +22,8 @@ diesel::define_sql_function! {
     fn least(one: Nullable<Timestamptz>, other: Nullable<Timestamptz>) -> Nullable<Timestamptz>;
 }
 
-/// In one statement, counts a change of a live consumer and locks the consumer, if the rate limit allows it; otherwise
-/// locks nothing. Returns whether the change was counted.
+/// In one statement, counts a change of a live consumer and locks the consumer, if the rate limit allows it;
+/// otherwise locks nothing. Returns whether the change was counted.
 pub(super) async fn count_change(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,
@@ -33,7 +33,8 @@ pub(super) async fn count_change(
     let Room { latest, beyond } = changes.room(at);
     let interval = changes.interval();
     let empty_at = memberships::changes_empty_at;
-    // The same rule as `Rate::admit`. The statement waits for a concurrent change and then re-evaluates its conditions.
+    // The same rule as `Rate::admit`. The statement waits for a concurrent change and then re-evaluates its
+    // conditions.
     let count = diesel::update(memberships::table)
         .filter(memberships::id.eq(consumer.as_uuid()))
         .filter(membership_is_live(at.into()))

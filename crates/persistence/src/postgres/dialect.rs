@@ -56,8 +56,8 @@ macro_rules! pipeline {
     }};
 }
 
-/// Locks the rows against changes until the end of the transaction (FOR NO KEY UPDATE); others may add references to
-/// them.
+/// Locks the rows against changes until the end of the transaction (FOR NO KEY UPDATE); others may add
+/// references to them.
 macro_rules! locked {
     ($query:expr) => {
         $query.for_no_key_update()
@@ -92,9 +92,10 @@ macro_rules! cancellable {
     };
 }
 
-/// A search, which PostgreSQL plans for its values each time: diesel prepares a statement with raw SQL again for each use.
-/// Prepared once, it would get a generic plan after five uses. That expects a third of all keys where a search names the
-/// newest 5,000, and that a tenth of what it finds is wanted. An exact lookup keeps its plan.
+/// A search, which PostgreSQL plans for its values each time: diesel prepares a statement with raw SQL again
+/// for each use. Prepared once, it would get a generic plan after five uses. That expects a third of all keys
+/// where a search names the newest 5,000, and that a tenth of what it finds is wanted. An exact lookup keeps
+/// its plan.
 macro_rules! planned_each_time {
     ($query:expr) => {
         $query.filter(diesel::dsl::sql::<diesel::sql_types::Bool>("TRUE"))
@@ -109,8 +110,8 @@ macro_rules! contains {
 }
 
 /// Orders the rows with a given column value newest first. The order includes that column, because ordered by
-/// identifier alone PostgreSQL may scan the rows of all organizations, newest first, when it expects to find enough
-/// matches soon.
+/// identifier alone PostgreSQL may scan the rows of all organizations, newest first, when it expects to find
+/// enough matches soon.
 macro_rules! newest {
     ($query:expr, $column:expr, $value:expr) => {
         newest!($query, $column, $value, api_keys::id)
@@ -173,8 +174,9 @@ macro_rules! insert_all {
 pub(super) use {insert_all, moved, streamed};
 
 impl Store {
-    /// Makes a change that [begins](Self::change_that_begins) and checks under the lock whether it is refused: only
-    /// changes of the same consumer wait for each other, and a check beforehand would cost another round trip.
+    /// Makes a change that [begins](Self::change_that_begins) and checks under the lock whether it is
+    /// refused: only changes of the same consumer wait for each other, and a check beforehand would cost
+    /// another round trip.
     pub(super) async fn change_unless_refused<T, E, L, W>(&self, _look: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -203,8 +205,8 @@ pub(super) fn listed(ids: impl Iterator<Item = Uuid>) -> EqAny<api_keys::id, Vec
     api_keys::id.eq_any(ids.map(StoredId).collect::<Vec<_>>())
 }
 
-/// Locks keys in the order of their identifiers. The writer of last uses locks several keys in the same order, so the
-/// two cannot deadlock.
+/// Locks keys in the order of their identifiers. The writer of last uses locks several keys in the same
+/// order, so the two cannot deadlock.
 pub(super) async fn lock_keys(mut connection: Pipelined<'_>, keys: &[Uuid]) -> QueryResult<()> {
     if keys.len() > 1 {
         api_keys::table
@@ -237,7 +239,8 @@ pub(super) async fn lock_consumers(
     Ok(())
 }
 
-/// When a key would have lived for so long, in hours, because a day is 23 or 25 hours in some time zones of a session.
+/// When a key would have lived for so long, in hours, because a day is 23 or 25 hours in some time zones of a
+/// session.
 pub(super) fn created_and_later(longest: LongestLife) -> String {
     let hours = u32::from(longest.days()) * 24;
     format!("api_keys.created_at + interval '{hours} hours'")

@@ -18,8 +18,8 @@ pub(super) fn storage_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Maps the error of a COMMIT after which the server answered nothing more. Only if the error itself means a rollback is it
-/// certain that nothing was changed.
+/// Maps the error of a COMMIT after which the server answered nothing more. Only if the error itself means a
+/// rollback is it certain that nothing was changed.
 pub(super) fn commit_error(error: QueryError) -> StorageError {
     match &error {
         QueryError::DatabaseError(
@@ -37,9 +37,9 @@ pub(super) fn commit_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Whether the server has answered with this error, in a session that stays open. A client's own error says nothing of what the
-/// server did. Neither does that of a pooler which has lost the server and answers in its place: what is asked next may
-/// reach another session.
+/// Whether the server has answered with this error, in a session that stays open. A client's own error says
+/// nothing of what the server did. Neither does that of a pooler which has lost the server and answers in its
+/// place: what is asked next may reach another session.
 pub(super) fn is_answer_of_server(error: &QueryError) -> bool {
     const OF_POOLERS: [&str; 2] = ["server conn crashed", "server closed the connection"];
     match error {
@@ -56,11 +56,13 @@ fn may_pass(kind: &DatabaseErrorKind, message: &str) -> bool {
     match kind {
         // The connection is closed.
         DatabaseErrorKind::UnableToSendCommand | DatabaseErrorKind::ClosedConnection => true,
-        // A conflict with a concurrent transaction, or with a standby's replay; a retry helps. There is no automatic
-        // retry, because Keyward's lock order prevents both conflicts and deadlocks among its own transactions.
+        // A conflict with a concurrent transaction, or with a standby's replay; a retry helps. There is no
+        // automatic retry, because Keyward's lock order prevents both conflicts and deadlocks among its own
+        // transactions.
         DatabaseErrorKind::SerializationFailure | DatabaseErrorKind::ReadOnlyTransaction => true,
         DatabaseErrorKind::Unknown => is_operational(message) || message.starts_with(PERMISSION_DENIED),
-        // Constraint violations, which the domain prevents before the statement. (The enum is non-exhaustive.)
+        // Constraint violations, which the domain prevents before the statement. (The enum is
+        // non-exhaustive.)
         _ => false,
     }
 }
@@ -122,8 +124,8 @@ fn is_operational(message: &str) -> bool {
         || PARTS.iter().any(|part| message.contains(part))
 }
 
-/// Whether the session is read-only: its server has become a standby, or was set read-only when the session began. A
-/// new session may be writable.
+/// Whether the session is read-only: its server has become a standby, or was set read-only when the session
+/// began. A new session may be writable.
 pub(super) fn is_read_only(error: &QueryError) -> bool {
     matches!(
         error,

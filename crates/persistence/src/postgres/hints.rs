@@ -8,8 +8,8 @@ use futures_util::{FutureExt, StreamExt};
 use super::store::PostgresStore;
 
 impl PostgresStore {
-    /// Returns when the server reports a change, or when the connection for these reports breaks: then a poll shows
-    /// whether another can be made.
+    /// Returns when the server reports a change, or when the connection for these reports breaks: then a poll
+    /// shows whether another can be made.
     pub(super) async fn hint_of_change(&self) {
         if !self.listens {
             return pending().await;

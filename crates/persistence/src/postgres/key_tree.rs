@@ -1,8 +1,8 @@
 //! Key trees in SQL: ancestors and descendants of keys, also across purged keys.
 //!
-//! A consumer has few valid keys, but may have created and revoked any number. So each query walks up from the valid
-//! keys, in steps that skip most keys between (`api_keys.skip_key_id`), or has a limit. Each step leads to a smaller
-//! depth, so each walk ends, even if damaged rows form a cycle.
+//! A consumer has few valid keys, but may have created and revoked any number. So each query walks up from
+//! the valid keys, in steps that skip most keys between (`api_keys.skip_key_id`), or has a limit. Each step
+//! leads to a smaller depth, so each walk ends, even if damaged rows form a cycle.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -18,12 +18,12 @@ use super::validity::not_over;
 use crate::key_tree::{ChainKey, Step, starts_below, upwards};
 use crate::limit;
 
-/// Walks up from each start key through all depths of interest (`goals`) above it; each step goes as far as it can
-/// without passing the next goal. Where keys were purged, the next stored key may be past the goal, with nothing
-/// between. No step leads to another consumer's key. Walks that meet continue as one.
+/// Walks up from each start key through all depths of interest (`goals`) above it; each step goes as far as
+/// it can without passing the next goal. Where keys were purged, the next stored key may be past the goal,
+/// with nothing between. No step leads to another consumer's key. Walks that meet continue as one.
 ///
-/// `LIMIT 1` also forces index look-ups whatever the table's statistics say: expecting many rows, PostgreSQL would read
-/// all keys at every step.
+/// `LIMIT 1` also forces index look-ups whatever the table's statistics say: expecting many rows, PostgreSQL
+/// would read all keys at every step.
 const CLIMB: &str = "
     SELECT climb.id, above.*, next.goal
     FROM climb CROSS JOIN LATERAL (
@@ -42,8 +42,8 @@ const CLIMB: &str = "
 
 /// The valid keys among these keys of these consumers and their descendants, by ascending identifier.
 ///
-/// Returns a boxed future, like all functions that others are built from: nested future types take the compiler
-/// minutes.
+/// Returns a boxed future, like all functions that others are built from: nested future types take the
+/// compiler minutes.
 pub(super) fn valid_from<'a>(
     connection: &'a AsyncPgConnection,
     consumers: &'a [Uuid],
@@ -56,8 +56,8 @@ pub(super) fn valid_from<'a>(
     })
 }
 
-/// The steps from all valid keys of these consumers up to these roots; each walk ends at the first root it meets. There
-/// are few steps per key, however many dead keys and roots there are.
+/// The steps from all valid keys of these consumers up to these roots; each walk ends at the first root it
+/// meets. There are few steps per key, however many dead keys and roots there are.
 async fn steps_to(
     mut connection: &AsyncPgConnection,
     consumers: &[Uuid],

@@ -1,5 +1,5 @@
-//! The language in which PostgreSQL writes its messages. diesel passes on the message of an error, but not its
-//! SQLSTATE, so some errors are recognized by their message.
+//! The language in which PostgreSQL writes its messages. diesel passes on the message of an error, but not
+//! its SQLSTATE, so some errors are recognized by their message.
 
 use diesel::dsl::sql;
 use diesel::sql_types::Text;
@@ -44,8 +44,8 @@ impl PostgresStore {
     }
 }
 
-/// A server without translations for the configured language uses English whatever the setting is; then it also
-/// describes the setting in English.
+/// A server without translations for the configured language uses English whatever the setting is; then it
+/// also describes the setting in English.
 fn is_english(locale: &str, description: &str) -> bool {
     matches!(locale, "C" | "POSIX") || description == IN_ENGLISH
 }

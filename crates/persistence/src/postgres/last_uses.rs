@@ -1,7 +1,7 @@
 //! When keys were last used.
 //!
-//! The columns are in no index and the table has a fillfactor, so these updates stay on the page of their row and touch
-//! no index (*heap-only tuples*).
+//! The columns are in no index and the table has a fillfactor, so these updates stay on the page of their row
+//! and touch no index (*heap-only tuples*).
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl};
@@ -24,7 +24,8 @@ pub(super) async fn record(
         .iter()
         .map(|used| used.last.from.map(|address| address.to_string()))
         .collect();
-    // In identifier order, like every lock of several keys, so that replicas and bulk revocations cannot deadlock.
+    // In identifier order, like every lock of several keys, so that replicas and bulk revocations cannot
+    // deadlock.
     api_keys::table
         .filter(api_keys::id.eq_any(&keys))
         .order(api_keys::id)

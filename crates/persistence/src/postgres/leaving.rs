@@ -21,8 +21,8 @@ struct Found {
     first: Vec<Uuid>,
 }
 
-/// The keys of one consumer are spread over the table. So they are counted in indexes, and the table is read only for keys that
-/// were used on the last days.
+/// The keys of one consumer are spread over the table. So they are counted in indexes, and the table is read
+/// only for keys that were used on the last days.
 pub(super) async fn valid_keys_of_member(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,

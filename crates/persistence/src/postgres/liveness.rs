@@ -1,8 +1,8 @@
 //! Detects dead connections: whether the server still answers on a connection.
 //!
-//! A late answer means a slow statement or a dead connection. The server cancels a statement after the step timeout and
-//! reports that. A connection on which nothing was received for twice that time counts as dead: the report had another
-//! step timeout to arrive.
+//! A late answer means a slow statement or a dead connection. The server cancels a statement after the step
+//! timeout and reports that. A connection on which nothing was received for twice that time counts as dead:
+//! the report had another step timeout to arrive.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -46,8 +46,8 @@ impl Liveness {
         2 * step
     }
 
-    /// Waits for work until its deadline. Late work is waited for as long as the server answers, until `give_up`; then
-    /// the result is `None`.
+    /// Waits for work until its deadline. Late work is waited for as long as the server answers, until
+    /// `give_up`; then the result is `None`.
     pub(super) async fn wait_for<T>(
         &self,
         mut work: impl Future<Output = T> + Unpin,

@@ -76,8 +76,8 @@ pub enum MigrateError {
 }
 
 impl PostgresStore {
-    /// Migrates the schema to this version. Any number of processes may call it at once: one migrates, the others wait
-    /// for it. A schema that a newer version has extended compatibly is left unchanged.
+    /// Migrates the schema to this version. Any number of processes may call it at once: one migrates, the
+    /// others wait for it. A schema that a newer version has extended compatibly is left unchanged.
     ///
     /// # Errors
     /// See [`MigrateError`].
@@ -97,8 +97,8 @@ impl PostgresStore {
         Ok(self.first_look().await?.1)
     }
 
-    /// Why the server permanently refuses this process; `None` if it answers or is unreachable. If the database URL names
-    /// several hosts, each of them must refuse.
+    /// Why the server permanently refuses this process; `None` if it answers or is unreachable. If the
+    /// database URL names several hosts, each of them must refuse.
     pub async fn refusal(&self) -> Option<ConnectionRefused> {
         match self.inspect_schema().await {
             Err(MigrateError::Refused(ConnectionRefused::PooledByTransaction)) => {

@@ -6,8 +6,9 @@ use keyward_domain::access_changes::{Concern, LOGGED_CHANGES};
 
 use crate::concern;
 
-/// The statements that end a transaction, sent as one text: they cost no round trip of their own, and if the first fails, the
-/// server does not look at the rest. The notification wakes the replicas; they also come by themselves.
+/// The statements that end a transaction, sent as one text: they cost no round trip of their own, and if the
+/// first fails, the server does not look at the rest. The notification wakes the replicas; they also come by
+/// themselves.
 pub(super) fn commit_statements(concerns: &[Concern]) -> String {
     if concerns.is_empty() {
         return "COMMIT".to_owned();

@@ -1,8 +1,8 @@
 //! Detects a connection pooler that uses transaction or statement pooling.
 //!
-//! With such a pooler, session limits and prepared statements would be lost, or belong to another process. Some poolers
-//! refuse prepared statements in that mode; others track them and silently lose only the settings. So this is checked
-//! before anything depends on it.
+//! With such a pooler, session limits and prepared statements would be lost, or belong to another process.
+//! Some poolers refuse prepared statements in that mode; others track them and silently lose only the
+//! settings. So this is checked before anything depends on it.
 
 use std::time::Duration;
 

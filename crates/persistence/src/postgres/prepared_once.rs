@@ -1,7 +1,7 @@
 //! Statements with constant text, which are prepared once per connection.
 //!
-//! diesel assumes that the text of an UPDATE, an ON CONFLICT or raw SQL may depend on the values, and prepares it each
-//! time, which costs another round trip.
+//! diesel assumes that the text of an UPDATE, an ON CONFLICT or raw SQL may depend on the values, and
+//! prepares it each time, which costs another round trip.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;

@@ -11,8 +11,9 @@ use super::store::PostgresStore;
 use crate::abort::Abort;
 
 impl PostgresStore {
-    /// Whether this store's role may update or delete audit events although it does not own the table. Then only
-    /// triggers protect them, and a role that may delete rows can make the triggers believe that all events are old.
+    /// Whether this store's role may update or delete audit events although it does not own the table. Then
+    /// only triggers protect them, and a role that may delete rows can make the triggers believe that all
+    /// events are old.
     ///
     /// # Errors
     /// Only if the database does not answer.

@@ -1,4 +1,5 @@
-//! The tables as diesel sees them. Kept by hand; `cargo xtask schema --check` compares them with the migrated database.
+//! The tables as diesel sees them. Kept by hand; `cargo xtask schema --check` compares them with the migrated
+//! database.
 
 diesel::table! {
     access_changes (number) {

@@ -16,12 +16,12 @@ pub(super) fn containing(term: &str) -> String {
     pattern
 }
 
-/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which is checked
-/// afterwards.
+/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which
+/// is checked afterwards.
 const MAX_GRAMS: usize = 32;
 
-/// The `tsquery` over `search_grams` for the organization's texts that contain the term, of keys whose identifiers begin with
-/// the digits of the span. It may match other texts too.
+/// The `tsquery` over `search_grams` for the organization's texts that contain the term, of keys whose
+/// identifiers begin with the digits of the span. It may match other texts too.
 pub(super) fn grams(organization: OrganizationId, span: &str, term: &str) -> String {
     let organization = organization.as_uuid().to_string();
     let prefix = organization.split_at(organization.len() - 6).1;

@@ -29,8 +29,9 @@ pub(super) const SYSTEM: &str = "postgresql";
 /// Every storage port of the domain, on one PostgreSQL database. Clones share their connections.
 ///
 /// All waits are bounded by [`PostgresConfig`]. A read that takes too long fails with
-/// [`Unavailable`](StorageError::Unavailable), and so does a change that has not begun to commit by then: it is rolled
-/// back. A change whose COMMIT is not confirmed fails with [`OutcomeUnknown`](StorageError::OutcomeUnknown).
+/// [`Unavailable`](StorageError::Unavailable), and so does a change that has not begun to commit by then: it
+/// is rolled back. A change whose COMMIT is not confirmed fails with
+/// [`OutcomeUnknown`](StorageError::OutcomeUnknown).
 #[derive(Clone)]
 pub struct PostgresStore {
     pub(super) server: Arc<Server>,
@@ -109,8 +110,8 @@ impl PostgresStore {
         }
     }
 
-    /// Reports to this observer every wait for a connection that ends from now on. A caller that gets one at once does
-    /// not wait.
+    /// Reports to this observer every wait for a connection that ends from now on. A caller that gets one at
+    /// once does not wait.
     pub fn observe_pool_waits(&self, observer: WaitObserver) {
         self.permits.observe_waits(observer);
     }
@@ -129,8 +130,8 @@ impl PostgresStore {
         })
     }
 
-    /// Acquires a connection within one step timeout. That covers waiting for one, checking it and opening a new one,
-    /// so the pool has no timeouts of its own.
+    /// Acquires a connection within one step timeout. That covers waiting for one, checking it and opening a
+    /// new one, so the pool has no timeouts of its own.
     pub(super) async fn connection(&self) -> Result<PooledConnection, StorageError> {
         let span = traces::span::<Self>(SYSTEM, Operation::Connect);
         let acquired = async {
@@ -147,14 +148,14 @@ impl PostgresStore {
         acquired
     }
 
-    /// Closes the idle connections: what broke one (a stopped server, a failover) has broken them all, and each would
-    /// fail one request.
+    /// Closes the idle connections: what broke one (a stopped server, a failover) has broken them all, and
+    /// each would fail one request.
     pub(super) fn discard_idle(&self) {
         self.pool.retain(|_, _| false);
     }
 
-    /// If this connection is dead, closes the idle connections that have not answered since it fell silent. Those used
-    /// since then have answered.
+    /// If this connection is dead, closes the idle connections that have not answered since it fell silent.
+    /// Those used since then have answered.
     pub(super) fn discard_silent(&self, liveness: &Liveness) {
         if let Some(since) = liveness.dead_since(self.timeouts.step) {
             let since = since.into_std();
@@ -163,8 +164,8 @@ impl PostgresStore {
         }
     }
 
-    /// Runs a read to its end or deadline, even if the caller stops waiting. If its connection breaks, the read is
-    /// retried once on a new one, which is safe because it changes nothing.
+    /// Runs a read to its end or deadline, even if the caller stops waiting. If its connection breaks, the
+    /// read is retried once on a new one, which is safe because it changes nothing.
     pub(super) async fn read<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,
@@ -192,8 +193,9 @@ impl PostgresStore {
         self.read(query).await
     }
 
-    /// A read past the caller's deadline continues while the server answers, so that its connection is kept: with a
-    /// distant server, the next read would be just as late on a new connection without prepared statements.
+    /// A read past the caller's deadline continues while the server answers, so that its connection is kept:
+    /// with a distant server, the next read would be just as late on a new connection without prepared
+    /// statements.
     async fn read_on<T, Q>(
         self,
         mut connection: PooledConnection,
@@ -205,8 +207,8 @@ impl PostgresStore {
     {
         let Timeouts { step, answer, .. } = self.timeouts;
         let deadline = begun + answer;
-        // A read of many statements that nobody waits for must not occupy its pool slot for all of them. By then, a
-        // connection that fell silent before the deadline is known to be dead.
+        // A read of many statements that nobody waits for must not occupy its pool slot for all of them. By
+        // then, a connection that fell silent before the deadline is known to be dead.
         let give_up = deadline + Liveness::silence(step);
         let again = query.clone();
         let mut liveness = Liveness::of(&mut connection);
@@ -252,8 +254,8 @@ fn pool(
 }
 
 /// A connection that is idle, or a new one. One that its caller no longer waits for is still opened, for the
-/// next caller in the queue. Otherwise, after an outage, each caller would get its permit with little time left, and
-/// abandon a half-open connection.
+/// next caller in the queue. Otherwise, after an outage, each caller would get its permit with little time
+/// left, and abandon a half-open connection.
 async fn from_pool(pool: Pool<AsyncPgConnection>, permit: FairPermit) -> Result<PooledConnection, PoolError> {
     Ok(PooledConnection {
         connection: pool.get().await?,

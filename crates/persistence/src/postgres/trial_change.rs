@@ -10,13 +10,13 @@ use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::trial_change::TrialFailure;
 
-/// Rewrites one row unchanged. The other statements match no row, but PostgreSQL still checks the privileges on their
-/// tables: those for keys, audit events and changes of access, which every revocation needs, and for the replicas that wait
-/// for each other.
+/// Rewrites one row unchanged. The other statements match no row, but PostgreSQL still checks the privileges
+/// on their tables: those for keys, audit events and changes of access, which every revocation needs, and for
+/// the replicas that wait for each other.
 ///
-/// On a full disk, that row may still fit into free space of its table. So the statement also writes 1 MiB to the disk
-/// of the tables: more than `work_mem` goes to a temporary file, which is not in the write-ahead log and is removed at
-/// once. If `temp_file_limit` is lower, this part is skipped.
+/// On a full disk, that row may still fit into free space of its table. So the statement also writes 1 MiB to
+/// the disk of the tables: more than `work_mem` goes to a temporary file, which is not in the write-ahead log
+/// and is removed at once. If `temp_file_limit` is lower, this part is skipped.
 const TRIAL: &str = "UPDATE installation SET only_row = only_row; \
      UPDATE api_keys SET revoked_at = revoked_at WHERE false; \
      INSERT INTO audit_events SELECT * FROM audit_events WHERE false; \
@@ -35,8 +35,8 @@ const TRIAL: &str = "UPDATE installation SET only_row = only_row; \
      ) SELECT count(text) FROM room";
 
 impl PostgresStore {
-    /// Writes one row in the same way as every change, and tests the privileges and disk space that changes of keys
-    /// need.
+    /// Writes one row in the same way as every change, and tests the privileges and disk space that changes
+    /// of keys need.
     ///
     /// # Errors
     /// See [`TrialFailure`].
@@ -57,8 +57,8 @@ async fn write(connection: &mut AsyncPgConnection) -> Result<(), Abort<StorageEr
     Ok(connection.batch_execute(TRIAL).await?)
 }
 
-/// An error that does not come from a statement is about the connection: none is available, or waiting for one timed
-/// out.
+/// An error that does not come from a statement is about the connection: none is available, or waiting for
+/// one timed out.
 fn is_slow(error: &StorageError) -> bool {
     let (StorageError::Unavailable(source) | StorageError::OutcomeUnknown(source)) = error else {
         return false;

@@ -1,4 +1,5 @@
-//! Changes of access and the replicas that acknowledge them. They are numbered by each adapter: see `numbering`.
+//! Changes of access and the replicas that acknowledge them. They are numbered by each adapter: see
+//! `numbering`.
 
 use std::convert::Infallible;
 
@@ -18,7 +19,8 @@ use crate::claim::Claim;
 use crate::columns::StoredId;
 use crate::concern;
 
-/// Without its row, changes are not counted. So no replica may get a lease, and nobody may take that all have seen a change.
+/// Without its row, changes are not counted. So no replica may get a lease, and nobody may take that all have
+/// seen a change.
 const COUNTER_MISSING: QueryError = QueryError::NotFound;
 
 #[async_trait]

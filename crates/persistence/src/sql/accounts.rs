@@ -82,8 +82,8 @@ impl AccountStore for Store {
                     slug: slug.clone(),
                     ..organization.clone()
                 });
-                // If two transactions insert the same slug, the unique index makes the second wait for the first and
-                // then try the next candidate.
+                // If two transactions insert the same slug, the unique index makes the second wait for the
+                // first and then try the next candidate.
                 let added = diesel::insert_into(organizations::table)
                     .values(row)
                     .on_conflict(organizations::slug)

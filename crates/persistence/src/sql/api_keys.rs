@@ -1,9 +1,9 @@
 //! Keys, each with its consumer.
 //!
-//! The invariants of a consumer that span rows (the key limit, a parent that is valid when its child is added, no key
-//! added below one that is being revoked, no change by a key whose revocation was answered, one key for each form, one
-//! successor for each key) hold because `add`, `edit`, `rotate` and `revoke` lock the consumer's membership row first: of
-//! one consumer, they run one after the other.
+//! The invariants of a consumer that span rows (the key limit, a parent that is valid when its child is
+//! added, no key added below one that is being revoked, no change by a key whose revocation was answered, one
+//! key for each form, one successor for each key) hold because `add`, `edit`, `rotate` and `revoke` lock the
+//! consumer's membership row first: of one consumer, they run one after the other.
 
 mod add;
 mod edit;

@@ -14,12 +14,12 @@ use super::schema::{memberships, organizations};
 use super::validity::membership_is_live;
 use crate::columns::StoredId;
 
-/// Locks the organization: other administrative changes wait until this transaction ends, so what it reads of roles,
-/// members and projects stays true. Returns whether the actor still has authority; their role may have ended since the
-/// request was authenticated.
+/// Locks the organization: other administrative changes wait until this transaction ends, so what it reads of
+/// roles, members and projects stays true. Returns whether the actor still has authority; their role may have
+/// ended since the request was authenticated.
 ///
-/// MUST be the first lock of its transaction, before those of memberships and keys. Whoever tells a later moment in the events
-/// of an act MUST ask [`may_administer`] again at that moment.
+/// MUST be the first lock of its transaction, before those of memberships and keys. Whoever tells a later
+/// moment in the events of an act MUST ask [`may_administer`] again at that moment.
 pub(crate) async fn lock_authority(
     connection: Pipelined<'_>,
     organization: OrganizationId,

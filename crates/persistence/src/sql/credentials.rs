@@ -29,8 +29,9 @@ impl Credentials for Store {
     }
 }
 
-/// One statement, so that it reads one snapshot. On PostgreSQL it runs on the primary, so it sees everything that any
-/// process committed before. What it finds may be kept for as long as a lease says that it is still right.
+/// One statement, so that it reads one snapshot. On PostgreSQL it runs on the primary, so it sees everything
+/// that any process committed before. What it finds may be kept for as long as a lease says that it is still
+/// right.
 async fn find(
     connection: &mut Connection,
     digest: TokenDigest,

@@ -60,10 +60,11 @@ pub(crate) async fn still_due(
     Ok(due.into_iter().map(DueKey::from).collect())
 }
 
-/// Records that the planned ends of these keys have come, with an event of each. Their consumers must be locked.
+/// Records that the planned ends of these keys have come, with an event of each. Their consumers must be
+/// locked.
 ///
-/// Only the job checks the clock: a user who revokes keys wants them to end now, so a clock that is ahead ends nothing that
-/// should stay.
+/// Only the job checks the clock: a user who revokes keys wants them to end now, so a clock that is ahead
+/// ends nothing that should stay.
 pub(crate) async fn record_ends_of_keys(
     connection: Pipelined<'_>,
     due: Vec<DueKey>,

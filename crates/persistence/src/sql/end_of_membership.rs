@@ -11,8 +11,8 @@ use super::schema::{memberships, project_members};
 use crate::columns::{StoredId, StoredMoment};
 use crate::locked_member::{DueMember, LockedMember};
 
-/// Takes these members out of all projects, and their open invitations back, in a constant number of statements. The
-/// caller writes the events. Comes under the locks of their organizations.
+/// Takes these members out of all projects, and their open invitations back, in a constant number of
+/// statements. The caller writes the events. Comes under the locks of their organizations.
 pub(crate) async fn end_dependents(
     connection: Pipelined<'_>,
     members: &[LockedMember],
@@ -26,14 +26,14 @@ pub(crate) async fn end_dependents(
     Ok(revoked)
 }
 
-/// Records that these planned ends have come, with the event of each and all that goes with it. The number of statements
-/// does not depend on how many there are. Comes under the locks of their organizations, under which nobody else records
-/// them.
+/// Records that these planned ends have come, with the event of each and all that goes with it. The number of
+/// statements does not depend on how many there are. Comes under the locks of their organizations, under
+/// which nobody else records them.
 ///
-/// Only the job that records ends checks the clock. A user who ends a membership wants it to end now, so a clock that is
-/// ahead ends nothing that should stay. A user who joins again needs the record: a user has at most one membership of an
-/// organization without a recorded end (`memberships_live_key`), and the invitation was created after that end, by the clock
-/// of the server that created it.
+/// Only the job that records ends checks the clock. A user who ends a membership wants it to end now, so a
+/// clock that is ahead ends nothing that should stay. A user who joins again needs the record: a user has at
+/// most one membership of an organization without a recorded end (`memberships_live_key`), and the invitation
+/// was created after that end, by the clock of the server that created it.
 pub(crate) async fn record_ends_of_memberships(
     connection: &mut Connection,
     due: &[DueMember],

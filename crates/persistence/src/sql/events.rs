@@ -1,5 +1,5 @@
-//! Stored audit events: a module of each adapter beside [`sql`](super::sql), because the adapters' own queries use it
-//! too.
+//! Stored audit events: a module of each adapter beside [`sql`](super::sql), because the adapters' own
+//! queries use it too.
 
 use std::net::IpAddr;
 

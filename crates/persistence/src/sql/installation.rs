@@ -29,8 +29,8 @@ impl InstallationStore for Store {
             Some(key) => Ok(key),
             None => {
                 change!(self, |connection| {
-                    // Of concurrent updates, the second waits for the first and then changes nothing, because a key
-                    // exists.
+                    // Of concurrent updates, the second waits for the first and then changes nothing, because
+                    // a key exists.
                     diesel::update(installation::table.filter(installation::browser_key.is_null()))
                         .set(installation::browser_key.eq(candidate.as_bytes().as_slice()))
                         .execute(connection)
@@ -131,7 +131,8 @@ struct InstallationRow {
 }
 
 impl InstallationRow {
-    /// Comparing digests needs no constant time: an attacker who can choose a digest cannot find its preimage.
+    /// Comparing digests needs no constant time: an attacker who can choose a digest cannot find its
+    /// preimage.
     fn has_link(&self, digest: &SetupDigest, now: DateTime<Utc>) -> bool {
         let is_the_link = self.setup_link_digest.as_deref() == Some(digest.as_bytes().as_slice());
         let expires_at = self.setup_link_expires_at.and_then(|moment| moment.0.ok());

@@ -1,6 +1,7 @@
 //! Members of an organization and their roles.
 //!
-//! An organization always keeps an owner, because every change locks the organization first, so changes are serialized.
+//! An organization always keeps an owner, because every change locks the organization first, so changes are
+//! serialized.
 
 mod change_expiry;
 mod change_role;

@@ -37,7 +37,8 @@ impl Memberships for Store {
     }
 }
 
-/// One statement, so that an organization that the user does not belong to takes as long as one that does not exist.
+/// One statement, so that an organization that the user does not belong to takes as long as one that does not
+/// exist.
 async fn find_live(
     connection: &mut Connection,
     user: UserId,

@@ -1,16 +1,17 @@
 //! SQL that both databases share: a module of each adapter, compiled for its database.
 //!
-//! `dialect` and `schema` are those of the adapter and hold the differences, so there is no `#[cfg]` here and no type
-//! that abstracts over both: code that is wrong for one database does not compile.
+//! `dialect` and `schema` are those of the adapter and hold the differences, so there is no `#[cfg]` here and
+//! no type that abstracts over both: code that is wrong for one database does not compile.
 //!
 //! `events` and `validity` are beside this module, because the adapters' own queries use them too.
 //!
-//! Queries that differ, because the databases plan, lock or search differently, are in `postgres/` and `sqlite/`.
+//! Queries that differ, because the databases plan, lock or search differently, are in `postgres/` and
+//! `sqlite/`.
 
 use super::{dialect, events, schema, validity};
 
-/// Runs the read of a port method: a closure over a connection, or a call of a function that takes the connection
-/// first.
+/// Runs the read of a port method: a closure over a connection, or a call of a function that takes the
+/// connection first.
 macro_rules! read {
     ($store:ident, |$connection:ident| $asked:block) => {
         $store
@@ -24,7 +25,8 @@ macro_rules! read {
     };
 }
 
-/// Runs the change of a port method in one transaction. An optional claim says how much reserved disk space it may use.
+/// Runs the change of a port method in one transaction. An optional claim says how much reserved disk space
+/// it may use.
 macro_rules! change {
     ($store:ident, |$connection:ident| $done:block) => {
         change!($store, $crate::claim::Claim::Nothing, |$connection| $done)
@@ -48,8 +50,8 @@ macro_rules! change {
     };
 }
 
-/// The identifier of the row that a form with this idempotency key added before, if one did; per scope, such as an
-/// organization.
+/// The identifier of the row that a form with this idempotency key added before, if one did; per scope, such
+/// as an organization.
 macro_rules! created_with {
     ($connection:expr, $table:ident.$scope_column:ident, $scope:expr, $key:expr) => {
         match $key {

@@ -37,9 +37,10 @@ impl Names for Store {
         read!(self, identify(organization, wanted))
     }
 
-    /// One statement for all kinds, each part an index look-up. From the audit log it reads the kind from any one event
-    /// with the identifier: searching for an event of a certain kind could scan all events of a subject of another
-    /// kind. Any event suffices, because identifiers are unique across kinds (RFC 9562, version 7).
+    /// One statement for all kinds, each part an index look-up. From the audit log it reads the kind from any
+    /// one event with the identifier: searching for an event of a certain kind could scan all events of a
+    /// subject of another kind. Any event suffices, because identifiers are unique across kinds (RFC 9562,
+    /// version 7).
     async fn find_subject(
         &self,
         organization: OrganizationId,
@@ -154,8 +155,8 @@ type Found = (
     Option<String>,
 );
 
-/// What the organization's subjects are called, in one statement for all kinds. Each part names the organization, so that
-/// subjects of others are treated as absent.
+/// What the organization's subjects are called, in one statement for all kinds. Each part names the
+/// organization, so that subjects of others are treated as absent.
 async fn identify(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -55,8 +55,8 @@ impl RevokedInvitations {
     }
 }
 
-/// Revokes these members' open invitations, in one statement; the caller writes the events. MUST be called under the locks
-/// of their organizations, under which invitations are also created and accepted.
+/// Revokes these members' open invitations, in one statement; the caller writes the events. MUST be called
+/// under the locks of their organizations, under which invitations are also created and accepted.
 pub(crate) async fn revoke_invitations_of(
     mut connection: Pipelined<'_>,
     members: &[LockedMember],

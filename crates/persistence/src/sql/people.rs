@@ -119,8 +119,8 @@ impl NewUserRow {
     }
 }
 
-/// Adds a user, unless the username is taken. If two transactions insert the same one, even in different organizations, the
-/// unique index makes the second wait for the first and then refuses it.
+/// Adds a user, unless the username is taken. If two transactions insert the same one, even in different
+/// organizations, the unique index makes the second wait for the first and then refuses it.
 pub(crate) async fn add_user<E>(
     connection: &mut Connection,
     account: &Account,

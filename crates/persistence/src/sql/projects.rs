@@ -1,7 +1,7 @@
 //! Projects and their members.
 //!
-//! A former member is in no project, because adding a member to a project and ending a membership both lock the
-//! organization first.
+//! A former member is in no project, because adding a member to a project and ending a membership both lock
+//! the organization first.
 
 mod change;
 mod members;

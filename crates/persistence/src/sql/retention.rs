@@ -1,7 +1,7 @@
 //! Purging records past their retention period.
 //!
-//! Any number of servers may purge at once. Each purges independent rows that no other transaction has locked; keys and
-//! audit events are purged by one server at a time, and the others find nothing to do.
+//! Any number of servers may purge at once. Each purges independent rows that no other transaction has
+//! locked; keys and audit events are purged by one server at a time, and the others find nothing to do.
 
 mod dead_keys;
 
@@ -24,8 +24,8 @@ use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::retention::{AdvisoryLock, least_id_at, to_u32};
 
-// Rows are selected first and then deleted by their identifiers. Rows locked by another transaction are skipped, so
-// nothing waits; a later run purges them.
+// Rows are selected first and then deleted by their identifiers. Rows locked by another transaction are
+// skipped, so nothing waits; a later run purges them.
 
 #[async_trait]
 impl RetentionStore for Store {
@@ -45,7 +45,8 @@ impl RetentionStore for Store {
                 .optional()?;
             let witnesses = ClockWitnesses {
                 database,
-                // If the row is missing or unreadable, no clock is trusted until an administrator confirms it.
+                // If the row is missing or unreadable, no clock is trusted until an administrator confirms
+                // it.
                 believed_at: believed_at.and_then(|at| at.0.ok()).unwrap_or_default(),
             };
             if let Err(doubt) = witnesses.check(now, is_confirmed) {
@@ -179,9 +180,9 @@ impl RetentionStore for Store {
             if !retention::try_lock(connection, AdvisoryLock::AuditEvents).await? {
                 return Ok(0);
             }
-            // The primary key finds the oldest events. Identifiers come from several clocks, so one may be later than
-            // its event: such an event is purged a little later, never too early. The triggers protect events younger
-            // than 30 days by the database's clock.
+            // The primary key finds the oldest events. Identifiers come from several clocks, so one may be
+            // later than its event: such an event is purged a little later, never too early. The triggers
+            // protect events younger than 30 days by the database's clock.
             let old: Vec<StoredId> = audit_events::table
                 .filter(audit_events::id.lt(StoredId(first_kept)))
                 .filter(audit_events::occurred_at.lt(StoredMoment::from(before)))

@@ -34,8 +34,8 @@ impl Store {
         read!(self, |connection| { schema_state(connection, &known).await })
     }
 
-    /// Whether the database answers and has a schema that this version can use. A newer compatible schema counts, so
-    /// that two versions can run side by side during an upgrade.
+    /// Whether the database answers and has a schema that this version can use. A newer compatible schema
+    /// counts, so that two versions can run side by side during an upgrade.
     ///
     /// # Errors
     /// The database does not answer.

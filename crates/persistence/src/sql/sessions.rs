@@ -34,9 +34,10 @@ impl SessionStore for Store {
                 replaces,
                 act,
             } = new;
-            // A session must not outlive the password that started it. A concurrent password change either waits for
-            // this lock and then ends the new session too, or holds the lock first, and then this reads the new hash.
-            // The lock also serializes sign-ins of one user, so that each counts the earlier sessions.
+            // A session must not outlive the password that started it. A concurrent password change either
+            // waits for this lock and then ends the new session too, or holds the lock first, and then this
+            // reads the new hash. The lock also serializes sign-ins of one user, so that each counts the
+            // earlier sessions.
             let current: Option<String> = locked!(
                 users::table
                     .filter(users::id.eq(StoredId(session.user_id.as_uuid())))
@@ -140,7 +141,8 @@ impl SessionStore for Store {
 
     async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
         change!(self, Claim::Revoking, |connection| {
-            // If two sessions end all others at once, the lock serializes them, and the second has already ended.
+            // If two sessions end all others at once, the lock serializes them, and the second has already
+            // ended.
             locked!(
                 users::table
                     .filter(users::id.eq(StoredId(user.as_uuid())))
@@ -162,7 +164,8 @@ impl SessionStore for Store {
             if kept.is_none() {
                 return Ok(0);
             }
-            // Only sessions deleted here get an event: any of them may end concurrently, which writes its own event.
+            // Only sessions deleted here get an event: any of them may end concurrently, which writes its own
+            // event.
             let others: Vec<SessionRow> = diesel::delete(
                 sessions::table
                     .filter(sessions::user_id.eq(StoredId(user.as_uuid())))

@@ -69,8 +69,9 @@ impl LimitedAuditLog for Store {
     }
 }
 
-/// Reads whether one of the buckets is full. So a refused attempt writes nothing and, on SQLite, never acquires the
-/// write lock that revocations need. A full bucket is a final answer; if none is full, the transaction checks again.
+/// Reads whether one of the buckets is full. So a refused attempt writes nothing and, on SQLite, never
+/// acquires the write lock that revocations need. A full bucket is a final answer; if none is full, the
+/// transaction checks again.
 async fn find_full_bucket(
     connection: &mut Connection,
     buckets: Vec<ThrottleBucket>,
@@ -104,8 +105,8 @@ async fn count_attempt(
 ) -> Result<(), Abort<NotCounted>> {
     for bucket in buckets {
         let key = bucket.as_bytes().as_slice();
-        // Locks the bucket's row, which is inserted if missing, so that concurrent attempts are serialized. A bucket
-        // that is empty now equals one never used.
+        // Locks the bucket's row, which is inserted if missing, so that concurrent attempts are serialized. A
+        // bucket that is empty now equals one never used.
         let empty_at: StoredMoment = diesel::insert_into(sign_in_throttle::table)
             .values((
                 sign_in_throttle::bucket.eq(key),

@@ -1,9 +1,10 @@
 //! Validity at a given time: the only place that defines it in SQL.
 //!
-//! An end has a time (`revoked_at`, `ended_at`), which may lie in the future. `end_came_at` is set when the end is recorded
-//! as past: at once, if somebody ended the key or the membership there and then, else once its planned end has come. From
-//! then on it is past by every clock. Rows without an end, or with a planned one that is not recorded, have no `end_came_at`
-//! and are in the partial indexes: queries use these, and then exclude the few rows whose planned end is past.
+//! An end has a time (`revoked_at`, `ended_at`), which may lie in the future. `end_came_at` is set when the
+//! end is recorded as past: at once, if somebody ended the key or the membership there and then, else once
+//! its planned end has come. From then on it is past by every clock. Rows without an end, or with a planned
+//! one that is not recorded, have no `end_came_at` and are in the partial indexes: queries use these, and
+//! then exclude the few rows whose planned end is past.
 
 use chrono::{DateTime, Utc};
 use diesel::dsl::{auto_type, sql};
@@ -45,7 +46,8 @@ pub(crate) fn key_expires_before(time: StoredMoment, now: StoredMoment) -> _ {
         .and(is_ahead.and(is_before))
 }
 
-/// The condition that a key lives longer than so long after its creation, or until it is revoked, if it is valid.
+/// The condition that a key lives longer than so long after its creation, or until it is revoked, if it is
+/// valid.
 pub(crate) fn key_outlives(longest: LongestLife) -> SqlLiteral<Bool> {
     let latest = created_and_later(longest);
     sql(&format!(
@@ -73,8 +75,8 @@ pub(crate) fn key_ends_on_first_use(now: StoredMoment) -> _ {
     is_valid.and(is_rotated).and(has_no_end.or(ends_otherwise))
 }
 
-/// The condition that a key has an end, past or planned, for the index of an organization's keys. For the keys of one
-/// consumer it is not used: PostgreSQL would expect few rows and read that whole index besides.
+/// The condition that a key has an end, past or planned, for the index of an organization's keys. For the
+/// keys of one consumer it is not used: PostgreSQL would expect few rows and read that whole index besides.
 #[auto_type]
 pub(crate) fn key_has_end() -> _ {
     api_keys::revoked_at.is_not_null()
@@ -106,12 +108,12 @@ pub(crate) fn membership_is_due(now: StoredMoment) -> _ {
     is_planned.and(memberships::ended_at.le(now).assume_not_null())
 }
 
-/// A time before all ends. Evaluated at it, the conditions for valid and live hold for all rows that are not recorded as
-/// ended.
+/// A time before all ends. Evaluated at it, the conditions for valid and live hold for all rows that are not
+/// recorded as ended.
 pub(crate) const BEFORE_ALL_ENDS: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
-/// The same condition as text, for raw SQL: `row` is the table or alias, `end` the column with the end's time, and
-/// `now` the parameter with the time to evaluate at.
+/// The same condition as text, for raw SQL: `row` is the table or alias, `end` the column with the end's
+/// time, and `now` the parameter with the time to evaluate at.
 pub(crate) fn not_over(row: &str, end: &str, now: &str) -> String {
     format!("{row}.end_came_at IS NULL AND ({row}.{end} IS NULL OR {row}.{end} > {now})")
 }

@@ -24,9 +24,9 @@ use crate::{precheck, task};
 impl SqliteStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
     ///
-    /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back instead of
-    /// committing, so the caller learns at once that nothing changed. Once it commits, only the wait for it has a
-    /// deadline.
+    /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back
+    /// instead of committing, so the caller learns at once that nothing changed. Once it commits, only the
+    /// wait for it has a deadline.
     pub(super) async fn change_blocking<T, E, W>(&self, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -37,8 +37,8 @@ impl SqliteStore {
             .await
     }
 
-    /// Like [`Self::change_blocking`]; on a full disk, the change is retried with the disk space that its claim frees
-    /// from the reserve.
+    /// Like [`Self::change_blocking`]; on a full disk, the change is retried with the disk space that its
+    /// claim frees from the reserve.
     pub(super) async fn change_blocking_with<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -59,9 +59,9 @@ impl SqliteStore {
             .await
     }
 
-    /// Like [`Self::change_blocking_with`], but first runs a read that may already know the answer, without the write
-    /// lock. A read that fails or is late decides nothing; its time counts towards the change's deadline. The change is
-    /// made even if the caller stops waiting during the read.
+    /// Like [`Self::change_blocking_with`], but first runs a read that may already know the answer, without
+    /// the write lock. A read that fails or is late decides nothing; its time counts towards the change's
+    /// deadline. The change is made even if the caller stops waiting during the read.
     pub(super) async fn change_blocking_after_precheck<T, E, L, W>(
         &self,
         precheck: L,
@@ -121,8 +121,8 @@ impl SqliteStore {
         }
     }
 
-    /// Changes of this process queue here, fairly among clients. SQLite's own busy handler is unfair, so some would
-    /// starve.
+    /// Changes of this process queue here, fairly among clients. SQLite's own busy handler is unfair, so some
+    /// would starve.
     async fn run_in_order<T, E, W>(
         self,
         answer_by: Instant,
@@ -173,13 +173,15 @@ impl SqliteStore {
     }
 }
 
-/// Runs the transaction. Returns the connection unless the transaction failed; closing it ends whatever is left open.
+/// Runs the transaction. Returns the connection unless the transaction failed; closing it ends whatever is
+/// left open.
 ///
-/// IMMEDIATE acquires the write lock before the first read and waits for other processes up to `busy_timeout`. So what
-/// is read stays true until COMMIT, and no later statement fails because the database is locked.
+/// IMMEDIATE acquires the write lock before the first read and waits for other processes up to
+/// `busy_timeout`. So what is read stays true until COMMIT, and no later statement fails because the database
+/// is locked.
 ///
-/// diesel's own `immediate_transaction` is not used: SQLite rolls back by itself when the disk is full, and diesel
-/// would then report only that there is nothing to roll back.
+/// diesel's own `immediate_transaction` is not used: SQLite rolls back by itself when the disk is full, and
+/// diesel would then report only that there is nothing to roll back.
 pub(super) fn commit<T, E>(
     mut connection: SqliteConnection,
     progress: &Progress,

@@ -10,17 +10,16 @@ use super::database_file::FILE_NAME;
 pub struct SqliteConfig {
     /// The folder of `keyward.db` and of SQLite's files beside it. It must be on a local disk.
     pub data_directory: PathBuf,
-    /// The maximum number of concurrent reads; twice as many slow reads, and lookups of keys, may run besides. Changes are
-    /// always serialized.
-    /// Default: 4.
+    /// The maximum number of concurrent reads; twice as many slow reads, and lookups of keys, may run
+    /// besides. Changes are always serialized. Default: 4.
     pub max_readers: usize,
-    /// How many bytes of disk space are reserved for revoking keys and signing in, in a file beside the database. While
-    /// they cannot be allocated, other changes are refused. Default: 16 MiB.
+    /// How many bytes of disk space are reserved for revoking keys and signing in, in a file beside the
+    /// database. While they cannot be allocated, other changes are refused. Default: 16 MiB.
     pub reserve: u64,
     /// How long to wait for another process's change. Default: 1.5 s.
     pub busy_timeout: Duration,
-    /// The timeout until a read is answered, or a change begins to commit; after that it is abandoned and changes
-    /// nothing. Default: 1.9 s.
+    /// The timeout until a read is answered, or a change begins to commit; after that it is abandoned and
+    /// changes nothing. Default: 1.9 s.
     pub answer_timeout: Duration,
     /// The timeout of a change that began to commit; after that its outcome is unknown. Default: 8 s.
     pub outcome_timeout: Duration,

@@ -11,8 +11,8 @@ use super::schema::memberships;
 use super::validity::membership_is_live;
 use crate::columns::{StoredId, StoredMoment};
 
-/// Counts a change of a live consumer, if the rate limit allows it. Returns whether the change was counted. The file has one
-/// writer, so nothing is counted between the statements.
+/// Counts a change of a live consumer, if the rate limit allows it. Returns whether the change was counted.
+/// The file has one writer, so nothing is counted between the statements.
 pub(super) async fn count_change(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,

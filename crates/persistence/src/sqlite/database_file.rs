@@ -24,8 +24,8 @@ use super::reserve::Reserve;
 use crate::claim::Claim;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
-/// The size to which the write-ahead log is truncated after a checkpoint. One long read or one import lets the log
-/// grow, and SQLite would never shrink it.
+/// The size to which the write-ahead log is truncated after a checkpoint. One long read or one import lets
+/// the log grow, and SQLite would never shrink it.
 const MAX_EMPTY_LOG_BYTES: u64 = 16 * 1024 * 1024;
 /// How long to wait for other processes that open the same new file.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(10);
@@ -64,15 +64,15 @@ struct JournalMode {
 }
 
 impl DatabaseFile {
-    /// Creates the directory (accessible to its owner only) and the file, if they do not exist, and checks that the
-    /// file is writable.
+    /// Creates the directory (accessible to its owner only) and the file, if they do not exist, and checks
+    /// that the file is writable.
     pub(super) fn open(
         directory: &Path,
         busy_timeout: Duration,
         reserve: u64,
     ) -> Result<(Self, SqliteConnection), OpenError> {
-        // Closing a file releases all locks that the process holds on it, including those of SQLite's connections
-        // (fcntl(2)). So no connection may be open to a file that is being created.
+        // Closing a file releases all locks that the process holds on it, including those of SQLite's
+        // connections (fcntl(2)). So no connection may be open to a file that is being created.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
 
@@ -133,8 +133,8 @@ impl DatabaseFile {
         }
     }
 
-    /// Also works on a full disk, by freeing part of the reserve: the command may be a revocation, and SQLite creates
-    /// files beside the database.
+    /// Also works on a full disk, by freeing part of the reserve: the command may be a revocation, and SQLite
+    /// creates files beside the database.
     fn prepare_with_reserve(&self) -> Result<Option<SqliteConnection>, ConnectError> {
         loop {
             match self.prepare() {
@@ -150,8 +150,8 @@ impl DatabaseFile {
         is_full(error) || (is_io(error) && self.reserve.has_full_disk())
     }
 
-    /// Switches the file permanently to the write-ahead log; `None` if that is not possible. Also begins a write, to
-    /// check now that the file is writable.
+    /// Switches the file permanently to the write-ahead log; `None` if that is not possible. Also begins a
+    /// write, to check now that the file is writable.
     fn prepare(&self) -> Result<Option<SqliteConnection>, ConnectError> {
         let mut connection = self.try_connect(Access::Write, self.busy_timeout)?;
         let deadline = Instant::now() + WAIT_FOR_OTHER_PROCESS;
@@ -192,8 +192,8 @@ impl DatabaseFile {
             })
     }
 
-    /// Checked before every read and change. A connection stays with the file it opened, even if that is moved: what it
-    /// wrote there would be answered, but lost at the next start.
+    /// Checked before every read and change. A connection stays with the file it opened, even if that is
+    /// moved: what it wrote there would be answered, but lost at the next start.
     pub(super) fn check_in_place(&self) -> Result<(), StorageError> {
         match FileIdentity::at(Path::new(&self.path)) {
             Ok(identity) if identity == self.identity => Ok(()),
@@ -218,10 +218,10 @@ impl DatabaseFile {
         Ok(connection)
     }
 
-    /// Where SQLite stores temporary data. By default it uses a directory such as `/tmp`, which is not writable on a
-    /// read-only root file system. Reads and changes need little and keep it in memory. Sorting a whole table for an
-    /// index needs as much space as the index, so that uses unlinked files beside the database, which are gone when the
-    /// connection closes.
+    /// Where SQLite stores temporary data. By default it uses a directory such as `/tmp`, which is not
+    /// writable on a read-only root file system. Reads and changes need little and keep it in memory. Sorting
+    /// a whole table for an index needs as much space as the index, so that uses unlinked files beside the
+    /// database, which are gone when the connection closes.
     fn temporary_files_sql(&self, access: Access) -> String {
         match access {
             Access::Read | Access::Write => "PRAGMA temp_store = MEMORY".to_owned(),
@@ -237,12 +237,12 @@ impl DatabaseFile {
     }
 }
 
-/// `PRAGMA optimize` is left out: its statistics of a small database remain after it has grown, and made SQLite scan
-/// all keys where an index would have found few. Without statistics SQLite uses the index, which tests of the query
-/// plans check.
+/// `PRAGMA optimize` is left out: its statistics of a small database remain after it has grown, and made
+/// SQLite scan all keys where an index would have found few. Without statistics SQLite uses the index, which
+/// tests of the query plans check.
 ///
-/// `synchronous = FULL` syncs every commit to disk before it is answered; macOS also needs `fullfsync`, because its
-/// `fsync` leaves data in the disk's cache.
+/// `synchronous = FULL` syncs every commit to disk before it is answered; macOS also needs `fullfsync`,
+/// because its `fsync` leaves data in the disk's cache.
 fn setup_sql(access: Access, busy_timeout: Duration) -> String {
     let query_only = match access {
         Access::Read => "ON",

@@ -35,7 +35,8 @@ macro_rules! pipeline {
     };
 }
 
-/// A query whose rows nobody else changes until the end of the transaction; a change holds SQLite's write lock anyway.
+/// A query whose rows nobody else changes until the end of the transaction; a change holds SQLite's write
+/// lock anyway.
 macro_rules! locked {
     ($query:expr) => {
         $query
@@ -96,8 +97,8 @@ macro_rules! newest {
     };
 }
 
-/// The condition that a project belongs to the organization of a given membership. The `+` keeps SQLite from scanning
-/// and sorting all projects of the organization.
+/// The condition that a project belongs to the organization of a given membership. The `+` keeps SQLite from
+/// scanning and sorting all projects of the organization.
 macro_rules! in_organization_of_membership {
     () => {
         diesel::dsl::sql::<diesel::sql_types::Bool>(
@@ -106,8 +107,9 @@ macro_rules! in_organization_of_membership {
     };
 }
 
-/// The condition that a key of a given consumer belongs to the organization. The `+` keeps SQLite from scanning all
-/// keys of the organization; a condition on the membership instead would make it start there and sort the keys.
+/// The condition that a key of a given consumer belongs to the organization. The `+` keeps SQLite from
+/// scanning all keys of the organization; a condition on the membership instead would make it start there and
+/// sort the keys.
 macro_rules! of_organization {
     ($organization:expr) => {
         diesel::dsl::sql::<diesel::sql_types::Bool>("+`api_keys`.`organization_id` = ")

@@ -25,9 +25,9 @@ pub(super) fn storage_error(error: QueryError) -> StorageError {
     }
 }
 
-/// Maps the error of a COMMIT. It is certain that nothing was changed only if SQLite refused to begin writing, or could
-/// not write the whole transaction. After an I/O error the whole transaction may already be on disk, and be recovered
-/// when the file is opened next.
+/// Maps the error of a COMMIT. It is certain that nothing was changed only if SQLite refused to begin
+/// writing, or could not write the whole transaction. After an I/O error the whole transaction may already be
+/// on disk, and be recovered when the file is opened next.
 pub(super) fn commit_error(error: QueryError) -> StorageError {
     let nothing_changed = is_busy(&error) || is(&error, FULL) || is(&error, READ_ONLY) || is_refused(&error);
     if nothing_changed {
@@ -44,8 +44,8 @@ pub(super) fn may_pass(error: &QueryError) -> bool {
         QueryError::DatabaseError(DatabaseErrorKind::Unknown, _) => {
             is_busy(error) || OPERATIONAL.iter().any(|message| is(error, message))
         }
-        // Constraint violations, which the domain prevents before the statement, and errors of the statement itself.
-        // (The enum is non-exhaustive.)
+        // Constraint violations, which the domain prevents before the statement, and errors of the statement
+        // itself. (The enum is non-exhaustive.)
         _ => false,
     }
 }

@@ -12,8 +12,8 @@ pub(super) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// The identity of the file at a path now. Does not open the file, since closing it would release SQLite's locks
-    /// (fcntl(2)).
+    /// The identity of the file at a path now. Does not open the file, since closing it would release
+    /// SQLite's locks (fcntl(2)).
     pub(super) fn at(path: &Path) -> io::Result<Self> {
         let metadata = path.metadata()?;
         Ok(Self {

@@ -21,8 +21,9 @@ pub(super) struct Index {
     sql: String,
 }
 
-/// Drops the non-unique indexes until the rows are imported: building an index of all rows at once takes a fraction of
-/// the time of updating it row by row. Unique indexes stay, so that a duplicate is reported with its line.
+/// Drops the non-unique indexes until the rows are imported: building an index of all rows at once takes a
+/// fraction of the time of updating it row by row. Unique indexes stay, so that a duplicate is reported with
+/// its line.
 pub(super) async fn drop_indexes(connection: &mut SqliteConnection) -> QueryResult<Vec<Index>> {
     let indexes: Vec<Index> = diesel::sql_query(
         "SELECT name, sql FROM sqlite_schema

@@ -1,8 +1,8 @@
 //! Key trees in SQL: ancestors and descendants of keys, also across purged keys.
 //!
-//! A consumer has few valid keys, but may have created and revoked any number. So each query walks up from the valid
-//! keys, in steps that skip most keys between (`api_keys.skip_key_id`), or has a limit. Each step leads to a smaller
-//! depth, so each walk ends, even if damaged rows form a cycle.
+//! A consumer has few valid keys, but may have created and revoked any number. So each query walks up from
+//! the valid keys, in steps that skip most keys between (`api_keys.skip_key_id`), or has a limit. Each step
+//! leads to a smaller depth, so each walk ends, even if damaged rows form a cycle.
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
@@ -25,9 +25,9 @@ const NEXT_GOAL: &str = "
         WHERE +goals.consumer_id = climb.consumer_id AND goals.tree_depth < climb.tree_depth
     ) END";
 
-/// Walks up from each start key through all goals above it; each step goes as far as it can without passing the next
-/// goal. Where keys were purged, the next stored key may be past the goal, with nothing between. No step leads to
-/// another consumer's key. Walks that meet continue as one.
+/// Walks up from each start key through all goals above it; each step goes as far as it can without passing
+/// the next goal. Where keys were purged, the next stored key may be past the goal, with nothing between. No
+/// step leads to another consumer's key. Walks that meet continue as one.
 fn climb() -> String {
     format!(
         "SELECT climb.id, above.id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id), above.skip_key_id,
@@ -53,8 +53,8 @@ pub(super) async fn valid_from(
     Ok(starts_below(&steps, roots))
 }
 
-/// The steps from all valid keys of these consumers up to these roots; each walk ends at the first root it meets. There
-/// are few steps per key, however many dead keys and roots there are.
+/// The steps from all valid keys of these consumers up to these roots; each walk ends at the first root it
+/// meets. There are few steps per key, however many dead keys and roots there are.
 fn steps_to(
     connection: &mut SqliteConnection,
     consumers: &[Uuid],

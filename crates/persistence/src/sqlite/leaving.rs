@@ -23,8 +23,8 @@ struct Found {
     recently_used: i64,
 }
 
-/// Indexes have all that is asked for, but for the organization, for which the table is read as often as keys are shown. (In
-/// SQLite, NULL sorts before all values.)
+/// Indexes have all that is asked for, but for the organization, for which the table is read as often as keys
+/// are shown. (In SQLite, NULL sorts before all values.)
 pub(super) async fn valid_keys_of_member(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -1,16 +1,17 @@
 //! Lookups on the caller's own thread, without a hop to a thread that may block.
 //!
-//! The hop costs several times as much as the lookup: half of what a request costs altogether. A lookup reads a few pages by
-//! their index, and can hold up its thread, on which other requests wait, in two ways only:
-//! - *Locks.* In write-ahead mode, a read waits for no change, only while another process recovers the database after a
-//!   crash.
-//! - *The disk*, if the pages are in no cache. After two lookups in a row that took [too long](super::lookup_connections::SLOW_AFTER), all are made as
-//!   ordinary reads for a [second](super::lookup_connections::PAUSE). (One alone says nothing: on a busy machine, any thread
-//!   may pause in the middle of a lookup.)
+//! The hop costs several times as much as the lookup: half of what a request costs altogether. A lookup reads
+//! a few pages by their index, and can hold up its thread, on which other requests wait, in two ways only:
+//! - *Locks.* In write-ahead mode, a read waits for no change, only while another process recovers the
+//!   database after a crash.
+//! - *The disk*, if the pages are in no cache. After two lookups in a row that took
+//!   [too long](super::lookup_connections::SLOW_AFTER), all are made as ordinary reads for a
+//!   [second](super::lookup_connections::PAUSE). (One alone says nothing: on a busy machine, any thread may
+//!   pause in the middle of a lookup.)
 //!
 //! However long either takes, one worker thread of the runtime is kept free of lookups
-//! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all deadlines continue.
-//! A lookup that gets no connection is made as an ordinary read.
+//! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all
+//! deadlines continue. A lookup that gets no connection is made as an ordinary read.
 
 use std::convert::Infallible;
 
@@ -51,7 +52,8 @@ impl SqliteStore {
         };
         let end = Instant::now();
         self.lookup_connections.record_duration(end - start, end);
-        // An ordinary read, which may wait for locks, decides about a query that failed. The connection is closed.
+        // An ordinary read, which may wait for locks, decides about a query that failed. The connection is
+        // closed.
         if let Err(Abort::Query(_)) = answer {
             return None;
         }

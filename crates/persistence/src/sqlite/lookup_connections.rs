@@ -17,8 +17,9 @@ pub(super) const SLOW_AFTER: Duration = Duration::from_millis(2);
 /// How long no lookup runs on its caller's thread after two slow ones.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
-/// Connections without a busy timeout. At most as many are in use as leave one worker thread of the runtime free, so that
-/// timers, and with them all deadlines, work while the disk hangs. There are never more than that.
+/// Connections without a busy timeout. At most as many are in use as leave one worker thread of the runtime
+/// free, so that timers, and with them all deadlines, work while the disk hangs. There are never more than
+/// that.
 pub(super) struct LookupConnections {
     idle: Mutex<Vec<SqliteConnection>>,
     in_use: AtomicUsize,
@@ -45,8 +46,8 @@ impl LookupConnections {
         }
     }
 
-    /// An idle connection, unless lookups pause or as many are in use as may be. If none is idle, one is opened in the
-    /// background.
+    /// An idle connection, unless lookups pause or as many are in use as may be. If none is idle, one is
+    /// opened in the background.
     pub(super) fn take(self: &Arc<Self>, file: &Arc<DatabaseFile>, now: Instant) -> Option<LookupConnection> {
         if self.paused_until().is_some_and(|until| now < until) {
             return None;

@@ -84,8 +84,8 @@ impl From<Abort<Infallible>> for MigrateError {
 }
 
 impl SqliteStore {
-    /// Migrates the schema to this version. Any number of processes may call it at once: one migrates, the others wait
-    /// for it. A schema that a newer version has extended compatibly is left unchanged.
+    /// Migrates the schema to this version. Any number of processes may call it at once: one migrates, the
+    /// others wait for it. A schema that a newer version has extended compatibly is left unchanged.
     ///
     /// # Errors
     /// See [`MigrateError`].
@@ -138,8 +138,8 @@ fn migrate_schema(
     }
 }
 
-/// Keeps the first error of a migration: when SQLite rolls back by itself (disk full, I/O error), diesel reports only
-/// that there was nothing to roll back.
+/// Keeps the first error of a migration: when SQLite rolls back by itself (disk full, I/O error), diesel
+/// reports only that there was nothing to roll back.
 #[derive(Clone, Default)]
 struct FirstError(Arc<Mutex<Option<String>>>);
 

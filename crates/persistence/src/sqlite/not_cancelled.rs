@@ -1,7 +1,8 @@
 //! Cancels a read whose caller has stopped waiting.
 //!
-//! SQLite has `sqlite3_interrupt` for this, but diesel does not expose it, and `unsafe` code is forbidden here. So a
-//! statement that may scan many rows calls a user-defined function for each row, which fails once the caller is gone.
+//! SQLite has `sqlite3_interrupt` for this, but diesel does not expose it, and `unsafe` code is forbidden
+//! here. So a statement that may scan many rows calls a user-defined function for each row, which fails once
+//! the caller is gone.
 
 use diesel::QueryResult;
 use diesel::prelude::SqliteConnection;
@@ -12,8 +13,8 @@ use diesel::sqlite::Sqlite;
 use crate::abort::TooSlow;
 
 diesel::define_sql_function! {
-    /// Returns true, or an error once the caller is gone. The argument is not used, but without a column of the row
-    /// SQLite may call the function only once per table.
+    /// Returns true, or an error once the caller is gone. The argument is not used, but without a column of
+    /// the row SQLite may call the function only once per table.
     fn not_cancelled(row: Binary) -> Bool;
 }
 

@@ -35,7 +35,8 @@ pub enum OpenError {
         /// The operating system's error.
         source: io::Error,
     },
-    /// Keyward lacks permission to read and write the file or its directory, in which SQLite creates files of its own.
+    /// Keyward lacks permission to read and write the file or its directory, in which SQLite creates files of
+    /// its own.
     #[error(
         "the database file {} cannot be read and written: check who owns it and its directory, and who may write there",
         .file.display()

@@ -12,7 +12,8 @@ use super::errors::storage_error;
 use super::not_cancelled;
 use crate::fair_semaphore::{FairPermit, FairSemaphore};
 
-/// After this time, a read counts as slow and no longer occupies a fast slot. Nearly all reads take a millisecond.
+/// After this time, a read counts as slow and no longer occupies a fast slot. Nearly all reads take a
+/// millisecond.
 pub(super) const SLOW_AFTER: Duration = Duration::from_millis(100);
 
 /// Each slow slot has a connection and a thread of its own, so they are bounded, too.

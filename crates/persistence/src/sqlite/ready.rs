@@ -1,10 +1,10 @@
 //! Statements as ready futures, and the store's methods that run them.
 //!
-//! [`sql`](super::sql) awaits its statements. Here, each statement runs synchronously and its future is ready, so a
-//! whole read or change is polled once, in a closure on one thread.
+//! [`sql`](super::sql) awaits its statements. Here, each statement runs synchronously and its future is
+//! ready, so a whole read or change is polled once, in a closure on one thread.
 //!
-//! There is no method to insert several rows, since diesel opens a transaction for it, which fails inside another one.
-//! And no `first`: it binds a LIMIT, which makes SQLite recompile the statement at each use.
+//! There is no method to insert several rows, since diesel opens a transaction for it, which fails inside
+//! another one. And no `first`: it binds a LIMIT, which makes SQLite recompile the statement at each use.
 
 use std::borrow::BorrowMut;
 use std::convert::Infallible;
@@ -92,7 +92,8 @@ impl Store {
             .await
     }
 
-    /// Makes a change that may use the reserve. [`begin`] does nothing here, because the transaction has begun.
+    /// Makes a change that may use the reserve. [`begin`] does nothing here, because the transaction has
+    /// begun.
     pub(super) async fn change_that_begins<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
@@ -123,8 +124,8 @@ impl Store {
         .await
     }
 
-    /// Makes a change that may not use the reserve, unless a read finds that it is refused; the read does not need the
-    /// write lock.
+    /// Makes a change that may not use the reserve, unless a read finds that it is refused; the read does not
+    /// need the write lock.
     pub(super) async fn change_unless_refused<T, E, L, W>(&self, precheck: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,

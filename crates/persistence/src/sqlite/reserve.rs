@@ -1,8 +1,8 @@
 //! Disk space reserved for revocations.
 //!
-//! A file beside the database holds allocated blocks. When a revocation finds the disk full, some of them are freed and
-//! the revocation is retried, so a full disk does not prevent revocations. Until the file has its full size again,
-//! other changes are refused, because they would use up the freed space.
+//! A file beside the database holds allocated blocks. When a revocation finds the disk full, some of them are
+//! freed and the revocation is retried, so a full disk does not prevent revocations. Until the file has its
+//! full size again, other changes are refused, because they would use up the freed space.
 //!
 //! Other programs may take the freed space, so it is freed in parts, on demand.
 
@@ -19,7 +19,8 @@ use crate::claim::Claim;
 
 const FILE_NAME: &str = "keyward.reserve";
 
-/// The size of each freed part: more than most changes write. The same amount stays free when the file is refilled.
+/// The size of each freed part: more than most changes write. The same amount stays free when the file is
+/// refilled.
 const PART: u64 = 1024 * 1024;
 
 /// Why most changes are refused.
@@ -62,7 +63,8 @@ impl Reserve {
         }
     }
 
-    /// Refills the reserve, if one part stays free on the disk; an error if not, even if the reserve has its full size.
+    /// Refills the reserve, if one part stays free on the disk; an error if not, even if the reserve has its
+    /// full size.
     pub(super) fn fill(&self) -> Result<(), StorageError> {
         match self.try_to_fill() {
             Ok(()) => Ok(()),
@@ -95,8 +97,8 @@ impl Reserve {
         file.lock()?;
         let held = file.metadata()?.len();
         let with_rest = self.size + PART;
-        // Not tried if it cannot succeed: it would briefly take the last free space from others. `f_bfree` includes the
-        // blocks that only root may use.
+        // Not tried if it cannot succeed: it would briefly take the last free space from others. `f_bfree`
+        // includes the blocks that only root may use.
         let disk = statvfs(&self.file)?;
         if disk.f_bfree.saturating_mul(disk.f_frsize) < with_rest.saturating_sub(held) {
             return Err(Errno::NOSPC.into());
@@ -119,8 +121,8 @@ impl Reserve {
             .open(&self.file)?;
         let (ours, database) = (file.metadata()?, fs::metadata(&self.database)?);
         if (ours.uid(), ours.gid()) != (database.uid(), database.gid()) {
-            // When root creates the file, it belongs to the server's user, as with SQLite's files. Other users cannot
-            // change the owner.
+            // When root creates the file, it belongs to the server's user, as with SQLite's files. Other
+            // users cannot change the owner.
             let _ = fchown(&file, Some(database.uid()), Some(database.gid()));
         }
         Ok(file)

@@ -1,4 +1,5 @@
-//! Purging on SQLite: the triggers that protect audit events. A change holds the write lock, so nothing else is locked.
+//! Purging on SQLite: the triggers that protect audit events. A change holds the write lock, so nothing else
+//! is locked.
 
 use chrono::{DateTime, Utc};
 use diesel::connection::DefaultLoadingMode;
@@ -34,8 +35,8 @@ pub(super) fn is_past_trigger_retention() -> SqlLiteral<Bool> {
     sql("occurred_at < (unixepoch('now') - 30 * 86400) * 1000")
 }
 
-/// While this row exists, the trigger allows deletion of events from before its time; no other transaction ever sees
-/// the row.
+/// While this row exists, the trigger allows deletion of events from before its time; no other transaction
+/// ever sees the row.
 pub(super) async fn allow_event_removal(
     connection: &mut Connection,
     before: DateTime<Utc>,
@@ -54,9 +55,9 @@ pub(super) async fn forbid_event_removal(connection: &mut Connection) -> QueryRe
         .map(drop)
 }
 
-/// Up to `at_most` never-revoked keys of these consumers, grouped by consumer. One query per consumer, until there are
-/// enough: in a single statement, SQLite would sort the keys of all of them.
-/// A bound LIMIT would make SQLite compile the statement again for each consumer, so surplus rows are left unread instead.
+/// Up to `at_most` never-revoked keys of these consumers, grouped by consumer. One query per consumer, until
+/// there are enough: in a single statement, SQLite would sort the keys of all of them. A bound LIMIT would
+/// make SQLite compile the statement again for each consumer, so surplus rows are left unread instead.
 pub(super) async fn never_revoked_keys(
     connection: &mut Connection,
     consumers: &[Uuid],

@@ -1,5 +1,5 @@
-//! The tables as diesel sees them: identifiers are 16 bytes, moments are milliseconds since 1970. Kept by hand;
-//! `cargo xtask schema --check` compares them with the migrated database.
+//! The tables as diesel sees them: identifiers are 16 bytes, moments are milliseconds since 1970. Kept by
+//! hand; `cargo xtask schema --check` compares them with the migrated database.
 
 diesel::table! {
     access_changes (number) {

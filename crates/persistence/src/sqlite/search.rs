@@ -4,17 +4,17 @@ use diesel::sql_types::Text;
 use keyward_domain::id::OrganizationId;
 
 diesel::define_sql_function! {
-    /// Where a text occurs in another one, literally: from 1; 0 if nowhere. (LIKE would ignore the case of ASCII letters,
-    /// and of no others.)
+    /// Where a text occurs in another one, literally: from 1; 0 if nowhere. (LIKE would ignore the case of
+    /// ASCII letters, and of no others.)
     fn instr(within: Text, text: Text) -> Integer;
 }
 
-/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which is checked
-/// afterwards.
+/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which
+/// is checked afterwards.
 const MAX_GRAMS: usize = 32;
 
-/// The FTS5 query over `api_key_grams` for the organization's texts that contain the term. It may match other texts
-/// too.
+/// The FTS5 query over `api_key_grams` for the organization's texts that contain the term. It may match other
+/// texts too.
 pub(super) fn grams(organization: OrganizationId, term: &str) -> String {
     let prefix = organization.as_uuid().simple().to_string().split_off(26);
     let gram = |bytes: &[u8]| format!("\"{prefix}{}\"", hex::encode(bytes));

@@ -23,12 +23,13 @@ use crate::traces::{self, Operation};
 /// What OpenTelemetry calls the database.
 pub(super) const SYSTEM: &str = "sqlite";
 
-/// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may use the
-/// same file at the same time.
+/// Every storage port of the domain, on one SQLite file. Clones share their connections; other processes may
+/// use the same file at the same time.
 ///
-/// All waits are bounded by [`SqliteConfig`], except a key's lookup on its caller's thread, if the disk hangs. A read that takes too long is cancelled and fails with
-/// [`Unavailable`](StorageError::Unavailable), and so does a change that has not begun to commit by then: it is rolled
-/// back. A change whose COMMIT is not confirmed fails with [`OutcomeUnknown`](StorageError::OutcomeUnknown).
+/// All waits are bounded by [`SqliteConfig`], except a key's lookup on its caller's thread, if the disk
+/// hangs. A read that takes too long is cancelled and fails with [`Unavailable`](StorageError::Unavailable),
+/// and so does a change that has not begun to commit by then: it is rolled back. A change whose COMMIT is not
+/// confirmed fails with [`OutcomeUnknown`](StorageError::OutcomeUnknown).
 #[derive(Clone)]
 pub struct SqliteStore {
     pub(super) file: Arc<DatabaseFile>,
@@ -69,8 +70,8 @@ impl SqliteStore {
         })
     }
 
-    /// Runs a read until its deadline, or until the caller stops waiting. A slow read moves to one of a few slow slots,
-    /// so that others can start.
+    /// Runs a read until its deadline, or until the caller stops waiting. A slow read moves to one of a few
+    /// slow slots, so that others can start.
     pub(super) async fn read_blocking<T, Q>(&self, query: Q) -> Result<T, StorageError>
     where
         T: Send + 'static,

@@ -22,8 +22,8 @@ struct UserVersion {
 }
 
 impl SqliteStore {
-    /// Refills the reserve if needed, and checks for free space besides. Then writes and syncs one page of the file in
-    /// the same way as every change.
+    /// Refills the reserve if needed, and checks for free space besides. Then writes and syncs one page of
+    /// the file in the same way as every change.
     ///
     /// # Errors
     /// See [`TrialFailure`].
@@ -53,8 +53,8 @@ impl SqliteStore {
     }
 }
 
-/// Increments `user_version`, a number in the file header that Keyward does not use. SQLite does not write an unchanged
-/// page, so the number must change.
+/// Increments `user_version`, a number in the file header that Keyward does not use. SQLite does not write an
+/// unchanged page, so the number must change.
 fn count_up(connection: &mut SqliteConnection) -> Result<(), Abort<StorageError>> {
     let row: UserVersion = diesel::sql_query("PRAGMA user_version").get_result(connection)?;
     let next = (row.user_version + 1) % i64::from(i32::MAX);

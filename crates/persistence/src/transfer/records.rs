@@ -1,7 +1,8 @@
 //! One record type per table, with its columns in order, for both databases.
 //!
-//! Rows are read by position, so a missing or extra column does not compile, and written by name. Tests compare the
-//! records with the catalogs of both databases. `as` names the domain parser that a text or bytes column must pass.
+//! Rows are read by position, so a missing or extra column does not compile, and written by name. Tests
+//! compare the records with the catalogs of both databases. `as` names the domain parser that a text or bytes
+//! column must pass.
 
 mod check;
 mod cross_column;

@@ -1,5 +1,5 @@
-//! Bounded channels of row batches between a database and a stream: both sides wait for each other, so only a few
-//! batches are in memory.
+//! Bounded channels of row batches between a database and a stream: both sides wait for each other, so only a
+//! few batches are in memory.
 
 use std::io;
 

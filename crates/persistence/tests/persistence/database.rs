@@ -94,7 +94,8 @@ pub(crate) fn migrations(database: &str) -> Vec<PathBuf> {
     migrations
 }
 
-/// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations were.
+/// Stands for what PostgreSQL's migrations make: their text when the tests were compiled, as the migrations
+/// were.
 pub(crate) const MIGRATIONS_KEY: &str =
     include_str!("../../migrations/postgres/2026-11-23-180000_schema/up.sql");
 
@@ -166,8 +167,8 @@ impl Database {
         }
     }
 
-    /// The steps that the database takes for a statement whatever its parameters are, one a line. With so few rows PostgreSQL
-    /// would rather read all of them, and sort them.
+    /// The steps that the database takes for a statement whatever its parameters are, one a line. With so few
+    /// rows PostgreSQL would rather read all of them, and sort them.
     pub(crate) async fn explain(&self, statement: &str, types: &[u32]) -> String {
         match &self.place {
             Place::Server(database) => {
@@ -377,8 +378,8 @@ impl Database {
         }
     }
 
-    /// Another identifier for each row, in SQL. On a server, all are of one span of time, after those of a test's own keys:
-    /// searches go from one such span to the next.
+    /// Another identifier for each row, in SQL. On a server, all are of one span of time, after those of a
+    /// test's own keys: searches go from one such span to the next.
     pub(crate) const fn new_id(&self) -> &'static str {
         match &self.place {
             Place::Server(_) => "CAST('0fff' || right(CAST(gen_random_uuid() AS text), 32) AS uuid)",

@@ -11,7 +11,8 @@ pub(crate) struct Column {
     pub(crate) sql_type: String,
 }
 
-/// Panics at the first line of the file's `table!` macros that the columns contradict. They are ordered by table and place.
+/// Panics at the first line of the file's `table!` macros that the columns contradict. They are ordered by
+/// table and place.
 #[track_caller]
 pub(crate) fn assert_describes(source: &str, columns: &[Column]) {
     let expected: Vec<String> = columns
@@ -37,8 +38,8 @@ pub(crate) fn assert_describes(source: &str, columns: &[Column]) {
     }
 }
 
-/// Panics unless the file's `joinable!` macros are these, of all foreign keys: of each the table, the one that it refers to,
-/// and the column. They are ordered by these.
+/// Panics unless the file's `joinable!` macros are these, of all foreign keys: of each the table, the one
+/// that it refers to, and the column. They are ordered by these.
 #[track_caller]
 pub(crate) fn assert_joins(source: &str, foreign_keys: &[[String; 3]]) {
     let macros = foreign_keys

@@ -25,7 +25,8 @@ use crate::storage::OpenError;
 use crate::traces::TracesError;
 use crate::watched_file::FileError;
 
-/// One sentence for the user of the command; see [`keyward_domain::failure_sentence`]. Nothing was changed unless it says so.
+/// One sentence for the user of the command; see [`keyward_domain::failure_sentence`]. Nothing was changed
+/// unless it says so.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
     #[error(transparent)]

@@ -1,4 +1,5 @@
-//! `keyward healthcheck`: whether the server on this machine runs, for images and supervisors that have no HTTP client.
+//! `keyward healthcheck`: whether the server on this machine runs, for images and supervisors that have no
+//! HTTP client.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};

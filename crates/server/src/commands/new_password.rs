@@ -22,8 +22,8 @@ pub(crate) struct NewPassword {
 pub(crate) struct GeneratedPassword(Secret);
 
 impl NewPassword {
-    /// Reads the password from standard input or makes one, as the options say. `names` are what its user and their
-    /// organization are called.
+    /// Reads the password from standard input or makes one, as the options say. `names` are what its user and
+    /// their organization are called.
     pub(crate) fn obtain(
         options: &PasswordOptions,
         username: &Username,

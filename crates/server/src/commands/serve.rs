@@ -129,7 +129,8 @@ impl Server {
         let listening = |source| Failure::Listen { address, source };
         let listener = listen(address).map_err(listening)?;
         let listening_on = listener.local_addr().map_err(listening)?;
-        // Only what somebody set: the listening address is not where clients behind a proxy or a forwarded port are.
+        // Only what somebody set: the listening address is not where clients behind a proxy or a forwarded
+        // port are.
         let base_url = given_url
             .as_ref()
             .map(|url| BaseUrl::new(url.as_str()))
@@ -331,7 +332,8 @@ fn observer(metrics: Option<&MetricsListener>, traces: Option<&Traces>) -> Optio
     }
 }
 
-/// Shows the way to the first run: the link itself on a terminal only, since its user becomes the first owner.
+/// Shows the way to the first run: the link itself on a terminal only, since its user becomes the first
+/// owner.
 async fn print_setup_instructions(
     setup: &Setup,
     public_url: &PublicUrl,

@@ -9,7 +9,8 @@ use crate::output;
 use crate::random::OsRandom;
 use crate::verifier_file;
 
-/// Prints the line for the file on standard output, so that it can be appended there, and the secret on standard error.
+/// Prints the line for the file on standard output, so that it can be appended there, and the secret on
+/// standard error.
 pub(crate) fn run(options: &CreateVerifierOptions) -> Result<(), Failure> {
     let secret = VerifierSecret::generate(&OsRandom);
     output::answer(&verifier_file::line(&options.name, secret.digest()))?;

@@ -6,8 +6,8 @@ use tokio::sync::OnceCell;
 
 use crate::password_hasher::Argon2idHasher;
 
-/// Hashes the first password and takes every other for the same: a hash is slow on purpose, and there are many people.
-/// Only that password is right, and no other is hashed to find out: there are many guesses, too.
+/// Hashes the first password and takes every other for the same: a hash is slow on purpose, and there are
+/// many people. Only that password is right, and no other is hashed to find out: there are many guesses, too.
 pub(super) struct OneHash {
     hasher: Argon2idHasher,
     hashed: OnceCell<(Password, PasswordHash)>,

@@ -16,7 +16,8 @@ use super::scenario::Scenario;
 use crate::composition::Composition;
 use crate::store::Store;
 
-/// Any use case's: nobody tells them apart, and all but storage's would have failed a test of the scenarios before.
+/// Any use case's: nobody tells them apart, and all but storage's would have failed a test of the scenarios
+/// before.
 pub(super) type StepError = Box<dyn Error + Send + Sync>;
 
 /// The use cases at a moment of the past.

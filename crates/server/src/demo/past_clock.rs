@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use chrono::{DateTime, Utc};
 use keyward_domain::clock::{Clock, whole_milliseconds};
 
-/// Shows the moment that it was moved to last, so that what was made then has its times and identifiers from then.
+/// Shows the moment that it was moved to last, so that what was made then has its times and identifiers from
+/// then.
 pub(super) struct PastClock(Mutex<DateTime<Utc>>);
 
 impl PastClock {

@@ -1,4 +1,5 @@
-//! What happened in a made-up organization: a table, which [`ScenarioRunner`](super::scenario_runner::ScenarioRunner) plays.
+//! What happened in a made-up organization: a table, which
+//! [`ScenarioRunner`](super::scenario_runner::ScenarioRunner) plays.
 
 use std::net::IpAddr;
 
@@ -20,8 +21,8 @@ pub(super) struct Scenario {
     pub(super) owner: Person,
     /// In the order of their moments.
     pub(super) steps: Vec<(PastMoment, ScenarioStep)>,
-    /// Keys by name, how long before now each was used last, and from where: addresses for documentation (RFC 5737,
-    /// RFC 3849) and private ones (RFC 1918). A key that is missing here was never used.
+    /// Keys by name, how long before now each was used last, and from where: addresses for documentation (RFC
+    /// 5737, RFC 3849) and private ones (RFC 1918). A key that is missing here was never used.
     pub(super) last_uses: Vec<(String, Ago, IpAddr)>,
 }
 
@@ -32,7 +33,8 @@ pub(super) struct Person {
     pub(super) display_name: String,
 }
 
-/// `by` is a username or the name of a key, which acts through the API. No two keys of an organization have one name.
+/// `by` is a username or the name of a key, which acts through the API. No two keys of an organization have
+/// one name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) enum ScenarioStep {

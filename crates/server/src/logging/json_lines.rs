@@ -1,8 +1,8 @@
 //! Events as lines of JSON.
 //!
-//! The lines are those of tracing-subscriber's own format (with flat events and without a list of spans), which parses the
-//! JSON of a span's fields again for each event and each field that is recorded later. Here the fields of a span are kept
-//! as the text that stands in the line.
+//! The lines are those of tracing-subscriber's own format (with flat events and without a list of spans),
+//! which parses the JSON of a span's fields again for each event and each field that is recorded later. Here
+//! the fields of a span are kept as the text that stands in the line.
 
 use std::fmt::{self, Debug, Write as _};
 
@@ -88,7 +88,8 @@ impl Json {
         self.0.push_str(json);
     }
 
-    /// Adds what a value shows. If the value fails to format, this is only its beginning: a log without the line would be worse.
+    /// Adds what a value shows. If the value fails to format, this is only its beginning: a log without the
+    /// line would be worse.
     fn add_shown(&mut self, value: fmt::Arguments<'_>) {
         let _ = self.0.write_fmt(value);
     }
@@ -141,8 +142,9 @@ impl Json {
     }
 }
 
-/// Whether a character controls how text is shown: some terminals obey C1 controls, some programs end a line at U+0085 or U+2028,
-/// and bidirectional controls reorder what is around them. JSON would allow all of these in a string.
+/// Whether a character controls how text is shown: some terminals obey C1 controls, some programs end a line
+/// at U+0085 or U+2028, and bidirectional controls reorder what is around them. JSON would allow all of these
+/// in a string.
 fn is_control(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

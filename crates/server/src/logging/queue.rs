@@ -1,8 +1,9 @@
-//! Log lines on their way out: a bounded queue that never blocks and never fails, and the loop that writes them.
+//! Log lines on their way out: a bounded queue that never blocks and never fails, and the loop that writes
+//! them.
 //!
-//! tracing-appender's non-blocking writer was considered. It counts the lines that found its queue full, but not those
-//! that a full disk refused; it bounds lines, not bytes; and its guard prints to standard output while the writer is
-//! stalled, which panics where nobody reads that.
+//! tracing-appender's non-blocking writer was considered. It counts the lines that found its queue full, but
+//! not those that a full disk refused; it bounds lines, not bytes; and its guard prints to standard output
+//! while the writer is stalled, which panics where nobody reads that.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
@@ -16,8 +17,8 @@ pub(super) const CAPACITY: usize = 4 * 1024 * 1024;
 /// How long until a writer that failed is tried again although there is nothing new to write.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long lines are collected before they are written at once: a busy server then wakes the writing thread a thousand
-/// times a second at most, and not for each line.
+/// How long lines are collected before they are written at once: a busy server then wakes the writing thread
+/// a thousand times a second at most, and not for each line.
 const COLLECT: Duration = Duration::from_millis(1);
 
 /// The most bytes that are written at once, but for a line that is longer.
@@ -38,8 +39,8 @@ struct State {
     batches: VecDeque<Batch>,
     /// The sum of the lengths of all lines.
     bytes: usize,
-    /// The memory of a batch that was written, for one to come: each line would otherwise be allocated by a thread that
-    /// serves requests and freed by the one that writes, and both would wait for the allocator.
+    /// The memory of a batch that was written, for one to come: each line would otherwise be allocated by a
+    /// thread that serves requests and freed by the one that writes, and both would wait for the allocator.
     spare: Batch,
     /// Lines that were never written, since the last report of them.
     dropped: u64,
@@ -102,8 +103,8 @@ impl LineQueue {
         state.is_flushing = false;
     }
 
-    /// Writes whatever comes, until `is_over`. Dropped lines are reported as soon as there is room: `report` is
-    /// told their number, and passes a line to [`set_report`](Self::set_report).
+    /// Writes whatever comes, until `is_over`. Dropped lines are reported as soon as there is room: `report`
+    /// is told their number, and passes a line to [`set_report`](Self::set_report).
     pub(super) fn write_lines(&self, out: impl Write, report: impl Fn(u64), is_over: impl Fn() -> bool) {
         let mut output = Output {
             out,

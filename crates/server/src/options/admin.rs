@@ -27,13 +27,13 @@ pub(crate) enum AdminCommand {
     CreateOrganization(CreateOrganizationOptions),
     /// Remove a member from an organization; their keys for it stop working
     ///
-    /// This cannot be undone: they can only return with a new invitation, and will need new keys. Their account and their
-    /// other organizations are not affected.
+    /// This cannot be undone: they can only return with a new invitation, and will need new keys. Their
+    /// account and their other organizations are not affected.
     RemoveMember(RemoveMemberOptions),
     /// Revoke keys of an organization
     ///
-    /// Revokes keys by their ids, all keys of a member, or all keys created before a time. This cannot be undone. The user of
-    /// a key sees the reason next to it.
+    /// Revokes keys by their ids, all keys of a member, or all keys created before a time. This cannot be
+    /// undone. The user of a key sees the reason next to it.
     #[command(
         override_usage = "keyward admin revoke [OPTIONS] --organization <SLUG> --reason <TEXT> <--key|--username|--issued-before>"
     )]
@@ -42,10 +42,11 @@ pub(crate) enum AdminCommand {
     ResetPassword(ResetPasswordOptions),
     /// Print the audit log as JSON Lines, the latest event first, or follow it
     ///
-    /// Without --organization, prints the events of the installation: sign-ins, refused ones and sign-outs, replaced
-    /// passwords, and removals of old events. With it, prints the events of that organization, which its owners also see in
-    /// the console. Each line is an event with the fields of the console's export; with --follow or --after, it also has its
-    /// position and its organization. Lines contain names and whole IP addresses.
+    /// Without --organization, prints the events of the installation: sign-ins, refused ones and sign-outs,
+    /// replaced passwords, and removals of old events. With it, prints the events of that organization, which
+    /// its owners also see in the console. Each line is an event with the fields of the console's export;
+    /// with --follow or --after, it also has its position and its organization. Lines contain names and whole
+    /// IP addresses.
     AuditLog(AuditLogOptions),
 }
 

@@ -11,10 +11,12 @@ use super::storage::StorageOptions;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("in_order").args(["follow", "after"]).multiple(true))]
 pub(crate) struct AuditLogOptions {
-    /// Only events of the organization with this slug, as in console URLs, instead of those of the installation
+    /// Only events of the organization with this slug, as in console URLs, instead of those of the
+    /// installation
     #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
     pub(crate) organization: Option<Slug>,
-    /// Only events of this day (UTC) and later, or from this moment on, such as 2026-01-31 or 2026-01-31T12:00:00Z
+    /// Only events of this day (UTC) and later, or from this moment on, such as 2026-01-31 or
+    /// 2026-01-31T12:00:00Z
     #[arg(long, value_name = "TIME", value_parser = since)]
     pub(crate) since: Option<DateTime<Utc>>,
     /// Only events of this day (UTC) and earlier, or before this moment; not with --follow
@@ -22,15 +24,15 @@ pub(crate) struct AuditLogOptions {
     pub(crate) until: Option<DateTime<Utc>>,
     /// Print events in the order of their commits, each once, and then new events as they are committed
     ///
-    /// Begins with the oldest event, or after the position that --after gives. Ends on SIGTERM or Ctrl-C, or when the reader
-    /// of its output is gone. Waits for a database server that does not answer, also at the start, and ends with the
-    /// reason when the server refuses.
+    /// Begins with the oldest event, or after the position that --after gives. Ends on SIGTERM or Ctrl-C, or
+    /// when the reader of its output is gone. Waits for a database server that does not answer, also at the
+    /// start, and ends with the reason when the server refuses.
     #[arg(long, conflicts_with = "until")]
     pub(crate) follow: bool,
     /// Print events in the order of their commits, each once, that come after this position
     ///
-    /// The `position` of a printed line; `start` for all events; `end` for those that are committed from now on. Ends with
-    /// the last event there is, unless --follow is given.
+    /// The `position` of a printed line; `start` for all events; `end` for those that are committed from now
+    /// on. Ends with the last event there is, unless --follow is given.
     #[arg(long, value_name = "POSITION", value_parser = after)]
     pub(crate) after: Option<FeedStart>,
     /// With --follow or --after: the events of the installation and of all organizations

@@ -17,7 +17,8 @@ const KUBERNETES_VARIABLES: [&str; 2] = ["KEYWARD_PORT", "KEYWARD_SERVICE_"];
 /// What the examples call a client's key and the server that it asks.
 const CLIENT_VARIABLES: [&str; 2] = ["KEYWARD_API_KEY", "KEYWARD_URL"];
 
-/// Unties every argument from its variable if that is empty, and keeps the values of variables out of the help.
+/// Unties every argument from its variable if that is empty, and keeps the values of variables out of the
+/// help.
 pub(super) fn with_variables(command: Command) -> Command {
     let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     command

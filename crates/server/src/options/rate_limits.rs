@@ -42,7 +42,8 @@ pub(crate) struct RateLimitOptions {
         default_value = "off"
     )]
     pub(crate) limit_per_address: QuotaOrOff,
-    /// How many requests the API keys of one organization may send together; also those that gateways ask about
+    /// How many requests the API keys of one organization may send together; also those that gateways ask
+    /// about
     #[arg(
         long,
         env = "KEYWARD_LIMIT_PER_ORGANIZATION",
@@ -50,7 +51,8 @@ pub(crate) struct RateLimitOptions {
         default_value = "off"
     )]
     pub(crate) limit_per_organization: QuotaOrOff,
-    /// How often one gateway (by its own address) or one verifier (by its name) may ask about requests of others
+    /// How often one gateway (by its own address) or one verifier (by its name) may ask about requests of
+    /// others
     #[arg(
         long,
         env = "KEYWARD_LIMIT_PER_VERIFIER",
@@ -58,7 +60,8 @@ pub(crate) struct RateLimitOptions {
         default_value = "off"
     )]
     pub(crate) limit_per_verifier: QuotaOrOff,
-    /// How often an address (IPv6: a /64 network) may report leaked keys, with up to 100 tokens each time, or `off`
+    /// How often an address (IPv6: a /64 network) may report leaked keys, with up to 100 tokens each time, or
+    /// `off`
     #[arg(
         long,
         env = "KEYWARD_LIMIT_LEAK_REPORTS",

@@ -14,8 +14,9 @@ const LONGEST: i64 = 36_500;
 pub(crate) struct CleanUpOptions {
     /// Confirm that this machine's clock is right, and remove nothing
     ///
-    /// Nothing is removed while the clock is more than seven days from where it was expected, which the log reports. Set the
-    /// clock if it is wrong. If it is right, run this once: servers then continue within the hour.
+    /// Nothing is removed while the clock is more than seven days from where it was expected, which the log
+    /// reports. Set the clock if it is wrong. If it is right, run this once: servers then continue within the
+    /// hour.
     #[arg(long)]
     pub(crate) clock_is_right: bool,
     #[command(flatten)]

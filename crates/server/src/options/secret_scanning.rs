@@ -10,8 +10,8 @@ use clap::Args;
 pub(crate) struct SecretScanningOptions {
     /// The file with the public keys of GitHub's secret scanning; without it, its reports are answered 404
     ///
-    /// It holds what <https://api.github.com/meta/public_keys/secret_scanning> returns. A changed file is read again within
-    /// seconds. If it cannot be read then, the keys before the change stay.
+    /// It holds what <https://api.github.com/meta/public_keys/secret_scanning> returns. A changed file is
+    /// read again within seconds. If it cannot be read then, the keys before the change stay.
     #[arg(long, env = "KEYWARD_GITHUB_KEYS", value_name = "FILE")]
     pub(crate) github_keys: Option<PathBuf>,
 }

@@ -59,23 +59,24 @@ pub(crate) struct ServerOptions {
         default_value = LISTEN
     )]
     pub(crate) listen: SocketAddr,
-    /// The address and port on which to serve metrics for Prometheus, without authentication, such as `127.0.0.1:9464`
+    /// The address and port on which to serve metrics for Prometheus, without authentication, such as
+    /// `127.0.0.1:9464`
     ///
-    /// Whoever reaches this address can read them: keep it on this machine or in a network of its own. Must be another port
-    /// than that of --listen. Default: no metrics.
+    /// Whoever reaches this address can read them: keep it on this machine or in a network of its own. Must
+    /// be another port than that of --listen. Default: no metrics.
     #[arg(long, env = "KEYWARD_METRICS_LISTEN", value_name = "ADDRESS:PORT", value_parser = listening_address)]
     pub(crate) metrics_listen: Option<SocketAddr>,
     /// Where people reach this server, such as `https://keys.example.com`
     ///
-    /// Must be https, or http on this machine (localhost, 127.0.0.0/8, ::1), without a path. Keyward speaks plain HTTP: put
-    /// a proxy with TLS in front of it. Links, cookies and the protection against cross-site requests depend on it.
-    /// Default: the listening address.
+    /// Must be https, or http on this machine (localhost, 127.0.0.0/8, ::1), without a path. Keyward speaks
+    /// plain HTTP: put a proxy with TLS in front of it. Links, cookies and the protection against cross-site
+    /// requests depend on it. Default: the listening address.
     #[arg(long, env = "KEYWARD_PUBLIC_URL", value_name = "URL")]
     pub(crate) public_url: Option<String>,
     /// Serve made-up data, on this machine only, in a database that is removed at the end
     ///
-    /// Prints a username, its password and a `curl` command with a key. Cannot be combined with a database or a data
-    /// directory. Retention is off, because much of the data is made to look old.
+    /// Prints a username, its password and a `curl` command with a key. Cannot be combined with a database or
+    /// a data directory. Retention is off, because much of the data is made to look old.
     #[arg(long)]
     pub(crate) demo: bool,
 }
@@ -100,8 +101,8 @@ pub(crate) struct HealthcheckOptions {
 pub(crate) struct CacheOptions {
     /// Whether to keep verifications of valid keys in memory
     ///
-    /// A revocation is answered only when no server accepts the key any more: usually after some milliseconds, after 5
-    /// seconds if a server does not respond.
+    /// A revocation is answered only when no server accepts the key any more: usually after some
+    /// milliseconds, after 5 seconds if a server does not respond.
     #[arg(
         long,
         env = "KEYWARD_VERIFICATION_CACHE",
@@ -137,8 +138,8 @@ pub(crate) struct LimitOptions {
     #[arg(long, env = "KEYWARD_KEY_LIMIT", value_name = "NUMBER", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) key_limit: u32,
-    /// How many keys a consumer may create and edit per minute, in the console and with its keys together; revoking is not
-    /// limited
+    /// How many keys a consumer may create and edit per minute, in the console and with its keys together;
+    /// revoking is not limited
     #[arg(long, env = "KEYWARD_CHANGE_RATE", value_name = "NUMBER", default_value_t = 60,
           value_parser = clap::value_parser!(u32).range(1..=6_000))]
     pub(crate) change_rate: u32,
@@ -146,15 +147,17 @@ pub(crate) struct LimitOptions {
     #[arg(long, env = "KEYWARD_CHANGE_BURST", value_name = "NUMBER", default_value_t = 120,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) change_burst: u32,
-    /// The maximum number of connections at once; further ones wait. Default: as many as the limit of open files allows and
-    /// half of the memory holds
+    /// The maximum number of connections at once; further ones wait. Default: as many as the limit of open
+    /// files allows and half of the memory holds
     #[arg(long, env = "KEYWARD_MAX_CONNECTIONS", value_name = "NUMBER")]
     pub(crate) max_connections: Option<usize>,
-    /// How long a connection may stay idle between two requests; a proxy in front must close its connections sooner
+    /// How long a connection may stay idle between two requests; a proxy in front must close its connections
+    /// sooner
     #[arg(long, env = "KEYWARD_KEEP_ALIVE_TIMEOUT", value_name = "SECONDS", default_value = "300",
           value_parser = seconds_above_zero)]
     pub(crate) keep_alive_timeout: Duration,
-    /// How long to keep accepting connections after SIGTERM while /readyz fails, so that a load balancer stops sending
+    /// How long to keep accepting connections after SIGTERM while /readyz fails, so that a load balancer
+    /// stops sending
     #[arg(long, env = "KEYWARD_SHUTDOWN_DELAY", value_name = "SECONDS", default_value = "0",
           value_parser = seconds)]
     pub(crate) shutdown_delay: Duration,
@@ -168,8 +171,8 @@ pub(crate) struct LimitOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Proxies")]
 pub(crate) struct ProxyOptions {
-    /// Trusted reverse proxies (an address or network), which report the client's address; may be given several times.
-    /// Default: none
+    /// Trusted reverse proxies (an address or network), which report the client's address; may be given
+    /// several times. Default: none
     #[arg(
         long = "trusted-proxy",
         env = "KEYWARD_TRUSTED_PROXY",

@@ -22,19 +22,21 @@ pub(crate) struct StorageOptions {
 pub(crate) struct DatabaseOptions {
     /// A PostgreSQL database, instead of the data directory: postgres://user@host:5432/name
     ///
-    /// A URL with a password is refused here, because every user of the machine can read the flags of a process: set
-    /// KEYWARD_DATABASE_URL, or KEYWARD_DATABASE_URL_FILE to a file with the URL. If another role owns the tables, set
-    /// KEYWARD_MIGRATION_DATABASE_URL or KEYWARD_MIGRATION_DATABASE_URL_FILE to its URL: migrations run as that role.
+    /// A URL with a password is refused here, because every user of the machine can read the flags of a
+    /// process: set KEYWARD_DATABASE_URL, or KEYWARD_DATABASE_URL_FILE to a file with the URL. If another
+    /// role owns the tables, set KEYWARD_MIGRATION_DATABASE_URL or KEYWARD_MIGRATION_DATABASE_URL_FILE to its
+    /// URL: migrations run as that role.
     #[arg(long = "database-url", value_name = "URL")]
     pub(crate) url: Option<Secret>,
     /// The directory of the embedded database [env: KEYWARD_DATA_DIR]
     ///
-    /// This flag takes precedence over a database URL in a variable, which takes precedence over a directory in a variable.
-    /// Default: keyward-data in the current directory.
+    /// This flag takes precedence over a database URL in a variable, which takes precedence over a directory
+    /// in a variable. Default: keyward-data in the current directory.
     ///
-    /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and `admin
-    /// setup-link` create one, readable by its owner only; every other command fails.
-    // The variable is not clap's: this flag wins over the variables of the URL, and they win over its variable.
+    /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and
+    /// `admin setup-link` create one, readable by its owner only; every other command fails.
+    // The variable is not clap's: this flag wins over the variables of the URL, and they win over its
+    // variable.
     #[arg(long = "data-dir", value_name = "DIRECTORY", conflicts_with = "url")]
     pub(crate) data_directory: Option<PathBuf>,
 }

@@ -10,16 +10,18 @@ use crate::traces::{SamplingRatio, TraceSettings};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Traces")]
 pub(crate) struct TraceOptions {
-    /// The OpenTelemetry collector to send traces to over OTLP (HTTP with protobuf), such as `http://127.0.0.1:4318`
+    /// The OpenTelemetry collector to send traces to over OTLP (HTTP with protobuf), such as
+    /// `http://127.0.0.1:4318`
     ///
     /// `/v1/traces` is appended to its path. Names the service `keyward`, unless OTEL_SERVICE_NAME or
-    /// OTEL_RESOURCE_ATTRIBUTES name it; other variables of OpenTelemetry are not read, except for headers (see
-    /// --otlp-headers-file). Default: no traces.
+    /// OTEL_RESOURCE_ATTRIBUTES name it; other variables of OpenTelemetry are not read, except for headers
+    /// (see --otlp-headers-file). Default: no traces.
     #[arg(long, env = "KEYWARD_OTLP_ENDPOINT", value_name = "URL")]
     pub(crate) otlp_endpoint: Option<String>,
     /// The file with headers to send to the collector, such as `Authorization: Bearer …`, one on each line
     ///
-    /// It is read at start. Without it, OTEL_EXPORTER_OTLP_TRACES_HEADERS or else OTEL_EXPORTER_OTLP_HEADERS are read.
+    /// It is read at start. Without it, OTEL_EXPORTER_OTLP_TRACES_HEADERS or else OTEL_EXPORTER_OTLP_HEADERS
+    /// are read.
     #[arg(
         long,
         env = "KEYWARD_OTLP_HEADERS_FILE",

@@ -11,8 +11,9 @@ use keyward_domain::verifier::VerifierName;
 pub(crate) struct VerifierOptions {
     /// The file with the services that may introspect tokens; without it, nobody may
     ///
-    /// Each line is one from `keyward verifier create`; empty lines and lines that begin with # are ignored. A changed file
-    /// is read again within seconds. If it cannot be read then, the verifiers before the change stay.
+    /// Each line is one from `keyward verifier create`; empty lines and lines that begin with # are ignored.
+    /// A changed file is read again within seconds. If it cannot be read then, the verifiers before the
+    /// change stay.
     #[arg(long, env = "KEYWARD_VERIFIERS", value_name = "FILE")]
     pub(crate) verifiers: Option<PathBuf>,
 }
@@ -22,9 +23,9 @@ pub(crate) struct VerifierOptions {
 pub(crate) enum VerifierCommand {
     /// Make a secret for a service, and the line for the file of --verifiers
     ///
-    /// Prints the line on standard output, and the secret, which is stored nowhere, on standard error. To replace a secret
-    /// without a pause, append a second line with the same name, and remove the first one when the service uses the new
-    /// secret.
+    /// Prints the line on standard output, and the secret, which is stored nowhere, on standard error. To
+    /// replace a secret without a pause, append a second line with the same name, and remove the first one
+    /// when the service uses the new secret.
     Create(CreateVerifierOptions),
 }
 

@@ -96,8 +96,8 @@ impl Exporter {
         }
     }
 
-    /// Sends a batch of the waiting spans, and another one while so many wait: fewer spans wait for others, since each batch
-    /// uses a connection. Each is sent until the collector accepts or refuses it.
+    /// Sends a batch of the waiting spans, and another one while so many wait: fewer spans wait for others,
+    /// since each batch uses a connection. Each is sent until the collector accepts or refuses it.
     async fn send_waiting(&mut self, end: &mut End) -> ControlFlow<()> {
         let mut pause = PAUSES.0;
         while self.next_batch() {
@@ -209,8 +209,8 @@ impl Exporter {
     }
 }
 
-/// The collector may ask for a longer pause than the next one, up to the longest, but not for a shorter one: `Retry-After: 0` would be
-/// answered by one attempt after another.
+/// The collector may ask for a longer pause than the next one, up to the longest, but not for a shorter one:
+/// `Retry-After: 0` would be answered by one attempt after another.
 fn pause_before_retry(wanted: Option<Duration>, pause: Duration) -> Duration {
     wanted.map_or(pause, |wanted| wanted.clamp(pause, PAUSES.1))
 }

@@ -69,7 +69,8 @@ fn of_lines(text: &str, place: &str) -> Result<HeaderMap, HeadersError> {
     collected(pairs, place, "`Name: value` on a line")
 }
 
-/// `name=value,name=value`, with values that are percent-encoded (OpenTelemetry's specification, “OTLP Exporter”).
+/// `name=value,name=value`, with values that are percent-encoded (OpenTelemetry's specification, “OTLP
+/// Exporter”).
 fn of_list(text: &str, place: &str) -> Result<HeaderMap, HeadersError> {
     let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
     let pairs = parts.map(|part| {

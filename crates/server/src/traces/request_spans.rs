@@ -25,8 +25,8 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-/// Begins the trace of each request. It is the one that a trusted proxy names. What anybody else names is only linked to: clients
-/// choose neither ids nor what is sampled.
+/// Begins the trace of each request. It is the one that a trusted proxy names. What anybody else names is
+/// only linked to: clients choose neither ids nor what is sampled.
 pub(super) fn tracer(is_https: bool) -> Tracer {
     let scheme = if is_https { "https" } else { "http" };
     Arc::new(move |received, span| {

@@ -27,8 +27,8 @@ const fn took_something_away(action: Action) -> bool {
         | Action::RotateApiKey
         | Action::DisableKeyManagement
         | Action::LimitKeyLife => true,
-        // A setup link works before there is anything to restore, and what went for its age or ended as planned does so again by
-        // itself.
+        // A setup link works before there is anything to restore, and what went for its age or ended as
+        // planned does so again by itself.
         Action::CreateSetupLink
         | Action::ExpireApiKey
         | Action::ExpireMembership

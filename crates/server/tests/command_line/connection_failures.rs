@@ -1,4 +1,5 @@
-//! PostgreSQL that is away is waited for a little; PostgreSQL that refuses is not. Either ends in one sentence.
+//! PostgreSQL that is away is waited for a little; PostgreSQL that refuses is not. Either ends in one
+//! sentence.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -1,4 +1,5 @@
-//! An embedded database where nothing but its own directory can be written, as in a container with a read-only root.
+//! An embedded database where nothing but its own directory can be written, as in a container with a
+//! read-only root.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -35,7 +36,8 @@ impl Machine {
             place,
             has_read_only_root: true,
         };
-        // Nobody may mount anything in a plain container. There only the files that would come and go elsewhere are seen.
+        // Nobody may mount anything in a plain container. There only the files that would come and go
+        // elsewhere are seen.
         machine.has_read_only_root = machine.run(&["true"], &[], "").code == Some(0);
         machine
     }
@@ -68,8 +70,8 @@ impl Drop for Machine {
 #[test]
 fn database_is_created_and_transferred_on_a_read_only_root() {
     let machine = Machine::new();
-    // Where SQLite would put temporary files if nobody told it a place. The moment of its last change tells whether any
-    // were there.
+    // Where SQLite would put temporary files if nobody told it a place. The moment of its last change tells
+    // whether any were there.
     let elsewhere = machine.place.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let directory = File::open(&elsewhere).unwrap();

@@ -1,4 +1,5 @@
-//! Addresses that cannot be listened on, or cannot be where people reach the server. Nothing is made for them.
+//! Addresses that cannot be listened on, or cannot be where people reach the server. Nothing is made for
+//! them.
 
 use std::net::TcpListener;
 

@@ -14,7 +14,8 @@ use crate::place::{Place, pipe};
 use crate::server::{Server, TIMEOUT};
 use crate::setup::{PASSWORD, set_up};
 
-/// Of everything: something whose time is over, and something that ended not so long ago. A year, for audit events.
+/// Of everything: something whose time is over, and something that ended not so long ago. A year, for audit
+/// events.
 pub(crate) const OVER: &str = "
     UPDATE api_keys SET revoked_at = current_timestamp(3) - interval '91 days' WHERE name = 'outlived';
     UPDATE api_keys SET revoked_at = current_timestamp(3) - interval '89 days' WHERE name = 'recent';

@@ -13,8 +13,8 @@ const SMALL_DISK: &str = "KEYWARD_TEST_SMALL_DISK";
 /// What /dev/shm may have to be small: containers have 64 MiB.
 const LARGEST: u64 = 256 * 1024 * 1024;
 
-/// Runs the test of this name once more, in a process that has a disk of 40 MiB of its own. Where nobody may mount one, as
-/// in a plain container, the container's shared memory is the small disk.
+/// Runs the test of this name once more, in a process that has a disk of 40 MiB of its own. Where nobody may
+/// mount one, as in a plain container, the container's shared memory is the small disk.
 pub(crate) fn on_a_small_disk(name: &str, test: impl FnOnce(&Path)) {
     if let Some(disk) = std::env::var_os(SMALL_DISK) {
         return test(Path::new(&disk));

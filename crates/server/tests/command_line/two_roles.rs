@@ -13,8 +13,8 @@ use crate::setup::{PASSWORD, bootstrap};
 
 const MIGRATION_URL: &str = "KEYWARD_MIGRATION_DATABASE_URL";
 
-/// A database whose owner is no superuser, with a role beside it that serves. Roles are the whole server's, so their names
-/// are their own.
+/// A database whose owner is no superuser, with a role beside it that serves. Roles are the whole server's,
+/// so their names are their own.
 struct TwoRoles {
     database: TestDatabase,
     owner: String,

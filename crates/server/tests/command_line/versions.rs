@@ -56,7 +56,8 @@ pub(crate) async fn break_compatibility(place: &Place) {
 /// The newest migration of the version that has [`migrations_to_come`].
 pub(crate) const TO_COME: &str = "20990101000000";
 
-/// The folder of what makes the program one of a version to come, which finds databases of this one older than itself.
+/// The folder of what makes the program one of a version to come, which finds databases of this one older
+/// than itself.
 pub(crate) fn migrations_to_come() -> String {
     format!(
         "{}/../persistence/tests/migrations_to_come",

@@ -1,5 +1,5 @@
-//! Starts one PostgreSQL server for a whole test run: prints its URL as one line, and ends it when standard input
-//! closes, which also happens when whoever started it is killed.
+//! Starts one PostgreSQL server for a whole test run: prints its URL as one line, and ends it when standard
+//! input closes, which also happens when whoever started it is killed.
 //!
 //! Ask it for `--help`.
 

@@ -35,7 +35,8 @@ pub(super) struct Fingerprint {
         Option<PolledChanges>,
         bool,
     ),
-    /// Which step is next, of which key, whether it began late, for how long what it finds would be remembered, and the rest.
+    /// Which step is next, of which key, whether it began late, for how long what it finds would be
+    /// remembered, and the rest.
     verification: (Discriminant<Verification>, Key, bool, Option<Duration>, [bool; 2]),
 }
 
@@ -136,8 +137,8 @@ impl Machine {
             }
         };
         let fills = |key, fill: Fill| self.cache.would_fill(fill, Database::valid(key), now);
-        // Whether the lease covers that moment, and whether it will if the poll under way is answered. The leases of later
-        // polls all do.
+        // Whether the lease covers that moment, and whether it will if the poll under way is answered. The
+        // leases of later polls all do.
         let leases = |then: BootTime| {
             let will = then.nanoseconds() < sent.after(LEASE).nanoseconds();
             [self.cache.has_lease(then), will]
@@ -207,8 +208,8 @@ impl Machine {
         )
     }
 
-    /// The next step of the verification: to take the time, to ask the cache and read what is known, to look at the lease, to
-    /// read the database, to remember and answer.
+    /// The next step of the verification: to take the time, to ask the cache and read what is known, to look
+    /// at the lease, to read the database, to remember and answer.
     pub(super) fn verify(&mut self, key: Key, now: BootTime, is_late: bool, database: &Database) -> Verified {
         match self.verification {
             Verification::None => {
@@ -274,8 +275,8 @@ impl Machine {
         matches!(self.verification, Verification::Asking { .. })
     }
 
-    /// A former primary answers the query, which never learns of the revocation. That this verification accepts the key is
-    /// nobody's fault here.
+    /// A former primary answers the query, which never learns of the revocation. That this verification
+    /// accepts the key is nobody's fault here.
     pub(super) fn be_misled(&mut self) {
         if let Verification::Asking { key, fill, .. } = self.verification {
             self.verification = Verification::Read {
@@ -296,7 +297,8 @@ impl Machine {
         }
     }
 
-    /// The revocations after which verifications count as late were lost with the database's last changes, but for these.
+    /// The revocations after which verifications count as late were lost with the database's last changes,
+    /// but for these.
     pub(super) fn forget_answers(&mut self, but: [bool; 2]) {
         match &mut self.verification {
             Verification::None => {}

@@ -8,7 +8,8 @@ use crate::mutant::Mutant;
 
 /// What was found.
 pub(super) enum Finding {
-    /// Nothing, in this many states; and how many verifications began after the answer to the revocation of their key.
+    /// Nothing, in this many states; and how many verifications began after the answer to the revocation of
+    /// their key.
     Safe { states: usize, late: usize },
     /// A key that was accepted after the answer to its revocation, and the steps that lead there.
     Accepted(Vec<Step>),

@@ -26,7 +26,8 @@ impl Watch {
         [self.read.as_ref(), self.under_way.as_ref()]
     }
 
-    /// What distinguishes it from another state. Of the numbers only matters for whom the reading is late enough.
+    /// What distinguishes it from another state. Of the numbers only matters for whom the reading is late
+    /// enough.
     pub(super) fn fingerprint(&self) -> [Option<RegisteredReplicas>; 2] {
         self.readings()
             .map(|reading| reading.map(|(_, replicas)| replicas.clone()))

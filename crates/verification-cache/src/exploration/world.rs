@@ -16,8 +16,9 @@ use crate::mutant::Mutant;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) replicas: u8,
-    /// How many of them may pause within a round of polling, and before a verification's query. Of the others a whole round is
-    /// one step, and so is all that comes before the query, or there would be too many states.
+    /// How many of them may pause within a round of polling, and before a verification's query. Of the others
+    /// a whole round is one step, and so is all that comes before the query, or there would be too many
+    /// states.
     pub(super) pausing: usize,
     pub(super) revocations: usize,
     pub(super) losses: u8,
@@ -36,8 +37,8 @@ pub(super) struct Bounds {
     pub(super) clock: LeaseClock,
 }
 
-/// The greatest age of entries where a former primary answers, in ticks: more than a lease. Elsewhere they have none, so there
-/// are fewer states.
+/// The greatest age of entries where a former primary answers, in ticks: more than a lease. Elsewhere they
+/// have none, so there are fewer states.
 const MISLED_AGE: u32 = 3;
 
 /// By which clock the replicas measure.
@@ -289,8 +290,9 @@ impl World {
             Step::BackUp => self.backup = Some((self.database.clone(), self.answered)),
             Step::Restore => {
                 if let Some((database, answered)) = self.backup.take() {
-                    // What was revoked since is lost, and is revoked again. Restoring takes longer than a lease: a replica
-                    // that registered since the backup is unknown now, so nobody waits for it.
+                    // What was revoked since is lost, and is revoked again. Restoring takes longer than a
+                    // lease: a replica that registered since the backup is unknown now, so nobody waits for
+                    // it.
                     self.ticks += 2;
                     self.database = database;
                     self.answered = answered;

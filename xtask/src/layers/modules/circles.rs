@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// For each module, those that it takes names from, and one name of each.
 pub(super) type Arrows = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The shortest circle through each module that stands in one, unless another of its modules had it first, as a sentence:
-/// `crate::a takes X from crate::b, which takes Y from crate::a`.
+/// The shortest circle through each module that stands in one, unless another of its modules had it first, as
+/// a sentence: `crate::a takes X from crate::b, which takes Y from crate::a`.
 pub(super) fn circles(arrows: &Arrows) -> Vec<String> {
     let mut found = Vec::new();
     let mut reported = BTreeSet::new();

@@ -206,7 +206,8 @@ fn after_item<'a>(mut words: &'a [&'a str]) -> &'a [&'a str] {
     }
 }
 
-/// `#[cfg(test)]` and what narrows it further, and `#[cfg(doctest)]`; not `#[cfg(not(test))]` or `#[cfg(any(test, …))]`.
+/// `#[cfg(test)]` and what narrows it further, and `#[cfg(doctest)]`; not `#[cfg(not(test))]` or
+/// `#[cfg(any(test, …))]`.
 fn is_for_tests(attribute: &[&str]) -> bool {
     let has = |word| attribute.contains(&word);
     match attribute {

@@ -9,15 +9,15 @@ use crate::invitation::{Invitation, NewInvitation};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 
-/// Keeps the invitations of an organization, each under the digest of its link's secret. What whoever has the link does
-/// with it is [`OpenInvitations`](crate::sign_in::ports::OpenInvitations).
+/// Keeps the invitations of an organization, each under the digest of its link's secret. What whoever has the
+/// link does with it is [`OpenInvitations`](crate::sign_in::ports::OpenInvitations).
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
     /// Adds an invitation.
     ///
-    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one
-    /// idempotency key one succeeds:
+    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with
+    /// one idempotency key one succeeds:
     /// 1. the actor may invite; else [`AddInvitationError::NotAllowed`];
     /// 2. no invitation of the organization, in whatever state, was added with the same idempotency key; else
     ///    [`AddInvitationError::AlreadyCreated`].
@@ -30,8 +30,8 @@ pub trait InvitationStore: Send + Sync {
         page: PageRequest<InvitationId>,
     ) -> Result<Page<Invitation, InvitationId>, StorageError>;
 
-    /// Ends an invitation at the moment of the event. MUST NOT change one that was revoked before, nor write the event
-    /// again.
+    /// Ends an invitation at the moment of the event. MUST NOT change one that was revoked before, nor write
+    /// the event again.
     async fn revoke(
         &self,
         organization: OrganizationId,
@@ -39,8 +39,8 @@ pub trait InvitationStore: Send + Sync {
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError>;
 
-    /// How many invitations that are [open](Invitation::is_open) at that moment a user has made. It is for people to
-    /// know beforehand: what counts is what [`MemberStore`](super::MemberStore) revokes.
+    /// How many invitations that are [open](Invitation::is_open) at that moment a user has made. It is for
+    /// people to know beforehand: what counts is what [`MemberStore`](super::MemberStore) revokes.
     async fn count_open(
         &self,
         organization: OrganizationId,
@@ -48,7 +48,8 @@ pub trait InvitationStore: Send + Sync {
         at: DateTime<Utc>,
     ) -> Result<u64, StorageError>;
 
-    /// How many invitations that are open at that moment others than a user have made, administrators among them.
+    /// How many invitations that are open at that moment others than a user have made, administrators among
+    /// them.
     async fn count_open_by_others(
         &self,
         organization: OrganizationId,

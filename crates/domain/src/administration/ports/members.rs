@@ -35,8 +35,8 @@ pub trait MemberStore: Send + Sync {
 
     /// Who one live member is.
     ///
-    /// MUST NOT take the longer the more keys they have, or the more members there are: nobody is kept from removing a
-    /// member by what there is to count.
+    /// MUST NOT take the longer the more keys they have, or the more members there are: nobody is kept from
+    /// removing a member by what there is to count.
     async fn identify(
         &self,
         organization: OrganizationId,
@@ -44,7 +44,8 @@ pub trait MemberStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Option<HolderProfile>, StorageError>;
 
-    /// Which keys of a member stop working when the membership ends. No keys for a membership of another organization.
+    /// Which keys of a member stop working when the membership ends. No keys for a membership of another
+    /// organization.
     ///
     /// MUST NOT read every key in full: a member may have tens of thousands.
     async fn leaving_preview(
@@ -55,9 +56,9 @@ pub trait MemberStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError>;
 
-    /// Whether the organization has a [permanent owner](crate::membership::Membership::is_permanent_owner) besides this
-    /// member. It is for people to know beforehand: what counts is what [`MemberStore::change_role`] and
-    /// [`MemberStore::end`] check.
+    /// Whether the organization has a [permanent owner](crate::membership::Membership::is_permanent_owner)
+    /// besides this member. It is for people to know beforehand: what counts is what
+    /// [`MemberStore::change_role`] and [`MemberStore::end`] check.
     async fn has_other_permanent_owner(
         &self,
         organization: OrganizationId,
@@ -66,13 +67,14 @@ pub trait MemberStore: Send + Sync {
 
     /// Changes the role of a live member.
     ///
-    /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; if the member is an
-    /// owner, the organization has another [permanent owner](crate::membership::Membership::is_permanent_owner), else
+    /// MUST check in this order, after who acts: the member exists, else [`ChangeRoleError::NotFound`]; if
+    /// the member is an owner, the organization has another
+    /// [permanent owner](crate::membership::Membership::is_permanent_owner), else
     /// [`ChangeRoleError::LastOwner`], whatever else is changed at the same time. MUST write
     /// [`Act::new_role`], unless they have the role already: then nothing changes.
     ///
-    /// MUST in the same transaction revoke every [open](crate::invitation::Invitation::is_open) invitation of the
-    /// organization that an owner who becomes a plain member has made, and write
+    /// MUST in the same transaction revoke every [open](crate::invitation::Invitation::is_open) invitation of
+    /// the organization that an owner who becomes a plain member has made, and write
     /// [`Act::invitation_revoked`] for each.
     async fn change_role(
         &self,
@@ -84,14 +86,15 @@ pub trait MemberStore: Send + Sync {
 
     /// Sets, moves or removes the planned end of a live membership.
     ///
-    /// MUST check in this order, after who acts, and at the moment at which nothing can change any more: the member exists,
-    /// else [`ChangeMembershipExpiryError::NotFound`]; the end [lies ahead](ExpiryChange::check); if an end is set and the
-    /// member is an owner, the organization has another [permanent
-    /// owner](crate::membership::Membership::is_permanent_owner), else [`ChangeMembershipExpiryError::LastOwner`], whatever
-    /// else is changed at the same time. MUST write [`Act::change_of_membership_expiry`], unless that end is planned already:
-    /// then nothing changes.
+    /// MUST check in this order, after who acts, and at the moment at which nothing can change any more: the
+    /// member exists, else [`ChangeMembershipExpiryError::NotFound`]; the end
+    /// [lies ahead](ExpiryChange::check); if an end is set and the member is an owner, the organization has
+    /// another [permanent owner](crate::membership::Membership::is_permanent_owner), else
+    /// [`ChangeMembershipExpiryError::LastOwner`], whatever else is changed at the same time. MUST write
+    /// [`Act::change_of_membership_expiry`], unless that end is planned already: then nothing changes.
     ///
-    /// An end that has come is final, also while it is [due](crate::validity::End::is_due): such a member is not found.
+    /// An end that has come is final, also while it is [due](crate::validity::End::is_due): such a member is
+    /// not found.
     async fn change_expiry(
         &self,
         organization: OrganizationId,
@@ -100,27 +103,28 @@ pub trait MemberStore: Send + Sync {
         act: Act,
     ) -> Result<(), ChangeMembershipExpiryError>;
 
-    /// Ends a live membership, also one whose end is planned, takes the member out of all projects, and writes
-    /// [`Act::end_of_membership`].
+    /// Ends a live membership, also one whose end is planned, takes the member out of all projects, and
+    /// writes [`Act::end_of_membership`].
     ///
-    /// It ends at the moment of the act or, if that is later, at the one at which the newest of the organization's
-    /// invitations was made that were neither accepted nor revoked before. MUST let nobody add one meanwhile: then
-    /// every invitation that is there when the end is committed [precedes
-    /// it](crate::invitation::Invitation::was_created_before_end), also if it was made by a clock that is ahead of the act's.
+    /// It ends at the moment of the act or, if that is later, at the one at which the newest of the
+    /// organization's invitations was made that were neither accepted nor revoked before. MUST let nobody add
+    /// one meanwhile: then every invitation that is there when the end is committed
+    /// [precedes it](crate::invitation::Invitation::was_created_before_end), also if it was made by a clock
+    /// that is ahead of the act's.
     ///
-    /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that: the member
-    /// exists, else [`EndMembershipError::NotFound`]; if the member is an owner, the organization has another
-    /// [permanent owner](crate::membership::Membership::is_permanent_owner), else [`EndMembershipError::LastOwner`],
-    /// whatever else is changed at the same time.
+    /// Here the member themselves may act, too, whatever their role. MUST check in this order, after that:
+    /// the member exists, else [`EndMembershipError::NotFound`]; if the member is an owner, the organization
+    /// has another [permanent owner](crate::membership::Membership::is_permanent_owner), else
+    /// [`EndMembershipError::LastOwner`], whatever else is changed at the same time.
     ///
     /// If the membership's end is [due](crate::validity::End::is_due), a store MUST
-    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it instead, whoever owns the
-    /// organization then, and succeeds: the membership has ended.
+    /// [record](crate::planned_ends::ports::PlannedEndStore::record_ends_of_memberships) it instead, whoever
+    /// owns the organization then, and succeeds: the membership has ended.
     ///
     /// MUST in the same transaction revoke the member's invitations as [`MemberStore::change_role`] does.
     ///
-    /// Once it returns, [`Credentials::find`](crate::ports::Credentials::find) MUST NOT return an accepted credential
-    /// for any key of this consumer.
+    /// Once it returns, [`Credentials::find`](crate::ports::Credentials::find) MUST NOT return an accepted
+    /// credential for any key of this consumer.
     async fn end(
         &self,
         organization: OrganizationId,

@@ -13,10 +13,11 @@ use crate::user::{User, Username};
 /// What a subject is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
-    /// The name of an organization, a key or a project; the display name of a user, or of the user of a membership; whom
-    /// an invitation is for.
+    /// The name of an organization, a key or a project; the display name of a user, or of the user of a
+    /// membership; whom an invitation is for.
     pub name: String,
-    /// Of users and memberships, since a display name is chosen freely and may be the same as somebody else's.
+    /// Of users and memberships, since a display name is chosen freely and may be the same as somebody
+    /// else's.
     pub username: Option<Username>,
 }
 
@@ -24,9 +25,9 @@ pub struct Named {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait Names: Send + Sync {
-    /// What those of the subjects are called that belong to the organization and still exist: the organization itself, a
-    /// user who is or was a member, a membership, a key, a project and an invitation. Sessions and the installation have
-    /// no name.
+    /// What those of the subjects are called that belong to the organization and still exist: the
+    /// organization itself, a user who is or was a member, a membership, a key, a project and an invitation.
+    /// Sessions and the installation have no name.
     async fn identify(
         &self,
         organization: OrganizationId,
@@ -43,9 +44,9 @@ pub trait Names: Send + Sync {
         Ok(named.map(|(subject, named)| (subject, named.name)).collect())
     }
 
-    /// What of the organization has this identifier: the first, in this order, of a key, a membership, a user who is or was
-    /// a member, a project, an invitation and the organization itself. What is gone is found if the organization's audit log
-    /// tells of it, as who acted, the subject or the object of an event.
+    /// What of the organization has this identifier: the first, in this order, of a key, a membership, a user
+    /// who is or was a member, a project, an invitation and the organization itself. What is gone is found if
+    /// the organization's audit log tells of it, as who acted, the subject or the object of an event.
     ///
     /// MUST NOT take the longer the more events there are.
     async fn find_subject(
@@ -54,14 +55,15 @@ pub trait Names: Send + Sync {
         id: Uuid,
     ) -> Result<Option<Subject>, StorageError>;
 
-    /// The user of this name who is or was a member of the organization. Everybody else MUST look like nobody.
+    /// The user of this name who is or was a member of the organization. Everybody else MUST look like
+    /// nobody.
     async fn find_user(
         &self,
         organization: OrganizationId,
         username: &Username,
     ) -> Result<Option<UserId>, StorageError>;
 
-    /// Those of the users who exist, in any order and whatever organizations they are in: for whoever runs the server,
-    /// and nobody else.
+    /// Those of the users who exist, in any order and whatever organizations they are in: for whoever runs
+    /// the server, and nobody else.
     async fn users(&self, ids: &[UserId]) -> Result<Vec<User>, StorageError>;
 }

@@ -11,11 +11,12 @@ use crate::ports::StorageError;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait OrganizationStore: Send + Sync {
-    /// Sets [`Organization::new_keys_manage_keys`](crate::organization::Organization::new_keys_manage_keys), which
-    /// [`ApiKeys::add`](crate::ports::ApiKeys::add) follows from then on. Keys that exist stay as they are.
+    /// Sets [`Organization::new_keys_manage_keys`](crate::organization::Organization::new_keys_manage_keys),
+    /// which [`ApiKeys::add`](crate::ports::ApiKeys::add) follows from then on. Keys that exist stay as they
+    /// are.
     ///
-    /// MUST write the event `act.choice_for_new_keys(organization, manage_keys)`, unless the organization has chosen so
-    /// already.
+    /// MUST write the event `act.choice_for_new_keys(organization, manage_keys)`, unless the organization has
+    /// chosen so already.
     async fn choose_for_new_keys(
         &self,
         organization: OrganizationId,
@@ -23,12 +24,12 @@ pub trait OrganizationStore: Send + Sync {
         act: Act,
     ) -> Result<(), ChangeOrganizationError>;
 
-    /// Sets [`Organization::longest_key_life`](crate::organization::Organization::longest_key_life). From then on,
-    /// [`ApiKeys::add`](crate::ports::ApiKeys::add), [`rotate`](crate::ports::ApiKeys::rotate) and
+    /// Sets [`Organization::longest_key_life`](crate::organization::Organization::longest_key_life). From
+    /// then on, [`ApiKeys::add`](crate::ports::ApiKeys::add), [`rotate`](crate::ports::ApiKeys::rotate) and
     /// [`edit`](crate::ports::ApiKeys::edit) follow it. Keys that exist stay as they are.
     ///
-    /// MUST write the event `act.limit_of_key_life(organization, before, longest)`, unless the organization has chosen so
-    /// already.
+    /// MUST write the event `act.limit_of_key_life(organization, before, longest)`, unless the organization
+    /// has chosen so already.
     async fn limit_key_life(
         &self,
         organization: OrganizationId,

@@ -19,8 +19,8 @@ use crate::project::{NewProject, ProjectName};
 pub trait ProjectStore: Send + Sync {
     /// Adds a project without members.
     ///
-    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with one
-    /// idempotency key one succeeds:
+    /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with
+    /// one idempotency key one succeeds:
     /// 1. the actor may create projects; else [`AddProjectError::NotAllowed`];
     /// 2. no project of the organization, archived or not, was added with the same idempotency key; else
     ///    [`AddProjectError::AlreadyCreated`].
@@ -52,8 +52,8 @@ pub trait ProjectStore: Send + Sync {
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError>;
 
-    /// Archives a project at the moment of the event. One that is archived keeps its moment, and the event MUST NOT be
-    /// written. Once it returns, no key reaches the project.
+    /// Archives a project at the moment of the event. One that is archived keeps its moment, and the event
+    /// MUST NOT be written. Once it returns, no key reaches the project.
     async fn archive(
         &self,
         organization: OrganizationId,
@@ -89,8 +89,8 @@ pub trait ProjectStore: Send + Sync {
 
     /// Adds a live member to a project. MUST NOT write the event if they are in it.
     ///
-    /// MUST check in this order: the project exists, the member exists and is live. No concurrent end of that membership
-    /// may come between: whoever has left is in no project.
+    /// MUST check in this order: the project exists, the member exists and is live. No concurrent end of that
+    /// membership may come between: whoever has left is in no project.
     async fn add_member(
         &self,
         organization: OrganizationId,
@@ -99,8 +99,8 @@ pub trait ProjectStore: Send + Sync {
         event: AuditEvent,
     ) -> Result<(), ChangeProjectMembersError>;
 
-    /// Takes a member out of a project; checks as [`ProjectStore::add_member`]. MUST NOT write the event if they are not
-    /// in it. Once it returns, no key of theirs reaches the project.
+    /// Takes a member out of a project; checks as [`ProjectStore::add_member`]. MUST NOT write the event if
+    /// they are not in it. Once it returns, no key of theirs reaches the project.
     async fn remove_member(
         &self,
         organization: OrganizationId,

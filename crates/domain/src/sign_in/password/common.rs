@@ -1,9 +1,11 @@
 //! What many people use as their password, on a list that ships with Keyward.
 //!
-//! The list holds fingerprints. It is searched many times for each new password, so it is small and sorted, and nobody
-//! reads other people's passwords in it. How it is made: CONTRIBUTING.md, "Renew the list of common passwords".
+//! The list holds fingerprints. It is searched many times for each new password, so it is small and sorted,
+//! and nobody reads other people's passwords in it. How it is made: CONTRIBUTING.md, "Renew the list of
+//! common passwords".
 
-/// Made by [`encode`](super::common_encoding::encode) from a list whose licence lies beside it, in `common_passwords.LICENSE`.
+/// Made by [`encode`](super::common_encoding::encode) from a list whose licence lies beside it, in
+/// `common_passwords.LICENSE`.
 static LIST: &[u8] = include_bytes!("common_passwords.bin");
 
 /// The most characters of anything on the list.
@@ -12,8 +14,8 @@ pub(super) const LONGEST: usize = 32;
 pub(super) const FINGERPRINT: usize = 5;
 pub(super) const ENTRY: usize = FINGERPRINT + 1;
 
-/// A text on its way to the list, one character after the other. Two texts in a million million are taken for each
-/// other, which does no harm: one of them counts for less.
+/// A text on its way to the list, one character after the other. Two texts in a million million are taken for
+/// each other, which does no harm: one of them counts for less.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fingerprint(u64);
 
@@ -36,7 +38,8 @@ impl Fingerprint {
         Self(mixed)
     }
 
-    /// As the list has it. FNV leaves its upper bits little mixed for short texts; this is the end of `MurmurHash3`.
+    /// As the list has it. FNV leaves its upper bits little mixed for short texts; this is the end of
+    /// `MurmurHash3`.
     pub(super) fn stored(self) -> [u8; FINGERPRINT] {
         let hash = (self.0 ^ (self.0 >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
         let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

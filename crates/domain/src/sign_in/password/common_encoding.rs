@@ -11,13 +11,14 @@ static PHRASES: &str = include_str!("known_phrases.txt");
 /// In tenths of an unpredictable character: there are some thousand such phrases.
 const WORTH_OF_PHRASE: u8 = 30;
 
-/// How many of the most used passwords are on the list, and with them all that are long enough to be chosen as they are.
+/// How many of the most used passwords are on the list, and with them all that are long enough to be chosen
+/// as they are.
 const SHORT_ONES: usize = 100_000;
 
 /// The file of the list, from passwords that many people use, the most used first.
 ///
-/// One that is tried as the thousandth is worth as much as three characters that nothing predicts: ten guesses each.
-/// Those that are worth as much as their characters are left out.
+/// One that is tried as the thousandth is worth as much as three characters that nothing predicts: ten
+/// guesses each. Those that are worth as much as their characters are left out.
 pub fn encode<'a>(most_used_first: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut entries = BTreeMap::new();
     for (place, password) in (1_u32..).zip(most_used_first) {

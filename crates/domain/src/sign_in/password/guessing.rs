@@ -1,9 +1,9 @@
 //! How hard a password is to guess for somebody who tries the likely ones first.
 //!
-//! A password is cut into pieces in the cheapest way there is: what many people use, the names around it, years, what
-//! stood before, runs over the keyboard or the alphabet, and for the rest single characters. A character that nothing
-//! predicts counts for ten guesses (as in Wheeler, "zxcvbn", USENIX Security 2016); every other piece counts for as many
-//! such characters as its guesses have digits.
+//! A password is cut into pieces in the cheapest way there is: what many people use, the names around it,
+//! years, what stood before, runs over the keyboard or the alphabet, and for the rest single characters. A
+//! character that nothing predicts counts for ten guesses (as in Wheeler, "zxcvbn", USENIX Security 2016);
+//! every other piece counts for as many such characters as its guesses have digits.
 
 use zeroize::Zeroizing;
 
@@ -138,7 +138,8 @@ fn add_known(cheapest: &mut Cheapest, at: usize, rest: &[char], names: &[Vec<cha
     }
 }
 
-/// How much of what follows each character, that one included, stood before. It may reach into itself: `abcabcabcabc`.
+/// How much of what follows each character, that one included, stood before. It may reach into itself:
+/// `abcabcabcabc`.
 fn longest_copies(text: &[char]) -> Vec<usize> {
     let mut longest = vec![0; text.len()];
     // What is the same from the next character and each earlier one's next on.

@@ -3,8 +3,9 @@
 use super::digest::digest;
 use crate::sign_in::password::{HashingQueue, PasswordHash};
 
-/// An account as attempts to sign in are counted: by what was typed as username, whether it exists or not, and by the
-/// password that it has. So a new password begins with nothing counted, without a store having to find what to clear.
+/// An account as attempts to sign in are counted: by what was typed as username, whether it exists or not,
+/// and by the password that it has. So a new password begins with nothing counted, without a store having to
+/// find what to clear.
 #[derive(Clone, Copy)]
 pub struct CountedAccount(pub(super) [u8; 32]);
 
@@ -20,7 +21,8 @@ impl CountedAccount {
         Self(digest("account", &[typed, password].concat()))
     }
 
-    /// With whom an attempt waits to be checked. Strangers, however many, do not wait with remembered browsers.
+    /// With whom an attempt waits to be checked. Strangers, however many, do not wait with remembered
+    /// browsers.
     #[must_use]
     pub fn queue(self, is_remembered: bool) -> HashingQueue {
         let kind = if is_remembered {

@@ -10,17 +10,18 @@ use crate::id::{InvitationId, UserId};
 use crate::rate::Rate;
 use crate::sign_in::remembered_browser::RememberedBrowser;
 
-// What an attacker gets against one account, by arithmetic: from one IPv4 address or one IPv6 /64, 10 guesses at once and
-// 1,440 a day; from one IPv6 /48, 30 and 4,320 a day; from however many, 2,000 and 43,200 a day: 45,200 on the first day, and
-// 15.8 million in a year. Whoever signed in with the password that the account has now gets more guesses at it from there: 10
-// and 1,440 a day from one browser, 100 and 4,320 a day from all of them. A password has 15 characters at least, and no listed
-// one is accepted: three words that were drawn from 7,776 are one of 4.7 × 10^11 (one year of guessing finds one of 30,000
-// such passwords), fifteen random letters one of 1.7 × 10^21. Against all accounts together, one address or /64 gets 200 and
-// 8,640 a day, one /48 500 and 17,280 a day.
+// What an attacker gets against one account, by arithmetic: from one IPv4 address or one IPv6 /64, 10 guesses
+// at once and 1,440 a day; from one IPv6 /48, 30 and 4,320 a day; from however many, 2,000 and 43,200 a day:
+// 45,200 on the first day, and 15.8 million in a year. Whoever signed in with the password that the account
+// has now gets more guesses at it from there: 10 and 1,440 a day from one browser, 100 and 4,320 a day from
+// all of them. A password has 15 characters at least, and no listed one is accepted: three words that were
+// drawn from 7,776 are one of 4.7 × 10^11 (one year of guessing finds one of 30,000 such passwords), fifteen
+// random letters one of 1.7 × 10^21. Against all accounts together, one address or /64 gets 200 and 8,640 a
+// day, one /48 500 and 17,280 a day.
 //
-// To keep an account's own bucket full, and so its holder's new browsers out, takes 30 addresses or 10 networks of /48 that
-// guess all the time; or one address, if the holder's new browser shares it. Browsers in which the holder signed in with
-// this password before are never concerned.
+// To keep an account's own bucket full, and so its holder's new browsers out, takes 30 addresses or 10
+// networks of /48 that guess all the time; or one address, if the holder's new browser shares it. Browsers in
+// which the holder signed in with this password before are never concerned.
 
 /// Slow enough that guessing is hopeless, forgiving to somebody who tries their old passwords.
 const PER_PERSON: Rate = Rate::new(10, TimeDelta::minutes(1));
@@ -28,10 +29,11 @@ const PER_PERSON: Rate = Rate::new(10, TimeDelta::minutes(1));
 const PER_ACCOUNT_AND_SITE: Rate = Rate::new(30, TimeDelta::seconds(20));
 /// However many addresses guess.
 const PER_ACCOUNT: Rate = Rate::new(2_000, TimeDelta::seconds(2));
-/// Of all browsers in which somebody signed in to the account. Only who knows its password can make one of them.
+/// Of all browsers in which somebody signed in to the account. Only who knows its password can make one of
+/// them.
 const PER_ACCOUNT_REMEMBERED: Rate = Rate::new(100, TimeDelta::seconds(20));
-/// Offices share an address. More than ever are checked at once, so that nobody is refused because others, who will turn
-/// out to be right, are being checked.
+/// Offices share an address. More than ever are checked at once, so that nobody is refused because others,
+/// who will turn out to be right, are being checked.
 const PER_ADDRESS: Rate = Rate::new(200, TimeDelta::seconds(10));
 /// An IPv6 /48 is what a provider gives to one site: it has 65,536 networks of /64.
 const PER_SITE: Rate = Rate::new(500, TimeDelta::seconds(5));
@@ -42,9 +44,9 @@ const SIGN_INS: Rate = Rate::new(60, TimeDelta::minutes(1));
 const PER_INVITATION: Rate = Rate::new(10, TimeDelta::days(1));
 
 impl ThrottleBucket {
-    /// The buckets of an attempt to sign in from a browser in which nobody signed in to the account before, in the order in
-    /// which they MUST be taken from: so no two attempts wait for each other, and an address that is refused makes no
-    /// buckets of accounts.
+    /// The buckets of an attempt to sign in from a browser in which nobody signed in to the account before,
+    /// in the order in which they MUST be taken from: so no two attempts wait for each other, and an address
+    /// that is refused makes no buckets of accounts.
     #[must_use]
     pub fn of_attempt(account: CountedAccount, address: Option<IpAddr>) -> Vec<Self> {
         let networks = address.map(Networks::of);
@@ -65,14 +67,15 @@ impl ThrottleBucket {
         buckets
     }
 
-    /// The buckets of a client's address: its own, in which an IPv6 client is its /64 network, and that of its /48.
+    /// The buckets of a client's address: its own, in which an IPv6 client is its /64 network, and that of
+    /// its /48.
     #[must_use]
     pub fn of_address(address: IpAddr) -> Vec<Self> {
         Self::of_networks("site", "address", &Networks::of(address))
     }
 
-    /// The buckets of the usernames that newcomers at an address tried and that are taken. Who guesses at passwords there
-    /// fills others: only who has an invitation gets here.
+    /// The buckets of the usernames that newcomers at an address tried and that are taken. Who guesses at
+    /// passwords there fills others: only who has an invitation gets here.
     #[must_use]
     pub fn of_newcomers_address(address: IpAddr) -> Vec<Self> {
         Self::of_networks("newcomers' site", "newcomers' address", &Networks::of(address))
@@ -84,8 +87,8 @@ impl ThrottleBucket {
         site.into_iter().chain([own]).collect()
     }
 
-    /// The buckets of an attempt from a browser in which its user signed in before: that browser's, and the one of all such
-    /// browsers, of which somebody may have collected many. Nobody else can fill them.
+    /// The buckets of an attempt from a browser in which its user signed in before: that browser's, and the
+    /// one of all such browsers, of which somebody may have collected many. Nobody else can fill them.
     #[must_use]
     pub fn of_remembered(account: CountedAccount, browser: RememberedBrowser) -> Vec<Self> {
         let own = [account.0.as_slice(), &browser.0].concat();
@@ -95,22 +98,22 @@ impl ThrottleBucket {
         ]
     }
 
-    /// The bucket of the sign-ins of a user that succeed, which are never given back: each starts a session and is told in
-    /// the audit log.
+    /// The bucket of the sign-ins of a user that succeed, which are never given back: each starts a session
+    /// and is told in the audit log.
     #[must_use]
     pub fn sign_ins_of(user: UserId) -> Self {
         Self::of("sign-ins", user.as_uuid().as_bytes(), SIGN_INS)
     }
 
-    /// The bucket of a user who changes their password. Only who is signed in as them takes from it: strangers who try
-    /// to sign in as them fill [others](Self::of_attempt).
+    /// The bucket of a user who changes their password. Only who is signed in as them takes from it:
+    /// strangers who try to sign in as them fill [others](Self::of_attempt).
     #[must_use]
     pub fn password_change(user: UserId) -> Self {
         Self::of("password", user.as_uuid().as_bytes(), PER_PERSON)
     }
 
-    /// The bucket of the usernames that were tried with an invitation and are taken. An honest newcomer meets few; whoever
-    /// wants to know who is here learns 10 names at once and 16 in the invitation's 7 days.
+    /// The bucket of the usernames that were tried with an invitation and are taken. An honest newcomer meets
+    /// few; whoever wants to know who is here learns 10 names at once and 16 in the invitation's 7 days.
     #[must_use]
     pub fn invitation(invitation: InvitationId) -> Self {
         Self::of("invitation", invitation.as_uuid().as_bytes(), PER_INVITATION)

@@ -8,8 +8,8 @@ use super::digest::digest;
 use crate::rate::{Rate, Throttled};
 use crate::sign_in::password::HashingQueue;
 
-/// What attempts are counted by. Those that succeed are given back, so what stays counted are failures; except where a
-/// bucket says otherwise.
+/// What attempts are counted by. Those that succeed are given back, so what stays counted are failures;
+/// except where a bucket says otherwise.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ThrottleBucket {
     key: [u8; 32],

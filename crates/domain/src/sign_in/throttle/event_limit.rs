@@ -13,8 +13,8 @@ pub enum EventLimit {
     WrongPasswords(UserId),
     /// Attempts at the password of a user that were not checked.
     UncheckedAttempts(UserId),
-    /// Wrong current passwords of a user who wants another. Only who is signed in as them brings these about, and strangers
-    /// hide none of them.
+    /// Wrong current passwords of a user who wants another. Only who is signed in as them brings these about,
+    /// and strangers hide none of them.
     WrongCurrentPasswords(UserId),
     /// Attempts at the current password of a user who wants another that were not checked.
     UncheckedCurrentPasswords(UserId),

@@ -35,8 +35,8 @@ mod rotated_end_cases;
 mod scene;
 
 super::cases::cases! { $
-    /// Each case of the ports of running an organization by itself: an async function that takes fresh [`Stores`](super::Stores)
-    /// and panics if the store breaks the promise that the function is named for.
+    /// Each case of the ports of running an organization by itself: an async function that takes fresh
+    /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
     administration_cases(Stores), administration_tests
     planned_end_cases {
         members_are_listed_until_their_planned_end

@@ -26,8 +26,8 @@ impl<S> Case<S> {
     }
 }
 
-/// Declares the cases of an area, where each can be called by its name, and the macro that makes tests of them. A case
-/// that is missing from the list is dead code, which the compiler refuses.
+/// Declares the cases of an area, where each can be called by its name, and the macro that makes tests of
+/// them. A case that is missing from the list is dead code, which the compiler refuses.
 macro_rules! cases {
     (
         $dollar:tt
@@ -68,8 +68,8 @@ pub(super) use cases;
 
 /// Makes a test of each case of the [conformance suite](crate::testing::conformance) that is about keys.
 ///
-/// It takes the attribute that makes an async function a test, and the name of an async function that makes fresh
-/// [`KeyStores`](crate::testing::conformance::KeyStores).
+/// It takes the attribute that makes an async function a test, and the name of an async function that makes
+/// fresh [`KeyStores`](crate::testing::conformance::KeyStores).
 #[macro_export]
 macro_rules! key_conformance_tests {
     (#[$test:meta] $stores:path) => {
@@ -83,8 +83,8 @@ macro_rules! key_conformance_tests {
 /// Makes a test of each case of the [conformance suite](crate::testing::conformance): those of
 /// [`key_conformance_tests!`](crate::key_conformance_tests), and those of all other ports.
 ///
-/// It takes the attribute that makes an async function a test, and the name of an async function that makes fresh
-/// [`Stores`](crate::testing::conformance::Stores).
+/// It takes the attribute that makes an async function a test, and the name of an async function that makes
+/// fresh [`Stores`](crate::testing::conformance::Stores).
 #[macro_export]
 macro_rules! conformance_tests {
     (#[$test:meta] $stores:path) => {

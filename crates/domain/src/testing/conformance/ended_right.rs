@@ -84,7 +84,8 @@ impl<S: AsRef<KeyStores> + Clone + Send + Sync + 'static> Scene<S> {
         revocations
     }
 
-    /// Lets a holder act, and their right to it end in the middle: what is on record when that is answered stays.
+    /// Lets a holder act, and their right to it end in the middle: what is on record when that is answered
+    /// stays.
     pub(super) async fn assert_nothing_follows(
         &self,
         holder: &Member,

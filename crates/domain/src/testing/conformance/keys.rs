@@ -23,8 +23,9 @@ mod rotation_cases;
 mod search_key_cases;
 
 super::cases::cases! { $
-    /// Each case of the key ports by itself: an async function that takes fresh [`KeyStores`](super::KeyStores)
-    /// and panics if the store breaks the promise that the function is named for.
+    /// Each case of the key ports by itself: an async function that takes fresh
+    /// [`KeyStores`](super::KeyStores) and panics if the store breaks the promise that the function is named
+    /// for.
     key_cases(KeyStores), key_tests
     add_key_cases {
         key_reads_back_as_added

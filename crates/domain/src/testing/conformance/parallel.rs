@@ -40,7 +40,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         results
     }
 
-    /// Lets somebody act many times at once, and takes their right to do so away in the middle. Gives what that tells.
+    /// Lets somebody act many times at once, and takes their right to do so away in the middle. Gives what
+    /// that tells.
     pub(super) async fn in_parallel_with_an_end<T: Send + 'static>(
         &self,
         acts: impl Iterator<Item = BoxFuture<'static, ()>>,

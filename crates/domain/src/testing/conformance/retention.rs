@@ -12,8 +12,8 @@ mod scene;
 mod throttle_bucket_cases;
 
 super::cases::cases! { $
-    /// Each case of the port of retention by itself: an async function that takes fresh [`Stores`](super::Stores)
-    /// and panics if the store breaks the promise that the function is named for.
+    /// Each case of the port of retention by itself: an async function that takes fresh
+    /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
     retention_cases(Stores), retention_tests
     dead_key_cases {
         keys_are_removed_after_their_retention

@@ -56,7 +56,8 @@ pub(super) fn as_value(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// An edit of all that people may change, to what no key has at first. The end is planned for a month from now.
+/// An edit of all that people may change, to what no key has at first. The end is planned for a month from
+/// now.
 pub(super) fn everything(now: DateTime<Utc>) -> KeyEdit {
     let description = "first line\nsecond line\n\n「四行目」";
     KeyEdit {
@@ -135,8 +136,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         self.live_member(user.id, organization).await
     }
 
-    /// The member as they are stored: whether members come back as they were added is the matter of cases of their own, and
-    /// all others ask only whether they stay as they are.
+    /// The member as they are stored: whether members come back as they were added is the matter of cases of
+    /// their own, and all others ask only whether they stay as they are.
     pub(super) async fn live_member(&self, user: UserId, organization: &Organization) -> Member {
         let member = self
             .keys()
@@ -249,8 +250,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         self.keys().api_keys.add(new.clone(), within(limit), act).await
     }
 
-    /// Adds a key as it is given, and reads it back: whether it comes back so is the matter of cases of their own, and
-    /// all others ask only whether it stays as it is.
+    /// Adds a key as it is given, and reads it back: whether it comes back so is the matter of cases of their
+    /// own, and all others ask only whether it stays as it is.
     pub(super) async fn store(&self, member: &Member, new: &NewApiKey) -> ApiKey {
         let added = self.try_add(member, new, AMPLE).await;
         self.stored(&added.expect("the key is added")).await
@@ -355,8 +356,9 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         .await
     }
 
-    /// The event as the log shows it, read back from another organization's: whether events read back as they were written
-    /// is the matter of cases of their own, and all others ask only whether this is the one that was to be written.
+    /// The event as the log shows it, read back from another organization's: whether events read back as they
+    /// were written is the matter of cases of their own, and all others ask only whether this is the one that
+    /// was to be written.
     pub(super) async fn as_shown(&self, event: AuditEvent) -> AuditEvent {
         let elsewhere = Some(self.id());
         let same = AuditEvent {

@@ -12,8 +12,8 @@ mod sessions;
 mod throttle_cases;
 
 super::cases::cases! { $
-    /// Each case of the ports of users and sign-in by itself: an async function that takes fresh [`Stores`](super::Stores)
-    /// and panics if the store breaks the promise that the function is named for.
+    /// Each case of the ports of users and sign-in by itself: an async function that takes fresh
+    /// [`Stores`](super::Stores) and panics if the store breaks the promise that the function is named for.
     sign_in_cases(Stores), sign_in_tests
     account_cases {
         account_reads_back_as_added

@@ -21,13 +21,15 @@ use crate::sign_in::ports::{
 };
 use crate::user::User;
 
-/// Starts a task at once, beside the caller and other tasks. The future that it returns waits for the task's end.
+/// Starts a task at once, beside the caller and other tasks. The future that it returns waits for the task's
+/// end.
 pub type Spawn = fn(BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 
-/// One fresh, empty store, behind the ports that keys need: all that a service implements that has users and sign-in
-/// of its own.
+/// One fresh, empty store, behind the ports that keys need: all that a service implements that has users and
+/// sign-in of its own.
 ///
-/// The ports see the same data, but need not be one struct: a decorator takes the place of the port it decorates.
+/// The ports see the same data, but need not be one struct: a decorator takes the place of the port it
+/// decorates.
 #[derive(Clone)]
 #[expect(missing_docs, reason = "a field without a line is what its type says")]
 pub struct KeyStores {

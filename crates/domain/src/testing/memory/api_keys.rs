@@ -276,8 +276,8 @@ struct Change {
 }
 
 impl State {
-    /// Which keys the consumer reaches at a moment; nothing unless it is a live member and, if it acts through a key, that is
-    /// one of its valid keys.
+    /// Which keys the consumer reaches at a moment; nothing unless it is a live member and, if it acts
+    /// through a key, that is one of its valid keys.
     fn holder_reach(
         &self,
         consumer: MembershipId,
@@ -305,7 +305,8 @@ impl State {
         self.changes_empty_at.insert(change.consumer, change.empty_at);
     }
 
-    /// The key that a consumer created with this idempotency key, unless that is to be forgotten at this moment.
+    /// The key that a consumer created with this idempotency key, unless that is to be forgotten at this
+    /// moment.
     fn created_with(
         &self,
         consumer: MembershipId,

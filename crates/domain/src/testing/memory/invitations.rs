@@ -187,8 +187,8 @@ impl OpenInvitations for MemoryStore {
 }
 
 impl State {
-    /// Writes the event of a change after which a user may not invite any more, takes their open invitations back, and
-    /// writes that, too.
+    /// Writes the event of a change after which a user may not invite any more, takes their open invitations
+    /// back, and writes that, too.
     pub(super) fn write_with_revoked_invitations(
         &mut self,
         event: AuditEvent,

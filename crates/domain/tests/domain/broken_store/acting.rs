@@ -13,8 +13,8 @@ use keyward_domain::ports::{Credentials, Memberships, StorageError};
 use super::{BrokenStore, Fault, lock, pause};
 
 impl BrokenStore {
-    /// What whoever acts through this key reaches by what is on record now: nothing once it was revoked or its membership
-    /// has ended. Others go on before the caller does.
+    /// What whoever acts through this key reaches by what is on record now: nothing once it was revoked or
+    /// its membership has ended. Others go on before the caller does.
     pub(super) async fn reach_beforehand(
         &self,
         consumer: MembershipId,
@@ -77,7 +77,8 @@ impl BrokenStore {
         keys.sort_by_key(|key| Reverse(key.id));
     }
 
-    /// Who the sound store is told acts, once it is known that they are an owner now; nobody else is told of otherwise.
+    /// Who the sound store is told acts, once it is known that they are an owner now; nobody else is told of
+    /// otherwise.
     pub(super) async fn owner_beforehand(
         &self,
         organization: OrganizationId,

@@ -244,8 +244,8 @@ impl BrokenStore {
         }
     }
 
-    /// Who the sound store is told acts on the key: not the key that does, where the fault is to let it, or to have decided
-    /// by then.
+    /// Who the sound store is told acts on the key: not the key that does, where the fault is to let it, or
+    /// to have decided by then.
     async fn actor(
         &self,
         early: bool,
@@ -310,7 +310,8 @@ impl BrokenStore {
         Ok(UNLIMITED)
     }
 
-    /// What the sound store is told of versions: nothing, where the fault is to compare them too early or never.
+    /// What the sound store is told of versions: nothing, where the fault is to compare them too early or
+    /// never.
     async fn precondition(
         &self,
         consumer: MembershipId,

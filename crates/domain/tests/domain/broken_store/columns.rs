@@ -67,7 +67,8 @@ pub(crate) enum Column {
 }
 
 impl BrokenStore {
-    /// The key as it was asked for, where the fault is to keep that and not to follow it; and as the columns are read.
+    /// The key as it was asked for, where the fault is to keep that and not to follow it; and as the columns
+    /// are read.
     pub(super) fn as_told(&self, key: ApiKey) -> ApiKey {
         let mut key = key;
         key.can_manage_keys &= !lock(&self.restricted).contains(&key.id);

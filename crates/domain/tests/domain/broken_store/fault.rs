@@ -77,7 +77,8 @@ pub(crate) enum Fault {
     /// Whoever revokes a key whose planned end has come is answered without anything being recorded.
     LeavesDueEndsOfRevokedKeys,
     OwnersLeaveDueEndsOfRevokedKeys,
-    /// A revocation says that it is done while more of the selected keys' ends are due than one batch records.
+    /// A revocation says that it is done while more of the selected keys' ends are due than one batch
+    /// records.
     StopsRevokingBeforeDueEnds,
     LeavesDueEndsOfRemovedMembers,
     /// The end of a membership is recorded, and the invitations that the member has open stay.

@@ -9,7 +9,8 @@ use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageErro
 use super::{BrokenStore, Fault};
 
 impl BrokenStore {
-    /// Which keys are revoked, where the fault is to look for them in a transaction of their own, or to see others.
+    /// Which keys are revoked, where the fault is to look for them in a transaction of their own, or to see
+    /// others.
     pub(super) async fn targets(
         &self,
         consumer: MembershipId,

@@ -11,8 +11,8 @@ use keyward_domain::testing::conformance::{
 
 use super::{BrokenStore, Fault};
 
-/// A fault breaks no more cases than this that are not there for it: whoever reads which ones failed has to see what is
-/// wrong.
+/// A fault breaks no more cases than this that are not there for it: whoever reads which ones failed has to
+/// see what is wrong.
 const FEW: usize = 10;
 
 /// Runs the whole suite: it fails where it is to, and says what is wrong.

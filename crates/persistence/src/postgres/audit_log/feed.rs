@@ -1,14 +1,15 @@
 //! The audit log in commit order.
 //!
-//! A transaction draws numbers when it writes events, and others see them when it commits: a lower number may become
-//! visible after a higher one. So each transaction, before its first number, announces a number below all of its own by
-//! an advisory lock that it holds until it ends (see the trigger `audit_events_announced`). A reader stops at the
-//! lowest announced number. Neither side waits for the other.
+//! A transaction draws numbers when it writes events, and others see them when it commits: a lower number may
+//! become visible after a higher one. So each transaction, before its first number, announces a number below
+//! all of its own by an advisory lock that it holds until it ends (see the trigger `audit_events_announced`).
+//! A reader stops at the lowest announced number. Neither side waits for the other.
 //!
-//! - A transaction whose numbers are not above `last`, the highest that the first statement sees, announced them before
-//!   `last` was taken, and so before that statement began. If it has not ended by then, its lock is found.
-//! - A transaction that has ended before the locks are looked at is seen by the second statement, which begins later:
-//!   PostgreSQL releases locks after others can see what was committed.
+//! - A transaction whose numbers are not above `last`, the highest that the first statement sees, announced
+//!   them before `last` was taken, and so before that statement began. If it has not ended by then, its lock
+//!   is found.
+//! - A transaction that has ended before the locks are looked at is seen by the second statement, which
+//!   begins later: PostgreSQL releases locks after others can see what was committed.
 
 use std::convert::Infallible;
 
@@ -119,8 +120,8 @@ fn settled(last: i64, announced: &[i64]) -> i64 {
     announced.fold(last, i64::min)
 }
 
-/// The number with these lower 31 bits that is nearest to `last`: a transaction that began after `last` was taken may
-/// have announced a higher one.
+/// The number with these lower 31 bits that is nearest to `last`: a transaction that began after `last` was
+/// taken may have announced a higher one.
 fn near(last: i64, lower_bits: i64) -> i64 {
     const MODULO: i64 = 1 << 31;
     let ahead = (lower_bits - last).rem_euclid(MODULO);

@@ -16,9 +16,9 @@ use crate::postgres::validity::{key_expires_before, membership_is_over, not_over
 use crate::search::is_in_no_text;
 
 diesel::define_sql_function! {
-    /// SQL's `coalesce`. Applied to an identifier twice, it is the identifier, but hides that from the planner:
-    /// PostgreSQL then sorts what the search index yields. Ordered by the identifier itself, it might scan all keys,
-    /// newest first, when it expects to find enough matches soon.
+    /// SQL's `coalesce`. Applied to an identifier twice, it is the identifier, but hides that from the
+    /// planner: PostgreSQL then sorts what the search index yields. Ordered by the identifier itself, it
+    /// might scan all keys, newest first, when it expects to find enough matches soon.
     #[sql_name = "coalesce"]
     fn either(first: SqlUuid, second: SqlUuid) -> SqlUuid;
 }
@@ -39,7 +39,8 @@ struct Span {
 
 /// The organization's keys whose own text probably contains the term.
 ///
-/// The index has no order. So one span of time after the other is searched, the newest first, until enough keys are found.
+/// The index has no order. So one span of time after the other is searched, the newest first, until enough
+/// keys are found.
 pub(crate) async fn containing_term(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -80,8 +81,8 @@ pub(crate) async fn containing_term(
     Ok(found.into_iter().map(|key| key.id).collect())
 }
 
-/// The spans of time with keys of the organization from before this one, the newest first: see `search_span` in the first
-/// migration.
+/// The spans of time with keys of the organization from before this one, the newest first: see `search_span`
+/// in the first migration.
 async fn spans_with_keys(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,
@@ -139,8 +140,9 @@ pub(crate) async fn of_holders_with_term(
 
 /// Valid keys that were not used since this moment or, if they never were, not created since.
 ///
-/// The index has them by the day since when they have been idle, and those of one day by identifier. The newest of all are on
-/// the days with the newest keys. So few days are read, and little of each, however many keys are idle.
+/// The index has them by the day since when they have been idle, and those of one day by identifier. The
+/// newest of all are on the days with the newest keys. So few days are read, and little of each, however many
+/// keys are idle.
 pub(crate) async fn unused(
     connection: &mut AsyncPgConnection,
     organization: OrganizationId,

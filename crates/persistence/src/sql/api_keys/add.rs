@@ -32,7 +32,8 @@ pub(super) async fn add(
     act: Act,
 ) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
-    // Under the lock, no other transaction adds or revokes keys of this consumer, so what the checks read stays true.
+    // Under the lock, no other transaction adds or revokes keys of this consumer, so what the checks read
+    // stays true.
     let ((), changer, first, valid, chosen) = pipeline!(
         connection,
         begin(connection),

@@ -13,9 +13,9 @@ use super::super::schema::{api_keys, memberships};
 use super::super::validity::{StoredEnd, key_is_valid, membership_is_live};
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 
-/// Locks the consumer: other changes of its keys wait until this transaction ends, so what it reads of them stays true.
-/// Returns the holder's reach; `None` unless the membership is live and the acting key, if any, is one of its valid
-/// keys. Either may have ended since the request was authenticated.
+/// Locks the consumer: other changes of its keys wait until this transaction ends, so what it reads of them
+/// stays true. Returns the holder's reach; `None` unless the membership is live and the acting key, if any,
+/// is one of its valid keys. Either may have ended since the request was authenticated.
 pub(super) async fn lock_holder(
     connection: Pipelined<'_>,
     consumer: MembershipId,
@@ -87,8 +87,8 @@ impl Changer {
     }
 }
 
-/// Like [`lock_holder`], for a rate-limited change: counting it acquires the lock. A change beyond the limit does not
-/// wait.
+/// Like [`lock_holder`], for a rate-limited change: counting it acquires the lock. A change beyond the limit
+/// does not wait.
 pub(super) async fn lock_changer(
     connection: Pipelined<'_>,
     consumer: MembershipId,

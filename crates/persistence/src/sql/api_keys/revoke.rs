@@ -35,8 +35,8 @@ pub(super) async fn revoke(
     precondition: KeyPrecondition,
     act: Act,
 ) -> Result<Vec<ApiKeyId>, Abort<RevokeKeyError>> {
-    // Under the lock, no child is added to any of these keys and no other revocation runs until this one is committed.
-    // A person may also revoke keys of an ended membership.
+    // Under the lock, no child is added to any of these keys and no other revocation runs until this one is
+    // committed. A person may also revoke keys of an ended membership.
     let acting_key = act.actor.api_key();
     let ((), reach, row, tree) = pipeline!(
         connection,
@@ -124,7 +124,8 @@ fn is_met(precondition: &KeyPrecondition, row: KeyRow) -> Result<bool, StorageEr
     }
 }
 
-/// Revokes valid keys and writes an event for each. Their consumers MUST be locked, so that no other revocation runs.
+/// Revokes valid keys and writes an event for each. Their consumers MUST be locked, so that no other
+/// revocation runs.
 pub(crate) async fn revoke_valid(
     connection: Pipelined<'_>,
     keys: Vec<Uuid>,
@@ -166,8 +167,9 @@ pub(crate) async fn write_revocation(
     Ok(())
 }
 
-/// What is known without a lock: that the acting key is no longer valid, that the key does not exist, or that it and all
-/// its descendants are recorded as ended. Each stays true for ever, because no key is added below a revoked one.
+/// What is known without a lock: that the acting key is no longer valid, that the key does not exist, or that
+/// it and all its descendants are recorded as ended. Each stays true for ever, because no key is added below
+/// a revoked one.
 pub(super) async fn precheck_tree(
     connection: &mut Connection,
     consumer: MembershipId,

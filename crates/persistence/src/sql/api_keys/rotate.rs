@@ -34,7 +34,8 @@ pub(super) async fn rotate(
     act: Act,
 ) -> Result<ApiKey, Abort<RotateKeyError>> {
     let (consumer, acting_key) = (new.consumer_id, act.actor.api_key());
-    // Under the lock, no other transaction rotates or revokes keys of this consumer, so a key gets one successor.
+    // Under the lock, no other transaction rotates or revokes keys of this consumer, so a key gets one
+    // successor.
     let ((), changer, first, row, chosen) = pipeline!(
         connection,
         begin(connection),

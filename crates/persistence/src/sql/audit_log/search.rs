@@ -1,11 +1,13 @@
-//! Searches of the audit log. Actor, action and subject each have an index that continues with the order of the list: a
-//! page of a search by one of them costs only its own size, however large the log is and however old the page. Days
-//! narrow the search in any of these indexes. On SQLite, a search that nobody waits for any more ends.
+//! Searches of the audit log. Actor, action and subject each have an index that continues with the order of
+//! the list: a page of a search by one of them costs only its own size, however large the log is and however
+//! old the page. Days narrow the search in any of these indexes. On SQLite, a search that nobody waits for
+//! any more ends.
 //!
-//! A search by two of them may have to scan a whole index: many events by one user and many of one action, with none in
-//! common. An index for the most common pair would help only that pair, and slow down every write. So the index of the most
-//! selective criterion is scanned, and at most [`SCAN_LIMIT`] of its events for one page. If the page is not full then, it
-//! leads on from where the scan ended. So is the installation's log for an actor or an action.
+//! A search by two of them may have to scan a whole index: many events by one user and many of one action,
+//! with none in common. An index for the most common pair would help only that pair, and slow down every
+//! write. So the index of the most selective criterion is scanned, and at most [`SCAN_LIMIT`] of its events
+//! for one page. If the page is not full then, it leads on from where the scan ended. So is the
+//! installation's log for an actor or an action.
 
 mod criterion;
 
@@ -86,7 +88,8 @@ impl ScanEnd {
 }
 
 impl Search {
-    /// The rows of the page and one more. If they are fewer: those down to the end of the scan, if it ended before the last event.
+    /// The rows of the page and one more. If they are fewer: those down to the end of the scan, if it ended
+    /// before the last event.
     async fn rows(
         &self,
         connection: &mut Connection,
@@ -138,7 +141,8 @@ impl Search {
         scans
     }
 
-    /// The scan whose [`SCAN_LIMIT`] events go back furthest, and the last of these; no end if it has fewer events.
+    /// The scan whose [`SCAN_LIMIT`] events go back furthest, and the last of these; no end if it has fewer
+    /// events.
     async fn most_selective(
         &self,
         connection: &mut Connection,

@@ -10,7 +10,8 @@ use super::super::schema::memberships;
 use crate::abort::Abort;
 use crate::columns::StoredId;
 
-/// All of a user's memberships in an organization, ended or not. Under the organization's lock, none begins or ends.
+/// All of a user's memberships in an organization, ended or not. Under the organization's lock, none begins
+/// or ends.
 pub(super) async fn memberships_of<E>(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -24,7 +24,8 @@ pub(super) async fn end(
     act: Act,
 ) -> Result<(), Abort<EndMembershipError>> {
     let may_administer = lock_authority(connection, organization, act.actor, act.at).await?;
-    // From here on, no key of theirs can be added: adding one also locks the membership, and then finds it ended.
+    // From here on, no key of theirs can be added: adding one also locks the membership, and then finds it
+    // ended.
     let member = lock_live_member(connection, organization, id, act.at).await?;
     let due = match member {
         Some(_) => None,
@@ -66,9 +67,9 @@ pub(super) async fn end(
     Ok(())
 }
 
-/// The time of the act or, if later, the creation time of the newest invitation that can still be accepted. No
-/// invitation is added under the organization's lock, so every invitation that exists when the end is committed
-/// precedes it, whatever clock created it.
+/// The time of the act or, if later, the creation time of the newest invitation that can still be accepted.
+/// No invitation is added under the organization's lock, so every invitation that exists when the end is
+/// committed precedes it, whatever clock created it.
 async fn moment_of_end(
     connection: &mut Connection,
     organization: OrganizationId,

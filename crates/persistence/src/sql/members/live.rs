@@ -15,8 +15,8 @@ use crate::columns::{StoredId, StoredMoment};
 use crate::live_member::LiveMember;
 use crate::locked_member::{DueMember, LockedMember};
 
-/// Locks a live member, so that the membership and its keys do not change until this transaction ends. MUST be called
-/// after the organization's lock.
+/// Locks a live member, so that the membership and its keys do not change until this transaction ends. MUST
+/// be called after the organization's lock.
 pub(in super::super) async fn lock_live_member(
     connection: &mut Connection,
     organization: OrganizationId,
@@ -67,8 +67,8 @@ pub(super) async fn lock_due_member(
     }))
 }
 
-/// Whether the organization has an owner without a planned end besides this member. It stays true under the organization's
-/// lock.
+/// Whether the organization has an owner without a planned end besides this member. It stays true under the
+/// organization's lock.
 pub(super) async fn has_other_permanent_owner(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -57,8 +57,8 @@ struct Listing {
     now: StoredMoment,
 }
 
-/// The keys found so far, and the key before which the source continues, unless the page is full or the source
-/// exhausted.
+/// The keys found so far, and the key before which the source continues, unless the page is full or the
+/// source exhausted.
 struct Step {
     keys: Vec<HeldKey>,
     next: Option<Uuid>,
@@ -99,7 +99,8 @@ impl Listing {
             let Some(next) = step.next else {
                 return Ok(step.keys);
             };
-            // Many keys pass this part of the filter, but few pass all of it. Another part may be more selective.
+            // Many keys pass this part of the filter, but few pass all of it. Another part may be more
+            // selective.
             first_of_many = first_of_many.or(Some((source, next, step.keys)));
         }
         match first_of_many {
@@ -111,7 +112,8 @@ impl Listing {
         }
     }
 
-    /// These keys and, until they are more than the page holds, those of the source's older candidates that pass.
+    /// These keys and, until they are more than the page holds, those of the source's older candidates that
+    /// pass.
     async fn older(
         &self,
         connection: &mut Connection,

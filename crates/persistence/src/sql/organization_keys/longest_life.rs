@@ -87,7 +87,8 @@ pub(super) async fn apply(
     let consumers: BTreeSet<Uuid> = found.iter().map(|(_, consumer)| consumer.0).collect();
     let consumers: Vec<Uuid> = consumers.into_iter().collect();
     lock_consumers(connection, organization, &consumers).await?;
-    // The locks may have taken long: an end that has come meanwhile is final, and the notice counts from now on.
+    // The locks may have taken long: an end that has come meanwhile is final, and the notice counts from now
+    // on.
     let act = act.at_current_time();
     if !may_administer(connection, organization, act.actor, act.at).await? {
         return Err(Abort::Refused(ApplyLongestLifeError::NotAllowed));

@@ -41,8 +41,8 @@ pub(super) async fn revoke(
     if !may_administer {
         return Err(Abort::Refused(RevokeKeysError::NotAllowed));
     }
-    // Under the consumers' locks, no child is added to any of the keys and no other revocation runs until this one is
-    // committed. No key of these consumers is added either while the selection is read.
+    // Under the consumers' locks, no child is added to any of the keys and no other revocation runs until
+    // this one is committed. No key of these consumers is added either while the selection is read.
     let ((), (selected, mut first, due)) = pipeline!(
         connection,
         lock_consumers(connection, organization, &consumers),
@@ -61,8 +61,8 @@ pub(super) async fn revoke(
         let valid = if consumers.is_subset(&locked) {
             keys
         } else {
-            // Another transaction may have revoked some keys before the lock; then other selected keys replace them in
-            // the batch.
+            // Another transaction may have revoked some keys before the lock; then other selected keys
+            // replace them in the batch.
             let of_keys: Vec<Uuid> = consumers.iter().copied().collect();
             let ((), valid) = pipeline!(
                 connection,
@@ -87,8 +87,8 @@ pub(super) async fn revoke(
     }
 }
 
-/// The consumers to lock because their new keys could match the selection: none for a cut-off time, which lies far
-/// enough in the past.
+/// The consumers to lock because their new keys could match the selection: none for a cut-off time, which
+/// lies far enough in the past.
 async fn consumers_of(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -106,7 +106,8 @@ fn left(at_most: NonZeroU32, revoked: &[ApiKeyId]) -> usize {
     (at_most.get() as usize).saturating_sub(revoked.len())
 }
 
-/// Records the due ends of selected keys. Another transaction may have done so before their consumers are locked here.
+/// Records the due ends of selected keys. Another transaction may have done so before their consumers are
+/// locked here.
 async fn record_due(
     connection: &mut Connection,
     organization: OrganizationId,

@@ -14,7 +14,8 @@ use crate::narrowing::newest;
 pub(super) enum Source {
     /// Keys that contain the term, and all keys of holders who do.
     Term(String),
-    /// Valid keys that were not used since this moment or, if they never were, not created since, and perhaps others.
+    /// Valid keys that were not used since this moment or, if they never were, not created since, and perhaps
+    /// others.
     UnusedSince(DateTime<Utc>),
     /// Valid keys whose planned end is before this moment.
     ExpiresBefore(DateTime<Utc>),
@@ -27,8 +28,8 @@ impl Source {
     pub(super) fn of(filter: &OrganizationKeyFilter) -> Vec<Self> {
         let term = filter.term().map(|term| Self::Term(term.to_owned()));
         if filter.consumer.is_some() {
-            // For one consumer, other parts do not help: few of its keys are valid, and its membership has a single
-            // state.
+            // For one consumer, other parts do not help: few of its keys are valid, and its membership has a
+            // single state.
             return term.into_iter().collect();
         }
         let unused = filter.unused_since.map(Self::UnusedSince);

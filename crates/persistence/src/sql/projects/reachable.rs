@@ -18,8 +18,8 @@ use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::one_more;
 
-/// The projects that a consumer reaches at a moment. The rows of former members are gone; their membership is asked for
-/// all the same.
+/// The projects that a consumer reaches at a moment. The rows of former members are gone; their membership is
+/// asked for all the same.
 macro_rules! reached {
     ($consumer:expr, $now:expr) => {
         project_members::table

@@ -31,8 +31,9 @@ pub(super) async fn remove(
         keys: mut dead,
         left_by,
     } = earliest_dead(connection, dead_before, at_most).await?;
-    // Dead keys and ended memberships stay so, and no other transaction purges keys or changes their parents. No key is added
-    // below these, because adding one locks their consumer, which this transaction has locked.
+    // Dead keys and ended memberships stay so, and no other transaction purges keys or changes their parents.
+    // No key is added below these, because adding one locks their consumer, which this transaction has
+    // locked.
     let found = dead.len();
     let mut children = children_of(connection, &dead).await?;
     while halve_batch(&mut dead, &children)
@@ -81,11 +82,11 @@ impl From<DeadRow> for KeyAndParent {
     }
 }
 
-/// The keys that died first come first: most of their children are then purged already, and the others were valid at
-/// that time, which are never many. Former members are processed once no revoked key can be locked.
+/// The keys that died first come first: most of their children are then purged already, and the others were
+/// valid at that time, which are never many. Former members are processed once no revoked key can be locked.
 ///
-/// Locks the consumers, and skips those that another transaction has locked. Without that lock, a rotation that has begun
-/// could give the successor a parent that is purged meanwhile.
+/// Locks the consumers, and skips those that another transaction has locked. Without that lock, a rotation
+/// that has begun could give the successor a parent that is purged meanwhile.
 async fn earliest_dead(
     connection: &mut Connection,
     dead_before: DateTime<Utc>,

@@ -63,7 +63,8 @@ fn look(
     connection: &mut SqliteConnection,
     after: Option<FeedPosition>,
 ) -> Result<LogState, Abort<Infallible>> {
-    // Read before `removed_through`: an event that is removed in between was either found, or counts as removed.
+    // Read before `removed_through`: an event that is removed in between was either found, or counts as
+    // removed.
     let found = match after {
         None => None,
         Some(position) => audit_positions::table

@@ -30,8 +30,8 @@ struct Run {
     last_number: i64,
 }
 
-/// The organization's keys whose own text probably contains the term. Reads up to the limit from each run, in which
-/// numbers ascend with identifiers, and all of the very few keys outside runs.
+/// The organization's keys whose own text probably contains the term. Reads up to the limit from each run, in
+/// which numbers ascend with identifiers, and all of the very few keys outside runs.
 pub(crate) async fn containing_term(
     connection: &mut SqliteConnection,
     organization: OrganizationId,
@@ -112,8 +112,9 @@ pub(crate) async fn of_holders_with_term(
 
 /// Valid keys not used since this time or, if never used, not created since.
 ///
-/// The index has them by the day since which they are idle, and those of one day by identifier. The newest keys of all are on
-/// the days with the newest keys. So few days are read, and little of each, however many keys are idle.
+/// The index has them by the day since which they are idle, and those of one day by identifier. The newest
+/// keys of all are on the days with the newest keys. So few days are read, and little of each, however many
+/// keys are idle.
 pub(crate) async fn unused(
     connection: &mut SqliteConnection,
     organization: OrganizationId,

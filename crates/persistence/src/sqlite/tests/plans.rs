@@ -1,5 +1,5 @@
-//! How SQLite goes about what is asked of a key tree of keys, of which nearly all may be dead, and of an organization's keys,
-//! of which a filter may let few through.
+//! How SQLite goes about what is asked of a key tree of keys, of which nearly all may be dead, and of an
+//! organization's keys, of which a filter may let few through.
 
 use std::num::NonZeroU32;
 

@@ -1,6 +1,7 @@
 //! Statements that are asked at nearly every request are compiled once.
 //!
-//! SQLite compiles a statement again when the value bound to its `LIMIT` may have changed, and diesel's `first` binds one.
+//! SQLite compiles a statement again when the value bound to its `LIMIT` may have changed, and diesel's
+//! `first` binds one.
 
 use std::path::Path;
 
@@ -26,7 +27,8 @@ use super::temporary_directory::TemporaryDirectory;
 use crate::sqlite::SqliteConfig;
 use crate::sqlite::SqliteStore;
 
-/// How often SQLite compiles a statement again while it is run three times, each time with its values bound anew.
+/// How often SQLite compiles a statement again while it is run three times, each time with its values bound
+/// anew.
 fn compiled_again(file: &Path, statement: &str) -> i32 {
     let connection = rusqlite::Connection::open(file).unwrap();
     connection.execute_batch("BEGIN").unwrap();
@@ -35,7 +37,8 @@ fn compiled_again(file: &Path, statement: &str) -> i32 {
         for place in 1..=statement.parameter_count() {
             statement.raw_bind_parameter(place, 1_i64).unwrap();
         }
-        // The value may be of another type than the column. Whether it is refused or not makes no difference here.
+        // The value may be of another type than the column. Whether it is refused or not makes no difference
+        // here.
         let _ = statement.raw_query().next();
     }
     statement.get_status(StatementStatus::RePrepare)

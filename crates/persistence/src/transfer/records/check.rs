@@ -1,7 +1,7 @@
 //! Validates imported rows with the domain's parsers: an import refuses what the domain could not read back.
 //!
-//! The parser of each column is in `records.rs`, rules across columns are in `cross_column.rs`. The database checks
-//! references to other rows.
+//! The parser of each column is in `records.rs`, rules across columns are in `cross_column.rs`. The database
+//! checks references to other rows.
 
 use std::fmt::Display;
 
@@ -61,8 +61,8 @@ impl Column for Moment {
         Some(&self.0)
     }
 
-    /// Years must have four digits, as RFC 3339 requires for responses; then periods can also be added without
-    /// overflow.
+    /// Years must have four digits, as RFC 3339 requires for responses; then periods can also be added
+    /// without overflow.
     fn problem(&self) -> Option<&'static str> {
         let is_written = (0..=9999).contains(&self.0.year());
         (!is_written).then_some("not in the years 0 to 9999")

@@ -1,5 +1,5 @@
-//! A chain of more dead keys than any consumer has, each created by the one before it and then revoking that one. What a
-//! key can do all day must not keep anybody from revoking.
+//! A chain of more dead keys than any consumer has, each created by the one before it and then revoking that
+//! one. What a key can do all day must not keep anybody from revoking.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;

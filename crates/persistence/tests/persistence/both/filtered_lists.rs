@@ -1,5 +1,5 @@
-//! Lists of keys of which a filter lets few through, among more keys than are looked at one after the other: whatever index
-//! names them, they are those that the domain's own filter finds.
+//! Lists of keys of which a filter lets few through, among more keys than are looked at one after the other:
+//! whatever index names them, they are those that the domain's own filter finds.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{

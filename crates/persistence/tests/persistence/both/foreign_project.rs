@@ -1,4 +1,5 @@
-//! A row that no port can make, but a careless hand can: somebody in a project of an organization that is not theirs.
+//! A row that no port can make, but a careless hand can: somebody in a project of an organization that is not
+//! theirs.
 
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::ReachableProjects;

@@ -16,8 +16,8 @@ const DEAD: usize = 200_000;
 /// Revoked keys next below Bob's first one, by the shortest way.
 async fn add_dead(scene: &Scene) {
     let database = &scene.database;
-    // Without the triggers, one of which would find out the organization; and PostgreSQL looks at a table that has grown
-    // by so much by itself, but when it likes to.
+    // Without the triggers, one of which would find out the organization; and PostgreSQL looks at a table
+    // that has grown by so much by itself, but when it likes to.
     let (shortcut, organization, look) = if database.is_postgres() {
         (
             "SET session_replication_role = replica;",

@@ -48,7 +48,8 @@ impl Listening {
         &*self.asked.store
     }
 
-    /// What was asked last was answered by these indexes, however many rows there are: nothing is gone through or sorted.
+    /// What was asked last was answered by these indexes, however many rows there are: nothing is gone
+    /// through or sorted.
     async fn expect(&self, question: &str, of_postgres: &[&str], of_sqlite: &[&str]) {
         let plans = self.asked.plans(&self.scene.database).await;
         let steps: String = plans.iter().map(described).collect();
@@ -62,7 +63,8 @@ impl Listening {
     }
 }
 
-/// Enough of everything for PostgreSQL to tell indexes apart. It looks at what was added by itself, but when it likes to.
+/// Enough of everything for PostgreSQL to tell indexes apart. It looks at what was added by itself, but when
+/// it likes to.
 async fn add_many(scene: &Scene) {
     const MANY: usize = 2_000;
     let database = &scene.database;

@@ -1,4 +1,5 @@
-//! An organization in which everything can happen next that can happen in one, made by the use cases themselves.
+//! An organization in which everything can happen next that can happen in one, made by the use cases
+//! themselves.
 
 use std::error::Error;
 use std::sync::{Arc, Mutex};
@@ -122,9 +123,9 @@ impl UseCases {
     }
 }
 
-/// Ada and Carol are owners, Bob is a member and in one of the projects, and Dave is in another organization, of Ada's,
-/// where new keys may not manage keys. Bob has
-/// a key and a key made with it; Ada is signed in twice, and both owners have invited somebody.
+/// Ada and Carol are owners, Bob is a member and in one of the projects, and Dave is in another organization,
+/// of Ada's, where new keys may not manage keys. Bob has a key and a key made with it; Ada is signed in
+/// twice, and both owners have invited somebody.
 pub(crate) struct Scene {
     pub(crate) database: Database,
     pub(crate) make: Builder,

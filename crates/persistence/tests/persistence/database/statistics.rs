@@ -3,8 +3,8 @@
 use super::Database;
 
 impl Database {
-    /// How many rows of a table have been read, by an index or one after the other. Only PostgreSQL counts them, and a
-    /// connection says what it counted when it ends: so all are ended.
+    /// How many rows of a table have been read, by an index or one after the other. Only PostgreSQL counts
+    /// them, and a connection says what it counted when it ends: so all are ended.
     pub(crate) async fn rows_read(&self, table: &str) -> usize {
         let of_indexes =
             format!("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}'");
@@ -30,9 +30,10 @@ impl Database {
         read.concat().parse().expect("a count")
     }
 
-    /// Makes PostgreSQL plan and read as it does after a while, with the number of rows known and every page visible to all
-    /// transactions. VACUUM marks a page visible only if its commits are on disk. Test servers commit asynchronously, and
-    /// PostgreSQL keeps one position for several neighbouring commits, other tests' too, so one VACUUM may not be enough.
+    /// Makes PostgreSQL plan and read as it does after a while, with the number of rows known and every page
+    /// visible to all transactions. VACUUM marks a page visible only if its commits are on disk. Test servers
+    /// commit asynchronously, and PostgreSQL keeps one position for several neighbouring commits, other
+    /// tests' too, so one VACUUM may not be enough.
     pub(crate) async fn settle(&self) {
         if !self.is_postgres() {
             return;

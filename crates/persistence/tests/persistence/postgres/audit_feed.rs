@@ -1,4 +1,5 @@
-//! The log in the order of commits, while transactions commit in another order than that in which they took their numbers.
+//! The log in the order of commits, while transactions commit in another order than that in which they took
+//! their numbers.
 
 use chrono::TimeDelta;
 use keyward_domain::clock::Clock;
@@ -170,7 +171,8 @@ async fn events_removed_during_page_reading_are_detected_as_missing() {
                    'anonymous', 'session.sign_in', 'installation', 'refused' FROM generate_series(1, 3) AS number";
     fixture.execute(old).await;
     let young = write(&fixture.client).await;
-    // Reading waits between what it learns of the log and the events; an announced number makes it ask which database it is.
+    // Reading waits between what it learns of the log and the events; an announced number makes it ask which
+    // database it is.
     let name = fixture.database.name();
     fixture
         .execute(&format!(

@@ -366,7 +366,8 @@ async fn confirmed_change_is_on_standbys_whatever_the_default() {
              CREATE TRIGGER look AFTER INSERT ON audit_events FOR EACH ROW EXECUTE FUNCTION look();",
         )
         .await;
-    // Whatever waits for more than the disks stays. What a session has set itself stays when the configuration is reloaded.
+    // Whatever waits for more than the disks stays. What a session has set itself stays when the
+    // configuration is reloaded.
     for (default, seen) in [
         ("off", "on"),
         ("local", "on"),

@@ -197,7 +197,8 @@ fn slow_commit(seconds: u32) -> String {
     )
 }
 
-/// What adding a key answers when COMMIT is refused with this error, which rolls back; whether a key is stored.
+/// What adding a key answers when COMMIT is refused with this error, which rolls back; whether a key is
+/// stored.
 async fn refused_at_commit(fixture: &Fixture, state: &str, message: &str) -> (Option<StorageError>, bool) {
     fixture
         .execute(&format!(

@@ -1,5 +1,5 @@
-//! Stands between the store and the server: it can speak TLS for a server that does not, fall silent, and count how often
-//! the server is asked.
+//! Stands between the store and the server: it can speak TLS for a server that does not, fall silent, and
+//! count how often the server is asked.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -102,7 +102,8 @@ impl Proxy {
         self.silent_before.send_replace(newcomers_from);
     }
 
-    /// How often a client had to wait for the server, so far. Of one client: several would share their waiting.
+    /// How often a client had to wait for the server, so far. Of one client: several would share their
+    /// waiting.
     pub(crate) fn round_trips(&self) -> u32 {
         self.round_trips.count.load(Ordering::SeqCst)
     }

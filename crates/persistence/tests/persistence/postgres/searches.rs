@@ -11,8 +11,8 @@ use crate::database::now;
 use crate::postgres::fixture::{Fixture, long_timeouts, store};
 use crate::postgres::proxy::Proxy;
 
-/// How often PostgreSQL plans a prepared statement for its values, before it may go over to one plan for all values
-/// (PostgreSQL documentation, PREPARE).
+/// How often PostgreSQL plans a prepared statement for its values, before it may go over to one plan for all
+/// values (PostgreSQL documentation, PREPARE).
 const PLANNED_FOR_VALUES: u32 = 5;
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 const DIRECTORY: &str = "KEYWARD_TEST_DATA_DIRECTORY";
 /// In a child, which of several it is.
 const NUMBER: &str = "KEYWARD_TEST_CHILD";
-/// What a child says begins with this. It says it on standard error, because the test runner writes to the other one.
+/// What a child says begins with this. It says it on standard error, because the test runner writes to the
+/// other one.
 const SAYS: &str = "child: ";
 
 /// What this process is to do, if it is a child.

@@ -1,4 +1,5 @@
-//! Numbers that are no moments, which only SQLite can hold. For all other corruption see `tests/persistence/both`.
+//! Numbers that are no moments, which only SQLite can hold. For all other corruption see
+//! `tests/persistence/both`.
 
 use keyward_domain::ports::{ApiKeys, StorageError};
 

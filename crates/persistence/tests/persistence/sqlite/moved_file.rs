@@ -1,5 +1,6 @@
-//! A file that goes away, or is exchanged, under a store that has it open. The store's connections still reach the old
-//! one, but what they would write there is lost at the next start, and what they would read may be stale.
+//! A file that goes away, or is exchanged, under a store that has it open. The store's connections still
+//! reach the old one, but what they would write there is lost at the next start, and what they would read may
+//! be stale.
 
 use std::fmt::Debug;
 use std::fs;

@@ -20,7 +20,8 @@ fn tables_of(export: &str) -> BTreeMap<String, Vec<String>> {
     tables
 }
 
-/// The names of an object's members as they are written. (A parsed object has them in the order of the alphabet.)
+/// The names of an object's members as they are written. (A parsed object has them in the order of the
+/// alphabet.)
 fn members(object: &str) -> Vec<String> {
     let mut names = Vec::new();
     let mut rest = object.strip_prefix('{').expect(object);
@@ -34,9 +35,9 @@ fn members(object: &str) -> Vec<String> {
     names
 }
 
-/// The tables of a database and the columns of each, in their order, but for what migrations say, for the looks at this
-/// machine's clock, for the replicas and what they have to know, for the table that has a row only within a transaction,
-/// and for what the database makes of the rest.
+/// The tables of a database and the columns of each, in their order, but for what migrations say, for the
+/// looks at this machine's clock, for the replicas and what they have to know, for the table that has a row
+/// only within a transaction, and for what the database makes of the rest.
 async fn tables_in(database: &Database) -> BTreeMap<String, Vec<String>> {
     let (tables, columns) = if database.is_postgres() {
         (

@@ -3,7 +3,8 @@
 use crate::database::Database;
 use crate::transfer::everything::{export_of, id, rows};
 
-/// A row and what makes it unreadable: table, column, the row's number, what stands there, what takes its place.
+/// A row and what makes it unreadable: table, column, the row's number, what stands there, what takes its
+/// place.
 type Case = (&'static str, &'static str, u32, &'static str, &'static str);
 
 const MEMBERS: &[Case] = &[

@@ -28,8 +28,8 @@ use crate::store::Store;
 /// How long after the last event the log is asked again, and after an attempt the database.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Prints events until the process is asked to end or nobody reads any more. A database that is away is waited
-/// for, and one that refuses is not.
+/// Prints events until the process is asked to end or nobody reads any more. A database that is away is
+/// waited for, and one that refuses is not.
 pub(super) async fn follow(
     store: impl Future<Output = Result<Arc<dyn Store>, OpenError>>,
     follower: impl AsyncFnOnce(Arc<dyn Store>, &mut Outage) -> Result<AuditFollower, Failure>,
@@ -59,8 +59,8 @@ pub(super) struct Outage {
 }
 
 impl Outage {
-    /// Waits before the next attempt, if another one may succeed: a database that was cut off may also have done what it was
-    /// asked. A server that refuses this process refuses the next attempt, too.
+    /// Waits before the next attempt, if another one may succeed: a database that was cut off may also have
+    /// done what it was asked. A server that refuses this process refuses the next attempt, too.
     async fn wait(&mut self, error: StorageError) -> Result<(), Failure> {
         match error {
             StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_) => {}
@@ -127,8 +127,8 @@ async fn print_for_ever(mut events: AuditFollower, mut outage: Outage) -> Result
     }
 }
 
-/// Whether there is still a reader. Writing blocks for as long as the reader lets it, and must not keep this process from
-/// ending when it is asked to.
+/// Whether there is still a reader. Writing blocks for as long as the reader lets it, and must not keep this
+/// process from ending when it is asked to.
 async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
     if followed.were_some_removed {
         warn!("events were purged before they could be printed");
@@ -144,8 +144,8 @@ async fn print(followed: &FollowedEvents) -> Result<bool, Failure> {
     }
 }
 
-/// Waits until the other end of a pipe is closed, which a write would notice only at the next event. What is no pipe has
-/// no reader who could leave.
+/// Waits until the other end of a pipe is closed, which a write would notice only at the next event. What is
+/// no pipe has no reader who could leave.
 async fn reader_leaves() {
     #[expect(
         deprecated,

@@ -1,5 +1,5 @@
-//! How [`OrganizationKeyStore`](crate::administration::ports::OrganizationKeyStore) applies the longest life to keys that
-//! exist.
+//! How [`OrganizationKeyStore`](crate::administration::ports::OrganizationKeyStore) applies the longest life
+//! to keys that exist.
 
 use std::num::NonZeroU32;
 

@@ -1,5 +1,5 @@
-//! How [`OrganizationStore`](crate::administration::ports::OrganizationStore) keeps what an organization has chosen for
-//! new keys.
+//! How [`OrganizationStore`](crate::administration::ports::OrganizationStore) keeps what an organization has
+//! chosen for new keys.
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};

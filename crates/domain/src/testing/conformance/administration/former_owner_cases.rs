@@ -80,8 +80,8 @@ async fn another_owner(scene: &AdministrationScene, ada: &Member, round: usize) 
     scene.join_as(&ada.organization, &username, Role::Owner).await
 }
 
-/// Lets an owner act many times at once; in the middle another one removes them, or makes them a plain member by turns.
-/// What is on record when that is answered stays.
+/// Lets an owner act many times at once; in the middle another one removes them, or makes them a plain member
+/// by turns. What is on record when that is answered stays.
 async fn assert_ends_with_their_rights<T: Debug + PartialEq + Send + 'static>(
     scene: &AdministrationScene,
     ada: &Member,

@@ -1,4 +1,5 @@
-//! How [`InvitationStore::add`](crate::administration::ports::InvitationStore::add) treats a form that is sent again.
+//! How [`InvitationStore::add`](crate::administration::ports::InvitationStore::add) treats a form that is
+//! sent again.
 
 use futures_util::future::BoxFuture;
 

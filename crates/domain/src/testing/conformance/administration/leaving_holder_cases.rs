@@ -1,4 +1,5 @@
-//! What the store of keys promises of a holder whose membership ends while they act, in person and through a key.
+//! What the store of keys promises of a holder whose membership ends while they act, in person and through a
+//! key.
 
 use super::super::Stores;
 use super::super::ended_right::{Acts, ROUNDS};

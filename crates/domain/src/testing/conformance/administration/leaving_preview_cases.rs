@@ -1,4 +1,5 @@
-//! Which keys [`MemberStore::leaving_preview`](crate::administration::ports::MemberStore::leaving_preview) shows.
+//! Which keys [`MemberStore::leaving_preview`](crate::administration::ports::MemberStore::leaving_preview)
+//! shows.
 
 use chrono::{DateTime, TimeDelta, Utc};
 

@@ -1,5 +1,5 @@
-//! How [`OrganizationStore`](crate::administration::ports::OrganizationStore) keeps the longest life of new keys, and keys
-//! follow it.
+//! How [`OrganizationStore`](crate::administration::ports::OrganizationStore) keeps the longest life of new
+//! keys, and keys follow it.
 
 use chrono::TimeDelta;
 

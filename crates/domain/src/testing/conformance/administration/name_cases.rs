@@ -1,5 +1,5 @@
-//! What [`Names`](crate::administration::ports::Names) promises. Projects and invitations have their names in the ports
-//! that keep them.
+//! What [`Names`](crate::administration::ports::Names) promises. Projects and invitations have their names in
+//! the ports that keep them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,5 @@
-//! How [`ProjectStore::add`](crate::administration::ports::ProjectStore::add) treats a form that is sent again.
+//! How [`ProjectStore::add`](crate::administration::ports::ProjectStore::add) treats a form that is sent
+//! again.
 
 use futures_util::future::BoxFuture;
 

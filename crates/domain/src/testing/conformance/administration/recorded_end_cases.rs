@@ -1,5 +1,5 @@
-//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises, and whatever else records planned ends
-//! that have come.
+//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises, and whatever else records
+//! planned ends that have come.
 
 use std::num::NonZeroU32;
 

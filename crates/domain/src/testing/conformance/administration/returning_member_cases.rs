@@ -1,4 +1,5 @@
-//! Who comes back with an invitation, and who does not: only what was made after the end of a membership makes a new one.
+//! Who comes back with an invitation, and who does not: only what was made after the end of a membership
+//! makes a new one.
 
 use chrono::TimeDelta;
 use futures_util::future::BoxFuture;

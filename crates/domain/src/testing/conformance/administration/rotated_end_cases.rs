@@ -1,5 +1,5 @@
-//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises of keys that end on the first use of their
-//! successors.
+//! What [`PlannedEndStore`](crate::planned_ends::ports::PlannedEndStore) promises of keys that end on the
+//! first use of their successors.
 
 use chrono::TimeDelta;
 

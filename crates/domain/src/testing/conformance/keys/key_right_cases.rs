@@ -155,8 +155,8 @@ pub async fn unspecified_key_right_defaults_to_the_organizations_choice(stores: 
     }
 }
 
-/// A key that may not manage keys, and others of the same consumer: its parent, a child of that, one from the console,
-/// and a revoked one.
+/// A key that may not manage keys, and others of the same consumer: its parent, a child of that, one from the
+/// console, and a revoked one.
 async fn restricted_among_others(scene: &Scene, ada: &Member) -> (ApiKey, Vec<ApiKey>) {
     let parent = scene.add_key(ada, "parent").await;
     let mut new = scene.new_child(ada, parent.id, "restricted");

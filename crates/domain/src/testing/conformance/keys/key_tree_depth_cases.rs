@@ -1,4 +1,5 @@
-//! What the [key ports](crate::ports::ApiKeys) promise of long chains of keys, each made with the one before it.
+//! What the [key ports](crate::ports::ApiKeys) promise of long chains of keys, each made with the one before
+//! it.
 
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, Scene};

@@ -1,5 +1,5 @@
-//! What [`ApiKeys::edit`](crate::ports::ApiKeys::edit) and [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke) promise to
-//! whoever names the version of the key that they have seen.
+//! What [`ApiKeys::edit`](crate::ports::ApiKeys::edit) and [`ApiKeys::revoke`](crate::ports::ApiKeys::revoke)
+//! promise to whoever names the version of the key that they have seen.
 
 use futures_util::future::BoxFuture;
 

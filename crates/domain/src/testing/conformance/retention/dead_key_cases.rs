@@ -1,5 +1,5 @@
-//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of the
-//! keys that go.
+//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys)
+//! promises of the keys that go.
 
 use std::sync::Arc;
 

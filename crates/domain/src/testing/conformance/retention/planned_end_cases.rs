@@ -1,5 +1,5 @@
-//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of ends
-//! that lie ahead.
+//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys)
+//! promises of ends that lie ahead.
 
 use chrono::TimeDelta;
 

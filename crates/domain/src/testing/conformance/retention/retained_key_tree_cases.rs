@@ -1,5 +1,5 @@
-//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys) promises of the
-//! keys that stay: whoever revokes a key with all that came from it still gets all of it.
+//! What [`RetentionStore::remove_dead_keys`](crate::retention::ports::RetentionStore::remove_dead_keys)
+//! promises of the keys that stay: whoever revokes a key with all that came from it still gets all of it.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;

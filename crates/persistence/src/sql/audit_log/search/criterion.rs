@@ -12,8 +12,8 @@ use crate::columns::StoredId;
 use crate::{actor, subject};
 
 diesel::define_sql_function! {
-    /// The first argument that is not null. For a word and itself that is the word, but neither database knows that, and so
-    /// neither uses an index for it.
+    /// The first argument that is not null. For a word and itself that is the word, but neither database
+    /// knows that, and so neither uses an index for it.
     #[sql_name = "coalesce"]
     fn either_word(first: Text, second: Text) -> Text;
 }
