@@ -31,6 +31,7 @@ mod refused_uses;
 mod reporting_leaks;
 mod restricted_keys;
 mod retention;
+mod rotation_detection;
 mod secret_scanning;
 mod setting_up;
 mod sign_in_limits;

@@ -148,6 +148,7 @@ super::cases::cases! { $
         revoking_is_neither_limited_nor_counted
         refused_change_is_not_counted
         ineffective_edit_is_counted
+        rotation_is_limited_and_counted
         missing_holder_is_reported_before_the_rate_limit
         rate_limit_is_reported_before_more_expensive_checks
         recorded_change_time_far_in_the_future_refuses_no_change

@@ -6,6 +6,7 @@ use keyward_domain::api_key::{
 use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
+use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{
     AddKeyError, ApiKeys, AuditLog, DescendantKeys, EditKeyError, KeyFilter, KeyLimit, KeyLimits, NewApiKey,
@@ -23,6 +24,7 @@ impl ApiKeys for BrokenStore {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
         let mut new = new;
         let consumer = new.key.consumer_id;
+        new.idempotency_key = self.idempotency_key(new.idempotency_key);
         if self.fault == Fault::LetsEveryKeyManageKeys && !new.key.can_manage_keys {
             lock(&self.restricted).insert(new.key.id);
             new.key.can_manage_keys = true;
@@ -62,7 +64,13 @@ impl ApiKeys for BrokenStore {
             .map_err(AddKeyError::Throttled)?;
         let limits = KeyLimits { changes, ..limits };
         let act = self.as_timed(act);
-        Ok(self.as_told(self.sound.add(new, limits, act).await?))
+        let late = new.key.clone();
+        match self.sound.add(new, limits, act).await {
+            Err(AddKeyError::TreeTooDeep) if self.fault == Fault::AddsToLongestChains => {
+                Ok(self.keep_late(late))
+            }
+            added => Ok(self.as_told(added?)),
+        }
     }
 
     async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
@@ -193,6 +201,20 @@ impl ApiKeys for BrokenStore {
     }
 
     async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
+        let (mut new, mut act) = (new, act);
+        new.idempotency_key = self.idempotency_key(new.idempotency_key);
+        let changes = match self.fault {
+            Fault::CountsNoRotations => UNLIMITED,
+            _ => changes,
+        };
+        let is_in_person = match (self.fault, act.actor.api_key()) {
+            (Fault::LetsEveryKeyRotate, acting) => acting.is_some(),
+            (Fault::AddsToLongestChains, acting) => acting.is_some_and(|acting| acting != new.old_key),
+            _ => false,
+        };
+        if is_in_person {
+            act.actor = Actor::Administrator;
+        }
         self.sound.rotate(new, changes, act).await
     }
 
@@ -235,6 +257,16 @@ impl ApiKeys for BrokenStore {
 }
 
 impl BrokenStore {
+    /// What the sound store is told of the idempotency key.
+    fn idempotency_key(&self, given: Option<IdempotencyKey>) -> Option<IdempotencyKey> {
+        let without_request = |given: IdempotencyKey| IdempotencyKey::parse(&given.to_string()).ok();
+        match self.fault {
+            Fault::ForgetsIdempotencyKeysOfKeys => None,
+            Fault::TakesOtherRequestsForRepeated => given.and_then(without_request),
+            _ => given,
+        }
+    }
+
     /// Whose key it really is, where the fault is not to ask.
     fn owner(&self, given: MembershipId, id: ApiKeyId, negligent: Fault) -> MembershipId {
         if self.fault == negligent {

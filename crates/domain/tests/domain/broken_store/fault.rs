@@ -13,6 +13,15 @@ pub(crate) enum Fault {
     CountsKeysBeforeTheTransaction,
     ChecksTheLimitFirst,
     CountsNoEdits,
+    CountsNoRotations,
+    /// A key that acts rotates any other key, and gives itself any life.
+    LetsEveryKeyRotate,
+    /// The chain of keys that a rotation or a creation lengthens may have any length.
+    AddsToLongestChains,
+    /// A request that is sent again creates a second key.
+    ForgetsIdempotencyKeysOfKeys,
+    /// Whatever is asked for with an idempotency key that was used before is the same request.
+    TakesOtherRequestsForRepeated,
     ReadsTheRateBeforeTheTransaction,
     WritesBackTheWholeKey,
     /// A key that acts postpones its own end.
@@ -84,6 +93,7 @@ pub(crate) enum Fault {
     /// The end of a membership is recorded, and the invitations that the member has open stay.
     KeepsInvitationsAtRecordedEnds,
     KeepsInvitationsAtReturn,
+    KeepsAcceptedInvitations,
     /// As many ends are recorded as are due.
     RecordsEndsWithoutLimit,
     /// Ends of memberships are not recorded.

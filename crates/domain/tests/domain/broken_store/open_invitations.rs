@@ -35,8 +35,13 @@ impl OpenInvitations for BrokenStore {
         membership: Membership,
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptAsNewcomerError> {
+        let open = self.all_open().await?;
         let sound = &self.sound;
-        sound.accept_as_newcomer(id, account, membership, events).await
+        sound.accept_as_newcomer(id, account, membership, events).await?;
+        if self.fault == Fault::KeepsAcceptedInvitations {
+            self.reopen(open, |accepted| accepted.id == id).await?;
+        }
+        Ok(())
     }
 
     async fn accept_as_user(
@@ -48,8 +53,10 @@ impl OpenInvitations for BrokenStore {
     ) -> Result<(), AcceptAsUserError> {
         let open = self.all_open().await?;
         self.sound.accept_as_user(id, membership, events, act).await?;
-        if self.fault == Fault::KeepsInvitationsAtReturn {
-            self.reopen(open, |other| other.id != id).await?;
+        match self.fault {
+            Fault::KeepsInvitationsAtReturn => self.reopen(open, |other| other.id != id).await?,
+            Fault::KeepsAcceptedInvitations => self.reopen(open, |accepted| accepted.id == id).await?,
+            _ => {}
         }
         Ok(())
     }

@@ -8,7 +8,9 @@ use super::super::scene::{AMPLE, Scene};
 use crate::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Actor};
 use crate::membership::Member;
-use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, KeyLimit, KeyLimits};
+use crate::ports::{
+    AddKeyError, DescendantKeys, EditKeyError, KeyLimit, KeyLimits, RotateKeyError, RotationDraft,
+};
 use crate::rate::{Rate, Throttled};
 
 /// Three at once, and one more every ten seconds.
@@ -182,6 +184,24 @@ pub async fn ineffective_edit_is_counted(stores: KeyStores) {
     }
     wait_to_edit(rename(&scene, &ada, &key, "same").await);
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
+}
+
+pub async fn rotation_is_limited_and_counted(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = use_up(&scene, &ada).await;
+    let rotate = async || {
+        let new = scene.rotation_of(&ada, &key, RotationDraft::default());
+        scene.stores.api_keys.rotate(new, RATE, scene.act(&ada)).await
+    };
+    let refused = rotate().await;
+    assert!(
+        matches!(refused, Err(RotateKeyError::Throttled(_))),
+        "{refused:?}"
+    );
+    assert_eq!(scene.stored(&key).await.rotated_to, None);
+    scene.later(TimeDelta::seconds(10));
+    rotate().await.expect("within the rate");
+    wait_to_add(add(&scene, &ada).await);
 }
 
 pub async fn missing_holder_is_reported_before_the_rate_limit(stores: KeyStores) {

@@ -1,0 +1,55 @@
+//! The conformance suite fails for stores that rotate keys wrongly, or take a request that is sent again for a new one.
+
+use crate::broken_store::{Fault, assert_caught, assert_fails};
+
+#[tokio::test]
+async fn rotation_that_is_not_counted_is_detected() {
+    let by = ["rotation_is_limited_and_counted"];
+    assert_caught(Fault::CountsNoRotations, &by).await;
+}
+
+#[tokio::test]
+async fn rotation_beyond_a_keys_right_is_detected() {
+    let by = [
+        "rotation_checks_who_acts",
+        "key_gives_itself_no_longer_life_by_rotation",
+        "successor_is_revoked_with_the_key_that_made_it",
+    ];
+    assert_caught(Fault::LetsEveryKeyRotate, &by).await;
+}
+
+#[tokio::test]
+async fn chain_of_keys_without_maximum_is_detected() {
+    let by = [
+        "valid_keys_of_a_key_tree_have_a_maximum_depth",
+        "revoked_key_frees_a_level_of_its_key_tree",
+        "rotation_lengthens_no_chain_of_keys",
+    ];
+    assert_caught(Fault::AddsToLongestChains, &by).await;
+}
+
+#[tokio::test]
+async fn forgotten_idempotency_key_of_a_key_is_detected() {
+    let by = [
+        "repeated_request_creates_one_key",
+        "concurrently_repeated_requests_create_one_key",
+        "repeated_rotation_request_tells_its_successor",
+    ];
+    assert_fails(Fault::ForgetsIdempotencyKeysOfKeys, &by).await;
+}
+
+#[tokio::test]
+async fn idempotency_key_that_ignores_the_request_is_detected() {
+    let by = [
+        "idempotency_key_of_a_different_request_is_refused",
+        "idempotency_key_of_a_request_is_free_after_24_hours",
+        "repeated_rotation_request_tells_its_successor",
+    ];
+    assert_caught(Fault::TakesOtherRequestsForRepeated, &by).await;
+}
+
+#[tokio::test]
+async fn accepted_invitation_that_stays_pending_is_detected() {
+    let by = ["pending_invitations_are_listed_newest_first"];
+    assert_caught(Fault::KeepsAcceptedInvitations, &by).await;
+}
