@@ -43,8 +43,14 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    pub(crate) fn figures(&self) -> Figures {
-        Figures::of(&self.requests, SERVERS, self.fault_end)
+    pub(crate) fn figures(&self, scenario: Scenario) -> Figures {
+        let is_absent = |request: &Request| self.met_fault(request, scenario.absent());
+        Figures::of(&self.requests, SERVERS, self.fault_end, is_absent)
+    }
+
+    /// Whether the request was to one of these servers while the fault lasted.
+    fn met_fault(&self, request: &Request, servers: &[usize]) -> bool {
+        servers.contains(&request.server) && request.begin < self.fault_end && request.end > self.fault_begin
     }
 
     /// For whoever wonders what happened.
@@ -68,9 +74,10 @@ impl Watched {
         for server in scenario.without_database() {
             wrong.extend(self.unsaid(*server));
         }
-        wrong.extend(self.unjudged());
+        let figures = self.figures(scenario);
+        wrong.extend(self.unjudged(&figures));
         if scenario == Scenario::Healthy {
-            wrong.extend(self.slow());
+            wrong.extend(self.slow(&figures));
         }
         wrong
     }
@@ -95,10 +102,8 @@ impl Watched {
     }
 
     fn late(&self, scenario: Scenario) -> Vec<String> {
-        let excused = |request: &Request| {
-            let away = [scenario.absent(), scenario.without_database()].concat();
-            away.contains(&request.server) && request.begin < self.fault_end && request.end > self.fault_begin
-        };
+        let away = [scenario.absent(), scenario.without_database()].concat();
+        let excused = |request: &Request| self.met_fault(request, &away);
         let late = self.requests.iter().filter(|request| match request.act {
             Act::Revoke => took(request) > LONGEST_REVOCATION && !excused(request),
             // Whoever does not run says nothing.
@@ -134,9 +139,9 @@ impl Watched {
     }
 
     /// A run in which nothing could have been wrong shows nothing.
-    fn unjudged(&self) -> Vec<String> {
-        let judged = self.figures().judged.into_iter().enumerate();
-        let too_few = judged.filter(|(_, judged)| *judged < self.revoked);
+    fn unjudged(&self, figures: &Figures) -> Vec<String> {
+        let judged = figures.judged.iter().enumerate();
+        let too_few = judged.filter(|(_, judged)| **judged < self.revoked);
         too_few
             .map(|(server, judged)| {
                 format!("only {judged} verifications on server {server} could show anything")
@@ -144,12 +149,12 @@ impl Watched {
             .collect()
     }
 
-    fn slow(&self) -> Vec<String> {
+    fn slow(&self, figures: &Figures) -> Vec<String> {
         let mut wrong = Vec::new();
         if self.revoked < HEALTHY_REVOCATIONS as usize {
             wrong.push(format!("only {} keys were revoked", self.revoked));
         }
-        let p99 = self.figures().answered_within(99);
+        let p99 = figures.answered_within(99);
         if p99 >= HEALTHY_P99 {
             wrong.push(format!("the 99th percentile of revocations is {p99:?}"));
         }

@@ -9,8 +9,10 @@ use keyward_tests::history::{Act, Moment, Outcome, Request, judged_after_revocat
 pub(crate) struct Figures {
     verifications: Counts,
     revocations: Counts,
-    /// How long the answered revocations took, in order.
+    /// How long the answered revocations took, in order, but for those on a server that was not there.
     answered: Vec<Duration>,
+    /// How long the latter took at most: until the server was there again, and answered.
+    longest_on_absent: Option<Duration>,
     /// How long the longest 503 took.
     pub(crate) longest_failure: Duration,
     /// Of each server, how many verifications could have shown a revoked key accepted.
@@ -28,12 +30,18 @@ struct Counts {
 }
 
 impl Figures {
-    pub(crate) fn of(requests: &[Request], servers: usize, fault_end: Moment) -> Self {
+    pub(crate) fn of(
+        requests: &[Request],
+        servers: usize,
+        fault_end: Moment,
+        is_absent: impl Fn(&Request) -> bool,
+    ) -> Self {
         let revocations = of(requests, Act::Revoke);
         let answered = revocations
             .clone()
             .filter(|request| request.outcome == Outcome::Ok);
-        let mut answered: Vec<_> = answered.map(took).collect();
+        let (on_absent, answered): (Vec<_>, Vec<_>) = answered.partition(|request| is_absent(request));
+        let mut answered: Vec<_> = answered.into_iter().map(took).collect();
         answered.sort_unstable();
         let failed = requests.iter().filter(|request| is_failure(request));
         let last_failed = requests
@@ -44,6 +52,7 @@ impl Figures {
             verifications: Counts::of(of(requests, Act::Verify)),
             revocations: Counts::of(revocations),
             answered,
+            longest_on_absent: on_absent.into_iter().map(took).max(),
             longest_failure: failed.map(took).max().unwrap_or_default(),
             judged: (0..servers)
                 .map(|server| judged_after_revocation(requests, server))
@@ -90,10 +99,16 @@ impl fmt::Display for Figures {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let milliseconds = |percent| self.answered_within(percent).as_millis();
         let judged: Vec<_> = self.judged.iter().map(ToString::to_string).collect();
+        let on_absent = self.longest_on_absent.map(|took| {
+            format!(
+                "; revocations on the server that was away took up to {} ms",
+                took.as_millis()
+            )
+        });
         write!(
             formatter,
             "{} verified ({} refused, {} judged), {}; {} revoked in p50 {}, p99 {}, max {} ms, {}; \
-             503 after at most {} ms; well {:.1} s after",
+             503 after at most {} ms; well {:.1} s after{}",
             self.verifications.ok,
             self.verifications.refused,
             judged.join("+"),
@@ -105,6 +120,7 @@ impl fmt::Display for Figures {
             self.revocations.lost(),
             self.longest_failure.as_millis(),
             self.back_after.as_secs_f64(),
+            on_absent.unwrap_or_default(),
         )
     }
 }

@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
         if let Some(folder) = &options.histories {
             watched.write(&folder.join(scenario.name()));
         }
-        let (figures, wrong) = (watched.figures(), watched.wrong(scenario));
+        let (figures, wrong) = (watched.figures(scenario), watched.wrong(scenario));
         let (name, at) = (scenario.name(), begin.elapsed().as_secs_f64());
         println!("{at:>5.1} s  {name:<20} {figures}");
         wrong
