@@ -2,7 +2,8 @@
 //!
 //! A filter that many keys match fills its page from the newest keys, which are scanned in order. If these do
 //! not fill the page, the matching keys are few or old: then an index yields candidates, newest first, and
-//! only these are checked.
+//! only these are checked. A page of one consumer's keys scans its older keys instead where many keys of the
+//! organization contain the term.
 
 use uuid::Uuid;
 

@@ -72,7 +72,8 @@ impl Asked {
         plans
     }
 
-    fn statements(&self) -> Vec<Prepared> {
+    /// What the store asked since this was called last, each execution by itself.
+    pub(crate) fn statements(&self) -> Vec<Prepared> {
         match &self.ear {
             Ear::Line(proxy) => proxy.take_statements(),
             Ear::File(file) => {

@@ -20,7 +20,7 @@ use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
-use crate::narrowing::{BATCH_GROWTH, FIRST_BATCH, NEWEST_SCANNED};
+use crate::narrowing::{FIRST_BATCH, NEWEST_SCANNED};
 use crate::search::is_in_no_text;
 
 pub(super) async fn list(
@@ -56,6 +56,7 @@ struct Listing {
 enum ScanScope {
     All,
     NotBefore(Uuid),
+    Before(Uuid),
     These(Vec<Uuid>),
 }
 
@@ -78,20 +79,17 @@ impl Listing {
             .get_result(connection)
             .await?;
         let organization = OrganizationId::from_uuid(organization.0);
-        let (mut before, mut limit) = (last, FIRST_BATCH);
-        loop {
-            let found = containing_term(connection, organization, term, before, limit).await?;
-            let next = found.last().copied().filter(|_| found.len() == limit);
-            if !found.is_empty() {
-                keys.extend(self.matching_in(connection, ScanScope::These(found)).await?);
-            }
-            let is_full = keys.len() > self.page.size.items();
-            match next.filter(|_| !is_full) {
-                Some(next) => before = next,
-                None => return Ok(keys),
-            }
-            limit = limit.saturating_mul(BATCH_GROWTH);
+        let found = containing_term(connection, organization, term, last, FIRST_BATCH).await?;
+        if !found.is_empty() {
+            // Where more keys of the organization contain the term, a scan of this consumer's own is shorter.
+            let older = if found.len() < FIRST_BATCH {
+                ScanScope::These(found)
+            } else {
+                ScanScope::Before(last)
+            };
+            keys.extend(self.matching_in(connection, older).await?);
         }
+        Ok(keys)
     }
 
     /// The last of the newest keys that are scanned; `None` if there are no older keys.
@@ -138,6 +136,7 @@ impl Listing {
         query = match scope {
             ScanScope::All => query,
             ScanScope::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
+            ScanScope::Before(last) => query.filter(api_keys::id.lt(StoredId(last))),
             ScanScope::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
         query = match self.filter.status() {

@@ -68,6 +68,7 @@ struct Step {
 enum ScanScope {
     All,
     NotBefore(Uuid),
+    Before(Uuid),
     These(Vec<Uuid>),
 }
 
@@ -87,7 +88,7 @@ impl Listing {
         let Some(last) = self.last_of_the_newest(connection).await? else {
             return self.matching_in(connection, ScanScope::All).await;
         };
-        let keys = self.matching_in(connection, ScanScope::NotBefore(last)).await?;
+        let mut keys = self.matching_in(connection, ScanScope::NotBefore(last)).await?;
         if keys.len() > self.page.size.items() {
             return Ok(keys);
         }
@@ -102,6 +103,11 @@ impl Listing {
             // Many keys pass this part of the filter, but few pass all of it. Another part may be more
             // selective.
             first_of_many = first_of_many.or(Some((source, next, step.keys)));
+        }
+        if self.filter.consumer.is_some() {
+            // More keys of the organization contain the term: a scan of this consumer's own is shorter.
+            keys.extend(self.matching_in(connection, ScanScope::Before(last)).await?);
+            return Ok(keys);
         }
         match first_of_many {
             Some((source, next, keys)) => {
@@ -212,6 +218,7 @@ impl Listing {
         query = match scope {
             ScanScope::All => query,
             ScanScope::NotBefore(last) => query.filter(api_keys::id.ge(StoredId(last))),
+            ScanScope::Before(last) => query.filter(api_keys::id.lt(StoredId(last))),
             ScanScope::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
         query = match filter.status {

@@ -12,6 +12,7 @@ use keyward_domain::ports::{ApiKeys, KeyFilter, StatusFilter, search_term};
 use keyward_domain::text::folded;
 use uuid::Uuid;
 
+use crate::asked::Asked;
 use crate::both::changes::Change;
 use crate::both::scene::Scene;
 use crate::database::{Database, now};
@@ -23,6 +24,7 @@ on_both!(
     key_search_reflects_edits_and_removals,
     search_without_match_skips_most_keys,
     members_old_keys_are_found_behind_others_newer_ones,
+    word_of_others_keys_is_searched_for_once,
 );
 
 /// More than are looked at one after the other, twice.
@@ -488,4 +490,51 @@ async fn members_old_keys_are_found_behind_others_newer_ones(database: Database)
             assert!(read < 6_000, "{read} rows were read for {status:?}");
         }
     }
+}
+
+/// However many keys of others contain a word: a page of one consumer's keys does not read all of them.
+async fn word_of_others_keys_is_searched_for_once(database: Database) {
+    let scene = Scene::new(database).await;
+    let database = &scene.database;
+    add_keys(&scene, &mut Numbers(29)).await;
+    let (ada, bob) = (scene.ada.membership.id, scene.bob.membership.id);
+    let others = format!(
+        "UPDATE api_keys SET search_text = 'others' WHERE consumer_id = {}",
+        database.id(bob.as_uuid())
+    );
+    database.execute(&others).await;
+    let of_ada = format!(
+        "UPDATE api_keys SET search_text = 'others and hers' WHERE id = {}",
+        database.id(id(1).as_uuid())
+    );
+    database.execute(&of_ada).await;
+    let asked = Asked::of(database).await;
+    let searches = || {
+        // Each search of the index begins with one of these.
+        let begins_search = |statement: &str| {
+            ["AS digits", "json_each('[0,"]
+                .iter()
+                .any(|part| statement.contains(part))
+        };
+        asked
+            .statements()
+            .iter()
+            .filter(|asked| begins_search(&asked.statement))
+            .count()
+    };
+    let page = PageRequest {
+        size: PageSize::DEFAULT,
+        after: None,
+    };
+    let filter = KeyFilter::new(StatusFilter::All, Some("others"));
+    let own = ApiKeys::list(&*asked.store, ada, filter, page, now()).await;
+    let own: Vec<ApiKeyId> = own.expect("a page").items.iter().map(|key| key.id).collect();
+    assert_eq!(own, [id(1)]);
+    assert_eq!(searches(), 1, "of the consumer's own keys");
+    let filter = OrganizationKeyFilter::new(StatusFilter::All, Some("others")).of_consumer(ada);
+    let of_one =
+        OrganizationKeyStore::list(&*asked.store, scene.ada.organization.id, filter, page, now()).await;
+    let of_one: Vec<ApiKeyId> = of_one.expect("a page").items.iter().map(|key| key.id).collect();
+    assert_eq!(of_one, [id(1)]);
+    assert_eq!(searches(), 1, "of the organization's keys of one consumer");
 }
