@@ -76,7 +76,7 @@ async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
             let caller = authenticate
                 .caller_with_permit(token, from, attempt.lookup_permit())
                 .await;
-            attempt.answered();
+            attempt.ended();
             match caller {
                 Ok(caller) => return Ok(caller),
                 Err(Refused::Storage(error)) => return Err(error.into()),

@@ -27,6 +27,7 @@ mod forward_auth;
 mod gate;
 mod github_keys;
 mod json;
+mod large_reports;
 mod operations;
 pub mod paths;
 mod problem;

@@ -33,12 +33,12 @@ pub struct RateLimits {
 #[derive(Debug, Clone, Copy)]
 pub struct PeerAddress(pub IpAddr);
 
-/// An attempt to authenticate, counted if it fails, or if the client hangs up while a token of it that may be
-/// a guess is looked up.
+/// An attempt to authenticate, counted if it fails, or if it is given up while it may still be a guess: the
+/// client hangs up while its token is looked up, or does not send the body that should be signed.
 pub(crate) struct Attempt<'a> {
     limit: Option<&'a FailedAuthentications>,
     request: &'a Request,
-    is_looked_up: AtomicBool,
+    is_under_way: AtomicBool,
 }
 
 impl<'a> Attempt<'a> {
@@ -46,27 +46,44 @@ impl<'a> Attempt<'a> {
         Self {
             limit: limits.failed_authentications.as_deref(),
             request,
-            is_looked_up: AtomicBool::new(false),
+            is_under_way: AtomicBool::new(false),
         }
     }
 
-    /// Waits until the token may be looked up, which lasts until the attempt is [answered](Self::answered).
+    /// Waits until the token may be looked up, which lasts until the attempt has [ended](Self::ended).
     pub(crate) async fn lookup_permit(&self) -> Option<LookupPermit> {
         let (failures, address) = self.counted()?;
-        self.is_looked_up.store(true, Ordering::Relaxed);
+        self.begins();
         Some(failures.lookup_permit(address).await)
     }
 
-    /// It is known whether the token is accepted.
-    pub(crate) fn answered(&self) {
-        self.is_looked_up.store(false, Ordering::Relaxed);
+    /// Whatever ends the attempt now makes it fail, until it is known how it [ended](Self::ended).
+    pub(crate) fn begins(&self) {
+        self.is_under_way.store(true, Ordering::Relaxed);
+    }
+
+    /// It is known whether what was sent is accepted.
+    pub(crate) fn ended(&self) {
+        self.is_under_way.store(false, Ordering::Relaxed);
     }
 
     /// Counts the attempt as failed.
     pub(crate) fn failed(&self) -> Result<(), Problem> {
+        self.ended();
         match self.counted() {
             Some((failures, address)) => failures.count(address).map_err(Problem::too_many_failures),
             None => Ok(()),
+        }
+    }
+
+    /// Counts the attempt as failed already, if its address was refused lately.
+    ///
+    /// # Errors
+    /// The address is still beyond its limit.
+    pub(crate) fn refuse_beyond_limit(&self) -> Result<(), Problem> {
+        match self.counted() {
+            Some((failures, address)) if failures.was_refused_lately(address) => self.failed(),
+            _ => Ok(()),
         }
     }
 
@@ -88,7 +105,7 @@ impl<'a> Attempt<'a> {
 
 impl Drop for Attempt<'_> {
     fn drop(&mut self) {
-        if *self.is_looked_up.get_mut() {
+        if *self.is_under_way.get_mut() {
             // The client is gone, so the limit is not reported.
             let _ = self.failed();
         }

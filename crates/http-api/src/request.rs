@@ -14,5 +14,5 @@ pub(crate) use form_body::{Form, FormBody, ReadForm, form_decoded};
 pub(crate) use idempotency_key::IdempotencyKeyHeader;
 pub(crate) use if_match::IfMatch;
 pub(crate) use json_body::{JsonBody, ReadFields};
-pub(crate) use payload::{MAX_BYTES as MAX_BODY_BYTES, read_at_most as read_body};
+pub(crate) use payload::read_larger as read_larger_body;
 pub(crate) use query::{QueryNames, QueryParameter, QueryValue};

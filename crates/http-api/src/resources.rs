@@ -23,8 +23,8 @@ mod user;
 pub(crate) use api_key::ApiKeyResource;
 pub(crate) use api_keys::ApiKeysResource;
 pub(crate) use auth::AuthResource;
+pub(crate) use github_leaks::GitHubLeaksResource;
 pub use github_leaks::LARGER_BODIES;
-pub(crate) use github_leaks::{GitHubLeaksResource, LARGE_REPORTS};
 pub(crate) use introspection::IntrospectionResource;
 #[cfg(test)]
 pub(crate) use introspection_representations::Introspection;

@@ -12,20 +12,20 @@ use keyward_domain::verifier::Verifiers;
 use poem::endpoint::{BoxEndpoint, DynEndpoint};
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
-use tokio::sync::Semaphore;
 
 use crate::assets;
 use crate::base_url::BaseUrl;
 use crate::forward_auth;
 use crate::gate::Gate;
 use crate::github_keys::GitHubKeys;
+use crate::large_reports::LargeReports;
 use crate::operations::Operations;
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
 use crate::rate_limit_fields::RateLimitFields;
 use crate::rate_limits::RateLimits;
 use crate::reference::ReferencePage;
-use crate::resources::{API, LARGE_REPORTS};
+use crate::resources::API;
 use crate::routes::Routes;
 use crate::served_document::ServedDocument;
 use crate::services::Services;
@@ -68,7 +68,7 @@ impl HttpApi {
             verifiers: self.verifiers,
             leaks: self.leaks,
             github_keys: self.github_keys,
-            large_reports: Semaphore::new(LARGE_REPORTS),
+            large_reports: LargeReports::default(),
             base_url: self.base_url.clone(),
         });
         let reference_page = ReferencePage::new();

@@ -9,11 +9,11 @@ use keyward_domain::leaked_keys::RevokeLeakedKeys;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::verifier::Verifiers;
 use poem::{FromRequest, Request, RequestBody};
-use tokio::sync::Semaphore;
 
 use crate::base_url::BaseUrl;
 use crate::gate::Gate;
 use crate::github_keys::GitHubKeys;
+use crate::large_reports::LargeReports;
 use crate::problem::Problem;
 
 /// All that operations use. It is data of each request as one: poem copies every value that it adds to
@@ -28,8 +28,7 @@ pub(crate) struct Services {
     pub(crate) leaks: RevokeLeakedKeys,
     /// `None` if the installation has none configured.
     pub(crate) github_keys: Option<Arc<Current<GitHubKeys>>>,
-    /// Taken by each report of GitHub with a large body while it is dealt with.
-    pub(crate) large_reports: Semaphore,
+    pub(crate) large_reports: LargeReports,
     pub(crate) base_url: BaseUrl,
 }
 

@@ -79,15 +79,24 @@ impl FailedAuthentications {
     /// Waits until a token from this address may be looked up: not at all, unless the address is beyond its
     /// limit.
     pub async fn lookup_permit(&self, from: IpAddr) -> LookupPermit {
-        let Some(lane) = self.lanes.get(&ClientNetwork::from(from)) else {
+        let Some(lane) = self.lane(from) else {
             return LookupPermit(None);
         };
-        if lane.until.load(Ordering::Relaxed) <= self.nanoseconds(Duration::ZERO) {
-            return LookupPermit(None);
-        }
         // It is never closed.
         let permit = timeout(MAX_WAIT, Arc::clone(&lane.permits).acquire_owned()).await;
         LookupPermit(permit.ok().and_then(Result::ok))
+    }
+
+    /// Whether the address went beyond its limit within the last window, or within five minutes if that is shorter.
+    #[must_use]
+    pub fn was_refused_lately(&self, from: IpAddr) -> bool {
+        self.lane(from).is_some()
+    }
+
+    fn lane(&self, from: IpAddr) -> Option<Arc<Lane>> {
+        let lane = self.lanes.get(&ClientNetwork::from(from))?;
+        let ends = lane.until.load(Ordering::Relaxed);
+        (ends > self.nanoseconds(Duration::ZERO)).then_some(lane)
     }
 
     /// Counts a token that was not accepted.

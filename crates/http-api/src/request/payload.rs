@@ -4,12 +4,13 @@ use std::io;
 
 use poem::error::ReadBodyError;
 use poem::http::header;
-use poem::{Request, RequestBody};
+use poem::{Body, Request, RequestBody};
+use tokio::io::AsyncReadExt;
 
 use crate::problem::{Code, Problem};
 
 /// The default maximum size of a body, also of a chunked one.
-pub(crate) const MAX_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 /// The whole body, if the request says that it is of this media type and not compressed.
 ///
@@ -20,24 +21,46 @@ pub(crate) async fn read(
     body: &mut RequestBody,
     media_type: &'static str,
 ) -> poem::Result<Vec<u8>> {
-    read_at_most(MAX_BYTES, request, body, media_type).await
+    let body = of_type(request, body, media_type)?;
+    let bytes = body.into_bytes_limit(MAX_BYTES).await;
+    Ok(bytes.map_err(unreadable)?.into())
 }
 
-/// The same for a body of up to this size.
-pub(crate) async fn read_at_most(
+/// The same for a body of up to `max_bytes`. Takes `room` for one that is larger than others may be, once it turns out to be.
+pub(crate) async fn read_larger<Room>(
     max_bytes: usize,
     request: &Request,
     body: &mut RequestBody,
     media_type: &'static str,
-) -> poem::Result<Vec<u8>> {
+    room: impl FnOnce() -> Result<Room, Problem>,
+) -> poem::Result<(Vec<u8>, Option<Room>)> {
+    let unreadable = |error| unreadable(ReadBodyError::Io(error));
+    let body = of_type(request, body, media_type)?.into_async_read();
+    let mut body = body.take(MAX_BYTES as u64 + 1);
+    let mut bytes = Vec::new();
+    body.read_to_end(&mut bytes).await.map_err(unreadable)?;
+    if bytes.len() <= MAX_BYTES {
+        return Ok((bytes, None));
+    }
+    let room = room()?;
+    // One more than may be shows that it is too large.
+    body.set_limit((max_bytes - MAX_BYTES) as u64);
+    body.read_to_end(&mut bytes).await.map_err(unreadable)?;
+    if bytes.len() > max_bytes {
+        return Err(Problem::from(Code::BodyTooLarge).into());
+    }
+    Ok((bytes, Some(room)))
+}
+
+/// The body, not read yet.
+fn of_type(request: &Request, body: &mut RequestBody, media_type: &'static str) -> poem::Result<Body> {
     if !is_of_type(request, media_type) {
         return Err(Problem::unexpected_media_type(media_type).into());
     }
     if is_coded(request) {
         return Err(Problem::unsupported_content_coding().into());
     }
-    let bytes = body.take()?.into_bytes_limit(max_bytes).await;
-    Ok(bytes.map_err(unreadable)?.into())
+    Ok(body.take()?)
 }
 
 /// Whether the media type is this one, with any parameters.

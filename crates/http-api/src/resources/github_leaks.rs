@@ -2,6 +2,7 @@
 //! so it is not in the OpenAPI document.
 
 use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
+use keyward_rate_limits::ClientNetwork;
 use poem::http::HeaderMap;
 use poem::{FromRequest, IntoResponse, Request, RequestBody, Response};
 use poem_openapi::registry::{MetaResponses, Registry};
@@ -9,16 +10,16 @@ use poem_openapi::{ApiResponse, OpenApi};
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tracing::warn;
 
 use super::leaked_keys::all_dealt_with;
 use crate::json::{self, WrittenJson};
+use crate::large_reports::{LargeReports, Room};
 use crate::paths::GITHUB_LEAKS;
 use crate::problem::{Code, Problem};
 use crate::rate_limits::Attempt;
-use crate::request::{MAX_BODY_BYTES, QueryNames, read_body};
-use crate::request_id::Source;
+use crate::request::{QueryNames, read_larger_body};
+use crate::request_id::{Source, client_address};
 use crate::services::{Services, Using};
 
 pub(crate) struct GitHubLeaksResource;
@@ -26,10 +27,6 @@ pub(crate) struct GitHubLeaksResource;
 /// The maximum size of a report. GitHub names no maximum, only that a report may have a large number of matches: this is room
 /// for 1,000 with a kilobyte each, which is a token and a long URL.
 const MAX_BYTES: usize = 1024 * 1024;
-
-/// How many reports that need more room than other requests are dealt with at once. Anybody may send a body before its
-/// signature is looked at, so this bounds the memory.
-pub(crate) const LARGE_REPORTS: usize = 16;
 
 /// The paths at which bodies may be larger than elsewhere, and how large. Whoever is in front of the API lets them through.
 pub const LARGER_BODIES: &[(&str, usize)] = &[(GITHUB_LEAKS, MAX_BYTES)];
@@ -93,11 +90,12 @@ fn matches(body: &[u8]) -> Result<Vec<SecretMatch>, Problem> {
 struct SignedBody<'a> {
     bytes: Vec<u8>,
     /// Given back once the report is dealt with.
-    _room: Option<SemaphorePermit<'a>>,
+    _room: Option<Room<'a>>,
 }
 
 impl<'a> FromRequest<'a> for SignedBody<'a> {
-    /// A body that is not signed counts like a token that is not accepted.
+    /// A body that is not signed, or that ends without a signature that could be looked at, counts like a token that is not
+    /// accepted.
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         let services = Services::of(request)?;
         let keys = services
@@ -107,8 +105,9 @@ impl<'a> FromRequest<'a> for SignedBody<'a> {
         let keys = keys.now();
         let identifier = only_line(request.headers(), "github-public-key-identifier");
         let signature = only_line(request.headers(), "github-public-key-signature");
+        let attempt = Attempt::of(request, &services.gate.rate_limits);
         let refused = |detail| {
-            Attempt::of(request, &services.gate.rate_limits).failed()?;
+            attempt.failed()?;
             Err(Problem::with_detail(Code::InvalidSignature, detail).into())
         };
         // Before the body, which may be large and slow.
@@ -123,23 +122,28 @@ impl<'a> FromRequest<'a> for SignedBody<'a> {
                  keys, the operator of the installation must add them.",
             );
         }
-        let room = room(request, &services.large_reports)?;
-        let bytes = read_body(MAX_BYTES, request, body, json::MEDIA_TYPE).await?;
+        attempt.begins();
+        let room = || room(request, &services.large_reports, &attempt);
+        let (bytes, room) = read_larger_body(MAX_BYTES, request, body, json::MEDIA_TYPE, room).await?;
         if !keys.is_signed(identifier, signature, &bytes) {
             return refused("The signature is not one of this body by this key.");
         }
+        attempt.ended();
         Ok(Self { bytes, _room: room })
     }
 }
 
-/// Room for the body, if it is not known to be of the size that every request may have.
-fn room<'a>(request: &Request, large: &'a Semaphore) -> Result<Option<SemaphorePermit<'a>>, Problem> {
-    let length = only_line(request.headers(), "content-length").and_then(|length| length.parse().ok());
-    if length.is_some_and(|length: usize| length <= MAX_BODY_BYTES) {
-        return Ok(None);
-    }
-    let room = large.try_acquire();
-    room.map(Some).map_err(|_| {
+/// Room for a large body, none for an address whose attempts fail too often.
+fn room<'a>(
+    request: &Request,
+    reports: &'a LargeReports,
+    attempt: &Attempt<'_>,
+) -> Result<Room<'a>, Problem> {
+    attempt.refuse_beyond_limit()?;
+    let client = client_address(request).map(ClientNetwork::from);
+    reports.room(client).ok_or_else(|| {
+        // That may be for others' reports.
+        attempt.ended();
         Problem::with_detail(
             Code::Unavailable,
             "As many large reports as the server has room for are being dealt with. Repeat the report a little later.",

@@ -24,6 +24,7 @@ mod get_user;
 mod github_leaks;
 mod idempotency_keys;
 mod introspection;
+mod large_reports;
 mod last_use;
 mod leaked_keys;
 mod list_api_keys;

@@ -1,0 +1,50 @@
+//! How many of GitHub's reports that are larger than other bodies are dealt with at once.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use keyward_rate_limits::ClientNetwork;
+
+/// How many at once, of all clients. Anybody may send a body before its signature is looked at, so this bounds the memory.
+const AT_ONCE: usize = 16;
+
+/// How many of them may be of one client, so that one who sends slowly leaves room for others.
+const OF_ONE_CLIENT: usize = 2;
+
+/// Whose large reports are being dealt with, each as often as it has one.
+#[derive(Default)]
+pub(crate) struct LargeReports(Mutex<Vec<Option<ClientNetwork>>>);
+
+/// Room for one large report, given back when dropped.
+pub(crate) struct Room<'a> {
+    reports: &'a LargeReports,
+    client: Option<ClientNetwork>,
+}
+
+impl LargeReports {
+    /// Room for a report of this client, if there is any. Clients without an address count as one.
+    pub(crate) fn room(&self, client: Option<ClientNetwork>) -> Option<Room<'_>> {
+        let mut clients = self.clients();
+        let of_client = clients.iter().filter(|other| **other == client).count();
+        if clients.len() >= AT_ONCE || of_client >= OF_ONE_CLIENT {
+            return None;
+        }
+        clients.push(client);
+        Some(Room {
+            reports: self,
+            client,
+        })
+    }
+
+    fn clients(&self) -> MutexGuard<'_, Vec<Option<ClientNetwork>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Room<'_> {
+    fn drop(&mut self) {
+        let mut clients = self.reports.clients();
+        if let Some(one) = clients.iter().position(|client| *client == self.client) {
+            clients.swap_remove(one);
+        }
+    }
+}
