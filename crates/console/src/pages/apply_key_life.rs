@@ -1,4 +1,5 @@
-//! The confirmation page for applying the longest life to keys that exist. It previews which keys get an end.
+//! The confirmation page for applying the longest life to keys that exist. It previews which keys get an end; without that
+//! preview, none does.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -14,7 +15,6 @@ use crate::answer::{html, redirect};
 use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
 use crate::pages::filters;
-use crate::pages::membership_end_preview::if_counted;
 use crate::pages::revoke_keys::TIME_BUDGET;
 use crate::pages::settings::{Section, Settings};
 use crate::paths;
@@ -26,8 +26,7 @@ use crate::refusal::Refusal;
 struct ApplyKeyLifePage {
     settings: Settings,
     longest: LongestLife,
-    /// The preview, if counting succeeded; a failed count prevents nothing.
-    keys: Option<PreviewedKeys>,
+    keys: PreviewedKeys,
     now: DateTime<Utc>,
     confirmation_missing: bool,
     /// The form was for another longest life than there is now: how many keys had got an end by then.
@@ -39,7 +38,7 @@ struct ApplyKeyLifePage {
 #[handler]
 pub(crate) async fn show(owner: Owner) -> Result<Response, Refusal> {
     match owner.member.organization.longest_key_life {
-        Some(longest) => owner.page(&ApplyKeyLifePage::new(&owner, longest).await),
+        Some(longest) => owner.page(&ApplyKeyLifePage::new(&owner, longest).await?),
         None => Ok(redirect(paths::General(owner.slug()))),
     }
 }
@@ -52,10 +51,12 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
     if !form.is_confirmed() {
         let page = ApplyKeyLifePage {
             confirmation_missing: true,
-            ..ApplyKeyLifePage::new(&owner, seen).await
+            ..ApplyKeyLifePage::new(&owner, seen).await?
         };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     }
+    // Whoever could not be shown the keys has not confirmed what happens to them.
+    preview(&owner, seen).await?;
     let keys = &owner.console.organization_keys;
     let applied = keys.apply_longest_life(&owner.authority, seen, source, TIME_BUDGET);
     let Err(ShorteningStopped { shortened, why }) = applied.await else {
@@ -80,7 +81,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
     }
     let rest = ApplyKeyLifePage {
         progress: Some(shortened),
-        ..ApplyKeyLifePage::new(&owner, seen).await
+        ..ApplyKeyLifePage::new(&owner, seen).await?
     };
     if rest.changes_nothing() {
         return Ok(owner.redirect(paths::General(owner.slug()), Message::KeyLifeApplied));
@@ -95,28 +96,32 @@ async fn limit_changed(owner: &Owner, shortened: u32) -> Result<Response, Refusa
     };
     let page = ApplyKeyLifePage {
         limit_changed: Some(shortened),
-        ..ApplyKeyLifePage::new(owner, longest).await
+        ..ApplyKeyLifePage::new(owner, longest).await?
     };
     Ok(html(StatusCode::CONFLICT, &page)?)
 }
 
+async fn preview(owner: &Owner, longest: LongestLife) -> Result<PreviewedKeys, StorageError> {
+    let keys = &owner.console.organization_keys;
+    keys.longest_life_preview(&owner.authority, longest, owner.now)
+        .await
+}
+
 impl ApplyKeyLifePage {
-    async fn new(owner: &Owner, longest: LongestLife) -> Self {
-        let keys = &owner.console.organization_keys;
-        let preview = keys.longest_life_preview(&owner.authority, longest, owner.now);
-        Self {
+    async fn new(owner: &Owner, longest: LongestLife) -> Result<Self, StorageError> {
+        Ok(Self {
             settings: Settings::new(owner, Section::General),
             longest,
-            keys: if_counted(preview.await),
+            keys: preview(owner, longest).await?,
             now: owner.now,
             confirmation_missing: false,
             limit_changed: None,
             progress: None,
-        }
+        })
     }
 
-    fn changes_nothing(&self) -> bool {
-        self.keys.as_ref().is_some_and(|keys| keys.keys == 0)
+    const fn changes_nothing(&self) -> bool {
+        self.keys.keys == 0
     }
 
     fn end_of(&self, created_at: &DateTime<Utc>) -> DateTime<Utc> {
