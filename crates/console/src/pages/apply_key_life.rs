@@ -15,6 +15,7 @@ use crate::answer::{html, redirect};
 use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
 use crate::pages::filters;
+use crate::pages::organization_keys::keys_shortened_by;
 use crate::pages::revoke_keys::TIME_BUDGET;
 use crate::pages::settings::{Section, Settings};
 use crate::paths;
@@ -122,6 +123,11 @@ impl ApplyKeyLifePage {
 
     const fn changes_nothing(&self) -> bool {
         self.keys.keys == 0
+    }
+
+    /// The list of all keys of the preview.
+    fn all_keys(&self) -> String {
+        keys_shortened_by(self.longest, &self.settings.slug)
     }
 
     fn end_of(&self, created_at: &DateTime<Utc>) -> DateTime<Utc> {

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
+use keyward_domain::api_key::LongestLife;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{ApiKeyId, MembershipId};
+use keyward_domain::organization::Slug;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StatusFilter;
 use poem::{Response, handler};
@@ -41,6 +43,8 @@ struct OrganizationKeysPage {
     items: Items,
     unused: Option<u16>,
     expiring: Option<u16>,
+    /// Only keys that it would shorten are shown.
+    shortened_by: Option<LongestLife>,
     /// The only person whose keys are shown: one of their keys.
     holder: Option<HeldKey>,
     list: List<ApiKeyId>,
@@ -48,6 +52,18 @@ struct OrganizationKeysPage {
     found: Page<HeldKey, ApiKeyId>,
     names: HashMap<Subject, String>,
     now: DateTime<Utc>,
+}
+
+/// The parameter with the days of a longest life.
+const SHORTENED_BY: &str = "shortened_by";
+
+/// The list of the keys that applying this longest life would change.
+pub(super) fn keys_shortened_by(longest: LongestLife, organization: &Slug) -> String {
+    let days = longest.days().to_string();
+    paths::with_query(
+        paths::OrganizationKeys(organization),
+        [(SHORTENED_BY, Some(&*days))],
+    )
 }
 
 /// The way between one's own keys and those of all, for owners.
@@ -86,6 +102,7 @@ pub(super) struct Asked {
     tab: OrganizationKeyTab,
     unused: Option<u16>,
     expiring: Option<u16>,
+    shortened_by: Option<LongestLife>,
     holder: Option<MembershipId>,
 }
 
@@ -97,16 +114,23 @@ impl Asked {
             days.map(str::parse).transpose().map_err(|_| Refusal::BadUrl)
         };
         let (unused, expiring) = (days("unused")?, days("expires_within")?);
+        let shortened_by = query.optional(SHORTENED_BY).map(|days| {
+            let days = days.parse().map_err(|_| Refusal::BadUrl)?;
+            LongestLife::of_days(days).map_err(|_| Refusal::BadUrl)
+        });
+        let shortened_by = shortened_by.transpose()?;
         let holder = query.optional("holder").map(str::parse).transpose();
         let holder = holder.map_err(|_| Refusal::BadUrl)?;
         Ok(Self {
             list: list
                 .keeping("unused", unused)
                 .keeping("expires_within", expiring)
+                .keeping(SHORTENED_BY, shortened_by.map(LongestLife::days))
                 .keeping("holder", holder),
             tab,
             unused,
             expiring,
+            shortened_by,
             holder,
         })
     }
@@ -136,6 +160,9 @@ impl Asked {
         }
         if let Some(days) = self.unused {
             filter = filter.unused_since(now - TimeDelta::days(days.into()));
+        }
+        if let Some(longest) = self.shortened_by {
+            filter = filter.shortened_by(longest);
         }
         if let Some(days) = self.expiring {
             filter = filter.expiring_before(now + TimeDelta::days(days.into()));
@@ -168,6 +195,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         items: asked.tab.called(),
         unused: asked.unused,
         expiring: asked.expiring,
+        shortened_by: asked.shortened_by,
         holder,
         names: names_beside(&found.items, &owner).await?,
         tab: asked.tab,
@@ -217,6 +245,15 @@ impl OrganizationKeysPage {
     fn unfiltered(&self) -> String {
         let list = self.list.keeping("unused", None::<u16>);
         list.keeping("expires_within", None::<u16>).unsearched()
+    }
+
+    /// When a key ends if this longest life is applied now.
+    fn end_by(&self, longest: &LongestLife, key: &HeldKey) -> DateTime<Utc> {
+        longest.end_of_existing_key(key.created_at, self.now)
+    }
+
+    fn whatever_their_life(&self) -> String {
+        self.list.keeping(SHORTENED_BY, None::<u16>).first()
     }
 
     fn of_everybody(&self) -> String {

@@ -186,6 +186,44 @@ async fn owner_applies_the_longest_life_after_a_preview() {
     }
 }
 
+#[tokio::test]
+async fn preview_leads_to_pages_of_all_keys_that_it_counts() {
+    let (running, ada) = Running::with_ada().await;
+    for number in 0..53 {
+        let name = format!("key-{number:02}.");
+        running.installation.issue(&ada.as_holder(), &name).await;
+    }
+    let owner = running.signed_in("ada").await;
+    owner.post(LIFE, &[("days", "30")]).await;
+    running.installation.issue(&ada.as_holder(), "ends in time").await;
+    let preview = owner.get(APPLY).await;
+    assert!(
+        preview.text().contains("Shorten the lifetime of 53 keys?"),
+        "{}",
+        preview.text()
+    );
+    assert!(preview.text().contains("Showing 50 of 53 keys"));
+    let all = format!("{}/all?shortened_by=30", crate::running::LIST);
+    assert!(preview.shows(&format!("href=\"{all}\"")), "{}", preview.body);
+
+    let first = owner.get(&all).await;
+    let second = owner.get(&first.next_page().unwrap()).await;
+    assert_eq!(second.next_page(), None);
+    for number in 0..53 {
+        let name = format!("<bdi>key-{number:02}.</bdi></a>");
+        assert_eq!(first.shows(&name), number >= 3, "{name}");
+        assert_eq!(second.shows(&name), number < 3, "{name}");
+    }
+    let text = first.text();
+    assert!(!text.contains("ends in time"), "{text}");
+    for words in [
+        "Only keys that will expire earlier if the longest life of 30 days is applied.",
+        "then expires",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
 /// Two keys a batch, which takes two seconds; the batches of these numbers fail, and previews if `counts` is false.
 fn slow_batches(installation: &TestInstallation, failing: &'static [u32], counts: bool) -> OrganizationKeys {
     let (store, clock) = (

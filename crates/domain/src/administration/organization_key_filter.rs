@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use crate::administration::held_key::HolderProfile;
-use crate::api_key::ApiKey;
 use crate::api_key::filter::{StatusFilter, search_term};
+use crate::api_key::{ApiKey, LongestLife};
 use crate::id::MembershipId;
 use crate::membership::Membership;
 
@@ -21,6 +21,8 @@ pub struct OrganizationKeyFilter {
     pub unused_since: Option<DateTime<Utc>>,
     /// Only valid keys whose planned end is before this moment.
     pub expires_before: Option<DateTime<Utc>>,
+    /// Only keys of live members that would end earlier if this longest life were applied now.
+    pub shortened_by: Option<LongestLife>,
     term: Option<String>,
 }
 
@@ -95,6 +97,15 @@ impl OrganizationKeyFilter {
         }
     }
 
+    /// Restricts the filter to the keys that applying this longest life now would change.
+    #[must_use]
+    pub fn shortened_by(self, longest: LongestLife) -> Self {
+        Self {
+            shortened_by: Some(longest),
+            ..self
+        }
+    }
+
     /// What one of the two search texts must contain, literally; a store escapes its own wildcards.
     #[must_use]
     pub fn term(&self) -> Option<&str> {
@@ -112,6 +123,9 @@ impl OrganizationKeyFilter {
         let expires = self
             .expires_before
             .is_none_or(|time| key.expires_at(now).is_some_and(|at| at < time));
+        let is_shortened = self.shortened_by.is_none_or(|longest| {
+            holder.membership.is_live(now) && key.end_by_longest_life(longest, now).is_some()
+        });
         let is_found = self
             .term()
             .is_none_or(|term| key.search_text().contains(term) || holder.user.search_text().contains(term));
@@ -120,6 +134,7 @@ impl OrganizationKeyFilter {
             && self.holders.accepts(&holder.membership, now)
             && is_unused
             && expires
+            && is_shortened
             && is_found
     }
 }

@@ -102,6 +102,10 @@ async fn wrong_application_of_longest_life_is_detected() {
             "longest_life_preview_shows_latest_used_keys_first",
         ),
         (
+            Fault::IgnoresLongestLivesInLists,
+            "longest_life_preview_equals_what_is_applied",
+        ),
+        (
             Fault::ForgetsEventsOf(Action::ChangeExpiry),
             "applied_longest_life_writes_one_event_for_each_key",
         ),

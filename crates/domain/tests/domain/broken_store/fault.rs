@@ -110,6 +110,8 @@ pub(crate) enum Fault {
     ShortensLivesWithoutLimit,
     /// The keys that a longest life shortens are shown by name.
     ShowsShortenedKeysByName,
+    /// A list shows keys whether or not a longest life shortens them.
+    IgnoresLongestLivesInLists,
     /// One column is not read as it was written.
     Misreads(Column),
 }

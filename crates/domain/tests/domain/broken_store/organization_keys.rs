@@ -27,6 +27,9 @@ impl OrganizationKeyStore for BrokenStore {
         if self.fault == Fault::IgnoresPlannedEndsInLists {
             filter.expires_before = None;
         }
+        if self.fault == Fault::IgnoresLongestLivesInLists {
+            filter.shortened_by = None;
+        }
         let is_filtered = filter != OrganizationKeyFilter::default();
         let ask = |page| OrganizationKeyStore::list(&self.sound, organization, filter, page, now);
         let Page { items, next } = self.page(List::OrganizationKeys, is_filtered, page, ask).await?;

@@ -8,6 +8,7 @@ use diesel::prelude::{
     BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
 };
 use keyward_domain::administration::ports::{HeldKey, HolderStatusFilter, OrganizationKeyFilter};
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StatusFilter;
@@ -18,7 +19,8 @@ use super::super::dialect::{
 };
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::{
-    key_expires_before, key_has_end, key_is_revoked, key_is_valid, membership_is_live, membership_is_over,
+    key_expires_before, key_has_end, key_is_revoked, key_is_valid, key_outlives, membership_is_live,
+    membership_is_over,
 };
 use super::read::{HeldKeyRow, held};
 use super::sources::Source;
@@ -43,6 +45,7 @@ pub(super) async fn list(
             filter,
             page,
             now: now.into(),
+            after_notice: (now + ApiKey::EXPIRES_SOON).into(),
         };
         listing.keys(connection).await?
     };
@@ -55,6 +58,8 @@ struct Listing {
     filter: OrganizationKeyFilter,
     page: PageRequest<ApiKeyId>,
     now: StoredMoment,
+    /// When a longest life that is applied now ends keys at the earliest.
+    after_notice: StoredMoment,
 }
 
 /// The keys found so far, and the key before which the source continues, unless the page is full or the
@@ -246,6 +251,12 @@ impl Listing {
         }
         if let Some(time) = filter.expires_before {
             query = query.filter(key_expires_before(time.into(), self.now));
+        }
+        if let Some(longest) = filter.shortened_by {
+            query = query
+                .filter(key_is_valid(self.after_notice))
+                .filter(key_outlives(longest))
+                .filter(membership_is_live(self.now));
         }
         if let Some(after) = self.page.after {
             query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));

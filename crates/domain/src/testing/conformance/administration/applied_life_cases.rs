@@ -6,16 +6,20 @@ use std::num::NonZeroU32;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::Stores;
+use super::super::pages::all_pages;
 use super::super::scene::Scene;
 use super::key_scene::{ALL, KeyScene};
 use super::longest_life_cases::{days, ending_in, limit};
 use super::scene::as_user;
-use crate::administration::ports::{ApplyLongestLifeError, PreviewedKeys, ShortenedBatch};
+use crate::administration::ports::{
+    ApplyLongestLifeError, OrganizationKeyFilter, PreviewedKeys, ShortenedBatch,
+};
 use crate::api_key::{ApiKey, LastUse, LongestLife, RevocationReason};
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::{Member, Role};
-use crate::ports::{DescendantKeys, KeyUse};
+use crate::page::PageSize;
+use crate::ports::{DescendantKeys, KeyUse, StatusFilter};
 use crate::validity::End;
 
 const DAY: TimeDelta = TimeDelta::days(1);
@@ -37,6 +41,16 @@ async fn preview(scene: &KeyScene, owner: &Member, longest: LongestLife) -> Prev
         .longest_life_preview(owner.organization.id, longest, scene.now())
         .await;
     preview.expect("the store answers")
+}
+
+/// The keys that it shortens, as owners list them, page by page.
+async fn listed(scene: &KeyScene, owner: &Member, longest: LongestLife) -> Vec<ApiKeyId> {
+    let store = &scene.stores.organization_keys;
+    let filter = OrganizationKeyFilter::new(StatusFilter::All, None).shortened_by(longest);
+    let keys = all_pages(PageSize::ONE, |page| {
+        store.list(owner.organization.id, filter.clone(), page, scene.now())
+    });
+    keys.await.into_iter().map(|key| key.id).collect()
 }
 
 async fn set_limit(scene: &KeyScene, owner: &Member, longest: LongestLife) {
@@ -294,12 +308,14 @@ pub async fn longest_life_preview_equals_what_is_applied(stores: Stores) {
     );
     let shown: Vec<ApiKeyId> = shown.first.iter().map(|key| key.id).collect();
     assert_eq!(shown, [hers.id, his.id]);
+    assert_eq!(listed(&scene, &ada, days(30)).await, [his.id, hers.id]);
     for key in [&hers, &his, &short] {
         assert_eq!(scene.stored(key).await, *key, "nothing has changed");
     }
     let applied = apply(&scene, &ada, days(30), scene.act(&ada)).await;
     assert_eq!(applied.expect("applied").keys, 2);
     assert_eq!(preview(&scene, &ada, days(30)).await, PreviewedKeys::default());
+    assert_eq!(listed(&scene, &ada, days(30)).await, []);
 }
 
 pub async fn longest_life_preview_shows_latest_used_keys_first(stores: Stores) {

@@ -109,6 +109,11 @@ async fn keys_that_outlive_the_limit_are_found_by_index(database: Database) {
     let preview = store.longest_life_preview(organization, longest, now()).await;
     assert!(preview.expect("an answer").keys > 1_000);
     listening.expect("preview", &[], &[]).await;
+    let filter = OrganizationKeyFilter::new(StatusFilter::Valid, None).shortened_by(longest);
+    let found = OrganizationKeyStore::list(store, organization, filter, page(None), now()).await;
+    assert!(found.expect("a page").next.is_some());
+    let index = ["api_keys_organization_valid_idx"];
+    listening.expect("list", &index, &index).await;
 
     let batch = NonZeroU32::new(100).expect("a number");
     let first = store
