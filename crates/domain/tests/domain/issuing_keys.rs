@@ -10,7 +10,8 @@ use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{
-    AddKeyError, ChosenKey, IdempotencyKey, IssuedKey, KeyDraft, PersonalKeys, RequestDigest,
+    AddKeyError, ChosenKey, IdempotencyKey, IssuedKey, KeyDraft, PersonalKeys, RequestDigest, RotateKeyError,
+    RotationDraft,
 };
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{Credentials, DescendantKeys, KeyLimit, KeyLimits, MockApiKeys, StorageError};
@@ -221,6 +222,42 @@ async fn repeated_request_is_refused_while_the_first_is_running() {
 
     issue(keys, &ada, key).await.expect("the first");
     issue(keys, &ada, key).await.expect("not running any more");
+}
+
+#[tokio::test]
+async fn repeated_rotation_is_refused_while_the_first_is_running() {
+    let make = Builder::new(1);
+    let acme = make.organization("Acme");
+    let ada = make.member(&acme, "ada").as_holder();
+    let (old, _) = make.new_key(&ada, "old");
+    let (old, draft) = (old.key.id, RotationDraft::default());
+    let request = draft.request_digest(old);
+    let key = Some(ChosenKey::parse("retry").expect("a key").for_request(request));
+    let rotate = async move |keys: &PersonalKeys, holder: &Holder| {
+        let source = RequestSource::default();
+        keys.rotate(holder, old, draft, key, source).await.map(|_| ())
+    };
+    let keys = Arc::new(OnceLock::<PersonalKeys>::new());
+    let (same, holder) = (Arc::clone(&keys), ada.clone());
+    let mut store = MockApiKeys::new();
+    let mut is_first = true;
+    store.expect_rotate().times(2).returning(move |_, _, _| {
+        if std::mem::take(&mut is_first) {
+            let keys = same.get().expect("the use case");
+            let again = rotate(keys, &holder).now_or_never();
+            assert!(
+                matches!(again, Some(Err(RotateKeyError::InProgress))),
+                "{again:?}"
+            );
+        }
+        Err(RotateKeyError::NotFound)
+    });
+    let keys = keys.get_or_init(|| PersonalKeys::new(Arc::new(store), make.sources.clone(), LIMITS));
+
+    for _ in ["the first", "not running any more"] {
+        let rotated = rotate(keys, &ada).await;
+        assert!(matches!(rotated, Err(RotateKeyError::NotFound)), "{rotated:?}");
+    }
 }
 
 #[test]

@@ -1,15 +1,20 @@
-//! `Idempotency-Key` on `POST /api/v1/user/api-keys`.
+//! `Idempotency-Key` on `POST /api/v1/user/api-keys` and, while the first request is in progress, on rotation.
+
+use std::sync::{Arc, Mutex, mpsc};
 
 use chrono::TimeDelta;
-use keyward_domain::keys::IdempotencyKey;
-use keyward_domain::ports::{KeyLimit, KeyLimits};
+use keyward_domain::keys::{IdempotencyKey, PersonalKeys, RotateKeyError};
+use keyward_domain::ports::{KeyLimit, KeyLimits, MockApiKeys};
+use keyward_http_api::HttpApi;
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::task::block_in_place;
 
 use crate::answer::Answer;
-use crate::api::API_KEYS;
-use crate::scene::Scene;
+use crate::api::{API_KEYS, Api};
+use crate::scene::{Scene, http_api};
 
 const CHOSEN: &str = "8e03978e-40d5-43dd-bc93-6894a57f9324";
 
@@ -183,4 +188,61 @@ async fn malformed_idempotency_key_is_named_with_its_limits() {
         );
     }
     assert_eq!(count_of_keys(&scene).await, 1);
+}
+
+/// Where the store waits, once, until the test lets it go on.
+struct Pause {
+    begun: UnboundedSender<()>,
+    may_go_on: Mutex<mpsc::Receiver<()>>,
+}
+
+impl Pause {
+    fn wait(&self) {
+        _ = self.begun.send(());
+        // It fails if the test does.
+        _ = block_in_place(|| self.may_go_on.lock().unwrap().recv());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn repeated_request_is_refused_while_the_first_is_running() {
+    let scene = Scene::new().await;
+    for (path, body, status) in [
+        (API_KEYS.to_owned(), json!({"name": "ci"}), 201),
+        (format!("{API_KEYS}/current/rotate"), json!({}), 404),
+    ] {
+        let (begun, mut has_begun) = unbounded_channel();
+        let (go_on, may_go_on) = mpsc::channel();
+        let pause = Arc::new(Pause {
+            begun,
+            may_go_on: Mutex::new(may_go_on),
+        });
+        let mut store = MockApiKeys::new();
+        let at = Arc::clone(&pause);
+        store.expect_add().returning(move |new, _, _| {
+            at.wait();
+            Ok(new.key)
+        });
+        store.expect_rotate().returning(move |_, _, _| {
+            pause.wait();
+            Err(RotateKeyError::NotFound)
+        });
+        let (sources, limits) = (scene.installation.builder.sources.clone(), KeyLimits::default());
+        let api = Api::start(HttpApi {
+            keys: PersonalKeys::new(Arc::new(store), sources, limits),
+            ..http_api(&scene.installation)
+        })
+        .await;
+        let request = || {
+            let request = api.request(Method::POST, &path, &scene.ada.token).json(&body);
+            request.header("idempotency-key", CHOSEN)
+        };
+        let first = tokio::spawn(request().send());
+        has_begun.recv().await.unwrap();
+        let repeated = api.send(request()).await;
+        assert_eq!(repeated.header("retry-after"), Some("1"));
+        repeated.refusal(409, "in_progress");
+        go_on.send(()).unwrap();
+        assert_eq!(first.await.unwrap().unwrap().status(), status, "{path}");
+    }
 }
