@@ -37,6 +37,17 @@ impl LeakedToken {
             source,
         })
     }
+
+    /// The same, with a note that says that GitHub reported it: no report of others makes a note begin like that.
+    #[must_use]
+    pub fn by_github(self) -> Self {
+        let found = self.note.as_ref().map_or("", RevocationNote::as_str);
+        let text = format!("Reported by GitHub. {found}");
+        Self {
+            note: readable(text.trim_end()),
+            ..self
+        }
+    }
 }
 
 fn note(place: &str, kind: &str) -> Option<RevocationNote> {
@@ -49,8 +60,12 @@ fn note(place: &str, kind: &str) -> Option<RevocationNote> {
         ("", kind) => format!("Found in: {kind}"),
         (place, kind) => format!("Found in {kind}, at {place}"),
     };
-    let whole = RevocationNote::parse(&text);
-    whole.or_else(|_| RevocationNote::parse(&shortened(&text))).ok()
+    readable(&text)
+}
+
+fn readable(text: &str) -> Option<RevocationNote> {
+    let whole = RevocationNote::parse(text);
+    whole.or_else(|_| RevocationNote::parse(&shortened(text))).ok()
 }
 
 fn shortened(text: &str) -> String {

@@ -281,6 +281,32 @@ async fn note_contains_the_printable_part_of_the_place() {
     }
 }
 
+#[tokio::test]
+async fn note_tells_a_report_of_github_from_others() {
+    let scene = Scene::new();
+    let long = format!("https://github.com/{}", "x".repeat(3_000));
+    for (place, kind, expected) in [
+        ("", "", "Reported by GitHub.".to_owned()),
+        ("a\nb", "", "Reported by GitHub.".to_owned()),
+        (
+            "https://github.com",
+            "commit",
+            "Reported by GitHub. Found in commit, at https://github.com".to_owned(),
+        ),
+        (
+            &long,
+            "",
+            format!("Reported by GitHub. Found at {}…", &long[..170]),
+        ),
+    ] {
+        let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
+        let found = leaked(issued.token.expose(), place, kind).by_github();
+        reported(&scene.leaks, vec![found]).await.unwrap();
+        let note = scene.stored(&issued.key).await.revocation.unwrap().note;
+        assert_eq!(note.unwrap().as_str(), expected, "{place} {kind}");
+    }
+}
+
 #[test]
 fn text_that_is_no_token_is_not_kept() {
     for text in ["", "x", "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVEXAMPL"] {

@@ -53,7 +53,7 @@ impl GitHubLeaksResource {
             let kind = found.source.as_deref().unwrap_or_default();
             let kind = kind.replace('_', " ").to_lowercase();
             let place = found.url.as_deref().unwrap_or_default();
-            LeakedToken::parse(&found.token, place, &kind, source.0.clone())
+            LeakedToken::parse(&found.token, place, &kind, source.0.clone()).map(LeakedToken::by_github)
         });
         let found: Vec<Option<LeakedToken>> = found.collect();
         let are_tokens: Vec<bool> = found.iter().map(Option::is_some).collect();

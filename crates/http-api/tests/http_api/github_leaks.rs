@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::current::Current;
+use keyward_domain::ports::ApiKeys;
 use keyward_domain::token::Token;
 use keyward_front_door::FrontDoorConfig;
 use keyward_http_api::{GitHubKeys, HttpApi, RateLimits};
@@ -156,7 +158,20 @@ async fn signed_report_revokes_keys_and_labels_each_token() {
         .await
         .refusal(401, "invalid_token");
     github.api.get(USER, &scene.grace.token).await.ok(200);
+    let ada = scene.ada.member.membership.id;
+    let id = scene.ada.key_id.parse().unwrap();
+    let stored = ApiKeys::find(&scene.installation.store, ada, id).await.unwrap();
+    let note = stored.unwrap().revocation.unwrap().note.unwrap();
+    assert_eq!(
+        note.as_str(),
+        "Reported by GitHub. Found in pull request comment, at https://github.com/a/b/c.sh"
+    );
     let event = scene.last_event();
+    assert_eq!(
+        (event.action, event.actor),
+        (Action::RevokeApiKey, Actor::Anonymous)
+    );
+    assert_eq!(event.subject, Subject::ApiKey(id));
     assert_eq!(event.source.address, Some([127, 0, 0, 1].into()));
 }
 
