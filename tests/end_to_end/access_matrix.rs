@@ -1,4 +1,4 @@
-//! Who may do what: every operation of the API and every route of the console, asked for by seven kinds of
+//! Who may do what: every operation of the API and every route of the console, asked for by eight kinds of
 //! visitors.
 //!
 //! Keys never administer, and nothing of another organization can be seen or changed. A route without a row
@@ -8,13 +8,15 @@ mod answers;
 mod operations;
 mod rows;
 mod snapshot;
+mod visitors;
 mod world;
 
 use std::collections::BTreeSet;
 
 use operations::{Operation, operations};
 use rows::{API, Answer, CONSOLE, Row};
-use world::{VISITORS, Visitor, World};
+use visitors::{VISITORS, Visitor};
+use world::World;
 
 #[test]
 fn every_operation_and_route_has_one_row() {

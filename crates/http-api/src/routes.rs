@@ -71,7 +71,31 @@ fn matches(template: &str, path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::matches;
+    use std::collections::{BTreeSet, HashMap};
+
+    use poem_openapi::OpenApi;
+
+    use super::{Routes, matches};
+    use crate::resources::API;
+
+    /// So that no operation escapes the tests that go through the document: the others have this list.
+    #[test]
+    fn operations_outside_the_document_are_listed() {
+        let mut served = HashMap::new();
+        API.add_routes(&mut served);
+        let documented = Routes::of(&API, []);
+        let hidden = served.iter().flat_map(|(path, methods)| {
+            let allowed = documented.allowed_methods(path);
+            let methods = methods.keys().map(ToString::to_string);
+            let hidden = methods.filter(move |method| !allowed.split(", ").any(|known| known == method));
+            hidden.map(move |method| format!("{method} {path}"))
+        });
+        let listed = include_str!("../tests/hidden_operations.txt").lines();
+        assert_eq!(
+            hidden.collect::<BTreeSet<_>>(),
+            listed.map(str::to_owned).collect::<BTreeSet<_>>()
+        );
+    }
 
     #[test]
     fn path_template_matches_by_segment() {

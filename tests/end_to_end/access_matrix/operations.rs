@@ -1,4 +1,5 @@
-//! What there is to ask for: read from the API's document and from the console's list of its operations.
+//! What there is to ask for: read from the API's document, and from the lists of what is not in it and of the console's
+//! operations.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +7,14 @@ use serde_json::Value;
 
 use crate::others::document;
 
+/// A test of the console sees to it that this is what it serves.
 const CONSOLE: &str = include_str!("../../../crates/console/tests/operations.txt");
+
+/// What is not in the document, as a test of the API sees to it.
+const HIDDEN: &str = include_str!("../../../crates/http-api/tests/hidden_operations.txt");
+
+/// Other ways to ask what is in the document.
+const ALIASES: &str = "POST /api/v1/auth\nDELETE /api/v1/auth/orders/7";
 
 /// A method and a path with the names of its parameters.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +35,9 @@ impl Operation {
 /// All that can be asked for.
 pub(super) fn operations() -> BTreeSet<Operation> {
     let mut all = of_the_api();
-    all.extend(of_the_console());
+    for list in [HIDDEN, ALIASES, CONSOLE] {
+        all.extend(listed(list));
+    }
     all
 }
 
@@ -48,11 +58,10 @@ fn of_the_api() -> BTreeSet<Operation> {
     paths.iter().flat_map(of_path).collect()
 }
 
-/// A test of the console sees to it that the list is what it serves.
-fn of_the_console() -> BTreeSet<Operation> {
-    let lines = CONSOLE.lines();
-    let operations = lines.map(|line| line.split_once(' ').expect("a method and a path"));
-    operations
-        .map(|(method, path)| Operation::new(method, path))
-        .collect()
+fn listed(list: &str) -> impl Iterator<Item = Operation> {
+    let operations = list.lines();
+    operations.map(|line| {
+        let (method, path) = line.split_once(' ').expect("a method and a path");
+        Operation::new(method, path)
+    })
 }

@@ -7,6 +7,7 @@ use self::Answer::{
     BadForm, Conflict, Done, Forbidden, Gone, NotFound, Refilled, SignIn, SignedOut, Unaffected, Unauthorized,
 };
 use self::On::{Asset, Bystander, HeldKey, Invitation, KeyOfApi, Nothing, OwnKey, Project, Session};
+use super::visitors::VISITORS;
 
 /// What a visitor is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub(super) enum Answer {
     BadForm,
     /// 401: not authenticated.
     Unauthorized,
-    /// 403: the page says to sign in first.
+    /// 403: the page says to sign in first, or the request is not signed.
     Forbidden,
     /// 404: unknown, or not for this caller.
     NotFound,
@@ -76,11 +77,11 @@ pub(super) struct Row {
     pub(super) on: On,
     /// The form, the JSON object of the API (with values in JSON or as texts), or the query.
     pub(super) fields: &'static [(&'static str, &'static str)],
-    /// In the order of [`VISITORS`](super::world::VISITORS).
+    /// In the order of [`VISITORS`].
     pub(super) expected: Expected,
 }
 
-type Expected = [Answer; 7];
+type Expected = [Answer; VISITORS.len()];
 type Fields = &'static [(&'static str, &'static str)];
 
 const fn row(method: &'static str, path: &'static str, on: On, fields: Fields, expected: Expected) -> Row {
@@ -103,7 +104,7 @@ const fn post(path: &'static str, on: On, fields: Fields, expected: Expected) ->
 
 // Columns:                   nobody, member, owner, owner of another organization, former member,
 //                            key instead of session, session instead of key: to whoever has a bearer token, the console
-//                            is not there.
+//                            is not there; verifier, which is nobody but for introspection.
 #[rustfmt::skip]
 mod expected {
     use super::Answer::{
@@ -113,35 +114,38 @@ mod expected {
 
     // The API.
     pub(super) const ANY_KEY: Expected =
-        [Unauthorized, Done, Done, Done, Unauthorized, Unauthorized, Unauthorized];
+        [Unauthorized, Done, Done, Done, Unauthorized, Unauthorized, Unauthorized, Unauthorized];
     pub(super) const MEMBERS_KEY: Expected =
-        [Unauthorized, Done, NotFound, NotFound, Unauthorized, Unauthorized, Unauthorized];
-    pub(super) const NO_KEY: Expected = [Unauthorized; 7];
-    pub(super) const ANYBODY: Expected = [Done; 7];
+        [Unauthorized, Done, NotFound, NotFound, Unauthorized, Unauthorized, Unauthorized, Unauthorized];
+    pub(super) const VERIFIERS: Expected = [
+        Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Done,
+    ];
+    pub(super) const ANYBODY: Expected = [Done; 8];
+    pub(super) const WHO_CAN_SIGN: Expected = [Forbidden; 8];
     // The console.
-    pub(super) const EVERYBODY: Expected = [Done, Done, Done, Done, Done, Done, NotFound];
-    pub(super) const SIGNED_IN: Expected = [SignIn, Done, Done, Done, Done, SignIn, NotFound];
-    pub(super) const INSIDERS: Expected = [SignIn, Done, Done, NotFound, NotFound, SignIn, NotFound];
-    pub(super) const THE_MEMBER: Expected = [SignIn, Done, NotFound, NotFound, NotFound, SignIn, NotFound];
-    pub(super) const OWNERS: Expected = [SignIn, NotFound, Done, NotFound, NotFound, SignIn, NotFound];
+    pub(super) const EVERYBODY: Expected = [Done, Done, Done, Done, Done, Done, NotFound, Done];
+    pub(super) const SIGNED_IN: Expected = [SignIn, Done, Done, Done, Done, SignIn, NotFound, SignIn];
+    pub(super) const INSIDERS: Expected = [SignIn, Done, Done, NotFound, NotFound, SignIn, NotFound, SignIn];
+    pub(super) const THE_MEMBER: Expected = [SignIn, Done, NotFound, NotFound, NotFound, SignIn, NotFound, SignIn];
+    pub(super) const OWNERS: Expected = [SignIn, NotFound, Done, NotFound, NotFound, SignIn, NotFound, SignIn];
     pub(super) const LAST_OWNER_STAYS: Expected =
-        [SignIn, Done, Conflict, NotFound, NotFound, SignIn, NotFound];
+        [SignIn, Done, Conflict, NotFound, NotFound, SignIn, NotFound, SignIn];
     pub(super) const OWN_SESSION: Expected =
-        [SignIn, Done, Unaffected, Unaffected, Unaffected, SignIn, NotFound];
+        [SignIn, Done, Unaffected, Unaffected, Unaffected, SignIn, NotFound, SignIn];
     pub(super) const NEEDS_PASSWORD: Expected =
-        [SignIn, Refilled, Refilled, Refilled, Refilled, SignIn, NotFound];
+        [SignIn, Refilled, Refilled, Refilled, Refilled, SignIn, NotFound, SignIn];
     pub(super) const SIGNING_OUT: Expected =
-        [SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, NotFound];
-    pub(super) const NO_FIELDS: Expected = [BadForm, BadForm, BadForm, BadForm, BadForm, BadForm, NotFound];
-    pub(super) const ALL_BUT_WHO_LEFT_SINCE: Expected = [Done, Done, Done, Done, NotFound, Done, NotFound];
+        [SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, SignedOut, NotFound, SignedOut];
+    pub(super) const NO_FIELDS: Expected = [BadForm, BadForm, BadForm, BadForm, BadForm, BadForm, NotFound, BadForm];
+    pub(super) const ALL_BUT_WHO_LEFT_SINCE: Expected = [Done, Done, Done, Done, NotFound, Done, NotFound, Done];
     pub(super) const WHO_IS_SIGNED_IN_AND_NO_MEMBER: Expected =
-        [Forbidden, Conflict, Conflict, Done, NotFound, Forbidden, NotFound];
-    pub(super) const IS_SET_UP: Expected = [Gone, Gone, Gone, Gone, Gone, Gone, NotFound];
+        [Forbidden, Conflict, Conflict, Done, NotFound, Forbidden, NotFound, Forbidden];
+    pub(super) const IS_SET_UP: Expected = [Gone, Gone, Gone, Gone, Gone, Gone, NotFound, Gone];
 }
 use expected::{
     ALL_BUT_WHO_LEFT_SINCE, ANY_KEY, ANYBODY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY,
-    NEEDS_PASSWORD, NO_FIELDS, NO_KEY, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER,
-    WHO_IS_SIGNED_IN_AND_NO_MEMBER,
+    NEEDS_PASSWORD, NO_FIELDS, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER, VERIFIERS,
+    WHO_CAN_SIGN, WHO_IS_SIGNED_IN_AND_NO_MEMBER,
 };
 
 const CONFIRMED: Fields = &[("confirm", "yes")];
@@ -150,8 +154,14 @@ const CONFIRMED: Fields = &[("confirm", "yes")];
 pub(super) const API: &[Row] = &[
     get("/api/v1/user", Nothing, ANY_KEY),
     get("/api/v1/auth", Nothing, ANY_KEY),
-    // For verifiers, which are none of the visitors.
-    post("/api/v1/introspect", Nothing, &[("token", "kwp_")], NO_KEY),
+    post(
+        "/api/v1/auth",
+        Nothing,
+        &[("name", "for the service behind the gateway")],
+        ANY_KEY,
+    ),
+    row("DELETE", "/api/v1/auth/orders/7", Nothing, &[], ANY_KEY),
+    post("/api/v1/introspect", Nothing, &[("token", "kwp_")], VERIFIERS),
     // Whoever has a token may have it revoked; nobody has this one.
     post(
         "/api/v1/leaked-keys",
@@ -162,6 +172,8 @@ pub(super) const API: &[Row] = &[
         )],
         ANYBODY,
     ),
+    // For GitHub, which is none of the visitors.
+    post("/api/v1/leaked-keys/github", Nothing, &[], WHO_CAN_SIGN),
     get("/api/v1/user/projects", Nothing, ANY_KEY),
     get("/api/v1/user/projects/{id}", Project, MEMBERS_KEY),
     get("/api/v1/user/api-keys", Nothing, ANY_KEY),
@@ -192,7 +204,7 @@ pub(super) const API: &[Row] = &[
 #[rustfmt::skip]
 pub(super) const CONSOLE: &[Row] = &[
     // For everybody. What the form of the setup could do is nothing here: the installation is set up.
-    get("/", Nothing, [SignIn, Done, Done, Done, Done, SignIn, NotFound]),
+    get("/", Nothing, [SignIn, Done, Done, Done, Done, SignIn, NotFound, SignIn]),
     get("/assets/:name", Asset, EVERYBODY),
     get("/setup", Nothing, IS_SET_UP),
     post("/setup", Nothing, &[("token", "made up")], IS_SET_UP),

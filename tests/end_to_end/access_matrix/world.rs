@@ -1,14 +1,16 @@
 //! Two organizations, the people in and around them, and what they ask for.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use reqwest::header::{AUTHORIZATION, COOKIE};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method, RequestBuilder, Response};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::answers::{describe, is};
 use super::rows::{Answer, On, Row};
+use super::visitors::Visitor;
 use crate::api::{Api, text};
 use crate::console::{PlainConsole, hidden_value};
 use crate::keyward::{Keyward, OWNER_PASSWORD};
@@ -17,46 +19,6 @@ use crate::verifiers::Verifier;
 
 const PASSWORD: &str = "seven slow boats sail";
 pub(super) const SETTINGS: &str = "/organizations/engines/settings";
-
-/// Who asks. The API knows them by their keys, the console by their sessions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Visitor {
-    Nobody,
-    Member,
-    Owner,
-    /// The owner of another organization.
-    Stranger,
-    FormerMember,
-    /// Sends the owner's key where a session belongs.
-    KeyInsteadOfSession,
-    /// Sends the owner's session where a key belongs.
-    SessionInsteadOfKey,
-}
-
-/// In the order of the table's columns.
-pub(super) const VISITORS: [Visitor; 7] = [
-    Visitor::Nobody,
-    Visitor::Member,
-    Visitor::Owner,
-    Visitor::Stranger,
-    Visitor::FormerMember,
-    Visitor::KeyInsteadOfSession,
-    Visitor::SessionInsteadOfKey,
-];
-
-impl Visitor {
-    /// The name under which they would join.
-    const fn username(self) -> &'static str {
-        match self {
-            // Whose key or session it is.
-            Self::Owner | Self::KeyInsteadOfSession | Self::SessionInsteadOfKey => "ada",
-            Self::Member => "grace",
-            Self::Stranger => "eve",
-            Self::FormerMember => "mary",
-            Self::Nobody => "nobody",
-        }
-    }
-}
 
 /// Somebody with a session and a key.
 pub(super) struct Person {
@@ -67,6 +29,7 @@ pub(super) struct Person {
 /// A running server with all that the table speaks of.
 pub(super) struct World {
     keyward: Keyward,
+    verifier: Verifier,
     client: Client,
     pub(super) member: Person,
     pub(super) owner: Person,
@@ -88,9 +51,9 @@ pub(super) struct World {
 
 impl World {
     pub(super) async fn with_two_organizations() -> Self {
-        // Without any verifier, introspection would not be there for anybody.
         let verifier = Verifier::create("service").await;
-        let keyward = Keyward::serve(Storage::embedded(), &[&verifier.option()]).await;
+        let options = [&*verifier.option(), &github_keys()];
+        let keyward = Keyward::serve(Storage::embedded(), &options).await;
         let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
         keyward.command(bootstrap, OWNER_PASSWORD).await;
         for (organization, options) in [
@@ -153,6 +116,7 @@ impl World {
                 .build()
                 .expect("a client"),
             keyward,
+            verifier,
             member,
             owner,
             stranger,
@@ -277,8 +241,8 @@ impl World {
         let request = self.client.request(method, address);
         match (row.method, is_of_api(row)) {
             ("GET" | "DELETE", _) => request,
-            (_, true) => request.json(&json_object(&fields)),
-            (_, false) => request.form(&fields),
+            (_, true) if row.path != "/api/v1/introspect" => request.json(&json_object(&fields)),
+            _ => request.form(&fields),
         }
     }
 
@@ -294,6 +258,9 @@ impl World {
     fn as_visitor(&self, row: &Row, request: RequestBuilder, visitor: Visitor) -> RequestBuilder {
         let person = match visitor {
             Visitor::Nobody => return request,
+            Visitor::Verifier => {
+                return request.basic_auth(self.verifier.name, Some(&self.verifier.secret));
+            }
             Visitor::Member => &self.member,
             Visitor::Owner => &self.owner,
             Visitor::Stranger => &self.stranger,
@@ -333,6 +300,18 @@ impl Person {
     fn key(&self) -> &str {
         self.api.token().expect("a token")
     }
+}
+
+/// The option for keys with which nobody signs: without any, the path for GitHub would not be there for anybody.
+fn github_keys() -> String {
+    let key = "-----BEGIN PUBLIC KEY-----\n\
+        MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv9N+dLxuiXI2fuSp2KtsIUExhuvg\n\
+        5DaltFQYaijfhFynk2NLCruPJ+gDTNF4SPs04/i06MQadeQo3J4eOXzbqg==\n\
+        -----END PUBLIC KEY-----\n";
+    let keys = json!({"public_keys": [{"key_identifier": "one", "key": key, "is_current": true}]});
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("github-keys.json");
+    std::fs::write(&file, keys.to_string()).expect("a file");
+    format!("--github-keys={}", file.display())
 }
 
 async fn create_user(keyward: &Keyward, organization: &str, options: &str) {
