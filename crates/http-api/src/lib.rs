@@ -49,5 +49,5 @@ pub use document::document;
 pub use github_keys::{GitHubKeys, InvalidGitHubKeys};
 pub use problem::{exceeded_limit, operation_id, problem_code, problem_response, unavailable_response};
 pub use rate_limits::{PeerAddress, RateLimits};
-pub use resources::LARGER_BODIES;
+pub use resources::{HIDDEN_OPERATIONS, LARGER_BODIES};
 pub use service::HttpApi;

@@ -36,6 +36,11 @@ pub(crate) use representations::UserItem;
 pub(crate) use rotation::RotationResource;
 pub(crate) use user::UserResource;
 
+use crate::paths::GITHUB_LEAKS;
+
+/// The operations that are not in the document: the name and the path of each.
+pub const HIDDEN_OPERATIONS: &[(&str, &str)] = &[("reportLeakedKeysAsGitHub", GITHUB_LEAKS)];
+
 /// All resources. Each path has one struct: poem-openapi loses methods if a path is split over two.
 pub(crate) type Api = (
     ApiKeysResource,

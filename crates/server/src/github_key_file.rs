@@ -7,6 +7,7 @@ use crate::watched_file::FileContent;
 impl FileContent for GitHubKeys {
     const RECORDS: &'static str = "keys of GitHub";
     const OPTION: &'static str = "--github-keys";
+    const TASK: &'static str = "github_keys";
 
     type Invalid = InvalidGitHubKeys;
 

@@ -41,6 +41,7 @@ pub(crate) fn line(name: &VerifierName, secret: VerifierSecretDigest) -> String 
 impl FileContent for Verifiers {
     const RECORDS: &'static str = "verifiers";
     const OPTION: &'static str = "--verifiers";
+    const TASK: &'static str = "verifiers";
 
     type Invalid = InvalidLine;
 

@@ -10,9 +10,11 @@ use std::time::Duration;
 use keyward_domain::current::Current;
 use keyward_domain::failure_sentence::sentence;
 use tokio::task::spawn_blocking;
+use tokio::time::Instant;
 use tracing::{error, info};
 
 use crate::job::{self, RunningJob, rest};
+use crate::runs::Runs;
 
 /// How often a file is read. It is small; its time of change is not trusted, since a mounted secret may keep its own.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -27,6 +29,9 @@ pub(crate) trait FileContent: Sized + Send + Sync + 'static {
 
     /// The option that names the file.
     const OPTION: &'static str;
+
+    /// The name in metrics of the task that reads the file.
+    const TASK: &'static str;
 
     /// Why bytes name nothing. No message repeats anything of the file: it may hold a secret by mistake.
     type Invalid: Error;
@@ -101,6 +106,7 @@ pub(crate) struct WatchedFile<T> {
     current: Arc<Current<T>>,
     /// What was said of a file that cannot be used.
     complaint: Option<String>,
+    runs: Arc<Runs>,
 }
 
 impl<T: FileContent> WatchedFile<T> {
@@ -116,6 +122,7 @@ impl<T: FileContent> WatchedFile<T> {
             path,
             seen,
             complaint: None,
+            runs: Runs::of(T::TASK),
         })
     }
 
@@ -124,14 +131,21 @@ impl<T: FileContent> WatchedFile<T> {
         Arc::clone(&self.current)
     }
 
+    /// How its looks at the file went.
+    pub(crate) fn runs(&self) -> Arc<Runs> {
+        Arc::clone(&self.runs)
+    }
+
     /// Looks every few seconds.
     pub(crate) fn start(mut self) -> RunningJob {
+        let runs = self.runs();
         job::start(T::RECORDS, |mut end| async move {
             while rest(INTERVAL, &mut end).await.is_continue() {
                 // It panics only if the look does; the job then ends, and its end says so.
                 match spawn_blocking(move || self.looked()).await {
                     Ok(job) => self = job,
                     Err(cause) => {
+                        runs.add_panicked();
                         error!(%cause, "{} are no longer read again: restart the server", T::RECORDS);
                         break;
                     }
@@ -147,7 +161,11 @@ impl<T: FileContent> WatchedFile<T> {
 
     /// Takes what the file names now, if it changed; keeps what it named before if it cannot be used.
     fn look(&mut self) {
-        match self.changed() {
+        let begun = Instant::now();
+        let changed = self.changed();
+        let count = |named: &Option<T>| named.as_ref().map_or(0, |named| named.count() as u64);
+        self.runs.add(begun, changed.as_ref().map(count));
+        match changed {
             Ok(None) => self.complaint = None,
             Ok(Some(named)) => {
                 let (count, file) = (named.count(), self.path.display());
@@ -264,5 +282,24 @@ mod tests {
         assert!(scene.knows(&secret));
         assert_eq!(scene.look_at(line(&secret)), "");
         assert!(scene.look_at("x").contains("line 1"), "a new fault is told anew");
+    }
+
+    #[test]
+    fn look_at_an_unusable_file_is_a_failed_run() {
+        let secret = VerifierSecret::generate(&OsRandom);
+        let mut scene = Scene::with("failed-runs", &line(&secret));
+        let runs = scene.job.runs();
+        scene.look();
+        let succeeded = runs.summary();
+        assert!(succeeded.last_success.is_some());
+        for failures in 1..=2 {
+            scene.look_at("orders:s3cret");
+            let summary = runs.summary();
+            assert_eq!((summary.failures, summary.records), (failures, 0));
+            assert_eq!(summary.last_success, succeeded.last_success);
+        }
+        scene.look_at(line(&secret) + "\n");
+        let summary = runs.summary();
+        assert_eq!((summary.failures, summary.records), (2, 1));
     }
 }

@@ -266,6 +266,8 @@ impl Server {
             self.retention_job.as_ref().map(RetentionJob::runs),
             Some(self.planned_end_job.runs()),
             self.replica_job.as_ref().map(ReplicaJob::runs),
+            self.verifiers.as_ref().map(WatchedFile::runs),
+            self.github_keys.as_ref().map(WatchedFile::runs),
         ];
         let tasks = tasks
             .chain(jobs.into_iter().flatten().map(MeasuredTask::from))

@@ -57,7 +57,7 @@ pub(super) fn tracer(is_https: bool) -> Tracer {
 
 /// Says of each request how it ended.
 pub(super) fn observer() -> Observer {
-    let routes = routes_of_operations(&keyward_http_api::document());
+    let routes = routes_of_operations();
     Arc::new(move |exchanged| complete(exchanged, &routes))
 }
 
@@ -111,10 +111,13 @@ fn route<'a>(operation: &'a str, routes: &'a HashMap<String, String>) -> &'a str
     operation.split_once(' ').map_or(operation, |(_, path)| path)
 }
 
-/// The path of each operation in the API's document.
-fn routes_of_operations(document: &str) -> HashMap<String, String> {
-    let document: Value = serde_json::from_str(document).unwrap_or_default();
-    let mut routes = HashMap::new();
+/// The path of each operation of the API.
+fn routes_of_operations() -> HashMap<String, String> {
+    let document: Value = serde_json::from_str(&keyward_http_api::document()).unwrap_or_default();
+    let hidden = keyward_http_api::HIDDEN_OPERATIONS.iter();
+    let mut routes: HashMap<String, String> = hidden
+        .map(|(id, path)| ((*id).to_owned(), (*path).to_owned()))
+        .collect();
     for (path, methods) in document["paths"].as_object().into_iter().flatten() {
         for operation in methods
             .as_object()
@@ -151,9 +154,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn route_of_an_operation_is_its_path_in_the_document() {
-        let routes = routes_of_operations(&keyward_http_api::document());
+    fn route_of_an_operation_is_its_path() {
+        let routes = routes_of_operations();
         assert_eq!(route("getUser", &routes), "/api/v1/user");
+        assert_eq!(
+            route("reportLeakedKeysAsGitHub", &routes),
+            "/api/v1/leaked-keys/github"
+        );
         assert_eq!(route("GET /projects/:project", &routes), "/projects/:project");
         assert_eq!(route("/healthz", &routes), "/healthz");
         assert!(routes.len() > 10, "{routes:?}");

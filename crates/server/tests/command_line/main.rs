@@ -8,6 +8,7 @@
 
 mod administration;
 mod after_a_restore;
+mod alert_rules;
 mod audit_log;
 mod broken_outputs;
 mod browser;

@@ -1,6 +1,7 @@
 //! What Prometheus is told, and by which listener.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Command, Stdio};
@@ -12,9 +13,7 @@ use crate::place::Place;
 use crate::server::{HttpAnswer, Server, TIMEOUT};
 use crate::setup::PASSWORD;
 
-const DOCUMENT: &str = include_str!("../../../../docs/observability/README.md");
-const RULES: &str = include_str!("../../../../docs/observability/keyward-rules.yaml");
-const DASHBOARD: &str = include_str!("../../../../docs/observability/keyward-dashboard.json");
+pub(crate) const DOCUMENT: &str = include_str!("../../../../docs/observability/README.md");
 
 /// All background tasks.
 const TASKS: [&str; 7] = [
@@ -134,7 +133,7 @@ fn exported(text: &str) -> BTreeSet<String> {
 }
 
 /// The names of metrics in a text, without what Prometheus appends to those of histograms.
-fn named(text: &str) -> BTreeSet<String> {
+pub(crate) fn named(text: &str) -> BTreeSet<String> {
     let is_part = |character: char| character.is_ascii_lowercase() || character == '_';
     text.split(|character| !is_part(character))
         .filter(|word| word.starts_with("keyward_") || word.starts_with("process_"))
@@ -142,7 +141,7 @@ fn named(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-fn promtool(arguments: &[&str], input: &str) {
+pub(crate) fn promtool(arguments: &[&str], input: &str) {
     let mut promtool = Command::new("promtool")
         .args(arguments)
         .stdin(Stdio::piped())
@@ -275,6 +274,31 @@ async fn tasks_tell_of_their_successes_and_records() {
     assert_eq!(measured.get_user(&token).status, 401);
 }
 
+/// A key with which nobody signs.
+const GITHUB_KEYS: &str = r#"{"public_keys": [{"key_identifier": "one", "is_current": true, "key":
+    "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv9N+dLxuiXI2fuSp2KtsIUExhuvg\n5DaltFQYaijfhFynk2NLCruPJ+gDTNF4SPs04/i06MQadeQo3J4eOXzbqg==\n-----END PUBLIC KEY-----\n"
+}]}"#;
+
+#[test]
+fn files_that_are_read_again_are_tasks() {
+    let place = Place::file("metrics-files");
+    let directory = DataDirectory::new("metrics-of-files");
+    fs::create_dir_all(directory.path()).unwrap();
+    let [verifiers, github_keys] = ["verifiers", "github-keys"].map(|name| directory.path().join(name));
+    fs::write(&verifiers, "").unwrap();
+    fs::write(&github_keys, GITHUB_KEYS).unwrap();
+    let options = [
+        format!("--verifiers={}", verifiers.display()),
+        format!("--github-keys={}", github_keys.display()),
+    ];
+    let measured = Measured::start_with(&place, &options.each_ref().map(String::as_str));
+    measured.scrape_until(|text| has_succeeded(text, "verifiers") && has_succeeded(text, "github_keys"));
+    fs::write(&verifiers, "no verifier").unwrap();
+    let failed = |task: &str| format!("keyward_task_failed_runs_total{{task=\"{task}\"}}");
+    let text = measured.scrape_until(|text| value(text, &failed("verifiers")) >= 2.0);
+    assert_eq!(value(&text, &failed("github_keys")), 0.0);
+}
+
 #[tokio::test]
 async fn requests_without_a_database_count_as_its_failures() {
     let place = Place::server().await;
@@ -293,26 +317,6 @@ async fn requests_without_a_database_count_as_its_failures() {
         ),
         0.0
     );
-}
-
-#[test]
-fn alert_rules_pass_promtool() {
-    promtool(&["check", "rules", "--lint-fatal", "/dev/stdin"], RULES);
-}
-
-#[test]
-fn alert_rules_fire_for_faults_and_for_nothing_else() {
-    let cases = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command_line/alert_rules.yaml");
-    promtool(&["test", "rules", cases], "");
-}
-
-#[test]
-fn rules_and_dashboard_name_only_documented_metrics() {
-    let documented = named(DOCUMENT);
-    let unknown = |text| named(text).difference(&documented).cloned().collect::<Vec<_>>();
-    assert_eq!(unknown(RULES), Vec::<String>::new());
-    let _: serde_json::Value = serde_json::from_str(DASHBOARD).unwrap();
-    assert_eq!(named(DASHBOARD), documented);
 }
 
 #[tokio::test]
