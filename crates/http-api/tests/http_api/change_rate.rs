@@ -42,6 +42,10 @@ async fn rate_limited_change_states_the_seconds_to_wait() {
         let edited = scene.api.patch(&path, token, &json!({"name": "renamed"})).await;
         edited.refusal(429, "rate_limited");
         assert_eq!(edited.header("retry-after"), Some("2"));
+        let rotate = format!("{path}/rotate");
+        let rotated = scene.api.post(&rotate, token, &json!({})).await;
+        rotated.refusal(429, "rate_limited");
+        assert_eq!(rotated.header("retry-after"), Some("2"));
         assert_eq!(
             scene.installation.store.events().len(),
             events,

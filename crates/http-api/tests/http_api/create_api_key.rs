@@ -103,8 +103,9 @@ async fn key_limit_is_a_conflict() {
 }
 
 #[tokio::test]
-async fn key_at_the_maximum_tree_depth_creates_no_key() {
+async fn key_at_the_maximum_tree_depth_makes_no_other() {
     let scene = Scene::new().await;
+    let other = scene.create(&scene.ada.token, "other").await;
     let mut tokens = vec![scene.ada.token.clone()];
     for number in 2..=ApiKey::MAX_TREE_DEPTH {
         let calling = tokens.last().unwrap();
@@ -115,6 +116,9 @@ async fn key_at_the_maximum_tree_depth_creates_no_key() {
     let create = async || scene.api.post(API_KEYS, last, &json!({"name": "one more"})).await;
     let problem = create().await.refusal(409, "key_tree_too_deep");
     assert!(problem["detail"].as_str().unwrap().contains("32"), "{problem}");
+    let rotate = format!("{API_KEYS}/{}/rotate", other["id"].as_str().unwrap());
+    let rotated = scene.api.post(&rotate, last, &json!({})).await;
+    rotated.refusal(409, "key_tree_too_deep");
 
     let earlier = format!("{API_KEYS}/current");
     scene.api.delete(&earlier, &tokens[1]).await.ok(204);

@@ -19,7 +19,11 @@ use crate::scene::{Scene, http_api};
 const CHOSEN: &str = "8e03978e-40d5-43dd-bc93-6894a57f9324";
 
 async fn send(scene: &Scene, token: &str, body: &Value, lines: &[&[u8]]) -> Answer {
-    let mut request = scene.api.request(Method::POST, API_KEYS, token).json(body);
+    send_to(API_KEYS, scene, token, body, lines).await
+}
+
+async fn send_to(path: &str, scene: &Scene, token: &str, body: &Value, lines: &[&[u8]]) -> Answer {
+    let mut request = scene.api.request(Method::POST, path, token).json(body);
     for line in lines {
         request = request.header("idempotency-key", HeaderValue::from_bytes(line).unwrap());
     }
@@ -178,14 +182,17 @@ async fn malformed_idempotency_key_is_named_with_its_limits() {
         &[b"a", b"a"],
         &[b"a", b"\"b\""],
     ];
-    for lines in lines {
-        let answer = send(&scene, &scene.ada.token, &json!({"name": "ci"}), lines).await;
-        let problem = answer.refusal(400, "malformed_request");
-        let detail = problem["detail"].as_str().unwrap();
-        assert!(
-            detail.contains("`Idempotency-Key`") && detail.contains("255"),
-            "{lines:?}: {detail}"
-        );
+    let rotate = format!("{API_KEYS}/current/rotate");
+    for (path, body) in [(API_KEYS, json!({"name": "ci"})), (&rotate, json!({}))] {
+        for lines in lines {
+            let answer = send_to(path, &scene, &scene.ada.token, &body, lines).await;
+            let problem = answer.refusal(400, "malformed_request");
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(
+                detail.contains("`Idempotency-Key`") && detail.contains("255"),
+                "{path} {lines:?}: {detail}"
+            );
+        }
     }
     assert_eq!(count_of_keys(&scene).await, 1);
 }

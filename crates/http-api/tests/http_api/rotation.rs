@@ -158,9 +158,14 @@ async fn only_a_valid_key_within_reach_is_rotated() {
     let revoked = scene.create(&scene.ada.token, "revoked").await;
     let path = path_of(&revoked);
     scene.api.delete(&path, &scene.ada.token).await.ok(204);
-    rotate(&scene, &path, &scene.ada.token, &json!({}))
-        .await
-        .refusal(409, "key_revoked");
+    let body = json!({"name": "expired", "expiresAt": "2026-01-01T01:00:00Z"});
+    let expired = scene.api.post(API_KEYS, &scene.ada.token, &body).await.ok(201);
+    scene.installation.builder.clock.advance(TimeDelta::hours(1));
+    for path in [path, path_of(&expired)] {
+        rotate(&scene, &path, &scene.ada.token, &json!({}))
+            .await
+            .refusal(409, "key_revoked");
+    }
     for path in [scene.grace.key_path(), format!("{API_KEYS}/unknown")] {
         rotate(&scene, &path, &scene.ada.token, &json!({}))
             .await

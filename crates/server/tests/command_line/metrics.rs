@@ -373,5 +373,21 @@ fn metrics_address_that_cannot_be_used_is_named() {
             )
         );
     }
+    for malformed in [
+        "",
+        "9090",
+        ":9090",
+        "localhost:9090",
+        "127.0.0.1",
+        "127.0.0.1:65536",
+        "::1:9090",
+    ] {
+        let answer = directory.run(&["serve", &format!("--metrics-listen={malformed}")], "");
+        assert_eq!(answer.code, Some(2), "{malformed}: {answer:?}");
+        assert!(
+            answer.errors.contains("--metrics-listen"),
+            "{malformed}: {answer:?}"
+        );
+    }
     assert!(!directory.path().exists());
 }
