@@ -13,6 +13,7 @@ use chrono::{DateTime, Utc};
 
 use crate::ports::{ApiKeys, KeyLimits};
 use crate::propagation::{Propagation, ToAllServers};
+use crate::rate::Rate;
 use crate::sources::Sources;
 
 pub use crate::api_key::KeyDraft;
@@ -52,6 +53,12 @@ impl PersonalKeys {
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
         self.sources.now()
+    }
+
+    /// How often a consumer may create and edit keys.
+    #[must_use]
+    pub const fn change_rate(&self) -> Rate {
+        self.limits.changes
     }
 
     /// Waits for other servers before it answers: see [`Propagation`].

@@ -100,8 +100,14 @@ impl Throttled {
     /// How long to wait, in seconds, rounded up.
     #[must_use]
     pub fn whole_seconds(&self) -> i64 {
-        self.retry_after.num_seconds() + i64::from(self.retry_after.subsec_nanos() > 0)
+        whole_seconds(self.retry_after)
     }
+}
+
+/// The seconds of a span of time, rounded up: whoever waits so long is not too early.
+#[must_use]
+pub fn whole_seconds(time: TimeDelta) -> i64 {
+    time.num_seconds() + i64::from(time.subsec_nanos() > 0)
 }
 
 #[cfg(test)]

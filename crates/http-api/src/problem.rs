@@ -9,7 +9,7 @@ use std::fmt::Display;
 use keyward_domain::api_key::CannotExtendLife;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::StorageError;
-use keyward_domain::rate::Throttled;
+use keyward_domain::rate::{Rate, Throttled};
 use keyward_domain::token::TokenHint;
 use keyward_rate_limits::Exceeded;
 use poem::error::ResponseError;
@@ -181,10 +181,10 @@ impl Problem {
     }
 
     /// The consumer exceeded its rate limit for creating and editing keys.
-    pub(crate) fn throttled(throttled: Throttled) -> Self {
+    pub(crate) fn throttled(throttled: Throttled, rate: Rate) -> Self {
         let seconds = throttled.whole_seconds();
         Self {
-            exceeded: Some(Box::new(ExceededLimit::OfChanges { seconds })),
+            exceeded: Some(Box::new(ExceededLimit::OfChanges { rate, seconds })),
             ..Self::rate_limited(
                 seconds,
                 "Keys were created and edited too often. Nothing was changed.",

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use keyward_domain::rate::{Rate, whole_seconds};
 use keyward_rate_limits::{Exceeded, LimitState, rate_limit, rate_limit_policy};
 use poem::http::{HeaderMap, HeaderName, HeaderValue};
 use poem::{Endpoint, Request, Response};
@@ -18,8 +19,8 @@ pub(crate) enum ExceededLimit {
     OfRequests(Exceeded),
     /// One that every answer reports, by [`RateLimitFields`].
     ReportedByEveryAnswer(Exceeded),
-    /// That of creating and editing keys, of which only the wait is known here.
-    OfChanges { seconds: i64 },
+    /// That of creating and editing keys, which the database counts.
+    OfChanges { rate: Rate, seconds: i64 },
 }
 
 /// The name of the limit of creating and editing keys.
@@ -30,8 +31,14 @@ impl ExceededLimit {
         match self {
             Self::OfRequests(exceeded) => write_fields(&[exceeded.state()], headers),
             Self::ReportedByEveryAnswer(_) => {}
-            Self::OfChanges { seconds } => {
+            Self::OfChanges { rate, seconds } => {
+                let (quota, window) = (rate.burst(), whole_seconds(rate.interval() * rate.burst()));
                 append(RATE_LIMIT, format!("\"{CHANGES}\";r=0;t={seconds}"), headers);
+                append(
+                    RATE_LIMIT_POLICY,
+                    format!("\"{CHANGES}\";q={quota};w={window}"),
+                    headers,
+                );
             }
         }
     }

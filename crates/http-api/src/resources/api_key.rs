@@ -4,6 +4,7 @@ use keyward_domain::access::Caller;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{EditKeyError, PersonalKeys, ReadKeyError, RevokeKeyError};
 use keyward_domain::ports::DescendantKeys;
+use keyward_domain::rate::Rate;
 use poem_openapi::param::Path;
 use poem_openapi::registry::MetaSchema;
 use poem_openapi::{ApiResponse, OpenApi};
@@ -104,7 +105,7 @@ impl ApiKeyResource {
         let key = keys
             .edit(&holder, id, edit.0, precondition.0, source.0)
             .await
-            .map_err(not_edited)?;
+            .map_err(|error| not_edited(error, keys.change_rate()))?;
         let item = Json(ApiKeyItem::new(&key, &authenticated.0));
         Ok(UpdatedKey::Updated(item, entity_tag::of_key(&key)))
     }
@@ -182,10 +183,10 @@ fn not_read(error: ReadKeyError) -> Problem {
     }
 }
 
-fn not_edited(error: EditKeyError) -> Problem {
+fn not_edited(error: EditKeyError, rate: Rate) -> Problem {
     match error {
         EditKeyError::HolderGone => Code::InvalidToken.into(),
-        EditKeyError::Throttled(throttled) => Problem::throttled(throttled),
+        EditKeyError::Throttled(throttled) => Problem::throttled(throttled, rate),
         EditKeyError::NotFound => Problem::no_such_key(),
         EditKeyError::Revoked => Code::KeyRevoked.into(),
         EditKeyError::PreconditionFailed => Code::PreconditionFailed.into(),

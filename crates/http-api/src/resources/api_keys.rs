@@ -5,6 +5,7 @@ use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{AddKeyError, IssuedKey, PersonalKeys, ReadKeyError};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
+use keyward_domain::rate::Rate;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::cursor::Cursor;
@@ -93,7 +94,7 @@ impl ApiKeysResource {
         let issued = match keys.issue(&holder, draft.0, idempotency_key, source.0).await {
             Ok(issued) => issued,
             Err(AddKeyError::AlreadyCreated(id)) => return Err(already_created(keys, &holder, id).await),
-            Err(error) => return Err(not_issued(error)),
+            Err(error) => return Err(not_issued(error, keys.change_rate())),
         };
         Ok(CreatedKey::of(&issued, holder.consumer(), base_url))
     }
@@ -189,12 +190,12 @@ pub(crate) async fn already_created(keys: &PersonalKeys, holder: &Holder, id: Ap
     }
 }
 
-fn not_issued(error: AddKeyError) -> Problem {
+fn not_issued(error: AddKeyError, rate: Rate) -> Problem {
     match error {
         // The key was revoked, or its user left, after authentication.
         AddKeyError::HolderGone => Code::InvalidToken.into(),
         AddKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
-        AddKeyError::Throttled(throttled) => Problem::throttled(throttled),
+        AddKeyError::Throttled(throttled) => Problem::throttled(throttled, rate),
         AddKeyError::AlreadyCreated(id) => Problem::already_created(id, None),
         AddKeyError::IdempotencyKeyReused => Code::IdempotencyKeyReused.into(),
         AddKeyError::InProgress => Problem::in_progress(),

@@ -1,6 +1,7 @@
 //! `/api/v1/user/api-keys/{id}/rotate`
 
 use keyward_domain::keys::{PersonalKeys, RotateKeyError};
+use keyward_domain::rate::Rate;
 use poem_openapi::OpenApi;
 use poem_openapi::param::Path;
 
@@ -53,16 +54,16 @@ impl RotationResource {
         match keys.rotate(&holder, id, draft.0, idempotency_key, source.0).await {
             Ok(issued) => Ok(CreatedKey::of(&issued, holder.consumer(), base_url)),
             Err(RotateKeyError::AlreadyRotated(id)) => Err(already_created(keys, &holder, id).await),
-            Err(error) => Err(not_rotated(error)),
+            Err(error) => Err(not_rotated(error, keys.change_rate())),
         }
     }
 }
 
-fn not_rotated(error: RotateKeyError) -> Problem {
+fn not_rotated(error: RotateKeyError, rate: Rate) -> Problem {
     match error {
         RotateKeyError::HolderGone => Code::InvalidToken.into(),
         RotateKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
-        RotateKeyError::Throttled(throttled) => Problem::throttled(throttled),
+        RotateKeyError::Throttled(throttled) => Problem::throttled(throttled, rate),
         RotateKeyError::IdempotencyKeyReused => Code::IdempotencyKeyReused.into(),
         RotateKeyError::InProgress => Problem::in_progress(),
         RotateKeyError::NotFound => Problem::no_such_key(),

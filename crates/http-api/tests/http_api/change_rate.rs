@@ -35,6 +35,8 @@ async fn rate_limited_change_states_the_seconds_to_wait() {
         let problem = created.refusal(429, "rate_limited");
         assert_eq!(created.header("retry-after"), Some("2"));
         assert_eq!(created.header("ratelimit"), Some(r#""changes";r=0;t=2"#));
+        // Three at once, which are allowed again after three times 1.5 seconds.
+        assert_eq!(created.header("ratelimit-policy"), Some(r#""changes";q=3;w=5"#));
         assert_eq!(
             problem["detail"],
             "Keys were created and edited too often. Nothing was changed."

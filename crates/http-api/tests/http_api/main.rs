@@ -13,6 +13,7 @@ mod bad_input;
 mod change_rate;
 mod create_api_key;
 mod delete_api_key;
+mod deprecations;
 mod document;
 mod documented;
 mod edges;
