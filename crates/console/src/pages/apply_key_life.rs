@@ -75,7 +75,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
             tracing::warn!(
                 error = sentence(&error),
                 shortened,
-                "applying the longest life stopped early"
+                "applying the maximum lifetime stopped early"
             );
         }
         ShorteningStop::Refused(ApplyLongestLifeError::Storage(error)) => return Err(error.into()),

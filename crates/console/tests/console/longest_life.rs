@@ -217,7 +217,7 @@ async fn preview_leads_to_pages_of_all_keys_that_it_counts() {
     let text = first.text();
     assert!(!text.contains("ends in time"), "{text}");
     for words in [
-        "Only keys that will expire earlier if the longest life of 30 days is applied.",
+        "Only keys that will expire sooner if the maximum lifetime of 30 days is applied.",
         "then expires",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -22,7 +22,7 @@ pub enum InvalidExpiry {
     #[error("must be at most {} days ahead", Expiry::MAX_DAYS)]
     TooFar,
     /// It is later than the organization's longest life allows.
-    #[error("must be at most {} days ahead, the longest life that the organization allows", .0.days())]
+    #[error("must be at most {} days ahead, the organization's maximum lifetime of keys", .0.days())]
     LongerThanAllowed(LongestLife),
 }
 
@@ -129,7 +129,7 @@ pub enum CannotExtendLife {
     /// It is later than the organization's longest life allows. A key that has lived longer already may be
     /// brought to an end only.
     #[error(
-        "must be at most {} days after the key's creation, the longest life that the organization allows",
+        "must be at most {} days after the key's creation, the organization's maximum lifetime of keys",
         .0.days()
     )]
     BeyondLongestLife(LongestLife),

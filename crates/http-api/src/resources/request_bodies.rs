@@ -34,8 +34,8 @@ pub(crate) struct CreateApiKeyRequest {
     can_manage_keys: Option<bool>,
     /// When the key expires: a time in RFC 3339 format that lies ahead, by at most 3,650 days. Then it is
     /// revoked with the reason `expired`. Can be changed until then. If absent or `null`, the key is valid
-    /// until it is revoked. The owners of the organization may have set a longest life: then no key may have
-    /// a later time, and a key without one expires after that life.
+    /// until it is revoked. The owners of the organization may have set a maximum lifetime: then no key may
+    /// have a later time, and a key without one expires after that lifetime.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct UpdateApiKeyRequest {
     description: Option<String>,
     /// When the key expires. Same rules as at creation. `null` removes it: the key is then valid until it is
     /// revoked. A key cannot postpone or remove its own `expiresAt`, and none can be postponed beyond the
-    /// organization's longest life, counted from its creation.
+    /// organization's maximum lifetime, counted from its creation.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
 }
