@@ -73,7 +73,7 @@ async fn narrow_general_page_fits_with_a_maximum_lifetime() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn removal_of_many_keys_has_its_button_on_the_second_screen() {
+async fn button_of_a_large_removal_is_on_the_second_screen() {
     let scene = Scene::new().await;
     let create = "admin create-user --organization engines --username grace --password-stdin";
     scene.keyward.command(create, OWNER_PASSWORD).await;
