@@ -9,7 +9,7 @@ use futures_util::future::join;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::api::{Api, expect, text};
 use crate::console::PlainConsole;
@@ -22,6 +22,8 @@ use crate::verifiers::Verifier;
 const TOLD_WITHIN: Duration = Duration::from_secs(65);
 /// Within what time a key ends whose successor was used, likewise.
 const USE_TOLD_WITHIN: Duration = Duration::from_secs(125);
+/// Within what time every server knows of a change that was recorded: its lease, and a moment to ask.
+const KNOWN_WITHIN: Duration = Duration::from_secs(6);
 const MEMBER_PASSWORD: &str = "seven lamps burn low";
 
 /// By the clock that the servers have, too.
@@ -112,6 +114,19 @@ impl Rotated {
         let request = api.request(Method::POST, &path).json(body);
         let new = expect(request.send().await.expect("an answer"), StatusCode::CREATED).await;
         Self { old, new }
+    }
+
+    /// Uses the old key at each server until it is refused. Unlike a planned end, of which servers know beforehand, they
+    /// learn of this one once it is recorded.
+    async fn until_old_is_refused(&self, servers: &[Keyward]) {
+        for server in servers {
+            let old = Api::anonymous(server.base_url()).with_token(text(&self.old, "key"));
+            let refused = timeout(KNOWN_WITHIN, async { while old.is_accepted().await {} }).await;
+            assert!(
+                refused.is_ok(),
+                "accepted {KNOWN_WITHIN:?} after its end was recorded"
+            );
+        }
     }
 
     /// Whether each of the two is accepted by each of the servers, which must agree.
@@ -214,6 +229,7 @@ async fn ends_come_once(servers: &[Keyward], verifier: &Verifier) {
         assert_eq!(recorded[0]["actor"]["kind"], "system");
     }
     for rotated in [introspected, forwarded, graced] {
+        rotated.until_old_is_refused(servers).await;
         assert_eq!(rotated.are_accepted(servers).await, (false, true));
         let old = owners
             .get(&format!("/user/api-keys/{}", text(&rotated.old, "id")))
