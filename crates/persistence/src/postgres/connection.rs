@@ -121,8 +121,11 @@ impl Server {
             let (server, places) = (Arc::clone(&server), Arc::clone(&places));
             async move {
                 let _place = places.acquire().await;
-                let opened = timeout(server.limits.statement, server.open(setup)).await;
-                opened.unwrap_or_else(|_| Err(ConnectionError::BadConnection(server.is_silent())))
+                let establishing = server.establish(server.limits, setup);
+                match timeout(server.limits.statement, establishing).await {
+                    Ok(established) => established.map_err(ConnectionError::from),
+                    Err(_) => Err(ConnectionError::BadConnection(server.is_silent())),
+                }
             }
             .boxed()
         });
@@ -130,20 +133,16 @@ impl Server {
         AsyncDieselConnectionManager::new_with_config("", config)
     }
 
-    async fn open(&self, setup: &'static str) -> Result<AsyncPgConnection, ConnectionError> {
-        let mut connection = self.establish(self.limits).await?;
-        connection
-            .batch_execute(setup)
-            .await
-            .map_err(ConnectionError::CouldntSetupConfiguration)?;
-        Ok(connection)
-    }
-
     fn is_silent(&self) -> String {
         format!("{}: no connection was opened in time", self.address())
     }
 
-    pub(super) async fn establish(&self, limits: SessionLimits) -> Result<AsyncPgConnection, EstablishError> {
+    /// Opens a connection with these limits, and runs these further statements on it in the same round trip.
+    pub(super) async fn establish(
+        &self,
+        limits: SessionLimits,
+        setup: &'static str,
+    ) -> Result<AsyncPgConnection, EstablishError> {
         let mut connection = match &self.tls {
             Some(tls) => {
                 let connected = addresses::connect(&self.config, tls.clone()).await;
@@ -157,7 +156,7 @@ impl Server {
             }
         };
         connection
-            .batch_execute(&limits.setup_sql())
+            .batch_execute(&(limits.setup_sql() + setup))
             .await
             .map_err(ConnectionError::CouldntSetupConfiguration)?;
         Ok(connection)
@@ -217,7 +216,7 @@ impl SessionLimits {
              SET default_transaction_isolation = 'read committed'; SET jit = off; \
              SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') \
              WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false); \
-             DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE EXCEPTION 'the server is a standby'; END IF; END $$",
+             DO $$ BEGIN IF pg_is_in_recovery() THEN RAISE EXCEPTION 'the server is a standby'; END IF; END $$; ",
             self.statement.as_millis(),
             self.lock.as_millis(),
             self.idle_in_transaction.as_millis(),

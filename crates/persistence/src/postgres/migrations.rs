@@ -121,7 +121,7 @@ impl PostgresStore {
             MigrateError::Unavailable(words.into())
         };
         let within = self.timeouts.answer;
-        let establishing = timeout(within, self.server.establish(limits)).await;
+        let establishing = timeout(within, self.server.establish(limits, "")).await;
         let established = establishing.map_err(too_slow)?;
         // Behind a transaction-mode pooler, anything after connecting may fail, even the session setup.
         let is_connected = established.as_ref().err().is_none_or(EstablishError::is_of_setup);

@@ -64,7 +64,7 @@ impl PostgresStore {
             lock: WAIT_FOR_TABLE,
             idle_in_transaction: Duration::ZERO,
         };
-        match timeout(self.timeouts.answer, self.server.establish(limits)).await {
+        match timeout(self.timeouts.answer, self.server.establish(limits, "")).await {
             Ok(Ok(connection)) => Ok(connection),
             Ok(Err(error)) => Err(StorageError::Unavailable(error.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Connection.into())),
