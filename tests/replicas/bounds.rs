@@ -45,7 +45,13 @@ pub(crate) struct Watched {
 impl Watched {
     pub(crate) fn figures(&self, scenario: Scenario) -> Figures {
         let is_absent = |request: &Request| self.met_fault(request, scenario.absent());
-        Figures::of(&self.requests, SERVERS, self.fault_end, is_absent)
+        Figures::of(
+            &self.requests,
+            SERVERS,
+            self.fault_begin,
+            self.fault_end,
+            is_absent,
+        )
     }
 
     /// Whether the request was to one of these servers while the fault lasted.
@@ -151,8 +157,8 @@ impl Watched {
 
     fn slow(&self, figures: &Figures) -> Vec<String> {
         let mut wrong = Vec::new();
-        if self.revoked < HEALTHY_REVOCATIONS as usize {
-            wrong.push(format!("only {} keys were revoked", self.revoked));
+        if figures.answered() < HEALTHY_REVOCATIONS as usize {
+            wrong.push(format!("only {} keys were revoked", figures.answered()));
         }
         let p99 = figures.answered_within(99);
         if p99 >= HEALTHY_P99 {

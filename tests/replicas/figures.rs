@@ -9,7 +9,8 @@ use keyward_tests::history::{Act, Moment, Outcome, Request, judged_after_revocat
 pub(crate) struct Figures {
     verifications: Counts,
     revocations: Counts,
-    /// How long the answered revocations took, in order, but for those on a server that was not there.
+    /// How long the answered revocations took, in order, but for the first ones, for which servers open their
+    /// connections to the database, and those on a server that was not there.
     answered: Vec<Duration>,
     /// How long the latter took at most: until the server was there again, and answered.
     longest_on_absent: Option<Duration>,
@@ -33,6 +34,7 @@ impl Figures {
     pub(crate) fn of(
         requests: &[Request],
         servers: usize,
+        warm: Moment,
         fault_end: Moment,
         is_absent: impl Fn(&Request) -> bool,
     ) -> Self {
@@ -40,8 +42,9 @@ impl Figures {
         let answered = revocations
             .clone()
             .filter(|request| request.outcome == Outcome::Ok);
-        let (on_absent, answered): (Vec<_>, Vec<_>) = answered.partition(|request| is_absent(request));
-        let mut answered: Vec<_> = answered.into_iter().map(took).collect();
+        let (on_absent, answered): (Vec<&Request>, Vec<_>) = answered.partition(|request| is_absent(request));
+        let when_warm = answered.into_iter().filter(|request| request.begin >= warm);
+        let mut answered: Vec<_> = when_warm.map(took).collect();
         answered.sort_unstable();
         let failed = requests.iter().filter(|request| is_failure(request));
         let last_failed = requests
@@ -59,6 +62,11 @@ impl Figures {
                 .collect(),
             back_after: last_failed.max().unwrap_or_default(),
         }
+    }
+
+    /// How many revocations were answered once the servers were warm.
+    pub(crate) fn answered(&self) -> usize {
+        self.answered.len()
     }
 
     /// How long an answered revocation took, by the nearest rank; of few the longest.

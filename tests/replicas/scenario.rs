@@ -12,7 +12,7 @@ use crate::standby::Standby;
 use crate::traffic::Traffic;
 use crate::world::{SERVERS, World};
 
-/// How long everything is well before the fault, and after the recovery.
+/// How long everything is well before the fault, while servers warm up, and after the recovery.
 const AROUND: Duration = Duration::from_millis(1_500);
 
 /// A round trip that leaves a pool of connections time for the verifications of a server.
@@ -161,7 +161,7 @@ impl Scenario {
     fn lasts(self) -> Duration {
         match self {
             // A busy machine misses some of the times at which to revoke.
-            Self::Healthy => self.revoke_every() * (HEALTHY_REVOCATIONS + 20) - AROUND,
+            Self::Healthy => self.revoke_every() * (HEALTHY_REVOCATIONS + 20),
             Self::NotificationsKilled | Self::ClocksApart | Self::LookupsSlow | Self::Pooled => {
                 Duration::from_millis(4_000)
             }
