@@ -26,7 +26,7 @@ pub(crate) fn test_names(workspace: &Workspace) -> Outcome {
         return Ok(());
     }
     Err(Failure::new(format!(
-        "names of more than {MAX_WORDS} words:\n- {}",
+        "names of more than {MAX_WORDS} words; shorten them to subject, condition and outcome:\n- {}",
         found.join("\n- ")
     )))
 }
