@@ -28,13 +28,19 @@ pub(crate) async fn calls_every_operation(
     let keyward = with_key(url, token);
     let verifier = with_credentials(url, verifier);
     let end = "2030-01-01T00:00:00Z".parse().expect("a time");
+    let named = |name: &str| CreateApiKeyRequest {
+        name: name.parse().expect("a name"),
+        description: None,
+        can_manage_keys: None,
+        expires_at: None,
+    };
     let mut created = Vec::new();
     for name in ["Nightly", "Weekly", "每年"] {
         let request = CreateApiKeyRequest {
-            name: name.parse().expect("a name"),
             description: Some("by Rust".to_owned()),
             can_manage_keys: Some(name != "Nightly"),
             expires_at: (name == "Weekly").then_some(end),
+            ..named(name)
         };
         created.push(
             keyward
@@ -53,13 +59,7 @@ pub(crate) async fn calls_every_operation(
     assert_eq!(user.api_key.id, nightly.id);
     assert!(!user.api_key.can_manage_keys);
     let consumer = user.consumer_id.to_string();
-    let hourly = CreateApiKeyRequest {
-        name: "Hourly".parse().expect("a name"),
-        description: None,
-        can_manage_keys: None,
-        expires_at: None,
-    };
-    let ungranted = problem(with_nightly.create_api_key(None, &hourly).await).await;
+    let ungranted = problem(with_nightly.create_api_key(None, &named("Hourly")).await).await;
     assert_eq!(ungranted.code, "key_may_not_manage_keys");
 
     let two = NonZero::new(2);
@@ -98,9 +98,8 @@ pub(crate) async fn calls_every_operation(
     let sooner = "2029-12-31T00:00:00Z".parse().expect("a time");
     // `null`, which would remove it, is a value that this generator cannot send.
     let bring_forward = UpdateApiKeyRequest {
-        name: None,
-        description: None,
         expires_at: Some(sooner),
+        ..UpdateApiKeyRequest::default()
     };
     let weekly = created[1].id.to_string();
     let moved = keyward.update_api_key(&weekly, None, &bring_forward).await;
@@ -108,10 +107,7 @@ pub(crate) async fn calls_every_operation(
     let known = introspected(&verifier, &created[1].key).await;
     assert_eq!(known.exp, Some(sooner.timestamp()));
 
-    let retried = CreateApiKeyRequest {
-        name: "Retried".parse().expect("a name"),
-        ..hourly.clone()
-    };
+    let retried = named("Retried");
     let first = keyward.create_api_key(Some("retry"), &retried).await;
     let first = first.expect("a key").into_inner();
     let again = problem(keyward.create_api_key(Some("retry"), &retried).await).await;
@@ -145,8 +141,7 @@ pub(crate) async fn calls_every_operation(
     let tag = found.headers()["etag"].to_str().expect("a text").to_owned();
     let rename = |name: &str| UpdateApiKeyRequest {
         name: Some(name.parse().expect("a name")),
-        description: None,
-        expires_at: None,
+        ..UpdateApiKeyRequest::default()
     };
     let renamed = keyward.update_api_key(&id, Some(&tag), &rename("Hourly")).await;
     assert_eq!(renamed.expect("the key").name.to_string(), "Hourly");
@@ -192,11 +187,7 @@ pub(crate) async fn calls_every_operation(
     assert_eq!(known.client_id, Some(consumer));
     assert_eq!(known.projects.len(), 2);
 
-    let leaked = CreateApiKeyRequest {
-        name: "Leaked".parse().expect("a name"),
-        ..hourly.clone()
-    };
-    let leaked = keyward.create_api_key(None, &leaked).await;
+    let leaked = keyward.create_api_key(None, &named("Leaked")).await;
     let leaked = leaked.expect("a key").into_inner();
     let found = LeakedKeyToken {
         token: leaked.key.to_string(),
@@ -228,11 +219,8 @@ pub(crate) async fn calls_every_operation(
     assert_eq!(problem(with_nightly.get_user().await).await.code, "invalid_token");
     let unknown = introspected(&verifier, &nightly.key).await;
     assert_eq!((unknown.active, unknown.sub), (false, None));
-    let nobodys = CreateApiKeyRequest {
-        name: "\u{200b}".parse().expect("a name for the document"),
-        ..hourly
-    };
-    let refused = problem(keyward.create_api_key(None, &nobodys).await).await;
+    let nobodys = keyward.create_api_key(None, &named("\u{200b}")).await;
+    let refused = problem(nobodys).await;
     assert_eq!(refused.status, 422);
     assert_eq!(refused.errors[0].pointer, "/name");
 }

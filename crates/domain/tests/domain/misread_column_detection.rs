@@ -23,6 +23,14 @@ async fn misread_key_column_is_detected() {
 }
 
 #[tokio::test]
+async fn key_column_that_only_owners_misread_is_detected() {
+    let held = "held_key_is_complete_except_for_its_exact_last_address";
+    for column in [Column::KeyName, Column::KeyDescription, Column::KeyOrigin] {
+        assert_caught(Fault::MisreadsForOwners(column), &[held]).await;
+    }
+}
+
+#[tokio::test]
 async fn misread_revocation_or_last_use_column_is_detected() {
     let (revocation, used) = (
         "revocation_stores_time_actor_reason_and_note",

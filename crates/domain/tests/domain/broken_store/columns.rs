@@ -127,7 +127,11 @@ impl BrokenStore {
     /// The same, as an owner is told of it.
     pub(super) fn held_as_read(&self, key: HeldKey) -> HeldKey {
         let mut key = self.held_as_told(key);
-        match self.misread() {
+        let misread = match self.fault {
+            Fault::Misreads(column) | Fault::MisreadsForOwners(column) => Some(column),
+            _ => None,
+        };
+        match misread {
             Some(Column::KeyName) => key.name = any_name(),
             Some(Column::KeyDescription) => key.description = no_description(),
             Some(Column::KeyHint) => key.hint = any_hint(),
@@ -137,7 +141,7 @@ impl BrokenStore {
             _ => {}
         }
         if let Some(last) = &mut key.last_use {
-            match self.misread() {
+            match misread {
                 Some(Column::KeyLastUsedAt) => last.at = whole_seconds(last.at),
                 Some(Column::KeyLastUsedFrom) => last.from = None,
                 _ => {}

@@ -114,6 +114,8 @@ pub(crate) enum Fault {
     IgnoresLongestLivesInLists,
     /// One column is not read as it was written.
     Misreads(Column),
+    /// Owners do not read one column of a key as it was written; its holder does.
+    MisreadsForOwners(Column),
 }
 
 /// A list that comes page by page.

@@ -3,12 +3,13 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
+use super::super::scene::everything;
 use super::key_scene::{KeyScene, issued_before, only, with_descendants};
 use crate::administration::ports::{
     HeldKey, HolderProfile, HolderStatusFilter, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
     PreviewedKeys, RevocationPreview,
 };
-use crate::api_key::{ApiKey, KeyDescription, LastUse};
+use crate::api_key::{ApiKey, LastUse};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -70,7 +71,10 @@ pub async fn held_key_is_complete_except_for_its_exact_last_address(stores: Stor
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
     let mut new = scene.new_child(&bob, root.id, "child");
-    new.key.description = KeyDescription::parse("what\nfor").expect("a description");
+    let by = new.key.origin.actor();
+    new.key
+        .apply(&everything(scene.now()), None, by)
+        .expect("applied");
     let child = scene.store(&bob, &new).await;
     use_key(&scene, &child).await;
     scene.revoke(&bob, &child, DescendantKeys::Keep).await;
