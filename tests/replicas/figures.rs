@@ -115,7 +115,7 @@ impl fmt::Display for Figures {
         });
         write!(
             formatter,
-            "{} verified ({} refused, {} judged), {}; {} revoked in p50 {}, p99 {}, max {} ms, {}; \
+            "{} verified ({} refused, {} judged), {}; {} revoked, once warm in p50 {}, p99 {}, max {} ms, {}; \
              503 after at most {} ms; well {:.1} s after{}",
             self.verifications.ok,
             self.verifications.refused,
