@@ -1,5 +1,6 @@
 //! Resolves what somebody types into the search form to an actor or a subject.
 
+use futures_util::future::{try_join, try_join3};
 use keyward_domain::administration::ports::{
     HeldKey, MemberFilter, MemberOverview, OrganizationKeyFilter, ProjectFilter, ProjectOverview,
     ProjectStatus,
@@ -61,8 +62,7 @@ pub(super) async fn actor(owner: &Owner, typed: &str) -> Result<Resolution<Actor
     {
         return Ok(Resolution::One(actor));
     }
-    let people = members(owner, typed).await?;
-    let keys = keys(owner, typed).await?;
+    let (people, keys) = try_join(members(owner, typed), keys(owner, typed)).await?;
     let are_all = people.next.is_none() && keys.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
@@ -92,9 +92,8 @@ pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Resolution<Sub
     {
         return Ok(Resolution::One(Subject::Membership(member.membership.id)));
     }
-    let people = members(owner, typed).await?;
-    let keys = keys(owner, typed).await?;
-    let projects = projects(owner, typed).await?;
+    let (people, keys, projects) =
+        try_join3(members(owner, typed), keys(owner, typed), projects(owner, typed)).await?;
     let are_all = people.next.is_none() && keys.next.is_none() && projects.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
