@@ -70,7 +70,8 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
   openapi [--check]
       Writes openapi/v1.json from `keyward openapi`; with --check only compares.
   schema --check
-      Compares each schema.rs of crates/persistence, kept by hand, with the tables that the migrations make.
+      Compares diesel's tables (crates/persistence: sql/tables.rs and each schema.rs), kept by hand, with those that the
+      migrations make.
   layers
       Checks that the domain stays free of input and output, that what is for tests is imported by tests only, and that no
       modules of a crate depend on each other in a circle. (Which crate imports which: `cargo deny check bans`.)

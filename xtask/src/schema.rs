@@ -1,5 +1,4 @@
-//! Compares the `schema.rs` of each database, which are kept by hand, with the tables that the migrations
-//! make.
+//! Compares diesel's tables, which are kept by hand, with those that the migrations make for each database.
 
 use crate::arguments::refuse_arguments;
 use crate::binaries;
@@ -16,7 +15,7 @@ pub(crate) const TESTS: [&str; 2] = ["-E", "package(keyward-persistence) and tes
 pub(crate) fn schema(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let Some((_, rest)) = arguments.split_first().filter(|(first, _)| *first == "--check") else {
         return Err(Failure::new(
-            "each schema.rs is kept by hand; `cargo xtask schema --check` compares them with the migrations",
+            "diesel's tables are kept by hand; `cargo xtask schema --check` compares them with the migrations",
         ));
     };
     refuse_arguments(rest)?;

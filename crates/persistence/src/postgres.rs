@@ -53,6 +53,8 @@ mod search;
 #[path = "sql/mod.rs"]
 mod sql;
 mod store;
+#[path = "sql/tables.rs"]
+mod tables;
 mod tls;
 mod transfer;
 mod trial_change;

@@ -52,6 +52,8 @@ mod search;
 #[path = "sql/mod.rs"]
 mod sql;
 mod store;
+#[path = "sql/tables.rs"]
+mod tables;
 mod transfer;
 mod trial_change;
 #[path = "sql/validity.rs"]

@@ -39,10 +39,7 @@ pub(super) async fn count_change(
         .filter(memberships::id.eq(consumer.as_uuid()))
         .filter(membership_is_live(at.into()))
         .filter(empty_at.is_null().or(empty_at.le(latest)).or(empty_at.gt(beyond)))
-        .set(empty_at.eq(least(
-            greatest(empty_at + interval, at + interval),
-            latest + interval,
-        )));
+        .set(empty_at.eq(least(greatest(empty_at, at) + interval, latest + interval)));
     let counted = PreparedOnce(count).execute(&mut connection).await?;
     Ok(counted == 1)
 }

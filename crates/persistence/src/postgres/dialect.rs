@@ -30,7 +30,7 @@ pub(super) use super::organization_keys::sources::containing_term;
 pub(super) use super::store::PostgresStore as Store;
 pub(super) use super::{import, last_uses, retention};
 pub(super) use diesel::pg::Pg as Database;
-pub(super) use diesel::sql_types::{Timestamptz as Moment, Uuid as Id};
+pub(super) use diesel::sql_types::{Bool as Flag, Int4 as Number, Timestamptz as Moment, Uuid as Id};
 pub(super) use diesel_async::{AsyncPgConnection as Connection, RunQueryDsl};
 
 /// A connection that pipelines statements: one can be sent before earlier ones are answered.
@@ -123,6 +123,30 @@ macro_rules! newest {
     };
 }
 
+diesel::define_sql_function! {
+    /// SQL's `coalesce`. Applied to an identifier twice, it is the identifier, but hides that from the
+    /// planner.
+    #[sql_name = "coalesce"]
+    fn either(first: Id, second: Id) -> Id;
+}
+
+/// Sorts keys, the newest first. Ordered by the identifier itself, PostgreSQL might scan all keys, newest
+/// first, when it expects to find enough matches soon.
+macro_rules! sorted_newest {
+    ($keys:expr) => {
+        $keys.order($crate::postgres::dialect::either(api_keys::id, api_keys::id).desc())
+    };
+}
+
+/// Keys of the index of ends, whose condition the planner must find in the query.
+macro_rules! indexed_end {
+    ($keys:expr) => {
+        $keys.filter(diesel::dsl::sql::<diesel::sql_types::Bool>(
+            "api_keys.revoked_at > '-infinity'",
+        ))
+    };
+}
+
 /// The condition that a project belongs to the organization of a given membership.
 macro_rules! in_organization_of_membership {
     () => {
@@ -137,8 +161,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    cancellable, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody,
-    newest, of_organization, pipeline, planned_each_time,
+    cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
+    locked_by_nobody, newest, of_organization, pipeline, planned_each_time, sorted_newest,
 };
 
 /// The rows of a table in export order. The importing database renumbers audit events in this order.

@@ -22,7 +22,7 @@ pub(super) use super::ready::{RunQueryDsl, for_any_connection};
 pub(super) use super::store::SqliteStore as Store;
 pub(super) use super::{import, last_uses, retention};
 pub(super) use diesel::prelude::SqliteConnection as Connection;
-pub(super) use diesel::sql_types::{BigInt as Moment, Binary as Id};
+pub(super) use diesel::sql_types::{BigInt as Flag, BigInt as Moment, BigInt as Number, Binary as Id};
 pub(super) use diesel::sqlite::Sqlite as Database;
 
 /// The counterpart of PostgreSQL's pipelined connection: statements run one after the other.
@@ -97,6 +97,20 @@ macro_rules! newest {
     };
 }
 
+/// Sorts keys, the newest first. The `+` keeps SQLite from scanning all keys by identifier.
+macro_rules! sorted_newest {
+    ($keys:expr) => {
+        $keys.order(diesel::dsl::sql::<diesel::sql_types::Binary>("+id").desc())
+    };
+}
+
+/// Keys of the index of ends. SQLite finds its condition in that of a planned end.
+macro_rules! indexed_end {
+    ($keys:expr) => {
+        $keys
+    };
+}
+
 /// The condition that a project belongs to the organization of a given membership. The `+` keeps SQLite from
 /// scanning and sorting all projects of the organization.
 macro_rules! in_organization_of_membership {
@@ -117,8 +131,8 @@ macro_rules! of_organization {
     };
 }
 pub(super) use {
-    cancellable, contains, held_by_nobody, in_organization_of_membership, kept, locked, locked_by_nobody,
-    newest, of_organization, pipeline, planned_each_time,
+    cancellable, contains, held_by_nobody, in_organization_of_membership, indexed_end, kept, locked,
+    locked_by_nobody, newest, of_organization, pipeline, planned_each_time, sorted_newest,
 };
 
 /// The rows of a table in export order. The importing database renumbers audit events in this order.

@@ -1,27 +1,16 @@
 //! Index queries that yield the candidate keys of a filter.
 
 use chrono::{DateTime, Utc};
-use diesel::dsl::sql;
-use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, QueryableByName, TextExpressionMethods};
-use diesel::sql_types::{Array, BigInt, Bool, Integer, Text, Timestamptz, Uuid as SqlUuid};
+use diesel::prelude::{QueryResult, QueryableByName};
+use diesel::sql_types::{Array, BigInt, Integer, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
 use crate::columns::StoredMoment;
 use crate::limit::at_most;
-use crate::postgres::schema::{api_keys, memberships, users};
-use crate::postgres::search::{containing, grams};
-use crate::postgres::validity::{key_expires_before, membership_is_over, not_over};
-use crate::search::is_in_no_text;
-
-diesel::define_sql_function! {
-    /// SQL's `coalesce`. Applied to an identifier twice, it is the identifier, but hides that from the
-    /// planner: PostgreSQL then sorts what the search index yields. Ordered by the identifier itself, it
-    /// might scan all keys, newest first, when it expects to find enough matches soon.
-    #[sql_name = "coalesce"]
-    fn either(first: SqlUuid, second: SqlUuid) -> SqlUuid;
-}
+use crate::postgres::search::grams;
+use crate::postgres::validity::not_over;
 
 const SECONDS_OF_A_DAY: i64 = 86_400;
 
@@ -111,33 +100,6 @@ async fn spans_with_keys(
     .await
 }
 
-/// All keys of users whose name contains the term.
-pub(crate) async fn of_holders_with_term(
-    connection: &mut AsyncPgConnection,
-    organization: OrganizationId,
-    term: &str,
-    before: Uuid,
-    limit: usize,
-) -> QueryResult<Vec<Uuid>> {
-    if is_in_no_text(term) {
-        return Ok(Vec::new());
-    }
-    let pattern = containing(term);
-    let holders = memberships::table
-        .inner_join(users::table)
-        .filter(memberships::organization_id.eq(organization.as_uuid()))
-        .filter(users::search_text.like(pattern))
-        .select(memberships::id);
-    api_keys::table
-        .filter(api_keys::consumer_id.eq_any(holders))
-        .filter(api_keys::id.lt(before))
-        .select(api_keys::id)
-        .order(either(api_keys::id, api_keys::id).desc())
-        .limit(at_most(limit))
-        .load(connection)
-        .await
-}
-
 /// Valid keys that were not used since this moment or, if they never were, not created since.
 ///
 /// The index has them by the day since when they have been idle, and those of one day by identifier. The
@@ -200,48 +162,4 @@ pub(crate) async fn unused(
     .load(connection)
     .await?;
     Ok(found.into_iter().map(|key| key.id).collect())
-}
-
-/// Valid keys whose planned end is before a time.
-pub(crate) async fn expiring(
-    connection: &mut AsyncPgConnection,
-    organization: OrganizationId,
-    time: StoredMoment,
-    before: Uuid,
-    limit: usize,
-    now: StoredMoment,
-) -> QueryResult<Vec<Uuid>> {
-    api_keys::table
-        .filter(api_keys::organization_id.eq(organization.as_uuid()))
-        .filter(key_expires_before(time, now))
-        // The condition of the index.
-        .filter(sql::<Bool>("api_keys.revoked_at > '-infinity'"))
-        .filter(api_keys::id.lt(before))
-        .select(api_keys::id)
-        .order(either(api_keys::id, api_keys::id).desc())
-        .limit(at_most(limit))
-        .load(connection)
-        .await
-}
-
-/// Keys of former members.
-pub(crate) async fn of_former_members(
-    connection: &mut AsyncPgConnection,
-    organization: OrganizationId,
-    before: Uuid,
-    limit: usize,
-    now: StoredMoment,
-) -> QueryResult<Vec<Uuid>> {
-    let former_members = memberships::table
-        .filter(memberships::organization_id.eq(organization.as_uuid()))
-        .filter(membership_is_over(now))
-        .select(memberships::id);
-    api_keys::table
-        .filter(api_keys::consumer_id.eq_any(former_members))
-        .filter(api_keys::id.lt(before))
-        .select(api_keys::id)
-        .order(either(api_keys::id, api_keys::id).desc())
-        .limit(at_most(limit))
-        .load(connection)
-        .await
 }

@@ -2,12 +2,18 @@
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
+use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::administration::ports::{HolderStatusFilter, OrganizationKeyFilter};
 use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
-use super::super::dialect::{Connection, sources};
-use crate::columns::StoredMoment;
+use super::super::dialect::{
+    Connection, Database, RunQueryDsl, cancellable, contains, indexed_end, sorted_newest, sources,
+};
+use super::super::schema::{api_keys, memberships, users};
+use super::super::validity::{key_expires_before, membership_is_over};
+use crate::columns::{StoredId, StoredMoment};
+use crate::limit::at_most;
 use crate::narrowing::newest;
 
 /// A part of a filter that an index supports.
@@ -51,22 +57,66 @@ impl Source {
         limit: usize,
         now: StoredMoment,
     ) -> QueryResult<Vec<Uuid>> {
+        let own = StoredId(organization.as_uuid());
         match self {
             Self::Term(term) => {
-                let own = sources::containing_term(connection, organization, term, before, limit).await?;
-                let holders =
-                    sources::of_holders_with_term(connection, organization, term, before, limit).await?;
-                Ok(newest(own, holders, limit))
+                let named = sources::containing_term(connection, organization, term, before, limit).await?;
+                let of_holders = of_holders_with_term(connection, own, term, before, limit).await?;
+                Ok(newest(named, of_holders, limit))
             }
             Self::UnusedSince(since) => {
                 sources::unused(connection, organization, *since, before, limit, now).await
             }
             Self::ExpiresBefore(time) => {
-                sources::expiring(connection, organization, (*time).into(), before, limit, now).await
+                let expiring = indexed_end!(api_keys::table.into_boxed())
+                    .filter(api_keys::organization_id.eq(own))
+                    .filter(key_expires_before((*time).into(), now));
+                newest_of(connection, expiring, before, limit).await
             }
             Self::FormerMembers => {
-                sources::of_former_members(connection, organization, before, limit, now).await
+                let former_members = memberships::table
+                    .filter(memberships::organization_id.eq(own))
+                    .filter(membership_is_over(now))
+                    .select(memberships::id);
+                let held = api_keys::table
+                    .into_boxed()
+                    .filter(api_keys::consumer_id.eq_any(former_members));
+                newest_of(connection, held, before, limit).await
             }
         }
     }
+}
+
+/// All keys of users whose name contains the term.
+async fn of_holders_with_term(
+    connection: &mut Connection,
+    organization: StoredId,
+    term: &str,
+    before: Uuid,
+    limit: usize,
+) -> QueryResult<Vec<Uuid>> {
+    let holders = cancellable!(memberships::table.inner_join(users::table), memberships::id)
+        .filter(memberships::organization_id.eq(organization))
+        .filter(contains!(users::search_text, term))
+        .select(memberships::id);
+    let held = api_keys::table
+        .into_boxed()
+        .filter(api_keys::consumer_id.eq_any(holders));
+    newest_of(connection, held, before, limit).await
+}
+
+/// Up to `limit` of these keys that are older than this one, the newest first.
+async fn newest_of(
+    connection: &mut Connection,
+    keys: api_keys::BoxedQuery<'_, Database>,
+    before: Uuid,
+    limit: usize,
+) -> QueryResult<Vec<Uuid>> {
+    let keys = cancellable!(keys, api_keys::id).filter(api_keys::id.lt(StoredId(before)));
+    let found: Vec<StoredId> = sorted_newest!(keys)
+        .limit(at_most(limit))
+        .select(api_keys::id)
+        .load(connection)
+        .await?;
+    Ok(found.into_iter().map(|id| id.0).collect())
 }

@@ -1,7 +1,7 @@
 //! Index queries that yield the candidate keys of a filter.
 
 use chrono::{DateTime, Utc};
-use diesel::dsl::{exists, select, sql};
+use diesel::dsl::{exists, select};
 use diesel::prelude::{
     ExpressionMethods, QueryDsl, QueryResult, QueryableByName, RunQueryDsl, SqliteConnection,
 };
@@ -12,10 +12,9 @@ use uuid::Uuid;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::at_most;
 use crate::narrowing::newest;
-use crate::sqlite::dialect::cancellable;
-use crate::sqlite::schema::{api_key_search, api_keys, memberships};
+use crate::sqlite::schema::api_key_search;
 use crate::sqlite::search::grams;
-use crate::sqlite::validity::{key_expires_before, membership_is_over, not_over};
+use crate::sqlite::validity::not_over;
 
 #[derive(QueryableByName)]
 struct Candidate {
@@ -84,32 +83,6 @@ pub(crate) async fn containing_term(
     Ok(newest(found, ids(others), limit))
 }
 
-/// All keys of users whose name contains the term.
-pub(crate) async fn of_holders_with_term(
-    connection: &mut SqliteConnection,
-    organization: OrganizationId,
-    term: &str,
-    before: Uuid,
-    limit: usize,
-) -> QueryResult<Vec<Uuid>> {
-    let candidates: Vec<Candidate> = diesel::sql_query(
-        "SELECT id FROM api_keys
-         WHERE consumer_id IN (
-                 SELECT memberships.id FROM memberships JOIN users ON users.id = memberships.user_id
-                 WHERE memberships.organization_id = ? AND not_cancelled(memberships.id)
-                     AND instr(users.search_text, ?) > 0
-             ) AND id < ? AND not_cancelled(id)
-         ORDER BY +id DESC
-         LIMIT ?",
-    )
-    .bind::<Binary, _>(StoredId(organization.as_uuid()))
-    .bind::<Text, _>(term)
-    .bind::<Binary, _>(StoredId(before))
-    .bind::<BigInt, _>(at_most(limit))
-    .load(connection)?;
-    Ok(ids(candidates))
-}
-
 /// Valid keys not used since this time or, if never used, not created since.
 ///
 /// The index has them by the day since which they are idle, and those of one day by identifier. The newest
@@ -172,50 +145,6 @@ pub(crate) async fn unused(
     .bind::<BigInt, _>(now)
     .load(connection)?;
     Ok(ids(candidates))
-}
-
-/// Valid keys whose planned end is before a time.
-pub(crate) async fn expiring(
-    connection: &mut SqliteConnection,
-    organization: OrganizationId,
-    time: StoredMoment,
-    before: Uuid,
-    limit: usize,
-    now: StoredMoment,
-) -> QueryResult<Vec<Uuid>> {
-    // The `+` keeps SQLite from scanning all keys by identifier.
-    let found: Vec<StoredId> = cancellable!(api_keys::table, api_keys::id)
-        .filter(api_keys::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(key_expires_before(time, now))
-        .filter(api_keys::id.lt(StoredId(before)))
-        .order(sql::<Binary>("+id").desc())
-        .limit(at_most(limit))
-        .select(api_keys::id)
-        .load(connection)?;
-    Ok(found.into_iter().map(|id| id.0).collect())
-}
-
-/// Keys of former members.
-pub(crate) async fn of_former_members(
-    connection: &mut SqliteConnection,
-    organization: OrganizationId,
-    before: Uuid,
-    limit: usize,
-    now: StoredMoment,
-) -> QueryResult<Vec<Uuid>> {
-    let former = memberships::table
-        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(membership_is_over(now))
-        .select(memberships::id);
-    // The `+` keeps SQLite from scanning all keys by identifier.
-    let found: Vec<StoredId> = cancellable!(api_keys::table, api_keys::id)
-        .filter(api_keys::consumer_id.eq_any(former))
-        .filter(api_keys::id.lt(StoredId(before)))
-        .order(sql::<Binary>("+id").desc())
-        .limit(at_most(limit))
-        .select(api_keys::id)
-        .load(connection)?;
-    Ok(found.into_iter().map(|id| id.0).collect())
 }
 
 fn ids(candidates: Vec<Candidate>) -> Vec<Uuid> {

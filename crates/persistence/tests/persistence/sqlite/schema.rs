@@ -3,7 +3,7 @@
 use diesel::connection::SimpleConnection;
 use diesel::result::Error as QueryError;
 
-use crate::schema_file::{Column, assert_describes, assert_joins};
+use crate::schema_file::{Column, SchemaFile};
 use crate::sqlite::fixture::Fixture;
 
 /// The words with which a statement is refused.
@@ -283,6 +283,12 @@ async fn every_key_belongs_to_its_consumers_organization() {
     assert_eq!(refusal(&fixture, of_nobody), "FOREIGN KEY constraint failed");
 }
 
+const SCHEMA: SchemaFile = SchemaFile {
+    tables: include_str!("../../../src/sqlite/schema.rs"),
+    dialect: include_str!("../../../src/sqlite/dialect.rs"),
+    unnamed: &[],
+};
+
 #[tokio::test]
 async fn schema_rs_describes_the_migrated_tables() {
     let fixture = Fixture::new().await;
@@ -303,11 +309,11 @@ async fn schema_rs_describes_the_migrated_tables() {
         .iter()
         .map(|line| column(line))
         .collect();
-    assert_describes(include_str!("../../../src/sqlite/schema.rs"), &columns);
+    SCHEMA.assert_describes(&columns);
 }
 
 #[tokio::test]
-async fn schema_rs_joins_tables_by_their_foreign_keys() {
+async fn schema_rs_joins_tables_by_foreign_keys_only() {
     let fixture = Fixture::new().await;
     let foreign_keys = "SELECT concat_ws('|', tables.name, keys.\"table\", keys.\"from\") AS text
          FROM sqlite_schema AS tables JOIN pragma_foreign_key_list(tables.name) AS keys
@@ -321,7 +327,7 @@ async fn schema_rs_joins_tables_by_their_foreign_keys() {
             parts.try_into().expect("three parts")
         })
         .collect();
-    assert_joins(include_str!("../../../src/sqlite/schema.rs"), &foreign_keys);
+    SCHEMA.assert_joins_are_foreign_keys(&foreign_keys);
 }
 
 fn column(line: &str) -> Column {
