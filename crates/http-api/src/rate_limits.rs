@@ -39,6 +39,7 @@ pub(crate) struct Attempt<'a> {
     limit: Option<&'a FailedAuthentications>,
     request: &'a Request,
     is_under_way: AtomicBool,
+    is_counted: AtomicBool,
 }
 
 impl<'a> Attempt<'a> {
@@ -47,6 +48,7 @@ impl<'a> Attempt<'a> {
             limit: limits.failed_authentications.as_deref(),
             request,
             is_under_way: AtomicBool::new(false),
+            is_counted: AtomicBool::new(false),
         }
     }
 
@@ -57,7 +59,7 @@ impl<'a> Attempt<'a> {
         Some(failures.lookup_permit(address).await)
     }
 
-    /// Whatever ends the attempt now makes it fail, until it is known how it [ended](Self::ended).
+    /// From now on the attempt counts as failed if it is dropped, until it has [ended](Self::ended).
     pub(crate) fn begins(&self) {
         self.is_under_way.store(true, Ordering::Relaxed);
     }
@@ -67,9 +69,12 @@ impl<'a> Attempt<'a> {
         self.is_under_way.store(false, Ordering::Relaxed);
     }
 
-    /// Counts the attempt as failed.
+    /// Counts the attempt as failed, once.
     pub(crate) fn failed(&self) -> Result<(), Problem> {
         self.ended();
+        if self.is_counted.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
         match self.counted() {
             Some((failures, address)) => failures.count(address).map_err(Problem::too_many_failures),
             None => Ok(()),

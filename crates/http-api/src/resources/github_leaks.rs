@@ -94,8 +94,8 @@ struct SignedBody<'a> {
 }
 
 impl<'a> FromRequest<'a> for SignedBody<'a> {
-    /// A body that is not signed, or that ends without a signature that could be looked at, counts like a token that is not
-    /// accepted.
+    /// A body that is not signed, or that does not arrive in full, counts like a token that is not accepted. So does a
+    /// large one from an address that was refused lately, even if it is signed.
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         let services = Services::of(request)?;
         let keys = services
@@ -146,7 +146,8 @@ fn room<'a>(
         attempt.ended();
         Problem::with_detail(
             Code::Unavailable,
-            "As many large reports as the server has room for are being dealt with. Repeat the report a little later.",
+            "Too many reports over 64 KiB are in progress, from this address or in total. Send the report again after \
+             `Retry-After` seconds.",
         )
     })
 }

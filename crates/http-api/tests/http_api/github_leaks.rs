@@ -12,7 +12,7 @@ use keyward_domain::ports::ApiKeys;
 use keyward_domain::token::Token;
 use keyward_front_door::FrontDoorConfig;
 use keyward_http_api::{GitHubKeys, HttpApi, RateLimits};
-use keyward_rate_limits::{FailedAuthentications, Quota};
+use keyward_rate_limits::{Elapsed, FailedAuthentications, Quota};
 use reqwest::Method;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, KeyPair};
@@ -66,8 +66,13 @@ impl GitHub {
 
     /// An address may fail once a minute.
     pub(crate) async fn limited(change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
+        Self::limited_by(Arc::new(Duration::default), change).await
+    }
+
+    /// The same, by this clock.
+    pub(crate) async fn limited_by(clock: Elapsed, change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
         let quota: Quota = "1/1m".parse().unwrap();
-        let failures = FailedAuthentications::new(quota, Arc::new(Duration::default));
+        let failures = FailedAuthentications::new(quota, clock);
         let rate_limits = RateLimits {
             failed_authentications: Some(Arc::new(failures)),
             ..RateLimits::default()

@@ -1,5 +1,7 @@
 //! Reports of GitHub that are larger than other bodies, and strangers who pretend to send some.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -137,6 +139,30 @@ async fn report_that_does_not_arrive_counts_as_failed() {
     let unsigned = [("x-forwarded-for", STRANGER)];
     let refused = github.send("[]", &unsigned).await;
     refused.refusal(429, "rate_limited");
+}
+
+#[tokio::test]
+async fn report_from_an_address_refused_lately_counts_once() {
+    let seconds = Arc::new(AtomicU64::new(0));
+    let clock = Arc::clone(&seconds);
+    let elapsed = move || Duration::from_secs(clock.load(Ordering::Relaxed));
+    let github = GitHub::limited_by(Arc::new(elapsed), |_| ()).await;
+    let unsigned = [("x-forwarded-for", STRANGER)];
+    let refused = github.send("[]", &unsigned).await;
+    refused.refusal(403, "invalid_signature");
+    seconds.store(1, Ordering::Relaxed);
+    let refused = github.send("[]", &unsigned).await;
+    refused.refusal(429, "rate_limited");
+
+    seconds.store(60, Ordering::Relaxed);
+    let other = github.signer.sign("[]");
+    let forged = [
+        (KEY, IDENTIFIER),
+        (SIGNATURE, &*other),
+        ("x-forwarded-for", STRANGER),
+    ];
+    let refused = github.send(&github.large_body(), &forged).await;
+    refused.refusal(403, "invalid_signature");
 }
 
 #[tokio::test]
