@@ -205,7 +205,8 @@ codes! {
     }
     Unavailable = "unavailable", SERVICE_UNAVAILABLE {
         title: "Temporarily unavailable",
-        meaning: "Keyward cannot reach its storage at the moment. Nothing was changed.",
+        meaning: "Keyward cannot serve this request at the moment: its storage does not work, it is shutting down, or \
+                  too many such requests are in progress. Nothing was changed.",
         advice: "Send the request again after `Retry-After` seconds.",
     }
     OutcomeUnknown = "outcome_unknown", SERVICE_UNAVAILABLE {
