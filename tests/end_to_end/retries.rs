@@ -53,7 +53,7 @@ async fn creations_survive_a_kill(storage: Storage) {
     let made = repeated(&api, &requests).await;
     let by_name = keys_by(&api, "name").await;
     for (number, made) in made.iter().enumerate() {
-        is_only_key(by_name.get(&name(number)), made);
+        assert_only_key(by_name.get(&name(number)), made);
     }
 }
 
@@ -68,7 +68,7 @@ async fn rotations_survive_a_kill(storage: Storage) {
     let made = repeated(&api, &requests).await;
     let successors = keys_by(&api, "rotatedFromId").await;
     for (old, made) in old.iter().zip(&made) {
-        is_only_key(successors.get(old), made);
+        assert_only_key(successors.get(old), made);
     }
 }
 
@@ -142,8 +142,8 @@ async fn repeated(api: &Api, requests: &[Request]) -> Vec<Value> {
     made
 }
 
-/// Whether these are one key, that which the answer to a repeated request tells of.
-fn is_only_key(keys: Option<&Vec<Value>>, made: &Value) {
+/// Asserts that these are one key, the one that the answer to a repeated request names.
+fn assert_only_key(keys: Option<&Vec<Value>>, made: &Value) {
     let Some([key]) = keys.map(Vec::as_slice) else {
         panic!("one key, not {keys:?}")
     };

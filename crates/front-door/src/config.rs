@@ -35,9 +35,9 @@ pub struct FrontDoorConfig {
     /// The paths that only health checks ask for: requests that succeed there are logged at DEBUG. Default:
     /// none.
     pub health_paths: &'static [&'static str],
-    /// The paths at which bodies may have more bytes than [`Limits::body_bytes`], and how many. Whatever the
-    /// application keeps of them is its own to bound: this is not in the default number of connections.
-    /// Default: none.
+    /// The paths at which bodies may have more bytes than [`Limits::body_bytes`], and how many. The
+    /// application must bound the memory of these bodies: the default of [`Limits::connections`] does not
+    /// account for it. Default: none.
     pub larger_bodies: &'static [(&'static str, usize)],
     /// Makes the id of each request that no trusted proxy gave one.
     pub request_ids: RequestIds,

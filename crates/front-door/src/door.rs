@@ -220,8 +220,8 @@ async fn next_client(
     accepting.await
 }
 
-/// A place for one more connection. While there is none, who has been served is asked to go, and who owes the
-/// rest of a request or does not read its answer has
+/// Waits until one more connection may be open. Meanwhile, connections that were served are closed, and a
+/// client that owes the rest of a request or does not read its response has
 /// [the short timeout](crate::Deadlines::saturated_timeout).
 #[expect(clippy::expect_used, reason = "nothing closes the semaphore")]
 async fn free_slot(slots: &Arc<Semaphore>, serving: &watch::Sender<ServingState>) -> OwnedSemaphorePermit {

@@ -1,4 +1,4 @@
-//! A rate limit per key.
+//! One rate limit, counted separately for each value: an API key, an organization, a network.
 
 use std::hash::Hash;
 
@@ -11,7 +11,7 @@ use crate::counters::Counters;
 use crate::limit_state::{Exceeded, LimitState, Policy, seconds};
 use crate::quota::Quota;
 
-/// Allows the same quota to each key, and remembers a bounded number of them.
+/// Allows the same quota to each value of `K`, and remembers a bounded number of them.
 pub struct Limiter<K: Hash + Eq + Clone> {
     policy: Policy,
     counters: RateLimiter<K, Counters<K>, ElapsedClock, StateInformationMiddleware>,

@@ -121,7 +121,7 @@ mod expected {
         Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Unauthorized, Done,
     ];
     pub(super) const ANYBODY: Expected = [Done; 8];
-    pub(super) const WHO_CAN_SIGN: Expected = [Forbidden; 8];
+    pub(super) const UNSIGNED: Expected = [Forbidden; 8];
     // The console.
     pub(super) const EVERYBODY: Expected = [Done, Done, Done, Done, Done, Done, NotFound, Done];
     pub(super) const SIGNED_IN: Expected = [SignIn, Done, Done, Done, Done, SignIn, NotFound, SignIn];
@@ -144,8 +144,8 @@ mod expected {
 }
 use expected::{
     ALL_BUT_WHO_LEFT_SINCE, ANY_KEY, ANYBODY, EVERYBODY, INSIDERS, IS_SET_UP, LAST_OWNER_STAYS, MEMBERS_KEY,
-    NEEDS_PASSWORD, NO_FIELDS, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER, VERIFIERS,
-    WHO_CAN_SIGN, WHO_IS_SIGNED_IN_AND_NO_MEMBER,
+    NEEDS_PASSWORD, NO_FIELDS, OWN_SESSION, OWNERS, SIGNED_IN, SIGNING_OUT, THE_MEMBER, UNSIGNED, VERIFIERS,
+    WHO_IS_SIGNED_IN_AND_NO_MEMBER,
 };
 
 const CONFIRMED: Fields = &[("confirm", "yes")];
@@ -173,7 +173,7 @@ pub(super) const API: &[Row] = &[
         ANYBODY,
     ),
     // For GitHub, which is none of the visitors.
-    post("/api/v1/leaked-keys/github", Nothing, &[], WHO_CAN_SIGN),
+    post("/api/v1/leaked-keys/github", Nothing, &[], UNSIGNED),
     get("/api/v1/user/projects", Nothing, ANY_KEY),
     get("/api/v1/user/projects/{id}", Project, MEMBERS_KEY),
     get("/api/v1/user/api-keys", Nothing, ANY_KEY),

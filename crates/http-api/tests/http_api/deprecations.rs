@@ -25,8 +25,8 @@ fn is_deprecated(part: &Value, document: &Value, seen: &mut BTreeSet<String>) ->
 }
 
 /// The successful responses of what is deprecated that do not declare `Deprecation` (RFC 9745) and `Sunset` (RFC 8594).
-fn untold(document: &Value) -> Vec<String> {
-    let mut untold = Vec::new();
+fn undeclared(document: &Value) -> Vec<String> {
+    let mut undeclared = Vec::new();
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
             if !is_deprecated(operation, document, &mut BTreeSet::new()) {
@@ -36,37 +36,37 @@ fn untold(document: &Value) -> Vec<String> {
             for (status, response) in responses.filter(|(status, _)| status.starts_with('2')) {
                 let headers = &response["headers"];
                 if headers["Deprecation"].is_null() || headers["Sunset"].is_null() {
-                    untold.push(format!("{method} {path} {status}"));
+                    undeclared.push(format!("{method} {path} {status}"));
                 }
             }
         }
     }
-    untold
+    undeclared
 }
 
 #[test]
-fn deprecation_is_told_with_every_response() {
-    assert_eq!(untold(&DOCUMENT), Vec::<String>::new());
+fn deprecated_operations_declare_deprecation_headers() {
+    assert_eq!(undeclared(&DOCUMENT), Vec::<String>::new());
 }
 
 #[test]
 fn deprecated_operations_and_members_are_found() {
     let mut operation = DOCUMENT.clone();
     operation["paths"]["/api/v1/user"]["get"]["deprecated"] = json!(true);
-    assert_eq!(untold(&operation), ["get /api/v1/user 200"]);
+    assert_eq!(undeclared(&operation), ["get /api/v1/user 200"]);
     let headers = &mut operation["paths"]["/api/v1/user"]["get"]["responses"]["200"]["headers"];
     headers["Deprecation"] = json!({"schema": {"type": "string"}});
-    assert_eq!(untold(&operation), ["get /api/v1/user 200"]);
+    assert_eq!(undeclared(&operation), ["get /api/v1/user 200"]);
     let headers = &mut operation["paths"]["/api/v1/user"]["get"]["responses"]["200"]["headers"];
     headers["Sunset"] = json!({"schema": {"type": "string"}});
-    assert_eq!(untold(&operation), Vec::<String>::new());
+    assert_eq!(undeclared(&operation), Vec::<String>::new());
 
     let mut member = DOCUMENT.clone();
     member["components"]["schemas"]["OrganizationSummary"]["properties"]["slug"]["deprecated"] = json!(true);
-    let told = untold(&member);
-    assert!(told.contains(&"get /api/v1/user 200".to_owned()), "{told:?}");
+    let found = undeclared(&member);
+    assert!(found.contains(&"get /api/v1/user 200".to_owned()), "{found:?}");
     assert!(
-        !told.contains(&"get /api/v1/user/projects 200".to_owned()),
-        "{told:?}"
+        !found.contains(&"get /api/v1/user/projects 200".to_owned()),
+        "{found:?}"
     );
 }

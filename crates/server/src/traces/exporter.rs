@@ -96,8 +96,8 @@ impl Exporter {
         }
     }
 
-    /// Sends a batch of the waiting spans, and another one while so many wait: fewer spans wait for others,
-    /// since each batch uses a connection. Each is sent until the collector accepts or refuses it.
+    /// Sends one batch, and more while enough spans for a whole batch wait: fewer wait for the next interval,
+    /// because each batch uses a connection. A batch is sent again until the collector accepts or refuses it.
     async fn send_waiting(&mut self, end: &mut End) -> ControlFlow<()> {
         let mut pause = PAUSES.0;
         while self.next_batch() {

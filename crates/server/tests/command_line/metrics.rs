@@ -15,7 +15,7 @@ use crate::setup::PASSWORD;
 
 pub(crate) const DOCUMENT: &str = include_str!("../../../../docs/observability/README.md");
 
-/// All background tasks.
+/// The background tasks of a server without `--verifiers` and `--github-keys`.
 const TASKS: [&str; 7] = [
     "last_uses",
     "refused_uses",

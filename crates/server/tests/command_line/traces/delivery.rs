@@ -18,7 +18,7 @@ use super::{EVERY, stop};
 use crate::place::Place;
 use crate::server::Server;
 
-const AWAY: &str = "trace export failed";
+const EXPORT_FAILED: &str = "trace export failed";
 
 /// A certificate for 127.0.0.1 as PEM, and who serves with it.
 fn certificate() -> (String, TlsAcceptor) {
@@ -84,10 +84,10 @@ fn collector_with_an_unknown_certificate_gets_nothing() {
     let endpoint = format!("--otlp-endpoint=https://{}", collector.address);
     let mut server = place.serve(&[&endpoint, EVERY]);
     assert_eq!(server.get("/sign-in").status, 303);
-    let expected = server.event(AWAY);
+    let event = server.event(EXPORT_FAILED);
     assert!(
-        expected["cause"].as_str().unwrap().contains("certificate"),
-        "{expected}"
+        event["cause"].as_str().unwrap().contains("certificate"),
+        "{event}"
     );
     stop(&mut server);
     assert!(collector.rest().is_empty());
@@ -163,17 +163,17 @@ fn unreachable_collector_is_logged_once_and_on_recovery() {
     let option = format!("--otlp-endpoint=http://{address}");
     let mut server = place.serve(&[&option, EVERY]);
     assert_eq!(server.get("/sign-in").status, 303);
-    let expected = server.event(AWAY);
+    let event = server.event(EXPORT_FAILED);
     assert!(
-        expected["cause"].as_str().unwrap().contains("cannot be reached"),
-        "{expected}"
+        event["cause"].as_str().unwrap().contains("cannot be reached"),
+        "{event}"
     );
     assert_eq!(server.get("/sign-in").status, 303);
     let collector = Collector::start_at(address);
     server.event("trace export works again");
     collector.spans_until("GET /sign-in");
     let log = stop(&mut server);
-    assert_eq!(log.matches(AWAY).count(), 1, "{log}");
+    assert_eq!(log.matches(EXPORT_FAILED).count(), 1, "{log}");
 }
 
 #[test]
@@ -183,8 +183,8 @@ fn refused_batches_are_dropped_and_told_of_once() {
     collector.set(Conduct::Answer(StatusCode::UNAUTHORIZED));
     let mut server = place.serve(&[&collector.option(), EVERY]);
     assert_eq!(server.get("/sign-in").status, 303);
-    let expected = server.event(AWAY);
-    assert!(expected["cause"].as_str().unwrap().contains("401"), "{expected}");
+    let event = server.event(EXPORT_FAILED);
+    assert!(event["cause"].as_str().unwrap().contains("401"), "{event}");
     collector.set(Conduct::Accept);
     assert_eq!(server.get("/sign-in").status, 303);
     let back = server.event("trace export works again");
