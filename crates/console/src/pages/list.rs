@@ -22,6 +22,9 @@ pub(super) struct List<Id> {
     pub(super) kept: Vec<(&'static str, String)>,
 }
 
+/// The parameter with the status of a list's items.
+const STATUS: &str = "status";
+
 /// The states of a list's items, as the page offers them. The default stands in no URL.
 pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
     /// Each with the word of its tab.
@@ -32,7 +35,7 @@ pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
 
     /// The one that the URL says.
     fn read(query: &Fields) -> Result<Self, Refusal> {
-        let Some(word) = query.optional("status") else {
+        let Some(word) = query.optional(STATUS) else {
             return Ok(Self::default());
         };
         let mut listed = Self::TABS.iter().map(|(status, _)| *status);
@@ -72,7 +75,7 @@ impl<Id: Copy + Display + FromStr> List<Id> {
     /// The same search among the items of a status, from the first.
     pub(super) fn among<S: ListedStatus>(&self, status: &S) -> Self {
         let word = (*status != S::default()).then(|| status.word());
-        self.keeping("status", word)
+        self.keeping(STATUS, word)
     }
 
     /// The same search with this in its URL.
@@ -83,6 +86,11 @@ impl<Id: Copy + Display + FromStr> List<Id> {
             kept: others.chain(value).collect(),
             ..self.clone()
         }
+    }
+
+    /// Whether more than the search and the status narrows the list.
+    pub(super) fn is_filtered(&self) -> bool {
+        self.kept.iter().any(|(name, _)| *name != STATUS)
     }
 
     pub(super) const fn request(&self) -> PageRequest<Id> {
@@ -149,7 +157,7 @@ impl<Id: Copy + Display + FromStr> List<Id> {
         )
     }
 
-    /// What the table holds: "3 valid keys". The words of a search follow.
+    /// What the table holds: "3 valid keys". The words of a search and a filter follow.
     pub(super) fn caption<T>(&self, page: &Page<T, Id>, items: &Items) -> String {
         let Items { one, several, later } = *items;
         let count = page.items.len();

@@ -99,11 +99,23 @@ async fn organization_keys_are_filtered_by_text_state_holder_and_times() {
             "forgotten",
             "busy",
         ),
-        ("?unused=30".to_owned(), "forgotten", "busy"),
+        (
+            "?unused=30".to_owned(),
+            "1 valid key that matches the filter",
+            "busy",
+        ),
         ("?expires_within=30".to_owned(), "busy", "forgotten"),
-        ("?expires_within=7".to_owned(), "No valid keys", "busy"),
+        (
+            "?expires_within=7".to_owned(),
+            "No valid keys match the filter",
+            "busy",
+        ),
         (format!("?holder={holder}"), "Revoke all keys of bob", "busy"),
-        ("?status=revoked".to_owned(), "No revoked keys", "forgotten"),
+        (
+            "?status=revoked".to_owned(),
+            "No revoked keys",
+            "match the filter",
+        ),
         (
             "?search=nothing".to_owned(),
             "No valid keys match “nothing”",
@@ -115,6 +127,11 @@ async fn organization_keys_are_filtered_by_text_state_holder_and_times() {
         assert!(text.contains(shown) && !text.contains(hidden), "{query}: {text}");
     }
     let filtered = owner.get(&format!("{ALL}?search=nothing&unused=30")).await;
+    let says = filtered.text();
+    assert!(
+        says.contains("No valid keys match “nothing” and the filter"),
+        "{says}"
+    );
     for way in [
         format!("href=\"{ALL}\">Clear"),
         format!("href=\"{ALL}?unused=30&#38;status=all&#38;search=nothing\">Search all keys"),
