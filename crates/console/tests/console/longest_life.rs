@@ -209,6 +209,8 @@ async fn preview_leads_to_pages_of_all_keys_that_it_counts() {
     let first = owner.get(&all).await;
     let second = owner.get(&first.next_page().unwrap()).await;
     assert_eq!(second.next_page(), None);
+    let back = format!("href=\"{APPLY}\">Apply maximum lifetime");
+    assert!(first.shows(&back) && second.shows(&back), "{}", second.body);
     for number in 0..53 {
         let name = format!("<bdi>key-{number:02}.</bdi></a>");
         assert_eq!(first.shows(&name), number >= 3, "{name}");
