@@ -44,6 +44,14 @@ struct AuditLogPage {
     json_lines: String,
 }
 
+/// The URL of what happened to a subject.
+pub(super) fn events_about(subject: Subject, organization: &Slug) -> String {
+    paths::with_query(
+        paths::AuditLog(organization),
+        [("what", Some(&*url_values::subject_to_text(subject)))],
+    )
+}
+
 /// An event in the table.
 struct Row {
     at: DateTime<Utc>,

@@ -10,6 +10,7 @@ use keyward_domain::id::ApiKeyId;
 use poem::{Response, handler};
 
 use crate::forms::Query;
+use crate::pages::audit_log::events_about;
 use crate::pages::filters;
 use crate::pages::held_key::names_beside;
 use crate::pages::list::List;
@@ -74,6 +75,10 @@ pub(crate) async fn show(
 }
 
 impl OrganizationKeyPage<'_> {
+    fn events(&self) -> String {
+        events_about(Subject::ApiKey(self.key.id), &self.settings.slug)
+    }
+
     /// The page that revokes this key.
     fn revocation(&self) -> String {
         let url =

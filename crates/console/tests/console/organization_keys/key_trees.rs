@@ -48,6 +48,13 @@ async fn key_page_shows_the_key_tree() {
     scene.issue(&scene.bob, "unrelated").await;
     let page = scene.owner.get(&format!("{ALL}/{}", child.key.id)).await;
     assert_eq!(page.status, 200);
+    let events = format!(
+        "/organizations/acme/settings/audit-log?what=api_key%3A{}",
+        child.key.id
+    );
+    assert!(page.shows(&format!("href=\"{events}\"")), "{}", page.body);
+    let events = scene.owner.get(&events).await.text();
+    assert!(events.contains("created the API key child"), "{events}");
     let text = page.text();
     let at = |name: &str| text.find(name).unwrap_or_else(|| panic!("{name}: {text}"));
     let (_, key_tree) = text.split_once("Related keys").unwrap();
