@@ -31,6 +31,8 @@ struct MemberPage {
     keys: String,
     /// The planned end of the membership.
     expires_at: Option<DateTime<Utc>>,
+    /// The membership ends within a week.
+    expires_soon: bool,
     /// Nobody else runs the organization, so they have to stay its owner.
     is_last_owner: bool,
     /// Somebody wanted them to be a plain member.
@@ -151,6 +153,7 @@ impl MemberPage {
             settings: Settings::new(owner, Section::Members),
             notice: Notice::for_owner(owner).await?,
             expires_at: member.membership.expires_at(owner.now),
+            expires_soon: member.membership.expires_soon(owner.now),
             is_viewer: id == owner.member.membership.id,
             keys: keys_of(owner.slug(), id, OrganizationKeyTab::Valid),
             is_last_owner: owner.console.members.is_last_owner(&member.membership).await?,

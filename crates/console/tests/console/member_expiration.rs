@@ -42,7 +42,7 @@ async fn owner_plans_moves_and_removes_the_end_of_a_membership() {
         let general = member.get(GENERAL).await;
         for (page, planned) in [
             (&seen, &*shown),
-            (&owner.get(MEMBERS).await, "Expires"),
+            (&owner.get(MEMBERS).await, "Membership expires"),
             (&general, &*shown),
             (&member.get(LIST).await, &*shown),
         ] {
@@ -146,7 +146,7 @@ async fn repeated_plan_waits_for_all_servers_once_it_came() {
 }
 
 #[tokio::test]
-async fn members_list_marks_who_leaves_within_seven_days() {
+async fn membership_that_ends_within_seven_days_is_marked() {
     let (running, ada) = Running::with_ada().await;
     let grace = running
         .installation
@@ -155,8 +155,11 @@ async fn members_list_marks_who_leaves_within_seven_days() {
     let owner = running.signed_in("ada").await;
     for (days, marked) in [("30", false), ("7", true)] {
         owner.post(&form, &chosen(days, "")).await;
-        let list = owner.get(MEMBERS).await;
-        assert!(list.text().contains("Expires"), "{}", list.text());
-        assert_eq!(list.text().contains("Expiring"), marked, "{}", list.text());
+        let list = owner.get(MEMBERS).await.text();
+        assert!(list.contains("Membership expires"), "{list}");
+        let page = owner.get(&format!("{MEMBERS}/{}", grace.membership.id)).await;
+        for text in [list, page.text()] {
+            assert_eq!(text.contains("Expiring"), marked, "{text}");
+        }
     }
 }
