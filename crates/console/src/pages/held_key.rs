@@ -58,7 +58,7 @@ pub(super) fn revoker(revocation: &Revocation, names: &HashMap<Subject, String>)
         (RevocationReason::Leak, _, _) => "because its token leaked".to_owned(),
         (RevocationReason::Administrator, _, _) => "by an administrator".to_owned(),
         (RevocationReason::Expired, _, _) => "as planned".to_owned(),
-        (RevocationReason::Rotation, _, _) => "when it was rotated".to_owned(),
+        (RevocationReason::Rotation, _, _) => "and replaced by another key".to_owned(),
     }
 }
 

@@ -159,6 +159,7 @@ async fn owner_applies_the_longest_life_after_a_preview() {
         "Old deploy",
         "New deploy",
         "instead of never",
+        "You can’t undo this. As long as the maximum lifetime applies, users can’t extend",
     ] {
         assert!(preview.contains(words), "{words}: {preview}");
     }

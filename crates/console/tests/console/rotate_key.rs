@@ -59,6 +59,11 @@ async fn rotated_keys_new_token_is_shown_once_and_works() {
         assert_eq!(lives, valid_for, "{old_key_ends}");
         let at_once = valid_for == Some(TimeDelta::zero());
         assert_eq!(works(&running, old.token.expose()).await, !at_once);
+        for list in [LIST, &format!("{LIST}/all")] {
+            let revoked = browser.get(&format!("{list}?status=revoked")).await.text();
+            let ended = revoked.contains("UTC and replaced by another key");
+            assert_eq!(ended, at_once, "{revoked}");
+        }
     }
 }
 

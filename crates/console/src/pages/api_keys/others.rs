@@ -98,7 +98,7 @@ impl Others {
             (RevocationReason::Leak, _) => Revoker::Described("because its token leaked"),
             (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
             (RevocationReason::Expired, _) => Revoker::Described("as planned"),
-            (RevocationReason::Rotation, _) => Revoker::Described("when it was rotated"),
+            (RevocationReason::Rotation, _) => Revoker::Described("and replaced by another key"),
         }
     }
 }
