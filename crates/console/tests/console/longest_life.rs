@@ -36,6 +36,7 @@ async fn owner_sets_and_removes_the_longest_life() {
     ] {
         let answer = owner.post(LIFE, &[("days", days)]).await;
         let page = owner.follow(&answer).await;
+        assert!(page.shows("<h2>Key expiration</h2>"), "{}", page.body);
         assert!(page.text().contains(says), "{}", page.text());
         assert!(
             page.shows(&format!("inputmode=\"numeric\" value=\"{value}\"")),
