@@ -49,8 +49,8 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       --workspace`, as a part of a test's name or -E 'package(keyward-domain)'; with them the documentation's
       examples and the project in examples/own-store are left out.
   without-ipv6 [ARGUMENTS]
-      Runs those tests that depend on it in a network without IPv6 whose hosts file names ::1 for localhost, as many
-      containers have it. Needs root on Linux. ARGUMENTS name other tests, as for `test`.
+      Runs every test in a network without IPv6 whose hosts file names ::1 for localhost, as many containers have
+      it. Needs root on Linux, and what `test` has installed. ARGUMENTS are those of `test`.
   faults attacks [--seconds N] [--attack NAME] [--database postgres|sqlite]
       Attacks the server, built nearly as for a release, while others revoke keys through API, console and command line,
       on both databases; prints how long their answers took, and fails if one was wrong or the 99th percentile was not

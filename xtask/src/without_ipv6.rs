@@ -2,18 +2,19 @@
 //! container of many an engine.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::command::run;
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// What such a network has broken: everything that a browser does, and connections to a name with several
-/// addresses.
-const AFFECTED: &str =
-    "(package(keyward-tests) and test(journey)) or (package(keyward-persistence) and test(tls))";
+/// What such a network can break: everything that a browser does, connections to a name with several
+/// addresses, and servers that listen for both families.
+pub(crate) const AFFECTED: &str = "(package(keyward-tests) and test(journey)) or package(keyward-front-door) \
+                                   or (package(keyward-persistence) and test(tls))";
 
 /// What the hosts file says there.
 const HOSTS: &str = "127.0.0.1 localhost\n::1 localhost\n";
@@ -30,69 +31,50 @@ shift
 exec "$@"
 "#;
 
-/// `cargo xtask without-ipv6`: `cargo xtask test` in such a network, of the tests that it concerns unless
-/// `arguments` name others. Fails where the machine cannot make one.
-pub(crate) fn without_ipv6(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    let hosts = write_hosts(workspace)?;
-    if let Err(reason) = can_be_made(&hosts) {
-        return Err(Failure::new(reason));
-    }
-    run_tests(&hosts, arguments)
+/// A network without IPv6, for commands that run in it.
+pub(crate) struct NetworkWithoutIpv6 {
+    hosts: PathBuf,
 }
 
-/// The same for continuous integration, which says so and goes on where the machine cannot make one.
-pub(crate) fn where_possible(workspace: &Workspace) -> Outcome {
-    let hosts = write_hosts(workspace)?;
-    match can_be_made(&hosts) {
-        Ok(()) => run_tests(&hosts, &[]),
-        Err(reason) => {
-            eprintln!(
-                "SKIPPED, {reason}. The same tests run with this machine's own network in step `tests`."
-            );
-            Ok(())
+impl NetworkWithoutIpv6 {
+    /// Fails where the machine cannot make one.
+    pub(crate) fn new(workspace: &Workspace) -> Outcome<Self> {
+        let hosts = workspace.target().join("hosts-without-ipv6");
+        fs::create_dir_all(workspace.target()).map_err(Failure::about(workspace.target().display()))?;
+        fs::write(&hosts, HOSTS).map_err(Failure::about(hosts.display()))?;
+        let network = Self { hosts };
+        let output = network.command().arg("true").stdin(Stdio::null()).output();
+        let output = output.map_err(Failure::about("unshare(1) of util-linux"))?;
+        if output.status.success() {
+            return Ok(network);
         }
-    }
-}
-
-fn run_tests(hosts: &Path, arguments: &[String]) -> Outcome {
-    let this = env::current_exe().map_err(Failure::about("this program's path"))?;
-    let mut command = inside(hosts);
-    command.arg(this).arg("test");
-    // No server outside can be reached from there.
-    command
-        .args(["--database", "cluster"])
-        .env_remove(crate::database_server::URL_VARIABLE);
-    if arguments.is_empty() {
-        command.args(["--profile", "ci", "-E", AFFECTED]);
-    } else {
-        command.args(arguments);
-    }
-    run(&mut command)
-}
-
-fn can_be_made(hosts: &Path) -> Result<(), String> {
-    let output = inside(hosts).arg("true").stdin(Stdio::null()).output();
-    match output {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(format!(
+        Err(Failure::new(format!(
             "no network without IPv6 can be made here, which takes root, unshare(1) and ip(8): {}",
             String::from_utf8_lossy(&output.stderr).trim()
-        )),
-        Err(error) => Err(format!("unshare(1) of util-linux does not start: {error}")),
+        )))
+    }
+
+    /// `cargo xtask test` in it. No server outside can be reached from there.
+    pub(crate) fn test(&self, arguments: &[impl AsRef<OsStr>]) -> Outcome {
+        let this = env::current_exe().map_err(Failure::about("this program's path"))?;
+        run(self
+            .command()
+            .arg(this)
+            .args(["test", "--database", "cluster"])
+            .args(arguments)
+            .env_remove(crate::database_server::URL_VARIABLE))
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("unshare");
+        command
+            .args(["--net", "--mount", "sh", "-c", SCRIPT, "sh"])
+            .arg(&self.hosts);
+        command
     }
 }
 
-fn inside(hosts: &Path) -> Command {
-    let mut command = Command::new("unshare");
-    command
-        .args(["--net", "--mount", "sh", "-c", SCRIPT, "sh"])
-        .arg(hosts);
-    command
-}
-
-fn write_hosts(workspace: &Workspace) -> Outcome<std::path::PathBuf> {
-    let path = workspace.target().join("hosts-without-ipv6");
-    fs::create_dir_all(workspace.target()).map_err(Failure::about(workspace.target().display()))?;
-    fs::write(&path, HOSTS).map_err(Failure::about(path.display()))?;
-    Ok(path)
+/// `cargo xtask without-ipv6`: `cargo xtask test` in such a network.
+pub(crate) fn without_ipv6(workspace: &Workspace, arguments: &[String]) -> Outcome {
+    NetworkWithoutIpv6::new(workspace)?.test(arguments)
 }
