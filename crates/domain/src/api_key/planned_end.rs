@@ -54,7 +54,7 @@ impl ApiKey {
             return Ok(false);
         }
         let lives_longer = before.is_some_and(|before| after.is_none_or(|after| after > before));
-        if lives_longer && reason == RevocationReason::Rotation {
+        if lives_longer && self.rotated_to.is_some() {
             return Err(CannotExtendLife::OfRotatedKey);
         }
         if lives_longer && by.api_key() == Some(self.id) {

@@ -6,7 +6,7 @@ use super::super::KeyStores;
 use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
 use super::key_tree_depth_cases::{descendants, longest_chain};
 use crate::api_key::{
-    ApiKey, CannotExtendLife, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, RevocationReason,
+    ApiKey, CannotExtendLife, ExpiryChange, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, RevocationReason,
 };
 use crate::audit::{Action, Subject};
 use crate::keys::{ChosenKey, IdempotencyKey, RequestDigest};
@@ -170,34 +170,45 @@ pub async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
 
 pub async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
-    let key = scene.add_key(&ada, "key").await;
-    scene.rotate(&ada, &key, RotationDraft::default()).await;
-    let edit = async |time| {
-        let edit = KeyEdit {
-            expiry: Some(expiry_in(time, scene.now())),
-            ..KeyEdit::default()
+    let as_planned = Some(RevocationReason::Administrator);
+    for (old_key_ends, reason_of_sooner) in [
+        (RotationDraft::default().old_key_ends, ROTATION),
+        (OldKeyEnd::OnFirstUse, as_planned),
+    ] {
+        let key = scene.add_key(&ada, "key").await;
+        let key = scene.plan_revocation(&key, scene.now() + DAY).await;
+        let draft = RotationDraft {
+            old_key_ends,
+            ..RotationDraft::default()
         };
-        let act = scene.act(&ada);
-        let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);
-        store
-            .edit(ada.membership.id, key.id, edit, any, MANY_CHANGES, act)
-            .await
-    };
-    let refused = edit(DAY * 2).await;
-    assert!(
-        matches!(
-            refused,
-            Err(EditKeyError::CannotExtendLife(CannotExtendLife::OfRotatedKey))
-        ),
-        "{refused:?}"
-    );
-    let sooner = edit(TimeDelta::hours(1)).await.expect("edited");
-    assert_eq!(reason(&sooner), ROTATION);
-    let refused = edit(TimeDelta::hours(2)).await;
-    assert!(
-        matches!(refused, Err(EditKeyError::CannotExtendLife(_))),
-        "{refused:?}"
-    );
+        scene.rotate(&ada, &key, draft).await;
+        let edit = async |change| {
+            let edit = KeyEdit {
+                expiry: Some(change),
+                ..KeyEdit::default()
+            };
+            let act = scene.act(&ada);
+            let (store, any) = (&scene.stores.api_keys, KeyPrecondition::AnyVersion);
+            store
+                .edit(ada.membership.id, key.id, edit, any, MANY_CHANGES, act)
+                .await
+        };
+        let later = |hours| expiry_in(TimeDelta::hours(hours), scene.now());
+        let is_refused = |outcome: Result<ApiKey, EditKeyError>| {
+            assert!(
+                matches!(
+                    outcome,
+                    Err(EditKeyError::CannotExtendLife(CannotExtendLife::OfRotatedKey))
+                ),
+                "{old_key_ends:?} {outcome:?}"
+            );
+        };
+        is_refused(edit(later(48)).await);
+        is_refused(edit(ExpiryChange::Remove).await);
+        let sooner = edit(later(1)).await.expect("edited");
+        assert_eq!(reason(&sooner), reason_of_sooner);
+        is_refused(edit(later(2)).await);
+    }
 }
 
 pub async fn rotation_takes_a_valid_key_of_the_consumer(stores: KeyStores) {
