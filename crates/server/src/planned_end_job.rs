@@ -100,7 +100,7 @@ impl PlannedEndJob {
             warn!(
                 cause = line,
                 retry_seconds = REST.as_secs(),
-                hint = "servers whose clocks are right apply these ends nevertheless",
+                hint = "servers whose clocks are right refuse what is over nevertheless",
                 "recording planned ends failed"
             );
         }

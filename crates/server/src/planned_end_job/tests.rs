@@ -24,6 +24,8 @@ struct DueEnds {
     attempts: AtomicU32,
     /// Whether an end of a membership is due, and recording it fails.
     memberships_fail: AtomicBool,
+    /// Rotated keys whose successors were used.
+    replaced: AtomicU32,
 }
 
 impl DueEnds {
@@ -52,7 +54,7 @@ impl PlannedEndStore for DueEnds {
     }
 
     async fn end_rotated_keys(&self, _: u32, _: Act) -> Result<u32, StorageError> {
-        Ok(0)
+        Ok(self.replaced.swap(0, Ordering::SeqCst))
     }
 
     async fn record_ends_of_memberships(&self, _: u32, _: Act) -> Result<u32, StorageError> {
@@ -111,9 +113,10 @@ async fn keys_are_recorded_while_memberships_fail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_recorded_while_the_clock_is_in_doubt() {
+async fn only_rotated_keys_end_while_the_clock_is_in_doubt() {
     let store = Arc::new(DueEnds::default());
     store.due.store(1, Ordering::SeqCst);
+    store.replaced.store(1, Ordering::SeqCst);
     let doubt = ClockDoubt::Jumped {
         ours: DateTime::UNIX_EPOCH,
         last: DateTime::UNIX_EPOCH,
@@ -121,6 +124,7 @@ async fn nothing_is_recorded_while_the_clock_is_in_doubt() {
     let running = job(&store, Some(doubt)).start();
     sleep(10 * A_MINUTE).await;
     assert_eq!(store.count(), 1);
+    assert_eq!(store.replaced.load(Ordering::SeqCst), 0);
     running.finish().await;
 }
 
