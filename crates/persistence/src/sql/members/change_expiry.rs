@@ -6,6 +6,7 @@ use keyward_domain::api_key::{Expiry, ExpiryChange};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
+use keyward_domain::validity::End;
 
 use super::super::authority::{lock_organization, may_administer};
 use super::super::dialect::{Connection, RunQueryDsl, write_events};
@@ -31,6 +32,11 @@ pub(super) async fn change_expiry(
         .await?
         .ok_or(Abort::Refused(ChangeMembershipExpiryError::NotFound))?;
     let (before, after) = (member.expires_at(id)?, change.expiry().map(Expiry::at));
+    // As may the member's, which whoever changes their keys holds.
+    let act = act.at_current_time();
+    if before.is_some_and(|end| End::Planned(end).has_come(act.at)) {
+        return Err(Abort::Refused(ChangeMembershipExpiryError::NotFound));
+    }
     if before == after {
         return Ok(());
     }

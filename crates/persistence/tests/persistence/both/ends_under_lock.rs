@@ -4,7 +4,7 @@ use std::pin::pin;
 
 use chrono::TimeDelta;
 use futures_util::poll;
-use keyward_domain::administration::ports::ApplyLongestLifeError;
+use keyward_domain::administration::ports::{ApplyLongestLifeError, ChangeMembershipExpiryError};
 use keyward_domain::administration::{Authority, ShorteningStop};
 use keyward_domain::api_key::{
     Expiry, ExpiryChange, InvalidExpiry, KeyDraft, KeyEdit, KeyName, KeyPrecondition, LongestLife,
@@ -18,6 +18,7 @@ use crate::database::Database;
 
 on_both!(
     edit_that_waits_until_its_keys_end_is_refused,
+    end_of_a_membership_that_comes_during_the_wait_is_final,
     key_whose_creation_waits_until_its_end_is_not_created,
     longest_life_that_waits_gives_seven_days_notice_from_then,
     owner_who_ends_during_the_wait_applies_no_longest_life,
@@ -59,6 +60,27 @@ async fn edit_that_waits_until_its_keys_end_is_refused(database: Database) {
     let store: &dyn ApiKeys = &*scene.database.store;
     let found = store.find(scene.bob.membership.id, scene.key).await;
     assert_eq!(found.expect("the store answers"), Some(planned));
+}
+
+async fn end_of_a_membership_that_comes_during_the_wait_is_final(database: Database) {
+    let scene = Scene::new(database).await;
+    let authority = Authority::of_administrator(scene.ada.organization.id);
+    let (members, bob) = (&scene.use_cases.members, scene.bob.membership.id);
+    let change = |change| members.change_expiry(&authority, bob, change, RequestSource::default());
+    change(ExpiryChange::Set(in_an_hour(&scene)))
+        .await
+        .expect("planned");
+
+    let lock = scene.database.lock_changes_of(bob.as_uuid()).await;
+    let mut waiting = pin!(change(ExpiryChange::Remove));
+    assert!(poll!(waiting.as_mut()).is_pending());
+    scene.make.clock.advance(HOUR);
+    drop(lock);
+    let late = waiting.await;
+    assert!(
+        matches!(late, Err(ChangeMembershipExpiryError::NotFound)),
+        "{late:?}"
+    );
 }
 
 async fn key_whose_creation_waits_until_its_end_is_not_created(database: Database) {
