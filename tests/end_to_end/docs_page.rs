@@ -140,6 +140,35 @@ async fn docs_page_revokes_a_key_only_after_confirmation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn docs_page_sends_and_shows_headers() {
+    let keyward = Keyward::start_set_up().await;
+    let api = PlainConsole::sign_in_owner(&keyward)
+        .await
+        .api_with_first_key()
+        .await;
+    let browser = watched_docs_page(&keyward).await;
+    browser.fill("key", api.token().expect("a token")).await;
+    try_it(&browser, "getApiKey").await;
+    browser.fill("id", "current").await;
+    send(&browser, "getApiKey").await;
+    let shown = outcome(&browser, "getApiKey", End::Success).await;
+    assert!(shown.contains("ETag: \""), "{shown}");
+    try_it(&browser, "getApiKey").await;
+
+    try_it(&browser, "deleteApiKey").await;
+    browser.fill("id", "current").await;
+    browser.fill("If-Match", "\"another-version\"").await;
+    send(&browser, "deleteApiKey").await;
+    let sends = browser.element("dialog[open] .danger").await;
+    sends.click().await.expect("yes");
+    let shown = outcome(&browser, "deleteApiKey", End::Failure).await;
+    assert!(shown.starts_with("412"), "{shown}");
+    assert!(api.is_accepted().await);
+    assert_eq!(reports(&browser).await, json!([]));
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn docs_page_sends_nothing_invalid_in_a_header() {
     let keyward = Keyward::start().await;
     let browser = watched_docs_page(&keyward).await;

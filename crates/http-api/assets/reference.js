@@ -91,6 +91,8 @@ function described(form) {
       path = path.replace(`{${field.name}}`, encodeURIComponent(field.value));
     } else if (field.dataset.in === "query") {
       if (field.value !== "") query.set(field.name, field.value);
+    } else if (field.dataset.in === "header") {
+      if (field.value !== "") headers[field.name] = field.value;
     } else {
       headers["Content-Type"] = "application/json";
       body = field.value;
@@ -106,7 +108,7 @@ async function answerTo({ method, path, headers, body }) {
   const answer = await fetch(path, { method, headers, body, cache: "no-store", credentials: "omit" });
   const text = await answer.text();
   const shown = [line(answer.ok ? "success" : "failure", `${answer.status} ${answer.statusText}`.trim()), line("hint", `${method} ${path}`)];
-  for (const name of ["Location", "Link", "Retry-After", "X-Request-Id"]) {
+  for (const name of ["ETag", "Location", "Link", "Retry-After", "X-Request-Id"]) {
     if (answer.headers.has(name)) shown.push(line("hint", `${name}: ${answer.headers.get(name)}`));
   }
   if (text !== "") shown.push(block(indented(text)));
