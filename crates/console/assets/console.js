@@ -72,9 +72,9 @@ for (const timer of document.querySelectorAll("[data-wait]")) {
   }, 1000);
 }
 
-// The way back keeps the search, the filter and the page of the list.
-if (document.referrer.startsWith(location.origin)) {
-  const from = new URL(document.referrer);
+// The way back keeps the search, the filter and the page of the list. A page of somebody else may have the same path.
+const from = document.referrer && new URL(document.referrer);
+if (from.origin === location.origin) {
   for (const link of document.querySelectorAll(".back a, form .actions a")) {
     const isBelow = link.closest("form") && from.pathname.startsWith(`${link.pathname}/`);
     if ((isBelow || from.pathname === link.pathname) && from.pathname !== location.pathname) link.href = from;
