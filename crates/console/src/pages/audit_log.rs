@@ -58,6 +58,9 @@ struct Row {
     sentence: Sentence,
     newer_action: Option<NewerAction>,
     address: Option<String>,
+    /// Done by the command line or by Keyward itself, so that there is no address. Of others it may be unknown:
+    /// resource servers do not tell from where a token came.
+    is_by_server: bool,
     request_id: Option<String>,
     is_refused: bool,
 }
@@ -137,6 +140,7 @@ impl Rows<'_> {
                 _ => None,
             },
             address: event.source.address.map(|address| address.to_string()),
+            is_by_server: matches!(event.actor, Actor::Administrator | Actor::System),
             request_id: event.source.request_id.clone(),
             is_refused: event.outcome == Outcome::Refused,
         }

@@ -328,7 +328,7 @@ pub(super) const fn action_label(action: Action) -> Option<&'static str> {
         Action::ExpireApiKey => Some("API key expired"),
         Action::UseApiKey => Some("Inactive API key used"),
         Action::SignIn => Some("Signed in"),
-        Action::ChangePassword => Some("Password changed"),
+        Action::ChangePassword => Some("Wrong current password"),
         Action::LimitAttempts => Some("Too many sign-in attempts"),
         Action::ExportAuditLog => Some("Audit log exported"),
         Action::CreateSetupLink

@@ -1,7 +1,7 @@
 //! How events are told.
 
 use chrono::TimeDelta;
-use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
+use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::AuditLog;
@@ -48,6 +48,31 @@ async fn event_sentence_shows_time_address_request_and_refusal() {
     assert!(
         page.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\" data-time=\"exact\">1 January 2026, 00:00:00 UTC<")
     );
+}
+
+#[tokio::test]
+async fn event_without_address_is_from_the_server_or_unknown() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let key = Subject::ApiKey(installation.issue(&ada.as_holder(), "Deploy").await.key.id);
+    for (actor, action) in [
+        (Actor::Anonymous, Action::UseApiKey),
+        (Actor::System, Action::ExpireApiKey),
+        (Actor::Administrator, Action::RevokeApiKey),
+    ] {
+        let mut act = installation.builder.act(actor);
+        act.organization_id = Some(ada.organization.id);
+        act.source = RequestSource::default();
+        installation.store.record(act.event(action, key)).await.unwrap();
+    }
+    let page = running.signed_in("ada").await.get(LOG).await;
+    let from = |address: &str| {
+        page.body
+            .matches(&format!("data-label=\"From\"><span>{address}<"))
+            .count()
+    };
+    // The key was created by somebody whose address is not known, too.
+    assert_eq!((from("unknown"), from("the server")), (2, 2), "{}", page.body);
 }
 
 #[tokio::test]
