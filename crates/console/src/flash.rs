@@ -77,6 +77,8 @@ messages! {
         KeyEdited = "key-edited",
         /// The form was sent twice.
         KeyAlreadyCreated = "key-already-created",
+        /// The form was sent twice, or somebody else rotated the key first.
+        KeyAlreadyRotated = "key-already-rotated",
         /// A whole token was searched for, which leads to the search for its last four characters.
         TokenLeftOut = "token-left-out",
         SteppedDown = "stepped-down",

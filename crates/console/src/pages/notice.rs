@@ -88,6 +88,7 @@ impl Notice {
             Message::InvitationUsed => "bad",
             Message::TokenLeftOut
             | Message::KeyAlreadyCreated
+            | Message::KeyAlreadyRotated
             | Message::NothingToRevoke
             | Message::InvitationAlreadyCreated
             | Message::ProjectAlreadyCreated => "info",

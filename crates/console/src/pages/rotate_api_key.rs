@@ -88,7 +88,7 @@ pub(crate) async fn submit(
             member.page(&IssuedApiKeyPage::new(&member, issued, rotated))
         }
         Err(RotateKeyError::AlreadyRotated(successor)) => {
-            let message = Message::KeyAlreadyCreated.about(successor.as_uuid());
+            let message = Message::KeyAlreadyRotated.about(successor.as_uuid());
             Ok(member.redirect(paths::ApiKeys(member.slug()), message))
         }
         Err(RotateKeyError::Throttled(throttled)) => {
@@ -164,7 +164,7 @@ impl OldKeyEndChoice {
         match self {
             Self::AfterADay | Self::AfterAWeek => "Until then, both tokens work.",
             Self::OnFirstUse => "Within two minutes. Until then, both tokens work.",
-            Self::AtOnce => "Recommended if the token may have leaked.",
+            Self::AtOnce => "The old token stops working immediately.",
         }
     }
 

@@ -80,7 +80,11 @@ async fn rotation_form_that_is_sent_again_shows_no_token() {
         let again = send(&browser, &old.key, mark, "at_once").await;
         let list = browser.follow(&again).await;
         assert!(again.tokens().is_empty() && list.tokens().is_empty());
-        assert!(list.shows("was already created"), "{}", list.text());
+        assert!(
+            list.shows("already rotated") && list.shows("rotate that key"),
+            "{}",
+            list.text()
+        );
     }
 }
 
@@ -158,4 +162,19 @@ async fn edit_that_postpones_a_rotated_keys_end_says_why_not() {
     let stored = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
     let lives = stored.end().map(|end| end.at() - running.installation.now());
     assert_eq!(lives, Some(TimeDelta::days(1)));
+}
+
+#[tokio::test]
+async fn rotation_of_a_leaked_token_leads_to_revocation_of_created_keys() {
+    let (running, ada, browser, old) = ada_with_key().await;
+    let page = browser.get(&rotate_path(&old.key)).await;
+    let revoke = format!("href=\"{LIST}/{}/revoke\"", old.key.id);
+    assert!(page.shows(&revoke), "{}", page.body);
+
+    let restricted = running
+        .installation
+        .issue_restricted(&ada.as_holder(), "Restricted")
+        .await;
+    let page = browser.get(&rotate_path(&restricted.key)).await;
+    assert!(!page.shows("/revoke\"") && page.text().contains("choose “Now”"));
 }
