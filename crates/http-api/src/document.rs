@@ -22,7 +22,7 @@ Keyward issues, verifies and revokes personal API keys for the members of an org
 Requests are authenticated with an API key as a bearer token; introspection has credentials of its own, and anybody may \
 report leaked keys. Create the first key in the console, under \
 Organization Settings, API Keys; more keys can be created here. The service that serves this document has its console at `/` \
-and a reference at `/docs`, where you can try every operation.
+and a reference at `/docs`, where you can try every operation that takes an API key.
 
 Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the URL of a page with its \
 meaning and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields of JSON bodies and unknown query \

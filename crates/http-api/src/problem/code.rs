@@ -191,8 +191,8 @@ codes! {
     }
     RateLimited = "rate_limited", TOO_MANY_REQUESTS {
         title: "Too many requests",
-        meaning: "Keys were created and edited too often, the address has sent too many keys that are not accepted, or a limit of \
-                  requests is exceeded that the operator configured. Nothing was changed.",
+        meaning: "Keys were created and edited too often, the address has sent too many keys that are not accepted or too many \
+                  leak reports, or a limit of requests is exceeded that the operator configured. Nothing was changed.",
         advice: "Send the request again after `Retry-After` seconds. What one person \
                  and all their keys in an organization create and edit counts together, in the API and the \
                  console; revoking keys is not limited. Keys that are accepted are never refused because of \
