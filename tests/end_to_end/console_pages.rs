@@ -108,20 +108,20 @@ async fn way_back_from_a_key_keeps_the_filter() {
     scene.browser.close().await;
 }
 
-/// The other origin begins with the console's.
+/// The other address begins with the console's origin.
 #[tokio::test(flavor = "multi_thread")]
 async fn way_back_never_leads_to_another_origin() {
     let scene = Scene::new().await;
     let list = format!("{}{SETTINGS}/api-keys", scene.keyward.base_url());
     let script = format!(
-        "Object.defineProperty(document, 'referrer', {{ value: location.origin + '.example{SETTINGS}/api-keys' }})"
+        "Object.defineProperty(document, 'referrer', {{ value: location.origin + '@keyward.example{SETTINGS}/api-keys' }})"
     );
     let script = json!({ "source": script });
     scene.send("Page.addScriptToEvaluateOnNewDocument", script).await;
     scene.open("api-keys/new").await;
     let links = "return [document.referrer, ...[...document.querySelectorAll('.back a, form .actions a')].map((link) => link.href)]";
     let links = scene.value(links).await;
-    let referrer = format!("{}.example{SETTINGS}/api-keys", scene.keyward.base_url());
+    let referrer = format!("{}@keyward.example{SETTINGS}/api-keys", scene.keyward.base_url());
     assert_eq!(links, json!([referrer, list, list]));
     scene.browser.close().await;
 }

@@ -72,7 +72,7 @@ for (const timer of document.querySelectorAll("[data-wait]")) {
   }, 1000);
 }
 
-// The way back keeps the search, the filter and the page of the list. A page of somebody else may have the same path.
+// The way back keeps the search, the filter and the page of the list. The address of another origin may begin with this one's.
 const from = document.referrer && new URL(document.referrer);
 if (from.origin === location.origin) {
   for (const link of document.querySelectorAll(".back a, form .actions a")) {
