@@ -87,8 +87,7 @@ impl PlannedEndStore for Store {
     }
 
     async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
-        // Until then they are valid, which ends that have come are not.
-        self.change_that_begins(Claim::Revoking, move |connection| {
+        self.change_that_begins(Claim::Nothing, move |connection| {
             Box::pin(end_some_rotated_keys(connection, at_most, act))
         })
         .await

@@ -27,7 +27,7 @@ pub(super) async fn lock_holder(
         lock_consumer(connection, consumer, at),
         reach(connection, consumer, acting_key, at)
     );
-    Ok(reach.filter(|_| is_live).map(|acting| acting.reach))
+    Ok(reach.filter(|_| is_live))
 }
 
 /// Acquires the lock only; returns whether the membership is live.
@@ -44,26 +44,39 @@ async fn lock_consumer(
     Ok(is_live == Some(true))
 }
 
-/// The holder's reach, without a lock.
+/// The reach of whoever revokes, without a lock: in person, also that of a membership that has ended.
 pub(super) async fn reach(
+    connection: Pipelined<'_>,
+    consumer: MembershipId,
+    acting_key: Option<ApiKeyId>,
+    at: DateTime<Utc>,
+) -> Result<Option<KeyReach>, QueryError> {
+    match acting_key {
+        Some(key) => {
+            let acting = acting_key_of(connection, consumer, key, at).await?;
+            Ok(acting.map(|acting| acting.reach))
+        }
+        None => Ok(Some(KeyReach::All)),
+    }
+}
+
+/// Who changes keys, without a lock.
+async fn acting(
     connection: Pipelined<'_>,
     consumer: MembershipId,
     acting_key: Option<ApiKeyId>,
     at: DateTime<Utc>,
 ) -> Result<Option<Acting>, QueryError> {
     match acting_key {
-        Some(key) => reach_of_key(connection, consumer, key, at).await,
-        None => Ok(Some(Acting {
-            reach: KeyReach::All,
-            ends: Vec::new(),
-        })),
+        Some(key) => acting_key_of(connection, consumer, key, at).await,
+        None => acting_person(connection, consumer, at).await,
     }
 }
 
 /// The holder who acts, in person or through a key.
-pub(super) struct Acting {
-    pub(super) reach: KeyReach,
-    /// The ends of the key and of its membership, which may come while the change waits for the lock.
+struct Acting {
+    reach: KeyReach,
+    /// The ends of the membership and of the key, if any, which may come while the change waits for the lock.
     ends: Vec<StoredEnd>,
 }
 
@@ -81,7 +94,7 @@ impl Changer {
         Self { reach, room, ends }
     }
 
-    /// Whether neither the acting key nor its membership is over at this moment.
+    /// Whether neither the membership nor the acting key, if any, is over at this moment.
     pub(super) fn may_act(&self, at: DateTime<Utc>) -> bool {
         !self.ends.iter().any(|end| end.has_come(at))
     }
@@ -96,12 +109,12 @@ pub(super) async fn lock_changer(
     changes: Rate,
     at: DateTime<Utc>,
 ) -> Result<Option<Changer>, QueryError> {
-    let (room, reach) = pipeline!(
+    let (room, acting) = pipeline!(
         connection,
         count_or_throttle(connection, consumer, changes, at),
-        reach(connection, consumer, acting_key, at)
+        acting(connection, consumer, acting_key, at)
     );
-    Ok(room.zip(reach).map(Changer::new))
+    Ok(room.zip(acting).map(Changer::new))
 }
 
 /// Counts a change of a live consumer, if the rate limit allows it.
@@ -130,13 +143,13 @@ pub(super) async fn changer(
     changes: Rate,
     at: DateTime<Utc>,
 ) -> Result<Option<Changer>, QueryError> {
-    let (empty_at, reach) = pipeline!(
+    let (empty_at, acting) = pipeline!(
         connection,
         changes_empty_at(connection, consumer, at),
-        reach(connection, consumer, acting_key, at)
+        acting(connection, consumer, acting_key, at)
     );
     let room = empty_at.map(|empty_at| changes.admit(empty_at, at).map(drop));
-    Ok(room.zip(reach).map(Changer::new))
+    Ok(room.zip(acting).map(Changer::new))
 }
 
 /// The time when a live consumer's rate-limit bucket is empty; `None` if it was never used.
@@ -157,8 +170,27 @@ async fn changes_empty_at(
     empty_at.map_err(|error| QueryError::DeserializationError(error.into()))
 }
 
-/// The reach of a consumer that acts through this key, without a lock.
-async fn reach_of_key(
+/// The user of a live membership, who acts in the console.
+async fn acting_person(
+    mut connection: Pipelined<'_>,
+    consumer: MembershipId,
+    at: DateTime<Utc>,
+) -> Result<Option<Acting>, QueryError> {
+    let end: Option<(Option<StoredMoment>, Option<StoredMoment>)> = memberships::table
+        .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
+        .filter(membership_is_live(at.into()))
+        .select((memberships::ended_at, memberships::end_came_at))
+        .get_result(&mut connection)
+        .await
+        .optional()?;
+    Ok(end.map(|(at, came_at)| Acting {
+        reach: KeyReach::All,
+        ends: vec![StoredEnd { at, came_at }],
+    }))
+}
+
+/// A consumer that acts through this key, if it still may.
+async fn acting_key_of(
     mut connection: Pipelined<'_>,
     consumer: MembershipId,
     key: ApiKeyId,

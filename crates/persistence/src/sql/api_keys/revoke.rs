@@ -183,7 +183,7 @@ pub(super) async fn precheck_tree(
         find_row(connection, consumer, id),
     );
     match reach {
-        Some(acting) if acting.reach.includes(id) => {}
+        Some(reach) if reach.includes(id) => {}
         Some(_) => return Ok(RevocationPrecheck::NotFound),
         None => return Ok(RevocationPrecheck::HolderGone),
     }

@@ -23,17 +23,14 @@ pub(super) async fn change_expiry(
     act: Act,
 ) -> Result<(), Abort<ChangeMembershipExpiryError>> {
     lock_organization(connection, organization).await?;
-    // The lock may have taken long: an end that has come meanwhile is final.
+    let member = lock_live_member(connection, organization, id, act.at).await?;
+    // The locks may have taken long: an end that has come meanwhile is final.
     let act = act.at_current_time();
     if !may_administer(connection, organization, act.actor, act.at).await? {
         return Err(Abort::Refused(ChangeMembershipExpiryError::NotAllowed));
     }
-    let member = lock_live_member(connection, organization, id, act.at)
-        .await?
-        .ok_or(Abort::Refused(ChangeMembershipExpiryError::NotFound))?;
+    let member = member.ok_or(Abort::Refused(ChangeMembershipExpiryError::NotFound))?;
     let (before, after) = (member.expires_at(id)?, change.expiry().map(Expiry::at));
-    // As may the member's, which whoever changes their keys holds.
-    let act = act.at_current_time();
     if before.is_some_and(|end| End::Planned(end).has_come(act.at)) {
         return Err(Abort::Refused(ChangeMembershipExpiryError::NotFound));
     }

@@ -20,7 +20,9 @@ on_both!(
     edit_that_waits_until_its_keys_end_is_refused,
     end_of_a_membership_that_comes_during_the_wait_is_final,
     key_whose_creation_waits_until_its_end_is_not_created,
+    person_whose_membership_ends_during_the_wait_creates_no_key,
     longest_life_that_waits_gives_seven_days_notice_from_then,
+    owner_who_ends_during_the_wait_changes_no_membership,
     owner_who_ends_during_the_wait_applies_no_longest_life,
 );
 
@@ -108,6 +110,27 @@ async fn key_whose_creation_waits_until_its_end_is_not_created(database: Databas
     assert_eq!(scene.database.count("api_keys").await, before);
 }
 
+async fn person_whose_membership_ends_during_the_wait_creates_no_key(database: Database) {
+    let scene = Scene::new(database).await;
+    let authority = Authority::of_administrator(scene.ada.organization.id);
+    let (keys, members, bob) = (&scene.use_cases.keys, &scene.use_cases.members, &scene.bob);
+    let end = ExpiryChange::Set(in_an_hour(&scene));
+    let planned = members.change_expiry(&authority, bob.membership.id, end, RequestSource::default());
+    planned.await.expect("planned");
+    let before = scene.database.count("api_keys").await;
+
+    let lock = scene.database.lock_changes_of(bob.membership.id.as_uuid()).await;
+    let draft = KeyDraft::named(KeyName::parse("late").expect("a name"));
+    let holder = bob.as_holder();
+    let mut waiting = pin!(keys.issue(&holder, draft, None, RequestSource::default()));
+    assert!(poll!(waiting.as_mut()).is_pending());
+    scene.make.clock.advance(HOUR);
+    drop(lock);
+    let late = waiting.await.map(|issued| issued.key);
+    assert!(matches!(late, Err(AddKeyError::HolderGone)), "{late:?}");
+    assert_eq!(scene.database.count("api_keys").await, before);
+}
+
 async fn longest_life_that_waits_gives_seven_days_notice_from_then(database: Database) {
     let scene = Scene::new(database).await;
     let authority = Authority::of_administrator(scene.ada.organization.id);
@@ -133,13 +156,26 @@ async fn longest_life_that_waits_gives_seven_days_notice_from_then(database: Dat
     assert_eq!(end, Some(End::Planned(notice)));
 }
 
-async fn owner_who_ends_during_the_wait_applies_no_longest_life(database: Database) {
+async fn owner_who_ends_during_the_wait_changes_no_membership(database: Database) {
     let scene = Scene::new(database).await;
-    let longest = LongestLife::of_days(1).expect("a longest life");
-    let (organizations, keys) = (&scene.use_cases.organizations, &scene.use_cases.organization_keys);
-    let authority = Authority::of_administrator(scene.ada.organization.id);
-    let set = organizations.limit_key_life(&authority, Some(longest), RequestSource::default());
-    set.await.expect("set");
+    let owner = owner_until_an_hour_from_now(&scene).await;
+    let (members, bob) = (&scene.use_cases.members, scene.bob.membership.id);
+    let end = Expiry::new(scene.make.sources.now() + HOUR * 2, scene.make.sources.now());
+    let end = ExpiryChange::Set(end.expect("a time ahead"));
+
+    let lock = scene.database.lock_changes_of(bob.as_uuid()).await;
+    let mut waiting = pin!(members.change_expiry(&owner, bob, end, RequestSource::default()));
+    assert!(poll!(waiting.as_mut()).is_pending());
+    scene.make.clock.advance(HOUR);
+    drop(lock);
+    let late = waiting.await;
+    assert!(
+        matches!(late, Err(ChangeMembershipExpiryError::NotAllowed)),
+        "{late:?}"
+    );
+}
+
+async fn owner_until_an_hour_from_now(scene: &Scene) -> Authority {
     let end = scene.make.sources.now() + HOUR;
     let planned = format!(
         "UPDATE memberships SET ended_at = {} WHERE id = {}",
@@ -147,10 +183,18 @@ async fn owner_who_ends_during_the_wait_applies_no_longest_life(database: Databa
         scene.database.id(scene.ada.membership.id.as_uuid()),
     );
     scene.database.execute(&planned).await;
-    let owner = scene
-        .ada
-        .as_authority(scene.make.sources.now())
-        .expect("an owner");
+    let now = scene.make.sources.now();
+    scene.ada.as_authority(now).expect("an owner")
+}
+
+async fn owner_who_ends_during_the_wait_applies_no_longest_life(database: Database) {
+    let scene = Scene::new(database).await;
+    let longest = LongestLife::of_days(1).expect("a longest life");
+    let (organizations, keys) = (&scene.use_cases.organizations, &scene.use_cases.organization_keys);
+    let authority = Authority::of_administrator(scene.ada.organization.id);
+    let set = organizations.limit_key_life(&authority, Some(longest), RequestSource::default());
+    set.await.expect("set");
+    let owner = owner_until_an_hour_from_now(&scene).await;
 
     let lock = scene
         .database

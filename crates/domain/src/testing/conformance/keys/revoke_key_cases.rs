@@ -121,22 +121,22 @@ pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: KeyS
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let acting = scene.add_key(&bob, "acting").await;
-    let key = scene.add_key(&bob, "key").await;
+    let keys = [
+        scene.add_key(&bob, "first").await,
+        scene.add_key(&bob, "second").await,
+    ];
     scene.end_membership(&bob).await;
-    assert_holder_gone(&scene, &bob, acting.id, key.id).await;
-    assert_eq!(scene.stored(&key).await, key);
+    for (key, descendants) in keys
+        .into_iter()
+        .zip([DescendantKeys::Keep, DescendantKeys::Revoke])
+    {
+        assert_holder_gone(&scene, &bob, acting.id, key.id).await;
+        assert_eq!(scene.stored(&key).await, key);
 
-    let act = scene.act(&ada);
-    let revoked = revoke(
-        &scene,
-        &bob,
-        key.id,
-        RevocationReason::Owner,
-        DescendantKeys::Keep,
-        act,
-    )
-    .await;
-    assert_eq!(revoked.expect("revoked"), [key.id]);
+        let (reason, act) = (RevocationReason::Owner, scene.act(&ada));
+        let revoked = revoke(&scene, &bob, key.id, reason, descendants, act).await;
+        assert_eq!(revoked.expect("revoked"), [key.id]);
+    }
 }
 
 pub async fn other_keys_remain_valid_after_a_revocation(stores: KeyStores) {
