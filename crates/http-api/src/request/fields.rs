@@ -16,6 +16,9 @@ pub(crate) struct Fields {
     now: DateTime<Utc>,
     unread: Map<String, Value>,
     errors: Vec<FieldError>,
+    /// Errors of planned ends that have passed. Alone they are no reason to refuse the body, for it may be a
+    /// repetition.
+    passed_ends: Vec<FieldError>,
 }
 
 impl Fields {
@@ -25,6 +28,7 @@ impl Fields {
             now,
             unread: body,
             errors: Vec::new(),
+            passed_ends: Vec::new(),
         }
     }
 
@@ -78,6 +82,12 @@ impl Fields {
             None | Some(Value::Null) => Some(None),
             Some(value) => {
                 let expiry = self.read_expiry(name, &value, Expiry::parse_for_repeatable)?;
+                if let Err(error) = expiry.check(self.now) {
+                    self.passed_ends.push(FieldError {
+                        pointer: pointer(name),
+                        detail: error.to_string(),
+                    });
+                }
                 Some(Some(expiry))
             }
         }
@@ -187,7 +197,10 @@ impl Fields {
         self.errors.extend(unknown.take(MAX_ERRORS));
         match read {
             Some(read) if self.errors.is_empty() => Ok(read),
-            Some(_) | None => Err(self.errors),
+            Some(_) | None => {
+                self.errors.append(&mut self.passed_ends);
+                Err(self.errors)
+            }
         }
     }
 

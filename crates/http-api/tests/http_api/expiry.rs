@@ -304,6 +304,15 @@ async fn malformed_expires_before_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn past_expiry_is_reported_with_the_other_errors() {
+    let scene = Scene::new().await;
+    let body = json!({"name": "", "expiresAt": "2020-01-01T00:00:00Z", "colour": "red"});
+    let refused = scene.api.post(API_KEYS, &scene.ada.token, &body).await;
+    assert_eq!(refused.status, 422);
+    assert_eq!(refused.pointers(), ["/name", "/colour", "/expiresAt"]);
+}
+
 /// However far the clock goes while the request is handled.
 #[tokio::test]
 async fn expiry_that_passes_during_the_request_is_refused() {
