@@ -2,10 +2,13 @@
 
 mod answer;
 pub(crate) mod gateway;
+mod programs;
+mod public_proxy;
 mod service;
 
 use answer::values;
-use gateway::{Gateway, Program, free_address};
+use gateway::{Gateway, Program};
+use programs::free_address;
 use service::Service;
 
 use crate::api::{Api, text};

@@ -103,23 +103,3 @@ async fn clients_behind_a_trusted_proxy_are_told_apart() {
     assert_eq!(status(token, other).await, 200);
     nginx.end().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn public_proxy_answers_no_question_of_a_gateway() {
-    let keyward = Keyward::start_set_up_with(&["--trusted-proxy", "127.0.0.1"]).await;
-    let api = PlainConsole::sign_in_owner(&keyward).await;
-    let api = api.api_with_first_key().await;
-    let token = api.token().expect("a token");
-    let nginx = Gateway::nginx_before(keyward.authority()).await;
-    let status = async |base_url: &str, path| {
-        let request = Client::new().get(format!("{base_url}{path}")).bearer_auth(token);
-        request.send().await.expect("an answer").status().as_u16()
-    };
-    let proxy = format!("http://{}", nginx.address());
-    for path in ["/api/v1/auth", "/api/v1/auth/orders", "/api/v1/%61uth"] {
-        assert_eq!(status(keyward.base_url(), path).await, 200, "{path}");
-        assert_eq!(status(&proxy, path).await, 404, "{path}");
-    }
-    assert_eq!(status(&proxy, "/api/v1/user").await, 200);
-    nginx.end().await;
-}

@@ -6,6 +6,7 @@
 //! answer never depends on it. In particular a preflight (`OPTIONS` without credentials) is refused as any
 //! request without credentials: a gateway that should answer preflights does so before it asks.
 
+use percent_encoding::percent_decode_str;
 use poem::Request;
 use poem::http::uri::PathAndQuery;
 use poem::http::{Method, Uri};
@@ -16,11 +17,12 @@ use crate::paths::{self, FORWARD_AUTH};
 pub(crate) const PROJECT: &str = "project";
 
 /// Makes a request to [`FORWARD_AUTH`] or to a path below it the request of the operation, without a body;
-/// leaves every other request as it is.
+/// leaves every other request as it is. So a path below it that has dot segments leads nowhere: a proxy that
+/// keeps others from asking may have taken it for another path.
 pub(crate) fn reduce_to_operation(request: &mut Request) {
     let path = request.uri().path();
     let is_below = paths::is_below(path, FORWARD_AUTH);
-    if path != FORWARD_AUTH && !is_below {
+    if path != FORWARD_AUTH && !is_below || has_dot_segments(path) {
         return;
     }
     if is_below {
@@ -29,6 +31,15 @@ pub(crate) fn reduce_to_operation(request: &mut Request) {
     request.set_method(Method::GET);
     // hyper closes the connection after the response rather than read a body that nobody wants.
     drop(request.take_body());
+}
+
+/// Whether a path has dot segments (RFC 3986 §3.3) once it is decoded, as proxies decode it: `/a%2F%2e%2e/b`
+/// is `/a/../b`.
+fn has_dot_segments(path: &str) -> bool {
+    let decoded: Vec<u8> = percent_decode_str(path).collect();
+    decoded
+        .split(|byte| *byte == b'/')
+        .any(|segment| segment == b"." || segment == b"..")
 }
 
 /// The operation's URI for a path below it. Its query is that of the request in question, but for the

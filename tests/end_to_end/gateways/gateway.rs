@@ -1,10 +1,9 @@
 //! Gateways: Debian's programs with the configurations of `docs/gateways`.
 
-use std::net::{SocketAddr, TcpListener as FreePort};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use rcgen::{CertifiedKey, generate_simple_self_signed};
@@ -18,6 +17,7 @@ use tokio::time::sleep;
 use tokio_rustls::TlsConnector;
 
 use super::answer::Answer;
+use super::programs::{caddy, free_address, haproxy, new_folder, nginx, program};
 use crate::keyward::TIMEOUT;
 use crate::others::run;
 
@@ -57,15 +57,6 @@ impl Configuration {
             .join("../docs/gateways")
             .join(file);
         Self(std::fs::read_to_string(path).expect("a configuration"))
-    }
-
-    /// The one for nginx in `docs/behind-a-proxy.md`.
-    fn of_nginx_before_keyward() -> Self {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/behind-a-proxy.md");
-        let page = std::fs::read_to_string(path).expect("a page");
-        let (_, rest) = page.split_once("```nginx\n").expect("a configuration");
-        let (configuration, _) = rest.split_once("```").expect("its end");
-        Self(configuration.to_owned())
     }
 
     #[track_caller]
@@ -112,19 +103,7 @@ impl Gateway {
         Self::run(command, folder, address).await
     }
 
-    /// Starts nginx before Keyward, without TLS.
-    pub(crate) async fn nginx_before(keyward: &str) -> Self {
-        let folder = new_folder();
-        let address = free_address();
-        let site = Configuration::of_nginx_before_keyward()
-            .replace("127.0.0.1:8080", keyward)
-            .replace("listen 443 ssl", &format!("listen {address}"))
-            .replace("/var/log/nginx/keyward.log", &format!("{}/log", folder.display()));
-        let command = nginx(&folder, &site);
-        Self::run(command, folder, address).await
-    }
-
-    async fn run(mut command: Command, folder: PathBuf, address: SocketAddr) -> Self {
+    pub(super) async fn run(mut command: Command, folder: PathBuf, address: SocketAddr) -> Self {
         let process = command
             .current_dir(&folder)
             .stdin(Stdio::null())
@@ -252,23 +231,14 @@ impl Program {
             Self::Nginx => {
                 let site =
                     with_addresses("nginx.conf").replace("listen 443 ssl", &format!("listen {address} ssl"));
-                nginx(folder, &site)
+                nginx(folder, &site.0)
             }
             Self::Caddy => {
                 let site = with_addresses("Caddyfile").replace(
                     "\napi.example.com {",
                     &format!("\napi.example.com:{port} {{\n\tbind 127.0.0.1"),
                 );
-                let options = "{\n\tadmin off\n\tauto_https disable_redirects\n}\n";
-                write("Caddyfile", &format!("{options}{}", site.0));
-                let mut command = Command::new(program("caddy"));
-                command.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
-                command
-                    .env("HOME", folder)
-                    .env("XDG_DATA_HOME", folder)
-                    .env("XDG_CONFIG_HOME", folder);
-                command.stderr(Stdio::null());
-                command
+                caddy(folder, &site.0)
             }
             Self::Haproxy => {
                 write(
@@ -283,10 +253,7 @@ impl Program {
                     .replace("/etc/ssl/api.example.com", &format!("{here}/tls"))
                     .replace("/etc/haproxy/keyward.lua", &format!("{here}/keyward.lua"))
                     .replace("bind :443", &format!("bind {address}"));
-                write("haproxy.cfg", &site.0);
-                let mut command = Command::new(program("haproxy"));
-                command.args(["-db", "-f", "haproxy.cfg"]).stderr(Stdio::null());
-                command
+                haproxy(folder, &site.0)
             }
             Self::Apache => {
                 write(
@@ -325,55 +292,6 @@ impl Program {
             }
         }
     }
-}
-
-/// nginx with a site, included as Debian's nginx.conf does.
-fn nginx(folder: &Path, site: &Configuration) -> Command {
-    let here = folder.display();
-    let around = format!(
-        "daemon off; master_process off; error_log stderr crit; pid {here}/pid;
-         events {{ worker_connections 256; }}
-         http {{
-             access_log off;
-             client_body_temp_path {here}/body; proxy_temp_path {here}/proxy;
-             fastcgi_temp_path {here}/fastcgi; uwsgi_temp_path {here}/uwsgi; scgi_temp_path {here}/scgi;
-             {}
-         }}",
-        site.0
-    );
-    let file = folder.join("nginx.conf");
-    std::fs::write(&file, around).expect("a configuration");
-    let mut command = Command::new(program("nginx"));
-    command
-        .args(["-e", "stderr", "-c"])
-        .arg(file)
-        .arg("-p")
-        .arg(folder);
-    command
-}
-
-fn new_folder() -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("gateway-{}-{number}", std::process::id());
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
-}
-
-/// A program on the PATH, or where Debian puts servers.
-fn program(name: &str) -> PathBuf {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut folders = std::env::split_paths(&path).chain(["/usr/sbin".into()]);
-    let found = folders.find(|folder| folder.join(name).is_file());
-    found
-        .unwrap_or_else(|| panic!("{name} is missing; `cargo xtask test` says how to install it"))
-        .join(name)
-}
-
-pub(super) fn free_address() -> SocketAddr {
-    let free = FreePort::bind("127.0.0.1:0").expect("a free port");
-    free.local_addr().expect("a free port")
 }
 
 fn write_certificate(folder: &Path) {

@@ -62,7 +62,7 @@ const PATHS: [&str; 8] = [
     "/api/v1/auth/orders/7",
     "/api/v1/auth/api/v1/auth",
     "/api/v1/auth//a//b/",
-    "/api/v1/auth/%FF/%00/%2e%2e",
+    "/api/v1/auth/%FF/%00/%2e%2e%2e/..a/%",
     "/api/v1/auth/a?x=1&x=2&y=%&z=%FF&=&projects=7",
     "/api/v1/auth/a?access_token=x&limit=0",
 ];
@@ -93,6 +93,29 @@ async fn every_method_and_path_challenges_who_has_no_key() {
                 .await;
             assert_refused(&answer, "Bearer error=\"invalid_token\"", &place);
         }
+    }
+}
+
+#[tokio::test]
+async fn path_with_dot_segments_is_no_question() {
+    let scene = Scene::new().await;
+    for below in [
+        "../user",
+        "%2e%2e/user",
+        "a/.%2E",
+        "..%2Fuser",
+        ".%2f",
+        "a%2f..%2fb",
+        "%2e",
+    ] {
+        // Byte by byte: most clients remove such segments.
+        let request = format!(
+            "GET {AUTH}/{below} HTTP/1.1\r\nHost: keyward\r\nAuthorization: Bearer {}\r\nConnection: close\r\n\r\n",
+            scene.ada.token
+        );
+        let answer = scene.api.send_raw(request.as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 404 "), "{below}: {answer}");
+        assert!(!answer.to_lowercase().contains("x-consumer"), "{below}: {answer}");
     }
 }
 
