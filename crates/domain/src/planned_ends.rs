@@ -6,7 +6,8 @@
 //! clock: see [`retention`](crate::retention).
 //!
 //! The end of a rotated key may be planned for no moment, but for the first use of its successor. It comes
-//! once that use is recorded and seen here, by whatever clock: nobody else refuses such a key.
+//! once that use is recorded and seen here, even while the clock is in doubt: until then, every server accepts
+//! the key.
 
 pub mod ports;
 
@@ -55,12 +56,13 @@ impl PlannedEnds {
     /// Records one batch of the ends that have come by now, and returns how many that were. None is left, or
     /// another process records them, when it is 0.
     ///
+    /// While the clock may be wrong, only rotated keys end.
+    ///
     /// Keys, memberships and rotated keys do not wait for each other: if one batch fails, the others are
     /// recorded all the same, and the failure is returned once these have nothing left.
     ///
     /// # Errors
     /// See [`RecordEndsError`]. This call has recorded nothing, unless the outcome of a change is unknown.
-    /// While the clock may be wrong, only rotated keys end.
     pub async fn record_some(&self) -> Result<u32, RecordEndsError> {
         let now = self.sources.now();
         // Most of the time there is nothing to do, and nothing is written.
