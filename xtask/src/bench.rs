@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::binaries;
+use crate::binaries::{self, KEYWARD_VARIABLE};
 use crate::command::run;
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::failure::{Failure, Outcome};
@@ -21,7 +21,7 @@ pub(crate) fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     run(Command::new(programs.path("bench")?)
         .args(arguments)
         .current_dir(workspace.root())
-        .env("KEYWARD_BIN", keyward)
+        .env(KEYWARD_VARIABLE, keyward)
         .env("BARE_HANDLER", bare_handler)
         .env(URL_VARIABLE, server.url()))
 }

@@ -12,6 +12,9 @@ use crate::command::{cargo, command_line};
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
 
+/// The variable that names the `keyward` that tests run.
+pub(crate) const KEYWARD_VARIABLE: &str = "KEYWARD_BIN";
+
 /// The programs that one build made, by name.
 pub(crate) struct Binaries(BTreeMap<String, PathBuf>);
 

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use crate::arguments::refuse_arguments;
+use crate::binaries::{self, KEYWARD_VARIABLE};
 use crate::command::{cargo, run};
 use crate::dependency_policy::DEPENDENCY_POLICY;
 use crate::failure::{Failure, Outcome};
-use crate::generated::Mode;
 use crate::test::{TestRun, take_backend};
 use crate::without_ipv6::{AFFECTED, NetworkWithoutIpv6};
 use crate::workspace::Workspace;
@@ -52,12 +52,16 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
                 .env("RUSTDOCFLAGS", "-D warnings"),
         )
     })?;
-    let tests = steps.run_step("build and database", || TestRun::prepare(workspace, &backend))?;
-    steps.run_step("openapi", || openapi::openapi(workspace, Mode::Check))?;
+    // Nearly as for a release (`profile.faults`): the tests from end to end, attacks, replicas and image run it.
+    let keyward = steps.run_step("optimized program", || binaries::keyward_released(workspace))?;
+    let tests = steps.run_step("build and database", || {
+        TestRun::prepare(workspace, keyward.clone(), &backend)
+    })?;
+    steps.run_step("openapi", || openapi::check(workspace, &keyward))?;
     steps.run_step("schema", || tests.tests(&schema::TESTS))?;
     steps.run_step("documentation's examples", || tests.documentation_tests())?;
     steps.run_step("example project", || example_project::check(workspace))?;
-    // The last step runs every test without IPv6; these depend on it, or on where the database is.
+    // The last step runs every test without IPv6; these depend on IPv6, or on where the database is.
     steps.run_step("tests with IPv6", || {
         tests.tests(&["--profile", "ci", "-E", AFFECTED])
     })?;
@@ -69,9 +73,12 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     steps.run_step("image", || image::where_possible(workspace))?;
     steps.print_times();
     steps.run_step("tests", || match NetworkWithoutIpv6::new(workspace) {
-        Ok(network) => network.test(&["--profile", "ci"]),
+        Ok(network) => {
+            let mut test = network.test_command(&["--profile", "ci"])?;
+            run(test.env(KEYWARD_VARIABLE, &keyward))
+        }
         Err(reason) => {
-            eprintln!("NOT WITHOUT IPv6, {reason}");
+            eprintln!("WITH IPv6: {reason}");
             tests.tests(&["--profile", "ci"])
         }
     })?;

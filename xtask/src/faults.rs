@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::binaries;
+use crate::binaries::{self, KEYWARD_VARIABLE};
 use crate::command::run;
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::failure::{Failure, Outcome};
@@ -31,7 +31,7 @@ pub(crate) fn attacks(workspace: &Workspace, backend: &str, arguments: &[String]
     run(Command::new(programs.path("attacks")?)
         .args(arguments)
         .current_dir(workspace.root())
-        .env("KEYWARD_BIN", keyward)
+        .env(KEYWARD_VARIABLE, keyward)
         .env(URL_VARIABLE, server.url()))
 }
 
@@ -43,5 +43,5 @@ pub(crate) fn replicas(workspace: &Workspace, arguments: &[String]) -> Outcome {
     run(Command::new(programs.path("replicas")?)
         .args(arguments)
         .current_dir(workspace.root())
-        .env("KEYWARD_BIN", keyward))
+        .env(KEYWARD_VARIABLE, keyward))
 }

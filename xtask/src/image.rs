@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::binaries;
+use crate::binaries::{self, KEYWARD_VARIABLE};
 use crate::command::run;
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
@@ -38,7 +38,7 @@ fn check(workspace: &Workspace) -> Outcome {
     let programs = binaries::image(workspace)?;
     run(Command::new(programs.path("image")?)
         .current_dir(workspace.root())
-        .env("KEYWARD_BIN", keyward)
+        .env(KEYWARD_VARIABLE, keyward)
         .env("KEYWARD_PACKAGE", package))
 }
 

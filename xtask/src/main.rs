@@ -45,9 +45,9 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
 
   test [--database BACKEND] [ARGUMENTS]
       Runs every test. Installs what is missing (as root on Debian) or says how to; starts one database server for
-      the whole run; builds the `keyward` binary alone for the end-to-end tests. ARGUMENTS go to `cargo nextest run
-      --workspace`, as a part of a test's name or -E 'package(keyward-domain)'; with them the documentation's
-      examples and the project in examples/own-store are left out.
+      the whole run; builds the `keyward` binary alone for the end-to-end tests, unless KEYWARD_BIN names one.
+      ARGUMENTS go to `cargo nextest run --workspace`, as a part of a test's name or -E 'package(keyward-domain)';
+      with them the documentation's examples and the project in examples/own-store are left out.
   without-ipv6 [ARGUMENTS]
       Runs every test in a network without IPv6 whose hosts file names ::1 for localhost, as many containers have
       it. Needs root on Linux, and what `test` has installed. ARGUMENTS are those of `test`.

@@ -1,9 +1,11 @@
 //! Every test, with everything that they need.
 
+use std::env;
 use std::ffi::OsStr;
+use std::fs;
 use std::path::PathBuf;
 
-use crate::binaries;
+use crate::binaries::{self, KEYWARD_VARIABLE};
 use crate::command::{cargo, run};
 use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::example_project;
@@ -19,7 +21,15 @@ pub(crate) fn test(workspace: &Workspace, arguments: &[String]) -> Outcome {
         eprintln!("the first run builds everything: 12 GB in target/, some 40 minutes on two busy cores");
     }
     tools::ensure(workspace, tools::FOR_TESTS)?;
-    let run = TestRun::prepare(workspace, &backend)?;
+    let keyward = match env::var_os(KEYWARD_VARIABLE) {
+        Some(path) => {
+            let keyward = fs::canonicalize(&path).map_err(Failure::about(KEYWARD_VARIABLE))?;
+            eprintln!("testing {}, which {KEYWARD_VARIABLE} names", keyward.display());
+            keyward
+        }
+        None => binaries::keyward_alone(workspace)?,
+    };
+    let run = TestRun::prepare(workspace, keyward, &backend)?;
     if nextest_arguments.is_empty() {
         run.documentation_tests()?;
         example_project::test(workspace)?;
@@ -48,9 +58,12 @@ pub(crate) struct TestRun<'workspace> {
 }
 
 impl<'workspace> TestRun<'workspace> {
-    /// Builds everything, installs what tests run of others, and starts the server.
-    pub(crate) fn prepare(workspace: &'workspace Workspace, backend: &str) -> Outcome<Self> {
-        let keyward = binaries::keyward_alone(workspace)?;
+    /// Builds everything but `keyward`, installs what tests run of others, and starts the server.
+    pub(crate) fn prepare(
+        workspace: &'workspace Workspace,
+        keyward: PathBuf,
+        backend: &str,
+    ) -> Outcome<Self> {
         let binaries = binaries::tests(workspace)?;
         let packages = packages::ensure(workspace)?;
         let server = DatabaseServer::start(binaries.path("test-database")?, &["--database", backend])?;
@@ -71,7 +84,7 @@ impl<'workspace> TestRun<'workspace> {
         command
             .args(arguments)
             .env(URL_VARIABLE, self.server.url())
-            .env("KEYWARD_BIN", &self.keyward)
+            .env(KEYWARD_VARIABLE, &self.keyward)
             .env(packages::FOLDER_VARIABLE, &self.packages);
         run(&mut command)
     }

@@ -55,14 +55,15 @@ impl NetworkWithoutIpv6 {
     }
 
     /// `cargo xtask test` in it. No server outside can be reached from there.
-    pub(crate) fn test(&self, arguments: &[impl AsRef<OsStr>]) -> Outcome {
+    pub(crate) fn test_command(&self, arguments: &[impl AsRef<OsStr>]) -> Outcome<Command> {
         let this = env::current_exe().map_err(Failure::about("this program's path"))?;
-        run(self
-            .command()
+        let mut command = self.command();
+        command
             .arg(this)
             .args(["test", "--database", "cluster"])
             .args(arguments)
-            .env_remove(crate::database_server::URL_VARIABLE))
+            .env_remove(crate::database_server::URL_VARIABLE);
+        Ok(command)
     }
 
     fn command(&self) -> Command {
@@ -76,5 +77,5 @@ impl NetworkWithoutIpv6 {
 
 /// `cargo xtask without-ipv6`: `cargo xtask test` in such a network.
 pub(crate) fn without_ipv6(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    NetworkWithoutIpv6::new(workspace)?.test(arguments)
+    run(&mut NetworkWithoutIpv6::new(workspace)?.test_command(arguments)?)
 }
