@@ -165,7 +165,7 @@ async fn edit_that_postpones_a_rotated_keys_end_says_why_not() {
 }
 
 #[tokio::test]
-async fn rotation_of_a_leaked_token_leads_to_revocation_of_created_keys() {
+async fn rotation_form_leads_leaked_tokens_to_revocation() {
     let (running, ada, browser, old) = ada_with_key().await;
     let page = browser.get(&rotate_path(&old.key)).await;
     let revoke = format!("href=\"{LIST}/{}/revoke\"", old.key.id);

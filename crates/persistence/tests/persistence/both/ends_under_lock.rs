@@ -18,7 +18,7 @@ use crate::database::Database;
 
 on_both!(
     edit_that_waits_until_its_keys_end_is_refused,
-    end_of_a_membership_that_comes_during_the_wait_is_final,
+    membership_end_that_comes_during_the_wait_is_final,
     key_whose_creation_waits_until_its_end_is_not_created,
     person_whose_membership_ends_during_the_wait_creates_no_key,
     longest_life_that_waits_gives_seven_days_notice_from_then,
@@ -64,7 +64,7 @@ async fn edit_that_waits_until_its_keys_end_is_refused(database: Database) {
     assert_eq!(found.expect("the store answers"), Some(planned));
 }
 
-async fn end_of_a_membership_that_comes_during_the_wait_is_final(database: Database) {
+async fn membership_end_that_comes_during_the_wait_is_final(database: Database) {
     let scene = Scene::new(database).await;
     let authority = Authority::of_administrator(scene.ada.organization.id);
     let (members, bob) = (&scene.use_cases.members, scene.bob.membership.id);
