@@ -33,7 +33,13 @@ pub(crate) const PROBLEMS: &str = "/problems";
 #[must_use]
 pub fn is_served(path: &str) -> bool {
     let is_below = |parent| is_below(path, parent);
-    [API, DOCUMENT, REFERENCE].contains(&path) || [API, REFERENCE, PROBLEMS].into_iter().any(is_below)
+    is_api(path) || [DOCUMENT, REFERENCE].contains(&path) || [REFERENCE, PROBLEMS].into_iter().any(is_below)
+}
+
+/// Whether a path is one that only programs ask for.
+#[must_use]
+pub fn is_api(path: &str) -> bool {
+    path == API || is_below(path, API)
 }
 
 /// Whether a path is below another one.

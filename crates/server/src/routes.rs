@@ -80,6 +80,7 @@ impl Routes {
             },
             Interface::Health(_) => Answer::Now(method_not_allowed(request_id(&request), &self.base_url)),
             Interface::HttpApi => Answer::Later(DynEndpoint::call(&*self.http_api, with_peer(request))),
+            Interface::Documentation => Answer::Later(Box::pin(self.documentation(request))),
             // A program with a wrong path gets a problem in JSON instead of the sign-in page.
             Interface::Console if wants_json(request.headers()) => Answer::Now(problem_response(
                 StatusCode::NOT_FOUND,
@@ -94,6 +95,22 @@ impl Routes {
         Ok(match self.health.readiness().await {
             Ok(()) => ready_response(),
             Err(obstacle) => not_ready_response(obstacle, request_id(&request), &self.base_url),
+        })
+    }
+
+    /// What is not there is told people by a page, and programs by a problem in JSON.
+    async fn documentation(&self, request: Request) -> poem::Result<Response> {
+        let (wants_json, request_id) = (wants_json(request.headers()), request_id(&request).to_owned());
+        let response = DynEndpoint::call(&*self.http_api, request).await?;
+        let status = response.status();
+        if status != StatusCode::NOT_FOUND {
+            return Ok(response);
+        }
+        let content_type = response.content_type().unwrap_or_default();
+        Ok(match (wants_json, content_type.starts_with("text/html")) {
+            (true, true) => problem_response(status, &request_id, &self.base_url),
+            (false, false) => error_page(status, &request_id),
+            (true, false) | (false, true) => response,
         })
     }
 
@@ -120,11 +137,13 @@ fn with_peer(mut request: Request) -> Request {
 pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Response {
     let status = refused.refusal.status();
     match Interface::of(refused.uri.path()) {
-        Interface::Console if !wants_json(refused.headers) => error_page(status, refused.request_id),
+        Interface::Console | Interface::Documentation if !wants_json(refused.headers) => {
+            error_page(status, refused.request_id)
+        }
         _ if refused.refusal == Refusal::ShuttingDown => {
             unavailable_response("The server is about to end.", refused.request_id, base_url)
         }
-        Interface::HttpApi | Interface::Health(_) | Interface::Console => {
+        Interface::HttpApi | Interface::Documentation | Interface::Health(_) | Interface::Console => {
             problem_response(status, refused.request_id, base_url)
         }
     }
@@ -135,6 +154,8 @@ pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Res
 enum Interface {
     Health(Probe),
     HttpApi,
+    /// The pages of the HTTP API, and its document.
+    Documentation,
     Console,
 }
 
@@ -149,7 +170,8 @@ impl Interface {
         match path {
             LIVE => Self::Health(Probe::Live),
             READY => Self::Health(Probe::Ready),
-            _ if paths::is_served(path) => Self::HttpApi,
+            _ if paths::is_api(path) => Self::HttpApi,
+            _ if paths::is_served(path) => Self::Documentation,
             _ => Self::Console,
         }
     }
@@ -185,8 +207,11 @@ mod tests {
 
     #[test]
     fn api_paths_are_served_by_http_api_others_by_console() {
-        for path in [paths::API_KEYS, paths::REFERENCE, "/problems/not_found"] {
+        for path in [paths::API_KEYS, "/api", "/api/x"] {
             assert_eq!(Interface::of(path), Interface::HttpApi, "{path}");
+        }
+        for path in [paths::REFERENCE, "/problems/not_found", "/openapi.json"] {
+            assert_eq!(Interface::of(path), Interface::Documentation, "{path}");
         }
         for path in ["/", "/setup", "/healthz/", ""] {
             assert_eq!(Interface::of(path), Interface::Console, "{path}");

@@ -116,6 +116,23 @@ async fn front_door_errors_have_the_clients_format() {
     }
 }
 
+#[tokio::test]
+async fn missing_documentation_is_told_in_the_clients_format() {
+    let database = database().await;
+    let server = Server::start(database.url(), &[]);
+    let page = "text/html; charset=utf-8";
+    let problem = "application/problem+json";
+    for path in ["/docs/nothing", "/docs/a/b", "/problems/nothing", "/problems/a/b"] {
+        for (accept, media_type) in [("*/*", page), ("text/html", page), ("application/json", problem)] {
+            let answer = server.ask("GET", path, &[&format!("Accept: {accept}")], "");
+            assert_eq!(answer.status, 404, "{path} {accept}");
+            assert_eq!(answer.header("content-type"), Some(media_type), "{path} {accept}");
+        }
+    }
+    let known = server.ask("GET", "/problems/not_found", &["Accept: application/json"], "");
+    assert_eq!((known.status, known.header("content-type")), (200, Some(page)));
+}
+
 /// Templates lose it.
 #[tokio::test]
 async fn every_response_body_ends_with_a_line_feed() {
