@@ -37,21 +37,23 @@ pub(crate) struct NetworkWithoutIpv6 {
 }
 
 impl NetworkWithoutIpv6 {
-    /// Fails where the machine cannot make one.
     pub(crate) fn new(workspace: &Workspace) -> Outcome<Self> {
         let hosts = workspace.target().join("hosts-without-ipv6");
         fs::create_dir_all(workspace.target()).map_err(Failure::about(workspace.target().display()))?;
         fs::write(&hosts, HOSTS).map_err(Failure::about(hosts.display()))?;
-        let network = Self { hosts };
-        let output = network.command().arg("true").stdin(Stdio::null()).output();
-        let output = output.map_err(Failure::about("unshare(1) of util-linux"))?;
-        if output.status.success() {
-            return Ok(network);
+        Ok(Self { hosts })
+    }
+
+    /// Why this machine cannot make one, if it cannot.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        match self.command().arg("true").stdin(Stdio::null()).output() {
+            Ok(output) if output.status.success() => None,
+            Ok(output) => Some(format!(
+                "no network without IPv6 can be made here, which takes root, unshare(1) and ip(8): {}",
+                String::from_utf8_lossy(&output.stderr).trim()
+            )),
+            Err(error) => Some(format!("unshare(1) of util-linux does not start: {error}")),
         }
-        Err(Failure::new(format!(
-            "no network without IPv6 can be made here, which takes root, unshare(1) and ip(8): {}",
-            String::from_utf8_lossy(&output.stderr).trim()
-        )))
     }
 
     /// `cargo xtask test` in it. No server outside can be reached from there.
@@ -77,5 +79,9 @@ impl NetworkWithoutIpv6 {
 
 /// `cargo xtask without-ipv6`: `cargo xtask test` in such a network.
 pub(crate) fn without_ipv6(workspace: &Workspace, arguments: &[String]) -> Outcome {
-    run(&mut NetworkWithoutIpv6::new(workspace)?.test_command(arguments)?)
+    let network = NetworkWithoutIpv6::new(workspace)?;
+    match network.obstacle() {
+        None => run(&mut network.test_command(arguments)?),
+        Some(reason) => Err(Failure::new(reason)),
+    }
 }
