@@ -16,6 +16,7 @@ use chrono::{DateTime, Utc};
 
 use crate::credential::Credential;
 use crate::id::{ApiKeyId, MembershipId, OrganizationId};
+use crate::sign_in::throttle::EventLimit;
 
 pub use reports::RefusedUseReports;
 
@@ -82,15 +83,22 @@ struct OfOrganization {
 
 impl OfOrganization {
     fn note_more(&mut self, used: RefusedUse) {
-        if self.more_reported_until.is_none_or(|until| until <= used.at) {
+        if !lasts(self.more_reported_until, used.at) {
             self.more.get_or_insert(used);
         }
     }
 
     fn matters(&self, now: DateTime<Utc>) -> bool {
-        let lasts = |until: Option<DateTime<Utc>>| until.is_some_and(|until| now < until);
-        self.waiting > 0 || self.more.is_some() || lasts(self.full_until) || lasts(self.more_reported_until)
+        self.waiting > 0
+            || self.more.is_some()
+            || lasts(self.full_until, now)
+            || lasts(self.more_reported_until, now)
     }
+}
+
+/// Whether a rest until then is not over. A longer one than there is began by a clock that was ahead.
+fn lasts(until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
+    until.is_some_and(|until| now < until && until - now <= EventLimit::ONCE_AN_HOUR)
 }
 
 impl RefusedUses {
@@ -109,12 +117,8 @@ impl RefusedUses {
     /// Notes a use, unless the key was reported within the hour. Of the uses of one key, the first stays.
     pub fn note(&self, used: RefusedUse) {
         let mut state = self.state();
-        if state
-            .reported
-            .get(&used.key)
-            .is_some_and(|until| used.at < *until)
-            || state.waiting.contains_key(&used.key)
-        {
+        let reported_until = state.reported.get(&used.key).copied();
+        if lasts(reported_until, used.at) || state.waiting.contains_key(&used.key) {
             return;
         }
         let is_full = state.waiting.len() >= self.capacity;
@@ -127,7 +131,7 @@ impl RefusedUses {
             }
             Entry::Vacant(new) => new.insert(OfOrganization::default()),
         };
-        let is_closed = organization.full_until.is_some_and(|until| used.at < until);
+        let is_closed = lasts(organization.full_until, used.at);
         if is_closed || organization.waiting >= Self::PER_ORGANIZATION {
             organization.note_more(used);
         } else if is_full {
@@ -142,7 +146,7 @@ impl RefusedUses {
     /// [`RefusedUses::put_back`].
     pub(crate) fn take(&self, now: DateTime<Utc>, most: usize) -> Vec<RefusedUse> {
         let mut state = self.state();
-        state.reported.retain(|_, until| now < *until);
+        state.reported.retain(|_, until| lasts(Some(*until), now));
         let keys: Vec<ApiKeyId> = state.waiting.keys().take(most).copied().collect();
         let uses: Vec<RefusedUse> = keys.iter().filter_map(|key| state.waiting.remove(key)).collect();
         for used in &uses {

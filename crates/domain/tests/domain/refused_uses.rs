@@ -284,3 +284,18 @@ async fn refused_uses_are_searched_for_until_enough_are_found() {
     let page = trail.refused_uses(&ada.as_holder()).await.expect("a page");
     assert_eq!(page.events.items, events[..5]);
 }
+
+#[tokio::test]
+async fn use_is_reported_again_after_the_clock_was_set_back() {
+    let (installation, _, ada) = installation();
+    let key = installation.issue(&ada.as_holder(), "key").await;
+    revoke(&installation, &ada, &key).await;
+    let (server, clock) = (Server::of(&installation), &installation.builder.clock);
+    let ahead = TimeDelta::days(2);
+    clock.advance(ahead);
+    server.refuse(&key.token).await;
+    assert_eq!(server.write().await, 1);
+    clock.advance(-ahead);
+    server.refuse(&key.token).await;
+    assert_eq!(server.write().await, 1);
+}
