@@ -21,6 +21,7 @@ pub(super) fn actor_from(text: &str) -> Option<Actor> {
         ("user", id) => Some(Actor::User(id.parse().ok()?)),
         ("api_key", id) => Some(Actor::ApiKey(id.parse().ok()?)),
         ("administrator", "") => Some(Actor::Administrator),
+        ("system", "") => Some(Actor::System),
         ("anonymous", "") => Some(Actor::Anonymous),
         _ => None,
     }
@@ -74,6 +75,7 @@ mod tests {
             Actor::User(user),
             Actor::ApiKey(key),
             Actor::Administrator,
+            Actor::System,
             Actor::Anonymous,
         ] {
             assert_eq!(actor_from(&actor_to_text(actor)), Some(actor));
