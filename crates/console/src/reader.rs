@@ -11,9 +11,10 @@ use keyward_domain::administration::Authority;
 use keyward_domain::holder::Holder;
 use keyward_domain::membership;
 use keyward_domain::organization::{Organization, Slug};
+use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::session::SignedIn;
 use poem::error::GetDataError;
-use poem::http::{Method, StatusCode};
+use poem::http::{Method, StatusCode, header};
 use poem::{FromRequest, Request, RequestBody, Response};
 
 use crate::Console;
@@ -139,11 +140,13 @@ impl Reader for User {
 }
 
 fn signed_out(request: &Request, visit: &Visit) -> Refusal {
-    let path = request.uri().path_and_query();
-    let next = path.and_then(|path| LocalPath::parse(path.as_str()));
+    let public_url = &visit.console.public_url;
+    let sends_form = *request.method() == Method::POST;
+    let page_of_form = sends_form.then(|| page_of_form(request, public_url)).flatten();
+    let next = page_of_form.or_else(|| LocalPath::parse(request.uri().path_and_query()?.as_str()));
     let to = crate::paths::sign_in(next.as_ref());
-    let session = cookies::SESSION.read(request.headers(), &visit.console.public_url);
-    let response = if *request.method() == Method::POST {
+    let session = cookies::SESSION.read(request.headers(), public_url);
+    let response = if sends_form {
         visit.redirect(to, Message::FormNotSent)
     } else if session.is_some() && !visit.has_flash(Message::TokenLeftOut) {
         visit.redirect(to, Message::SessionOver)
@@ -151,6 +154,17 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
         redirect(to)
     };
     Refusal::Instead(Box::new(response))
+}
+
+/// The page that the form was on, if the browser says so and the form's path is that page's or below it. Not every
+/// form's own path is a page.
+fn page_of_form(request: &Request, public_url: &PublicUrl) -> Option<LocalPath> {
+    let address = request.header(header::REFERER)?;
+    let page = address.strip_prefix(&public_url.to_string())?;
+    let path = page.split('?').next().filter(|path| !path.ends_with('/'))?;
+    let below = request.uri().path().strip_prefix(path)?;
+    let is_there = below.is_empty() || below.starts_with('/');
+    is_there.then(|| LocalPath::parse(page)).flatten()
 }
 
 /// Somebody who is signed in and belongs to the organization in the path. To all others it does not exist.

@@ -3,6 +3,8 @@ use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::user::Username;
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, REFERER};
 
 use crate::browser::form;
 use crate::running::{LIST, NEW, Running};
@@ -130,6 +132,35 @@ async fn password_reset_ends_every_session() {
 }
 
 #[tokio::test]
+async fn form_sent_after_session_end_leads_back_to_its_page() {
+    let (running, _) = Running::with_ada().await;
+    let page = "/organizations/acme/settings/general";
+    let form = format!("{page}/new-keys");
+    let here = running.public_url.to_string();
+    for (referer, next) in [
+        (format!("{here}{page}?x=1"), format!("{page}?x=1")),
+        (format!("{here}{page}"), page.to_owned()),
+        (format!("{here}{form}"), form.clone()),
+        (format!("{here}/"), form.clone()),
+        (format!("{here}{LIST}"), form.clone()),
+        (format!("{here}@keyward.example{page}"), form.clone()),
+        (format!("https://keyward.example{page}"), form.clone()),
+    ] {
+        let browser = running.signed_in("ada").await;
+        browser.set_cookie(None);
+        let request = browser
+            .request(Method::POST, &form)
+            .header("sec-fetch-site", "same-origin")
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header(REFERER, &referer)
+            .body("manage_keys=no");
+        let sign_in = browser.follow(&browser.send(request).await).await;
+        assert!(sign_in.shows("your changes were not saved"), "{referer}");
+        assert_eq!(sign_in.field("next"), next, "{referer}");
+    }
+}
+
+#[tokio::test]
 async fn form_sent_after_session_end_is_reported_as_unsaved() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
@@ -153,7 +184,7 @@ async fn api_key_does_not_authenticate_the_console() {
     let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
     let token = issued.token.expose();
     let visitor = running.visitor();
-    let bearer = visitor.request(reqwest::Method::GET, LIST).bearer_auth(token);
+    let bearer = visitor.request(Method::GET, LIST).bearer_auth(token);
     assert_eq!(visitor.send(bearer).await.status, 303);
     visitor.set_cookie(Some(format!("session={token}")));
     assert_eq!(visitor.get(LIST).await.status, 303);
