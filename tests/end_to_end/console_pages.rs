@@ -127,6 +127,44 @@ async fn way_back_never_leads_to_another_origin() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn cancel_leaves_forms_that_link_to_each_other() {
+    let scene = Scene::new().await;
+    let list = format!("{}{SETTINGS}/api-keys", scene.keyward.base_url());
+    scene.browser.go_to(&list).await;
+    let edit = "return document.querySelector('a[href$=\"/edit\"]').href";
+    let edit = scene.value(edit).await.as_str().expect("an address").to_owned();
+    scene.browser.go_to(&edit).await;
+    let rotate = scene.browser.element("main a[href$='/rotate']").await;
+    rotate.click().await.expect("the form to rotate");
+    scene.browser.element("[name=old_key_ends]").await;
+    scene.browser.press("Cancel").await;
+    scene.browser.element("tbody").await;
+    assert_eq!(scene.browser.address().await, list);
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_expiration_is_shown_whatever_was_chosen() {
+    let scene = Scene::new().await;
+    scene.open("api-keys").await;
+    let rotate = scene
+        .value("return document.querySelector('a[href$=\"/rotate\"]').href")
+        .await;
+    let rotate = rotate.as_str().expect("an address");
+    scene.browser.go_to(rotate).await;
+    scene.browser.press("Rotate key").await;
+    scene.browser.element("#token").await;
+    scene.browser.go_to(&rotate.replace("/rotate", "/edit")).await;
+    scene
+        .value("document.querySelector('[name=expiration]').value = '90'")
+        .await;
+    scene.browser.press("Save").await;
+    let error = scene.browser.element("#expires_at-error").await;
+    assert_ne!(error.text().await.expect("text"), "");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn relative_times_are_rounded_down() {
     let scene = Scene::new().await;
     for (seconds, expected) in [(3_500, "58 minutes ago"), (86_300, "23 hours ago")] {

@@ -39,18 +39,18 @@ if (answer) history.replaceState(null, "", answer.dataset.instead);
 // Times in the reader's time zone and English: the page has one language.
 const english = navigator.languages.find((language) => /^en\b/i.test(language)) ?? "en-GB";
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
-const relative = new Intl.RelativeTimeFormat(english, { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat(english, { numeric: "always" });
 const humanize = (root) => root.querySelectorAll("time[datetime]").forEach((time) => {
   const moment = new Date(time.dateTime);
   const seconds = (moment - Date.now()) / 1000;
   time.title = moment.toLocaleString(english, { dateStyle: "long", timeStyle: "long" });
   if (time.dataset.time === "exact") {
-    time.textContent = moment.toLocaleString(english, { dateStyle: "medium", timeStyle: "medium" });
+    time.textContent = moment.toLocaleString(english, { dateStyle: "medium", timeStyle: "long" });
   } else if (time.dataset.time !== "ago" || Math.abs(seconds) > 30 * 86400) {
     time.textContent = moment.toLocaleDateString(english, { dateStyle: "medium" });
   } else {
     const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
-    time.textContent = unit === "second" ? "just now" : relative.format(Math.trunc(seconds / length), unit);
+    time.textContent = unit === "second" ? (seconds > 0 ? "in less than a minute" : "just now") : relative.format(Math.trunc(seconds / length), unit);
   }
 });
 humanize(document);
@@ -73,10 +73,11 @@ for (const timer of document.querySelectorAll("[data-wait]")) {
 }
 
 // The way back keeps the search, the filter and the page of the list. The address of another origin may begin with this one's.
+// Two forms that link to each other are no way back.
 const from = document.referrer && new URL(document.referrer);
 if (from.origin === location.origin) {
   for (const link of document.querySelectorAll(".back a, form .actions a")) {
-    const isBelow = link.closest("form") && from.pathname.startsWith(`${link.pathname}/`);
+    const isBelow = link.closest("form") && from.pathname.startsWith(`${link.pathname}/`) && !/\/(edit|rotate|revoke)$/.test(from.pathname);
     if ((isBelow || from.pathname === link.pathname) && from.pathname !== location.pathname) link.href = from;
   }
 }
