@@ -60,6 +60,7 @@ mod trial_change;
 mod validity;
 
 pub use config::SqliteConfig;
+pub use database_file::Moved;
 pub use migrations::MigrateError;
 pub use open_error::OpenError;
 pub use store::SqliteStore;

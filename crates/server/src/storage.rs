@@ -47,6 +47,8 @@ pub(crate) enum OpenError {
     #[error("cannot use the data directory (choose another with --data-dir)")]
     File(#[from] sqlite::OpenError),
     #[error(transparent)]
+    Moved(sqlite::Moved),
+    #[error(transparent)]
     MigrateFile(#[from] sqlite::MigrateError),
     #[error(
         "there is no database in {}: run this command where the server runs, or set --data-dir or KEYWARD_DATABASE_URL as for \

@@ -18,7 +18,7 @@ use keyward_domain::sign_in::ports::{
 use keyward_persistence::postgres::{
     ConnectError, ConnectionRefused, PoolUsage, PostgresStore, WaitObserver,
 };
-use keyward_persistence::sqlite::SqliteStore;
+use keyward_persistence::sqlite::{Moved, SqliteStore};
 use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
 
@@ -99,7 +99,13 @@ pub(crate) trait SchemaProbe: Send + Sync {
 pub(crate) trait RefusalProbe: Send + Sync {
     /// Why the storage refuses connections, so that waiting does not help; `None` if it answers or is
     /// unavailable. Of several servers, each must refuse.
-    async fn refusal(&self) -> Option<ConnectionRefused>;
+    async fn refusal(&self) -> Option<StorageRefusal>;
+}
+
+/// Why a storage refuses this process for good.
+pub(crate) enum StorageRefusal {
+    Connection(ConnectionRefused),
+    File(Moved),
 }
 
 /// Reports on the pool of connections.
@@ -167,15 +173,14 @@ impl SchemaProbe for SqliteStore {
 
 #[async_trait]
 impl RefusalProbe for PostgresStore {
-    async fn refusal(&self) -> Option<ConnectionRefused> {
-        Self::refusal(self).await
+    async fn refusal(&self) -> Option<StorageRefusal> {
+        Self::refusal(self).await.map(StorageRefusal::Connection)
     }
 }
 
 #[async_trait]
 impl RefusalProbe for SqliteStore {
-    /// An open file stays readable.
-    async fn refusal(&self) -> Option<ConnectionRefused> {
-        None
+    async fn refusal(&self) -> Option<StorageRefusal> {
+        self.replacement().map(StorageRefusal::File)
     }
 }

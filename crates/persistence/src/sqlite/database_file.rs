@@ -44,7 +44,7 @@ pub(super) struct DatabaseFile {
 #[error(
     "the database file {path} was moved, replaced or removed: put it back, or restart to use what is there"
 )]
-struct Moved {
+pub struct Moved {
     path: String,
 }
 
@@ -200,12 +200,19 @@ impl DatabaseFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(StorageError::Unavailable(error.into()))
             }
-            Ok(_) | Err(_) => Err(StorageError::Unavailable(
-                Moved {
-                    path: self.path.clone(),
-                }
-                .into(),
-            )),
+            Ok(_) | Err(_) => Err(StorageError::Unavailable(self.moved().into())),
+        }
+    }
+
+    /// Whether another file is in its place, which this process will never read.
+    pub(super) fn replacement(&self) -> Option<Moved> {
+        let identity = FileIdentity::at(Path::new(&self.path)).ok()?;
+        (identity != self.identity).then(|| self.moved())
+    }
+
+    fn moved(&self) -> Moved {
+        Moved {
+            path: self.path.clone(),
         }
     }
 

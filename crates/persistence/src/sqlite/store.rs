@@ -9,7 +9,7 @@ use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
 use super::config::SqliteConfig;
-use super::database_file::DatabaseFile;
+use super::database_file::{DatabaseFile, Moved};
 use super::errors::storage_error;
 use super::lookup_connections::LookupConnections;
 use super::open_error::OpenError;
@@ -68,6 +68,12 @@ impl SqliteStore {
             },
             migrations: KnownMigrations::sqlite(),
         })
+    }
+
+    /// Why this process cannot read the database again, if another file is in its place.
+    #[must_use]
+    pub fn replacement(&self) -> Option<Moved> {
+        self.file.replacement()
     }
 
     /// Runs a read until its deadline, or until the caller stops waiting. A slow read moves to one of a few

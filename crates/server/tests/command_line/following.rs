@@ -448,3 +448,22 @@ fn contradictory_options_are_rejected_before_opening_storage() {
         assert!(answer.errors.contains(complaint), "{answer:?}");
     }
 }
+
+/// As a restore by the documentation leaves it.
+#[test]
+fn follower_of_a_replaced_file_ends() {
+    let place = Place::file("follower_of_a_replaced_file");
+    place.bootstrap();
+    let Place::File(directory) = &place else {
+        panic!("a file");
+    };
+    let file = directory.path().join("keyward.db");
+    let restored = directory.path().join("restored.db");
+    std::fs::copy(&file, &restored).unwrap();
+    let following = Following::start(&place, &["--all"]);
+    following.next();
+    std::fs::rename(&restored, &file).unwrap();
+    let (code, last) = following.ended_by_itself();
+    assert_eq!(code, Some(1), "{last}");
+    assert!(last.contains("was moved, replaced or removed"), "{last}");
+}

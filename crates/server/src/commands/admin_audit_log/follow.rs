@@ -23,7 +23,7 @@ use crate::composition::Composition;
 use crate::output::{self, OutputError};
 use crate::shutdown::ShutdownSignals;
 use crate::storage::OpenError;
-use crate::store::Store;
+use crate::store::{StorageRefusal, Store};
 
 /// How long after the last event the log is asked again, and after an attempt the database.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
@@ -66,8 +66,12 @@ impl Outage {
             StorageError::Unavailable(_) | StorageError::OutcomeUnknown(_) => {}
             StorageError::Defect(_) | StorageError::Corrupt { .. } => return Err(error.into()),
         }
-        if let Some(refusal) = self.store.refusal().await {
-            return Err(OpenError::Migrate(MigrateError::Refused(refusal)).into());
+        match self.store.refusal().await {
+            Some(StorageRefusal::Connection(refusal)) => {
+                return Err(OpenError::Migrate(MigrateError::Refused(refusal)).into());
+            }
+            Some(StorageRefusal::File(moved)) => return Err(OpenError::Moved(moved).into()),
+            None => {}
         }
         if !self.is_on {
             warn!(cause = sentence(&error), "waiting for the database");
