@@ -40,6 +40,11 @@ pub(crate) enum OpenError {
     DataDirectory(#[from] DataDirectoryError),
     #[error(transparent)]
     Connect(#[from] ConnectError),
+    #[error(
+        "the URL for migrations leads to another database than the URL for the service: unset \
+         KEYWARD_MIGRATION_DATABASE_URL, or let both name the same database"
+    )]
+    OwnerOfAnother,
     #[error("gave up after {} seconds", CONNECT_TIMEOUT.as_secs())]
     Unavailable(#[source] postgres::MigrateError),
     #[error(transparent)]
@@ -142,17 +147,10 @@ pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn 
 /// Opens an existing database like [`open_existing`], but on PostgreSQL as the role that owns the tables, if
 /// one is configured.
 pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
-    let database = match configured(options)? {
-        Database::Postgres {
-            service: _,
-            migrations: Some(owner),
-        } => Database::Postgres {
-            service: owner,
-            migrations: None,
-        },
-        database @ (Database::Postgres { .. } | Database::Sqlite(_)) => database,
-    };
-    open_if_there(database, Tables::OwnOrCompatible).await
+    let opened = Opened::of_existing(configured(options)?)?.owned().await?;
+    opened
+        .used_by(Tables::OwnOrCompatible, Some(CONNECT_TIMEOUT))
+        .await
 }
 
 /// Opens an existing database like [`open_existing`], for a command that continues after an outage: it waits
@@ -170,16 +168,8 @@ async fn open_within(
     tables: Tables,
     time_budget: Option<Duration>,
 ) -> Result<Arc<dyn Store>, OpenError> {
-    if let Some(directory) = database.new_in() {
-        return Err(OpenError::NoDatabase { directory });
-    }
-    let opened = Opened::of(database)?;
-    let state = opened.read_schema_state(time_budget).await?;
-    if state == SchemaState::Empty {
-        return Err(OpenError::NotSetUp);
-    }
-    refuse_other_versions(state, tables)?;
-    Ok(opened.into_store())
+    let opened = Opened::of_existing(database)?;
+    opened.used_by(tables, time_budget).await
 }
 
 /// Opens the configured database for a command that may be the first of an installation. It creates missing
@@ -193,8 +183,9 @@ pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn St
     Ok(opened.into_store())
 }
 
-/// Opens the configured database for a command that fills an empty one. On a file it also returns the lock,
-/// so that no server runs on it meanwhile.
+/// Opens the configured database for a command that fills an empty one, on PostgreSQL as the role that owns
+/// the tables, if one is configured. On a file it also returns the lock, so that no server runs on it
+/// meanwhile.
 pub(crate) async fn open_to_import(
     options: &DatabaseOptions,
 ) -> Result<(Arc<dyn Store>, Option<DataDirectoryLock>), OpenError> {
@@ -204,7 +195,7 @@ pub(crate) async fn open_to_import(
     let data_directory_lock = opened.data_directory_lock()?;
     opened.make_if_empty(Tables::Own).await?;
     report_new_database(new_in.as_deref());
-    Ok((opened.into_store(), data_directory_lock))
+    Ok((opened.owned().await?.into_store(), data_directory_lock))
 }
 
 /// Migrates the configured database, and returns what was done. An outdated file is locked meanwhile, so that
@@ -261,6 +252,44 @@ impl Opened {
         }
     }
 
+    fn of_existing(database: Database) -> Result<Self, OpenError> {
+        match database.new_in() {
+            Some(directory) => Err(OpenError::NoDatabase { directory }),
+            None => Self::of(database),
+        }
+    }
+
+    /// Acts as the role that owns the tables from now on, if one is configured.
+    async fn owned(self) -> Result<Self, OpenError> {
+        match self {
+            Self::Postgres {
+                store,
+                owner: Some(owner),
+            } => {
+                refuse_other_database(&store, &owner).await?;
+                Ok(Self::Postgres {
+                    store: owner,
+                    owner: None,
+                })
+            }
+            opened @ (Self::Postgres { .. } | Self::Sqlite { .. }) => Ok(opened),
+        }
+    }
+
+    /// The store, for a command that needs existing data.
+    async fn used_by(
+        self,
+        tables: Tables,
+        time_budget: Option<Duration>,
+    ) -> Result<Arc<dyn Store>, OpenError> {
+        let state = self.read_schema_state(time_budget).await?;
+        if state == SchemaState::Empty {
+            return Err(OpenError::NotSetUp);
+        }
+        refuse_other_versions(state, tables)?;
+        Ok(self.into_store())
+    }
+
     /// Locks a file, so that it is not migrated while a server uses it.
     fn data_directory_lock(&self) -> Result<Option<DataDirectoryLock>, OpenError> {
         match self {
@@ -299,6 +328,7 @@ impl Opened {
             Self::Postgres { store, owner } => {
                 let by_owner = match owner {
                     Some(owner) => {
+                        refuse_other_database(store, owner).await?;
                         once_it_answers(Some(CONNECT_TIMEOUT), async || owner.migrate().await).await?
                     }
                     None => Migrated::Nothing,
@@ -319,6 +349,22 @@ impl Opened {
             Self::Postgres { store, .. } => Arc::new(store),
             Self::Sqlite { store, .. } => Arc::new(store),
         }
+    }
+}
+
+/// The two URLs may come from different places, such as a flag and a variable. What the owner then did to
+/// another database could not be undone.
+async fn refuse_other_database(store: &PostgresStore, owner: &PostgresStore) -> Result<(), OpenError> {
+    let identity = async |store: &PostgresStore| {
+        once_it_answers(Some(CONNECT_TIMEOUT), async || store.identity().await).await
+    };
+    let ((name, cluster), (owned, owners)) = (identity(store).await?, identity(owner).await?);
+    // Either role may be refused to say which cluster it is.
+    let is_same_cluster = cluster == owners || cluster == 0 || owners == 0;
+    if name == owned && is_same_cluster {
+        Ok(())
+    } else {
+        Err(OpenError::OwnerOfAnother)
     }
 }
 

@@ -4,9 +4,10 @@ use std::convert::Infallible;
 use std::error::Error;
 use std::time::Duration;
 
+use diesel::dsl::sql;
 use diesel::pg::Pg;
 use diesel::result::Error as QueryError;
-use diesel::sql_types::Text;
+use diesel::sql_types::{BigInt, Bool, Text};
 use diesel_async::async_connection_wrapper::AsyncConnectionWrapper;
 use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use diesel_migrations::MigrationHarness;
@@ -95,6 +96,30 @@ impl PostgresStore {
     /// See [`MigrateError`].
     pub async fn inspect_schema(&self) -> Result<SchemaState, MigrateError> {
         Ok(self.first_look().await?.1)
+    }
+
+    /// Which database this is: the name, and the identifier of the cluster, which its standbys share. The
+    /// identifier is 0 where the role may not ask for it.
+    ///
+    /// # Errors
+    /// See [`MigrateError`].
+    pub async fn identity(&self) -> Result<(String, i64), MigrateError> {
+        const MAY_ASK: &str = "has_function_privilege('pg_control_system()', 'EXECUTE')";
+        const CLUSTER: &str = "(SELECT system_identifier FROM pg_control_system())";
+        let (mut connection, _) = self.first_look().await?;
+        let of_name = diesel::select((sql::<Text>("current_database()::text"), sql::<Bool>(MAY_ASK)));
+        let (name, may_ask): (String, bool) =
+            of_name.get_result(&mut connection).await.map_err(query_failed)?;
+        let cluster = if may_ask {
+            let of_cluster = diesel::select(sql::<BigInt>(CLUSTER));
+            of_cluster
+                .get_result(&mut connection)
+                .await
+                .map_err(query_failed)?
+        } else {
+            0
+        };
+        Ok((name, cluster))
     }
 
     /// Why the server permanently refuses this process; `None` if it answers or is unreachable. If the
@@ -186,7 +211,7 @@ impl From<EstablishError> for MigrateError {
 }
 
 async fn refuse_other_encodings(connection: &mut AsyncPgConnection) -> Result<(), MigrateError> {
-    let encoding: String = diesel::select(diesel::dsl::sql::<Text>("current_setting('server_encoding')"))
+    let encoding: String = diesel::select(sql::<Text>("current_setting('server_encoding')"))
         .get_result(connection)
         .await
         .map_err(query_failed)?;

@@ -221,6 +221,69 @@ async fn audit_event_removal_requires_the_owner_role_and_is_reported() {
     roles.remove_roles().await;
 }
 
+#[tokio::test]
+async fn owner_of_another_database_changes_nothing() {
+    let (database, other) = (
+        TestDatabase::empty().await.unwrap(),
+        TestDatabase::empty().await.unwrap(),
+    );
+    bootstrap(database.url()).success();
+    bootstrap(other.url()).success();
+    run(other.url(), OVER).await.unwrap();
+    let kept = rows(other.url()).await;
+    for command in [
+        &["clean-up"][..],
+        &["clean-up", "--clock-is-right"],
+        &["migrate"],
+        &["import"],
+        &["serve", "--listen", "127.0.0.1:0"],
+    ] {
+        let answer = Keyward::new(command)
+            .database(database.url())
+            .variable(MIGRATION_URL, other.url())
+            .run();
+        assert_eq!(answer.code, Some(1), "{command:?}: {answer:?}");
+        assert!(
+            answer.errors.contains("leads to another database"),
+            "{command:?}: {answer:?}"
+        );
+    }
+    assert_eq!(rows(other.url()).await, kept);
+}
+
+/// How many events, sessions and invitations there are.
+async fn rows(url: &str) -> i64 {
+    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let sum = "SELECT (SELECT count(*) FROM audit_events) + (SELECT count(*) FROM sessions) + (SELECT count(*) FROM invitations)";
+    let rows = client.query_one(sum, &[]).await.unwrap().get(0);
+    drop(client);
+    connection.await.unwrap().unwrap();
+    rows
+}
+
+#[tokio::test]
+async fn import_for_a_serving_role_is_done_by_the_owner() {
+    let source = TestDatabase::empty().await.unwrap();
+    bootstrap(source.url()).success();
+    let exported = Keyward::new(&["export"]).database(source.url()).run().success();
+    let roles = TwoRoles::new().await;
+    let guide = roles.guide();
+    let (owner, server) = (roles.owner_url(), roles.server_url());
+    run(roles.database.url(), &guide.create_role).await.unwrap();
+    run(&owner, &guide.grant).await.unwrap();
+    let keyward = |command: &[&str]| {
+        Keyward::new(command)
+            .database(&server)
+            .variable(MIGRATION_URL, &owner)
+    };
+    keyward(&["migrate"]).run().success();
+    run(&owner, &guide.revoke).await.unwrap();
+    keyward(&["import"]).input(exported).run().success();
+    assert_eq!(rows(&owner).await, rows(source.url()).await);
+    roles.remove_roles().await;
+}
+
 #[test]
 fn migration_url_without_service_url_is_rejected() {
     let answer = Keyward::new(&["migrate"])
