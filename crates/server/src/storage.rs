@@ -147,7 +147,9 @@ pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn 
 /// Opens an existing database like [`open_existing`], but on PostgreSQL as the role that owns the tables, if
 /// one is configured.
 pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
-    let opened = Opened::of_existing(configured(options)?)?.owned().await?;
+    let opened = Opened::of_existing(configured(options)?)?
+        .acting_as_owner()
+        .await?;
     opened
         .used_by(Tables::OwnOrCompatible, Some(CONNECT_TIMEOUT))
         .await
@@ -195,7 +197,7 @@ pub(crate) async fn open_to_import(
     let data_directory_lock = opened.data_directory_lock()?;
     opened.make_if_empty(Tables::Own).await?;
     report_new_database(new_in.as_deref());
-    Ok((opened.owned().await?.into_store(), data_directory_lock))
+    Ok((opened.acting_as_owner().await?.into_store(), data_directory_lock))
 }
 
 /// Migrates the configured database, and returns what was done. An outdated file is locked meanwhile, so that
@@ -260,7 +262,7 @@ impl Opened {
     }
 
     /// Acts as the role that owns the tables from now on, if one is configured.
-    async fn owned(self) -> Result<Self, OpenError> {
+    async fn acting_as_owner(self) -> Result<Self, OpenError> {
         match self {
             Self::Postgres {
                 store,
