@@ -20,8 +20,11 @@ pub(crate) struct DueKey {
     planned: Option<End>,
 }
 
-impl From<(StoredId, StoredId, Option<StoredMoment>)> for DueKey {
-    fn from((id, organization, planned): (StoredId, StoredId, Option<StoredMoment>)) -> Self {
+/// Its identifier, its organization's, and its planned end.
+pub(crate) type StoredDueKey = (StoredId, StoredId, Option<StoredMoment>);
+
+impl From<StoredDueKey> for DueKey {
+    fn from((id, organization, planned): StoredDueKey) -> Self {
         Self {
             id: id.0,
             organization: OrganizationId::from_uuid(organization.0),
@@ -36,23 +39,8 @@ pub(crate) async fn due_of(
     consumer: MembershipId,
     at: DateTime<Utc>,
 ) -> QueryResult<Vec<DueKey>> {
-    let due: Vec<(StoredId, StoredId, Option<StoredMoment>)> = api_keys::table
+    let due: Vec<StoredDueKey> = api_keys::table
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
-        .filter(key_is_due(at.into()))
-        .select((api_keys::id, api_keys::organization_id, api_keys::revoked_at))
-        .load(&mut connection)
-        .await?;
-    Ok(due.into_iter().map(DueKey::from).collect())
-}
-
-/// Those of these keys.
-pub(crate) async fn still_due(
-    mut connection: Pipelined<'_>,
-    keys: &[Uuid],
-    at: DateTime<Utc>,
-) -> QueryResult<Vec<DueKey>> {
-    let due: Vec<(StoredId, StoredId, Option<StoredMoment>)> = api_keys::table
-        .filter(listed(keys.iter().copied()))
         .filter(key_is_due(at.into()))
         .select((api_keys::id, api_keys::organization_id, api_keys::revoked_at))
         .load(&mut connection)
@@ -70,6 +58,9 @@ pub(crate) async fn record_ends_of_keys(
     due: Vec<DueKey>,
     act: &Act,
 ) -> QueryResult<()> {
+    if due.is_empty() {
+        return Ok(());
+    }
     let keys: Vec<Uuid> = due.iter().map(|due| due.id).collect();
     let events = due
         .iter()

@@ -23,7 +23,7 @@ use super::dialect::{
     Connection, Pipelined, RunQueryDsl, Store, begin, listed, lock_keys, locked, locked_by_nobody, pipeline,
     retention, write_events,
 };
-use super::due_keys::{DueKey, record_ends_of_keys};
+use super::due_keys::{DueKey, StoredDueKey, record_ends_of_keys};
 use super::end_of_membership::record_ends_of_memberships;
 use super::schema::{api_keys, memberships, organizations};
 use super::validity::{key_ends_on_first_use, key_is_due, membership_is_due};
@@ -110,7 +110,7 @@ async fn record_some_of_keys(
         return Ok(0);
     };
     let consumers = lock_free_consumers(connection, consumers).await?;
-    let due: Vec<(StoredId, StoredId, Option<StoredMoment>)> = api_keys::table
+    let due: Vec<StoredDueKey> = api_keys::table
         .filter(listed(keys.into_iter().map(|key| key.0)))
         .filter(api_keys::consumer_id.eq_any(consumers))
         .filter(key_is_due(act.at.into()))

@@ -53,36 +53,30 @@ pub(super) async fn revoke(
     }
     let row = row.ok_or(Abort::Refused(RevokeKeyError::NotFound))?;
     // A key that is already revoked keeps its first revocation.
-    let Tree { valid, due } = match descendants {
-        DescendantKeys::Keep if row.is_valid(act.at) => Tree::of_valid(id),
+    let keys = match descendants {
+        DescendantKeys::Keep if row.is_valid(act.at) => NotEnded::of_valid(id),
         DescendantKeys::Keep if row.is_due(act.at) => {
             let due = due_of(connection, consumer, act.at).await?;
-            Tree::new(vec![id.as_uuid()], due)
+            NotEnded::new(vec![id.as_uuid()], due)
         }
-        DescendantKeys::Keep => Tree::default(),
+        DescendantKeys::Keep => NotEnded::default(),
         DescendantKeys::Revoke => tree,
     };
-    if !valid.is_empty() && !is_met(&precondition, row)? {
+    if !keys.valid.is_empty() && !is_met(&precondition, row)? {
         return Err(Abort::Refused(RevokeKeyError::PreconditionFailed));
     }
-    if !due.is_empty() {
-        record_ends_of_keys(connection, due, &act).await?;
-    }
-    if valid.is_empty() {
-        return Ok(Vec::new());
-    }
-    Ok(revoke_valid(connection, valid, cause.reason, cause.note.as_ref(), &act).await?)
+    Ok(end_keys(connection, keys, cause.reason, cause.note.as_ref(), &act).await?)
 }
 
-/// The keys of a tree that are not recorded as ended.
+/// Keys that are not recorded as ended.
 #[derive(Default)]
-struct Tree {
-    valid: Vec<Uuid>,
+pub(crate) struct NotEnded {
+    pub(crate) valid: Vec<Uuid>,
     /// Those whose planned end has come.
-    due: Vec<DueKey>,
+    pub(crate) due: Vec<DueKey>,
 }
 
-impl Tree {
+impl NotEnded {
     /// Of these keys that are not recorded as ended, and these of the consumer that are due.
     fn new(mut keys: Vec<Uuid>, mut due: Vec<DueKey>) -> Self {
         due.retain(|due| keys.contains(&due.id));
@@ -101,9 +95,9 @@ async fn tree(
     id: ApiKeyId,
     descendants: DescendantKeys,
     at: DateTime<Utc>,
-) -> QueryResult<Tree> {
+) -> QueryResult<NotEnded> {
     match descendants {
-        DescendantKeys::Keep => Ok(Tree::default()),
+        DescendantKeys::Keep => Ok(NotEnded::default()),
         DescendantKeys::Revoke => {
             let (consumers, roots) = ([consumer.as_uuid()], [id.as_uuid()]);
             let (keys, due) = pipeline!(
@@ -111,7 +105,7 @@ async fn tree(
                 valid_from(connection, &consumers, &roots, BEFORE_ALL_ENDS),
                 due_of(connection, consumer, at),
             );
-            Ok(Tree::new(keys, due))
+            Ok(NotEnded::new(keys, due))
         }
     }
 }
@@ -124,22 +118,48 @@ fn is_met(precondition: &KeyPrecondition, row: KeyRow) -> Result<bool, StorageEr
     }
 }
 
-/// Revokes valid keys and writes an event for each. Their consumers MUST be locked, so that no other
-/// revocation runs.
-pub(crate) async fn revoke_valid(
+/// Revokes keys that are valid, and records that the planned ends of the others have come, with an event for
+/// each. Returns those that are revoked. Their consumers MUST be locked, so that no other revocation runs.
+pub(crate) async fn end_keys(
+    connection: Pipelined<'_>,
+    keys: NotEnded,
+    reason: RevocationReason,
+    note: Option<&RevocationNote>,
+    act: &Act,
+) -> QueryResult<Vec<ApiKeyId>> {
+    let NotEnded { valid, due } = keys;
+    let all: Vec<Uuid> = due
+        .iter()
+        .map(|due| due.id)
+        .chain(valid.iter().copied())
+        .collect();
+    let ((), (), revoked) = pipeline!(
+        connection,
+        // All before the first of them is changed, or their order would not be that of other changes.
+        lock_keys(connection, &all),
+        record_ends_of_keys(connection, due, act),
+        revoke_valid(connection, valid, reason, note, act),
+    );
+    Ok(revoked)
+}
+
+/// Revokes valid keys and writes an event for each. They MUST be locked if there are several.
+pub(super) async fn revoke_valid(
     connection: Pipelined<'_>,
     keys: Vec<Uuid>,
     reason: RevocationReason,
     note: Option<&RevocationNote>,
     act: &Act,
 ) -> QueryResult<Vec<ApiKeyId>> {
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
     let events = keys.iter().map(|key| {
         let key = ApiKeyId::from_uuid(*key);
         act.event(Action::RevokeApiKey, Subject::ApiKey(key))
     });
     pipeline!(
         connection,
-        lock_keys(connection, &keys),
         write_revocation(connection, &keys, reason, note, act),
         write_events(connection, events.collect()),
     );

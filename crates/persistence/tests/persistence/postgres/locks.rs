@@ -1,11 +1,14 @@
 //! Who waits for whom.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::TimeDelta;
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
-use keyward_domain::api_key::{KeyDraft, KeyName, KeyPrecondition, RevocationReason};
+use keyward_domain::api_key::{
+    Expiry, ExpiryChange, KeyDraft, KeyEdit, KeyName, KeyPrecondition, RevocationReason,
+};
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
@@ -16,6 +19,9 @@ use tokio::time::timeout;
 
 use crate::both::scene::{Scene, issue, member};
 use crate::database::Database;
+
+const WAITS_FOR_LOCK: &str =
+    "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
 #[tokio::test]
 async fn owner_locks_no_consumer_of_another_organization() {
@@ -104,8 +110,7 @@ async fn successor_made_during_retention_stays_in_its_key_tree() {
     // The rotation has read where the key stands, and waits to let the first key forget the request.
     let held = scene.database.lock_row("api_keys", first.as_uuid()).await;
     let rotating = tokio::spawn(async move { keys.rotate(&bob, key, rotation, again, source).await });
-    let waiting = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while scene.database.count(waiting).await == 0 {
+    while scene.database.count(WAITS_FOR_LOCK).await == 0 {
         assert!(!rotating.is_finished(), "it waits for the first key");
     }
     assert_eq!(remove_dead_keys(&scene).await, 0);
@@ -117,6 +122,50 @@ async fn successor_made_during_retention_stays_in_its_key_tree() {
         scene.key
     );
     assert_eq!(scene.database.count(&below_the_root).await, 2);
+}
+
+#[tokio::test]
+async fn revocation_locks_valid_and_due_keys_in_one_order() {
+    for by_owner in [false, true] {
+        let scene = Scene::new(Database::postgres().await).await;
+        let (ada, bob) = (scene.ada.user.id, scene.bob.as_holder());
+        let (keys, key, child) = (scene.use_cases.keys.clone(), scene.key, scene.child);
+        let now = scene.make.clock.now();
+        let in_an_hour = Expiry::new(now + TimeDelta::hours(1), now).expect("a time ahead");
+        let edit = KeyEdit {
+            expiry: Some(ExpiryChange::Set(in_an_hour)),
+            ..KeyEdit::default()
+        };
+        let (any, source) = (KeyPrecondition::AnyVersion, RequestSource::default());
+        let edited = keys.edit(&bob, child, edit, any, source.clone()).await;
+        edited.expect("the child ends before the key that is older");
+        scene.make.clock.advance(TimeDelta::hours(1));
+
+        let held = scene.database.lock_row("api_keys", key.as_uuid()).await;
+        let (store, organization) = (Arc::clone(&scene.database.store), scene.ada.organization.id);
+        let act = scene.make.act(Actor::User(ada));
+        let revoking = tokio::spawn(async move {
+            let descendants = DescendantKeys::Revoke;
+            if !by_owner {
+                let any = KeyPrecondition::AnyVersion;
+                return keys.revoke(&bob, key, descendants, any, source).await.ok();
+            }
+            let ids = vec![key];
+            let (selection, reason) = (KeySelection::Keys { ids, descendants }, RevocationReason::Owner);
+            let store: &dyn OrganizationKeyStore = &*store;
+            let revoking = store.revoke(organization, selection, NonZeroU32::MAX, reason, None, act);
+            revoking.await.ok().map(|batch| batch.keys)
+        });
+        while scene.database.count(WAITS_FOR_LOCK).await == 0 {
+            assert!(!revoking.is_finished(), "it waits for the older key");
+        }
+        let child_is_free = format!("SELECT 1 FROM api_keys WHERE id = '{child}' FOR UPDATE NOWAIT");
+        scene.database.execute(&child_is_free).await;
+        held.release().await;
+        assert_eq!(revoking.await.expect("no panic"), Some(vec![key]));
+        let recorded = format!("api_keys WHERE id = '{child}' AND end_came_at IS NOT NULL");
+        assert_eq!(scene.database.count(&recorded).await, 1);
+    }
 }
 
 /// Purges without waiting for anybody.
