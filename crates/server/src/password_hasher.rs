@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use keyward_domain::random::Random;
-use keyward_domain::sign_in::password::{HashingError, HashingQueue, Password, PasswordHash, PasswordHasher};
+use keyward_domain::sign_in::password::{
+    HashingError, HashingQueue, HashingQueues, Password, PasswordHash, PasswordHasher,
+};
 use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tokio::time::timeout;
@@ -34,6 +36,8 @@ const MAX_CONCURRENT: usize = 4;
 pub(crate) struct Argon2idHasher {
     random: Arc<dyn Random>,
     permits: Arc<Semaphore>,
+    /// As many as there are permits: all other strangers wait here, and so delay only each other.
+    permits_of_strangers: Arc<Semaphore>,
     queues: Mutex<HashMap<HashingQueue, Weak<Semaphore>>>,
     memories: Memories,
     longest_wait: Duration,
@@ -44,7 +48,7 @@ type Memories = Arc<Mutex<Vec<WorkingMemory>>>;
 
 /// The permit to compute one hash, held until it is dropped.
 struct HashingPermit {
-    _of_queue: Option<OwnedSemaphorePermit>,
+    _of_queues: Vec<OwnedSemaphorePermit>,
     _of_all: OwnedSemaphorePermit,
 }
 
@@ -60,6 +64,7 @@ impl Argon2idHasher {
         Self {
             random,
             permits: Arc::new(Semaphore::new(at_once)),
+            permits_of_strangers: Arc::new(Semaphore::new(at_once)),
             queues: Mutex::default(),
             memories: Memories::default(),
             longest_wait,
@@ -70,14 +75,14 @@ impl Argon2idHasher {
     /// waiting, because its memory is in use until then.
     async fn with_permit<T, E>(
         &self,
-        queue: Option<HashingQueue>,
+        queues: Option<HashingQueues>,
         work: impl FnOnce(&mut WorkingMemory) -> Result<T, E> + Send + 'static,
     ) -> Result<T, HashingError>
     where
         T: Send + 'static,
         E: Error + Send + Sync + 'static,
     {
-        let permit = self.acquire_permit(queue).await?;
+        let permit = self.acquire_permit(queues).await?;
         let memories = Arc::clone(&self.memories);
         task::spawn_blocking(move || {
             let free = || memories.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,13 +97,14 @@ impl Argon2idHasher {
         .map_err(failed)
     }
 
-    async fn acquire_permit(&self, queue: Option<HashingQueue>) -> Result<HashingPermit, HashingError> {
+    async fn acquire_permit(&self, queues: Option<HashingQueues>) -> Result<HashingPermit, HashingError> {
         let permit = async {
+            let mut of_queues = Vec::new();
+            for semaphore in self.semaphores_of(queues) {
+                of_queues.push(semaphore.acquire_owned().await?);
+            }
             Ok(HashingPermit {
-                _of_queue: match queue {
-                    Some(queue) => Some(self.places_in(queue).acquire_owned().await?),
-                    None => None,
-                },
+                _of_queues: of_queues,
                 _of_all: Arc::clone(&self.permits).acquire_owned().await?,
             })
         };
@@ -106,6 +112,21 @@ impl Argon2idHasher {
             .await
             .map_err(|_| HashingError::Busy)?
             .map_err(|closed: AcquireError| failed(closed))
+    }
+
+    /// Where a password waits before it waits for a permit, in this order. The network comes first, so that
+    /// many who wait in it take no places of the accounts that they try.
+    fn semaphores_of(&self, queues: Option<HashingQueues>) -> Vec<Arc<Semaphore>> {
+        match queues {
+            None => Vec::new(),
+            Some(HashingQueues::Known(queue)) => vec![self.places_in(queue)],
+            Some(HashingQueues::Stranger { network, account }) => network
+                .into_iter()
+                .chain([account])
+                .map(|queue| self.places_in(queue))
+                .chain([Arc::clone(&self.permits_of_strangers)])
+                .collect(),
+        }
     }
 
     /// The places of a queue, which is forgotten when nobody is in it.
@@ -145,30 +166,49 @@ impl PasswordHasher for Argon2idHasher {
         &self,
         password: &Password,
         hash: &PasswordHash,
-        queue: HashingQueue,
+        queues: HashingQueues,
     ) -> Result<bool, HashingError> {
         let password = copied(password);
         let phc_string = hash.as_str().to_owned();
-        self.with_permit(Some(queue), move |memory| {
+        self.with_permit(Some(queues), move |memory| {
             argon2id::verify(&password, &phc_string, memory)
         })
         .await
     }
 
-    async fn verify_dummy(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError> {
+    async fn verify_dummy(&self, password: &Password, queues: HashingQueues) -> Result<(), HashingError> {
         let dummy = PasswordHash::from_phc_string(DUMMY_HASH.to_owned());
-        self.verify(password, &dummy, queue).await.map(drop)
+        self.verify(password, &dummy, queues).await.map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use tokio::task::JoinSet;
+    use tokio::time::sleep;
 
     use super::*;
     use crate::random::OsRandom;
 
-    const QUEUE: HashingQueue = HashingQueue::of([1; 32]);
+    const KNOWN: HashingQueues = HashingQueues::Known(HashingQueue::of([1; 32]));
+
+    const fn stranger(network: u8, account: u8) -> HashingQueues {
+        HashingQueues::Stranger {
+            network: Some(HashingQueue::of([network; 32])),
+            account: HashingQueue::of([account; 32]),
+        }
+    }
+
+    /// The clock is paused, so it goes on when no task can.
+    async fn until_all_wait() {
+        sleep(Duration::from_millis(1)).await;
+    }
+
+    /// Whether nobody gets a permit in these queues while others hold theirs.
+    async fn is_busy(hasher: &Argon2idHasher, queues: HashingQueues) -> bool {
+        let permit = hasher.acquire_permit(Some(queues)).await;
+        matches!(permit, Err(HashingError::Busy))
+    }
 
     fn hasher() -> Argon2idHasher {
         Argon2idHasher::new(Arc::new(OsRandom))
@@ -179,9 +219,9 @@ mod tests {
         let hasher = hasher();
         let password = Password::attempt("correct horse battery staple");
         let hash = hasher.hash(&password).await.unwrap();
-        assert!(hasher.verify(&password, &hash, QUEUE).await.unwrap());
+        assert!(hasher.verify(&password, &hash, KNOWN).await.unwrap());
         let other = Password::attempt("correct horse battery stable");
-        assert!(!hasher.verify(&other, &hash, QUEUE).await.unwrap());
+        assert!(!hasher.verify(&other, &hash, KNOWN).await.unwrap());
     }
 
     #[tokio::test]
@@ -203,7 +243,7 @@ mod tests {
     #[tokio::test]
     async fn unreadable_hash_is_an_error_instead_of_a_mismatch() {
         let hash = PasswordHash::from_phc_string("plain".to_owned());
-        let verified = hasher().verify(&Password::attempt("plain"), &hash, QUEUE).await;
+        let verified = hasher().verify(&Password::attempt("plain"), &hash, KNOWN).await;
         assert!(matches!(verified, Err(HashingError::Failed(_))), "{verified:?}");
     }
 
@@ -214,7 +254,7 @@ mod tests {
         let password = Password::attempt("any password");
         assert!(matches!(hasher.hash(&password).await, Err(HashingError::Busy)));
         assert!(matches!(
-            hasher.verify_dummy(&password, QUEUE).await,
+            hasher.verify_dummy(&password, KNOWN).await,
             Err(HashingError::Busy)
         ));
         drop(permit);
@@ -222,35 +262,86 @@ mod tests {
             longest_wait: MAX_WAIT,
             ..hasher
         };
-        hasher.verify_dummy(&password, QUEUE).await.unwrap();
+        hasher.verify_dummy(&password, KNOWN).await.unwrap();
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_hashing_queue_leaves_slots_to_others() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT);
-        let first = hasher.acquire_permit(Some(QUEUE)).await.unwrap();
-        let _second = hasher.acquire_permit(Some(QUEUE)).await.unwrap();
-        assert!(matches!(
-            hasher.acquire_permit(Some(QUEUE)).await,
-            Err(HashingError::Busy)
-        ));
+        let acquire = async |queues| hasher.acquire_permit(Some(queues)).await.unwrap();
+        let first = acquire(KNOWN).await;
+        let _second = acquire(KNOWN).await;
+        assert!(is_busy(&hasher, KNOWN).await);
 
-        let other = HashingQueue::of([2; 32]);
-        drop(hasher.acquire_permit(Some(other)).await.unwrap());
+        let known = |number| HashingQueues::Known(HashingQueue::of([number; 32]));
+        drop(acquire(known(2)).await);
         drop(first);
-        hasher.acquire_permit(Some(QUEUE)).await.unwrap();
+        acquire(KNOWN).await;
         assert_eq!(hasher.queues.lock().unwrap().len(), 2, "of both, one is in use");
-        drop(
-            hasher
-                .acquire_permit(Some(HashingQueue::of([3; 32])))
-                .await
-                .unwrap(),
-        );
+        drop(acquire(known(3)).await);
         assert_eq!(
             hasher.queues.lock().unwrap().len(),
             2,
             "an empty one is forgotten"
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn strangers_of_one_network_or_account_leave_slots_to_others() {
+        for same in [
+            [stranger(2, 3), stranger(2, 4), stranger(2, 5)],
+            [stranger(2, 3), stranger(4, 3), stranger(5, 3)],
+        ] {
+            let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT);
+            let acquire = async |queues| hasher.acquire_permit(Some(queues)).await.unwrap();
+            let _held = [acquire(same[0]).await, acquire(same[1]).await];
+            assert!(is_busy(&hasher, same[2]).await, "{same:?}");
+            acquire(stranger(6, 7)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_strangers_of_a_network_take_no_places_of_accounts() {
+        let hasher = Arc::new(Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT));
+        let acquire = async |queues| hasher.acquire_permit(Some(queues)).await.unwrap();
+        let _held = [acquire(stranger(2, 3)).await, acquire(stranger(2, 4)).await];
+        let waiting = tokio::spawn({
+            let hasher = Arc::clone(&hasher);
+            async move { is_busy(&hasher, stranger(2, 5)).await && is_busy(&hasher, stranger(2, 5)).await }
+        });
+        until_all_wait().await;
+        drop(acquire(stranger(6, 5)).await);
+        assert!(waiting.await.unwrap());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn known_user_waits_for_no_waiting_stranger() {
+        let hasher = Arc::new(Argon2idHasher::with(Arc::new(OsRandom), 1, MAX_WAIT));
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut all = JoinSet::new();
+        let mut join = |name: &'static str, queues| {
+            let (hasher, order) = (Arc::clone(&hasher), Arc::clone(&order));
+            all.spawn(async move {
+                let permit = hasher.acquire_permit(queues).await.unwrap();
+                order.lock().unwrap().push(name);
+                drop(permit);
+            });
+        };
+        let hashing = hasher.acquire_permit(Some(stranger(0, 0))).await.unwrap();
+        for number in 1..100 {
+            join("stranger", Some(stranger(number, number)));
+        }
+        until_all_wait().await;
+        join("remembered", Some(KNOWN));
+        join("new password", None);
+        until_all_wait().await;
+        drop(hashing);
+        while let Some(done) = all.join_next().await {
+            done.unwrap();
+        }
+        let order = order.lock().unwrap();
+        assert_eq!(order[..3], ["remembered", "new password", "stranger"]);
+        assert_eq!(order.len(), 101, "each has their turn");
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -260,10 +351,9 @@ mod tests {
         let mut attempts = JoinSet::new();
         for number in 0..12 {
             let hasher = Arc::clone(&hasher);
-            let queue = HashingQueue::of([number; 32]);
             attempts.spawn(async move {
                 let password = Password::attempt("any password");
-                hasher.verify_dummy(&password, queue).await
+                hasher.verify_dummy(&password, stranger(number, number)).await
             });
         }
         while let Some(attempt) = attempts.join_next().await {

@@ -167,7 +167,7 @@ impl OwnAccount {
         };
         let hasher = &self.ports.hasher;
         let verified = hasher
-            .verify(&passwords.current, &account.password_hash, bucket.queue())
+            .verify(&passwords.current, &account.password_hash, bucket.queues())
             .await;
         if verified.is_err() {
             self.ports.throttle.give_back(vec![bucket]).await?;

@@ -150,8 +150,8 @@ pub enum HashingError {
     Failed(#[source] Box<dyn Error + Send + Sync>),
 }
 
-/// Whose passwords wait for each other. Of one queue a hasher works on few at once, so that however many come
-/// for one account, others have their turn.
+/// Whose passwords wait for each other. Of one queue a hasher works on few at once, so that others have their
+/// turn, however many come for one account or from one network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct HashingQueue([u8; 32]);
 
@@ -161,6 +161,21 @@ impl HashingQueue {
     pub const fn of(digest: [u8; 32]) -> Self {
         Self(digest)
     }
+}
+
+/// The queues in which a password waits to be verified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashingQueues {
+    /// Of somebody who has shown before that they know the account's password. All others together MUST NOT
+    /// delay them for longer than it takes to verify a few passwords.
+    Known(HashingQueue),
+    /// Of anybody else.
+    Stranger {
+        /// That of the network they are in, if it is known.
+        network: Option<HashingQueue>,
+        /// That of all strangers who try to sign in to the same account.
+        account: HashingQueue,
+    },
 }
 
 /// Hashes passwords, slowly, with bounded memory.
@@ -175,12 +190,12 @@ pub trait PasswordHasher: Send + Sync {
         &self,
         password: &Password,
         hash: &PasswordHash,
-        queue: HashingQueue,
+        queues: HashingQueues,
     ) -> Result<bool, HashingError>;
 
     /// Takes as long as [`verify`](PasswordHasher::verify), for a user who does not exist, so that the
     /// response time does not reveal who exists.
-    async fn verify_dummy(&self, password: &Password, queue: HashingQueue) -> Result<(), HashingError>;
+    async fn verify_dummy(&self, password: &Password, queues: HashingQueues) -> Result<(), HashingError>;
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::ports::{Memberships, StorageError};
 use crate::sign_in::UserAgent;
 use crate::sign_in::account::Account;
 use crate::sign_in::browser_memory::BrowserMemory;
-use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHasher};
+use crate::sign_in::password::{HashingError, HashingQueues, Password, PasswordHasher};
 use crate::sign_in::ports::{
     AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, SignInThrottle,
 };
@@ -86,7 +86,7 @@ pub struct SignInPorts {
 struct CountedAttempt {
     /// Where it was counted.
     buckets: Vec<ThrottleBucket>,
-    queue: HashingQueue,
+    queues: HashingQueues,
 }
 
 impl SignIn {
@@ -135,7 +135,7 @@ impl SignIn {
         };
         let counted = self.count(&typed, account.as_ref(), &attempt, now).await?;
         let verified = match self
-            .verify(&attempt.password, account.as_ref(), counted.queue)
+            .verify(&attempt.password, account.as_ref(), counted.queues)
             .await
         {
             Ok(verified) => verified,
@@ -175,13 +175,13 @@ impl SignIn {
         &self,
         password: &Password,
         account: Option<&Account>,
-        queue: HashingQueue,
+        queues: HashingQueues,
     ) -> Result<bool, HashingError> {
         let Some(account) = account else {
-            self.hasher.verify_dummy(password, queue).await?;
+            self.hasher.verify_dummy(password, queues).await?;
             return Ok(false);
         };
-        self.hasher.verify(password, &account.password_hash, queue).await
+        self.hasher.verify(password, &account.password_hash, queues).await
     }
 
     /// Counts the attempt in all buckets that it concerns.
@@ -196,15 +196,20 @@ impl SignIn {
         let address = attempt.source.address;
         let recognized = self.browsers.recognize(attempt.browser.as_ref(), account, now);
         let browser = recognized.await?;
-        let queue = counted.queue(browser.is_some());
-        let buckets = match browser {
-            Some(browser) => ThrottleBucket::of_remembered(counted, browser),
-            None => ThrottleBucket::of_attempt(counted, address),
+        let (queues, buckets) = match browser {
+            Some(browser) => (
+                counted.queues_of_remembered(),
+                ThrottleBucket::of_remembered(counted, browser),
+            ),
+            None => (
+                counted.queues_of_stranger(address),
+                ThrottleBucket::of_attempt(counted, address),
+            ),
         };
         let Some(FullBucket { bucket, throttled }) =
             self.throttle.count_attempt(buckets.clone(), now).await?
         else {
-            return Ok(CountedAttempt { buckets, queue });
+            return Ok(CountedAttempt { buckets, queues });
         };
         let act = self.sources.act_at(now, Actor::Anonymous, attempt.source.clone());
         let of_address = address.map(ThrottleBucket::of_address).unwrap_or_default();

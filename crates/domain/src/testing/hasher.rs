@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 
-use crate::sign_in::password::{HashingError, HashingQueue, Password, PasswordHash, PasswordHasher};
+use crate::sign_in::password::{HashingError, HashingQueues, Password, PasswordHash, PasswordHasher};
 
 /// "Hashes" a password by writing a word before it. For tests only.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,12 +26,12 @@ impl PasswordHasher for PlainHasher {
         &self,
         password: &Password,
         hash: &PasswordHash,
-        _queue: HashingQueue,
+        _queues: HashingQueues,
     ) -> Result<bool, HashingError> {
         Ok(*hash == Self::hash_of(password))
     }
 
-    async fn verify_dummy(&self, _password: &Password, _queue: HashingQueue) -> Result<(), HashingError> {
+    async fn verify_dummy(&self, _password: &Password, _queues: HashingQueues) -> Result<(), HashingError> {
         Ok(())
     }
 }

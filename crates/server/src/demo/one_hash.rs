@@ -1,7 +1,9 @@
 //! One password for all made-up people.
 
 use async_trait::async_trait;
-use keyward_domain::sign_in::password::{HashingError, HashingQueue, Password, PasswordHash, PasswordHasher};
+use keyward_domain::sign_in::password::{
+    HashingError, HashingQueues, Password, PasswordHash, PasswordHasher,
+};
 use tokio::sync::OnceCell;
 
 use crate::password_hasher::Argon2idHasher;
@@ -37,13 +39,13 @@ impl PasswordHasher for OneHash {
         &self,
         password: &Password,
         hash: &PasswordHash,
-        _queue: HashingQueue,
+        _queues: HashingQueues,
     ) -> Result<bool, HashingError> {
         let hashed = self.hashed.get();
         Ok(hashed.is_some_and(|(first, its)| first.expose() == password.expose() && its == hash))
     }
 
-    async fn verify_dummy(&self, _password: &Password, _queue: HashingQueue) -> Result<(), HashingError> {
+    async fn verify_dummy(&self, _password: &Password, _queues: HashingQueues) -> Result<(), HashingError> {
         Ok(())
     }
 }

@@ -1,7 +1,10 @@
 //! The account that an attempt is for.
 
+use std::net::IpAddr;
+
 use super::digest::digest;
-use crate::sign_in::password::{HashingQueue, PasswordHash};
+use super::networks::Networks;
+use crate::sign_in::password::{HashingQueue, HashingQueues, PasswordHash};
 
 /// An account as attempts to sign in are counted: by what was typed as username, whether it exists or not,
 /// and by the password that it has. So a new password begins with nothing counted, without a store having to
@@ -21,15 +24,19 @@ impl CountedAccount {
         Self(digest("account", &[typed, password].concat()))
     }
 
-    /// With whom an attempt waits to be checked. Strangers, however many, do not wait with remembered
-    /// browsers.
+    /// The queues of an attempt from a browser in which somebody signed in to the account before.
     #[must_use]
-    pub fn queue(self, is_remembered: bool) -> HashingQueue {
-        let kind = if is_remembered {
-            "remembered queue"
-        } else {
-            "queue"
-        };
-        HashingQueue::of(digest(kind, &self.0))
+    pub fn queues_of_remembered(self) -> HashingQueues {
+        HashingQueues::Known(HashingQueue::of(digest("remembered queue", &self.0)))
+    }
+
+    /// The queues of an attempt from any other browser. An IPv6 client waits with its whole site.
+    #[must_use]
+    pub fn queues_of_stranger(self, address: Option<IpAddr>) -> HashingQueues {
+        let network = address.map(Networks::of).map(Networks::largest);
+        HashingQueues::Stranger {
+            network: network.map(|network| HashingQueue::of(digest("network's queue", &network))),
+            account: HashingQueue::of(digest("queue", &self.0)),
+        }
     }
 }

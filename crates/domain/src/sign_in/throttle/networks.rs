@@ -24,4 +24,8 @@ impl Networks {
             }
         }
     }
+    /// The site, or what is known in its place.
+    pub(super) fn largest(self) -> [u8; 16] {
+        self.site.unwrap_or(self.own)
+    }
 }
