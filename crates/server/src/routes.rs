@@ -1,5 +1,7 @@
 //! Routing of paths to interfaces.
 
+use std::net::{IpAddr, SocketAddr};
+use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -9,8 +11,11 @@ use keyward_front_door::{REQUEST_ID, Refusal, Refused};
 use keyward_http_api::{BaseUrl, paths, problem_response, unavailable_response};
 use keyward_persistence::on_behalf_of;
 use poem::endpoint::{BoxEndpoint, DynEndpoint};
+use poem::error::InternalServerError;
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, EndpointExt, Request, Response};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tracing::Instrument as _;
 
 use crate::health::{Health, live_response, not_ready_response, ready_response};
 use crate::outage::Outages;
@@ -18,6 +23,10 @@ use crate::wanted_format::wants_json;
 
 /// What only health checks ask for.
 pub(crate) const HEALTH_PATHS: &[&str] = &[LIVE, READY];
+
+/// The maximum number of forms that are answered even if their clients leave: those of clients that are gone
+/// count for no connection, and each may hold 64 KiB.
+const MAX_FORMS: usize = 1_000;
 
 const LIVE: &str = "/healthz";
 const READY: &str = "/readyz";
@@ -28,7 +37,8 @@ pub(crate) struct Routes {
     outages: Outages,
     base_url: BaseUrl,
     http_api: BoxEndpoint<'static, Response>,
-    console: BoxEndpoint<'static, Response>,
+    console: Arc<BoxEndpoint<'static, Response>>,
+    forms: Arc<Semaphore>,
 }
 
 impl Routes {
@@ -44,7 +54,8 @@ impl Routes {
             outages,
             base_url,
             http_api: http_api.boxed(),
-            console: console.map_to_response().boxed(),
+            console: Arc::new(console.map_to_response().boxed()),
+            forms: Arc::new(Semaphore::new(MAX_FORMS)),
         }
     }
 }
@@ -54,7 +65,7 @@ impl Endpoint for Routes {
 
     /// Not an `async fn`: its future, which is copied with that of each request, would hold the request, too.
     fn call(&self, request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
-        let client = request.remote_addr().as_socket_addr().map(|address| address.ip());
+        let client = client_of(&request);
         let answer = self.answer(request);
         on_behalf_of(client, async move {
             match answer {
@@ -87,7 +98,16 @@ impl Routes {
                 request_id(&request),
                 &self.base_url,
             )),
-            Interface::Console => Answer::Later(DynEndpoint::call(&*self.console, request)),
+            Interface::Console if is_read(request.method()) => {
+                Answer::Later(DynEndpoint::call(&**self.console, request))
+            }
+            Interface::Console => match Arc::clone(&self.forms).try_acquire_owned() {
+                Ok(permit) => {
+                    let console = Arc::clone(&self.console);
+                    Answer::Later(Box::pin(answer_form(console, request, permit)))
+                }
+                Err(_) => Answer::Later(DynEndpoint::call(&**self.console, request)),
+            },
         }
     }
 
@@ -123,6 +143,30 @@ impl Routes {
         }
         answered
     }
+}
+
+/// Answers a form, and continues if the client stops waiting for the answer. Otherwise, whoever clicks twice
+/// would have used up two of their attempts to sign in, although the password was right.
+async fn answer_form(
+    console: Arc<BoxEndpoint<'static, Response>>,
+    request: Request,
+    permit: OwnedSemaphorePermit,
+) -> poem::Result<Response> {
+    let client = client_of(&request);
+    let answering = async move {
+        let _permit = permit;
+        DynEndpoint::call(&**console, request).await
+    };
+    let task = tokio::spawn(on_behalf_of(client, answering).in_current_span());
+    task.await.unwrap_or_else(|error| match error.try_into_panic() {
+        Ok(panic) => resume_unwind(panic),
+        // Only the end of the runtime cancels it.
+        Err(cancelled) => Err(InternalServerError(cancelled)),
+    })
+}
+
+fn client_of(request: &Request) -> Option<IpAddr> {
+    request.remote_addr().as_socket_addr().map(SocketAddr::ip)
 }
 
 /// Passes on who is connected.
@@ -195,6 +239,13 @@ fn method_not_allowed(request_id: &str, base_url: &BaseUrl) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+    use std::time::Duration;
+
+    use poem::endpoint::make;
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
+
     use super::*;
 
     #[test]
@@ -203,6 +254,26 @@ mod tests {
         assert_eq!(api_paths::USER, paths::USER);
         assert_eq!(api_paths::PROJECTS, paths::PROJECTS);
         assert_eq!(api_paths::REFERENCE, paths::REFERENCE);
+    }
+
+    #[tokio::test]
+    async fn form_is_handled_to_the_end_after_its_client_left() {
+        let (let_go_on, go_on) = oneshot::channel::<()>();
+        let (done, is_done) = oneshot::channel();
+        let once = Mutex::new(Some((go_on, done)));
+        let console = make(move |_| {
+            let (go_on, done) = once.lock().unwrap().take().unwrap();
+            async move {
+                go_on.await.unwrap();
+                done.send(()).unwrap();
+                Ok::<_, poem::Error>(Response::default())
+            }
+        });
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
+        let answering = answer_form(Arc::new(console.boxed()), Request::default(), permit);
+        assert!(timeout(Duration::ZERO, answering).await.is_err());
+        let_go_on.send(()).unwrap();
+        is_done.await.unwrap();
     }
 
     #[test]
