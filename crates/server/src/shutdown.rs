@@ -1,5 +1,7 @@
 //! How the process learns that it shall end.
 
+use std::fs;
+use std::future::pending;
 use std::io;
 use std::process;
 
@@ -8,10 +10,12 @@ use tracing::{info, warn};
 
 use crate::logging;
 
-/// The signals by which people (SIGINT, Ctrl-C) and service managers (SIGTERM) ask a process to end.
+/// The signals by which people (SIGINT, Ctrl-C), service managers (SIGTERM) and terminals that are closed
+/// (SIGHUP) ask a process to end.
 pub(crate) struct ShutdownSignals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Option<Signal>,
 }
 
 impl ShutdownSignals {
@@ -20,6 +24,9 @@ impl ShutdownSignals {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hangup: is_ended_by_hangup()
+                .then(|| signal(SignalKind::hangup()))
+                .transpose()?,
         })
     }
 
@@ -28,6 +35,7 @@ impl ShutdownSignals {
         let name = tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
+            () = hung_up(self.hangup.as_mut()) => "SIGHUP",
         };
         info!(signal = name, "shutting down");
     }
@@ -43,4 +51,29 @@ impl ShutdownSignals {
             process::exit(1);
         });
     }
+}
+
+async fn hung_up(hangup: Option<&mut Signal>) {
+    match hangup {
+        Some(hangup) => {
+            hangup.recv().await;
+        }
+        None => pending().await,
+    }
+}
+
+/// Whether SIGHUP would end the process, which `nohup` prevents by having it ignored. If the system does not
+/// say so, the signal is left as it is.
+fn is_ended_by_hangup() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    ignored_signals(&status).is_some_and(|ignored| ignored & HANGUP == 0)
+}
+
+/// SIGHUP, which is signal 1, in a set of signals.
+const HANGUP: u64 = 1;
+
+/// The set of ignored signals, by the file `status` that proc(5) describes.
+fn ignored_signals(status: &str) -> Option<u64> {
+    let set = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(set.trim(), 16).ok()
 }

@@ -286,7 +286,7 @@ fn two_concurrent_demos_are_independent() {
 #[test]
 fn demo_directory_is_private_and_removed_at_the_end() {
     let directory = TemporaryDirectory::new("gone");
-    for signal in [Signal::TERM, Signal::INT] {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut demo = directory.start(&[]);
         let [place] = &directory.entries()[..] else {
             panic!("{:?}", directory.entries());

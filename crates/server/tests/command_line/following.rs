@@ -210,7 +210,7 @@ async fn each_log_is_followed_alone_or_with_all_others() {
 #[tokio::test]
 async fn follower_ends_on_signal_or_closed_output() {
     for place in places("following-ends").await {
-        for signal in [Signal::TERM, Signal::INT] {
+        for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
             let following = Following::start(&place, &["--organization=acme-sons"]);
             following.until("membership.create");
             following.signal(signal);

@@ -55,6 +55,20 @@ impl Keyward {
         self
     }
 
+    /// As `nohup` starts it.
+    pub(crate) fn ignoring_hangups(self) -> Self {
+        let mut command = Command::new("sh");
+        let ignoring = "trap '' HUP; exec \"$@\"";
+        command
+            .args(["-c", ignoring, "sh"])
+            .arg(self.command.get_program());
+        command.args(self.command.get_args()).env_clear();
+        for (name, value) in self.command.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        Self { command, ..self }
+    }
+
     /// As somebody else, which only root can do.
     pub(crate) fn user(mut self, id: u32) -> Self {
         self.command.uid(id).gid(id);

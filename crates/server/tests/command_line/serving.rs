@@ -8,6 +8,7 @@ use keyward_test_database::TestDatabase;
 use rustix::process::Signal;
 
 use crate::keyward::Keyward;
+use crate::place::Place;
 use crate::readiness::{UNKNOWN, until};
 use crate::server::{HttpAnswer, Server};
 
@@ -210,14 +211,27 @@ async fn setup_link_is_never_logged() {
 }
 
 #[tokio::test]
-async fn sigterm_and_sigint_exit_with_success() {
+async fn sigterm_sigint_and_sighup_exit_with_success() {
     let database = database().await;
-    for signal in [Signal::TERM, Signal::INT] {
+    for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut server = Server::start(database.url(), &[]);
         server.signal(signal);
         let (status, log) = server.ended();
         assert_eq!(status.code(), Some(0), "{log}");
     }
+}
+
+#[test]
+fn server_that_shall_ignore_hangups_survives_them() {
+    let place = Place::file("nohup");
+    let keyward = place.keyward(&["serve", "--listen=127.0.0.1:0"]);
+    let mut server = Server::listening_as(keyward.ignoring_hangups());
+    server.signal(Signal::HUP);
+    assert_eq!(server.ask("GET", "/healthz", &[], "").status, 200);
+    server.signal(Signal::TERM);
+    let (status, log) = server.ended();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(log.contains("SIGTERM") && !log.contains("SIGHUP"), "{log}");
 }
 
 #[test]
