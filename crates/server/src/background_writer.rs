@@ -7,7 +7,7 @@ use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{Instrument as _, debug, info, warn};
 
 use crate::runs::{MeasuredTask, Runs};
@@ -18,6 +18,9 @@ pub(crate) const WRITE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How long shutdown waits for the remaining records.
 pub(crate) const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The pause between two attempts to write the remaining records.
+const PAUSE_AT_SHUTDOWN: Duration = Duration::from_millis(500);
 
 /// Writes one kind of records.
 pub(crate) trait BackgroundWriter: Send + Sync + 'static {
@@ -87,7 +90,20 @@ async fn run<W: BackgroundWriter>(
         };
         run.instrument(task_span(W::TASK)).await;
     }
-    writer.write_last().await
+    write_remaining(&*writer).await
+}
+
+/// A store that is away for a moment, as during a failover, costs no records.
+async fn write_remaining<W: BackgroundWriter>(writer: &W) -> Result<usize, StorageError> {
+    let begun = Instant::now();
+    loop {
+        let written = writer.write_last().await;
+        let is_late = begun.elapsed() + PAUSE_AT_SHUTDOWN >= SHUTDOWN_TIMEOUT;
+        if written.is_ok() || writer.unwritten() == 0 || is_late {
+            return written;
+        }
+        sleep(PAUSE_AT_SHUTDOWN).await;
+    }
 }
 
 /// `usize` has at most 64 bits.

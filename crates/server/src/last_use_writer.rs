@@ -232,6 +232,21 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn uses_are_written_if_storage_returns_during_shutdown() {
+        let scene = Scene::new();
+        let key = scene.ids.next();
+        let writer = scene.start();
+        let last = scene.note(key);
+        scene.book.is_down.store(true, Ordering::SeqCst);
+        let finishing = tokio::spawn(writer.finish());
+        sleep(Duration::from_secs(4)).await;
+        assert!(!finishing.is_finished());
+        scene.book.is_down.store(false, Ordering::SeqCst);
+        assert_eq!(finishing.await.unwrap(), 0);
+        assert_eq!(scene.kept(key), Some(last));
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn uses_of_many_keys_are_written_in_batches() {
         let scene = Scene::new();
         let keys: Vec<ApiKeyId> = (0..2_500).map(|_| scene.ids.next()).collect();
