@@ -68,6 +68,6 @@ mod trial_change;
 mod valid_keys;
 
 pub use client::{on_behalf_of, on_behalf_of_everybody};
-pub use schema_state::{Migrated, SchemaState, TooOld};
+pub use schema_state::{Migrated, SchemaState, UnusableSchema};
 pub use traces::TRACES;
 pub use trial_change::TrialFailure;

@@ -17,11 +17,6 @@ pub enum SchemaState {
         /// The newest migration of the database.
         newest: String,
     },
-    /// The schema is from before the first release: see [`TooOld`].
-    TooOld {
-        /// The newest migration of the database.
-        newest: String,
-    },
     /// The schema has exactly the migrations of this version.
     Current,
     /// A newer version has extended the schema compatibly: this version can use it.
@@ -29,8 +24,27 @@ pub enum SchemaState {
         /// The newest migration of the database.
         newest: String,
     },
-    /// A newer version has migrated the schema so that this version cannot use it.
-    NewerIncompatible {
+    /// This version can neither use the schema nor migrate it.
+    Unusable(UnusableSchema),
+}
+
+/// Why a version of Keyward can neither use a schema nor migrate it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableSchema {
+    /// It is from before the first release.
+    #[error(
+        "the database is from before Keyward's first release (its newest migration is {newest}) and cannot be brought \
+         up to date or exported by this version: remove it and set Keyward up anew"
+    )]
+    TooOld {
+        /// The newest migration of the database.
+        newest: String,
+    },
+    /// A newer version has made it, or migrated it so that versions before cannot use it.
+    #[error(
+        "the database has migration {newest}, which this version of Keyward does not know: start the newer version"
+    )]
+    Newer {
         /// The newest migration of the database.
         newest: String,
     },
@@ -67,7 +81,7 @@ impl SchemaState {
             return Self::Empty;
         };
         if known.first().is_some_and(|oldest_known| newest < *oldest_known) {
-            return Self::TooOld { newest };
+            return Self::Unusable(UnusableSchema::TooOld { newest });
         }
         match (applied.is_subset(known), known.is_subset(applied)) {
             (true, true) => Self::Current,
@@ -77,7 +91,7 @@ impl SchemaState {
                 if has_all_known && is_read_by_this {
                     Self::NewerCompatible { newest }
                 } else {
-                    Self::NewerIncompatible { newest }
+                    Self::Unusable(UnusableSchema::Newer { newest })
                 }
             }
         }
@@ -88,9 +102,16 @@ impl SchemaState {
     pub const fn is_usable(&self) -> bool {
         match self {
             Self::Current | Self::NewerCompatible { .. } => true,
-            Self::Empty | Self::TooOld { .. } | Self::Outdated { .. } | Self::NewerIncompatible { .. } => {
-                false
-            }
+            Self::Empty | Self::Outdated { .. } | Self::Unusable(_) => false,
+        }
+    }
+
+    /// Whether this version has to migrate the schema first.
+    pub(crate) fn needs_migration(&self) -> Result<bool, UnusableSchema> {
+        match self {
+            Self::Unusable(unusable) => Err(unusable.clone()),
+            Self::Current | Self::NewerCompatible { .. } => Ok(false),
+            Self::Empty | Self::Outdated { .. } => Ok(true),
         }
     }
 
@@ -99,30 +120,7 @@ impl SchemaState {
         match self {
             Self::Empty => Migrated::Made { to },
             Self::Outdated { newest: from } => Migrated::Upgraded { from, to },
-            Self::TooOld { .. }
-            | Self::Current
-            | Self::NewerCompatible { .. }
-            | Self::NewerIncompatible { .. } => Migrated::Nothing,
-        }
-    }
-}
-
-/// The schema is from before the first release and cannot be migrated.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the database is from before Keyward's first release (its newest migration is {newest}) and cannot be brought up to \
-     date or exported by this version: remove it and set Keyward up anew"
-)]
-pub struct TooOld {
-    newest: String,
-}
-
-impl TooOld {
-    /// `newest` is the newest migration of the database.
-    #[must_use]
-    pub fn with(newest: &str) -> Self {
-        Self {
-            newest: newest.to_owned(),
+            Self::Current | Self::NewerCompatible { .. } | Self::Unusable(_) => Migrated::Nothing,
         }
     }
 }
@@ -158,9 +156,10 @@ mod tests {
         let compatible = SchemaState::NewerCompatible { newest: newest("3") };
         assert_eq!(of(&["1", "2", "3"], Some("1")), compatible);
         assert_eq!(of(&["1", "2", "3"], Some("2")), compatible);
-        assert_eq!(of(&["0"], None), SchemaState::TooOld { newest: newest("0") });
-        assert_eq!(of(&["0"], Some("0")), SchemaState::TooOld { newest: newest("0") });
-        let incompatible = SchemaState::NewerIncompatible { newest: newest("3") };
+        let too_old = SchemaState::Unusable(UnusableSchema::TooOld { newest: newest("0") });
+        assert_eq!(of(&["0"], None), too_old);
+        assert_eq!(of(&["0"], Some("0")), too_old);
+        let incompatible = SchemaState::Unusable(UnusableSchema::Newer { newest: newest("3") });
         assert_eq!(of(&["1", "2", "3"], Some("3")), incompatible);
         assert_eq!(of(&["1", "2", "3"], None), incompatible, "nothing vouches for it");
         assert_eq!(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyward_persistence::SchemaState;
+use keyward_persistence::{SchemaState, UnusableSchema};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::warn;
@@ -50,13 +50,13 @@ impl Drop for SchemaWatch {
 fn log_migration(state: &SchemaState) {
     match state {
         SchemaState::NewerCompatible { newest } => warn_of_newer_tables(newest),
-        SchemaState::NewerIncompatible { newest } => warn!(
+        SchemaState::Unusable(UnusableSchema::Newer { newest }) => warn!(
             migration = newest.as_str(),
             hint = "upgrade this server now",
             "database was migrated by a newer, incompatible version"
         ),
         SchemaState::Empty
-        | SchemaState::TooOld { .. }
+        | SchemaState::Unusable(UnusableSchema::TooOld { .. })
         | SchemaState::Outdated { .. }
         | SchemaState::Current => {}
     }
@@ -142,7 +142,7 @@ mod tests {
             log.lines()
         );
 
-        let incompatible = SchemaState::NewerIncompatible { newest };
+        let incompatible = SchemaState::Unusable(UnusableSchema::Newer { newest });
         tables.become_for_long(Some(incompatible)).await;
         assert_eq!(log.lines().len(), 2, "{:?}", log.lines());
         assert!(

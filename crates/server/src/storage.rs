@@ -212,10 +212,7 @@ pub(crate) async fn migrate(options: &DatabaseOptions) -> Result<Migrated, OpenE
             warn_of_newer_tables(&newest);
             None
         }
-        SchemaState::Empty
-        | SchemaState::TooOld { .. }
-        | SchemaState::Current
-        | SchemaState::NewerIncompatible { .. } => None,
+        SchemaState::Empty | SchemaState::Current | SchemaState::Unusable(_) => None,
     };
     let migrated = opened.migrate().await?;
     report_new_database(new_in.as_deref());

@@ -21,7 +21,7 @@ use super::sql::schema_state::schema_state;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
 use crate::known_migrations::KnownMigrations;
-use crate::schema_state::{Migrated, SchemaState, TooOld};
+use crate::schema_state::{Migrated, SchemaState, UnusableSchema};
 
 /// The advisory lock under which one process at a time migrates. (ASCII: `keyward`.)
 const ADVISORY_LOCK: i64 = 0x006b_6579_7761_7264;
@@ -45,17 +45,9 @@ pub enum MigrateError {
          migration; try again when that has ended"
     )]
     Blocked,
-    /// A newer Keyward has migrated the database to a schema that this version cannot use.
-    #[error(
-        "the database has migration {version}, which this version of Keyward does not know: start the newer version"
-    )]
-    NewerSchema {
-        /// The newest migration that this version does not know.
-        version: String,
-    },
-    /// A version from before the first release made the database.
+    /// This version can neither use the schema nor migrate it.
     #[error(transparent)]
-    TooOld(#[from] TooOld),
+    Unusable(#[from] UnusableSchema),
     /// The database's encoding cannot store all names.
     #[error(
         "the database keeps text as {encoding}, and Keyward needs UTF8: create a database with ENCODING 'UTF8' TEMPLATE \
@@ -84,7 +76,7 @@ impl PostgresStore {
     /// See [`MigrateError`].
     pub async fn migrate(&self) -> Result<Migrated, MigrateError> {
         let (connection, state) = self.first_look().await?;
-        if is_up_to_date(&state)? {
+        if !state.needs_migration()? {
             return Ok(Migrated::Nothing);
         }
         migrate_schema(connection, self.migrations.clone()).await
@@ -160,18 +152,6 @@ impl PostgresStore {
     }
 }
 
-/// Whether no migration is needed; an error if none is possible.
-fn is_up_to_date(state: &SchemaState) -> Result<bool, MigrateError> {
-    match state {
-        SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema {
-            version: newest.clone(),
-        }),
-        SchemaState::TooOld { newest } => Err(TooOld::with(newest).into()),
-        SchemaState::Current | SchemaState::NewerCompatible { .. } => Ok(true),
-        SchemaState::Empty | SchemaState::Outdated { .. } => Ok(false),
-    }
-}
-
 async fn migrate_schema(
     mut connection: AsyncPgConnection,
     known: KnownMigrations,
@@ -185,7 +165,7 @@ async fn migrate_schema(
     connection.batch_execute(&lock).await.map_err(query_failed)?;
     // The previous holder of the lock may have applied all migrations.
     let state = schema_state(&mut connection, &known).await?;
-    if is_up_to_date(&state)? {
+    if !state.needs_migration()? {
         return Ok(Migrated::Nothing);
     }
     let newest = known.newest::<Pg>().map_err(MigrateError::Failed)?;

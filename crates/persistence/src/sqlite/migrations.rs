@@ -19,7 +19,7 @@ use super::sql::schema_state::schema_state;
 use super::store::SqliteStore;
 use crate::abort::Abort;
 use crate::known_migrations::KnownMigrations;
-use crate::schema_state::{Migrated, SchemaState, TooOld};
+use crate::schema_state::{Migrated, SchemaState, UnusableSchema};
 
 /// How long to wait for another process that migrates.
 const WAIT_FOR_OTHER_PROCESS: Duration = Duration::from_secs(30);
@@ -33,17 +33,9 @@ pub enum MigrateError {
     /// Another process holds the write lock. A later retry helps.
     #[error("another process holds the database file: try again when it has ended")]
     Blocked,
-    /// A newer Keyward has migrated the database to a schema that this version cannot use.
-    #[error(
-        "the database has migration {version}, which this version of Keyward does not know: start the newer version"
-    )]
-    NewerSchema {
-        /// The newest migration that this version does not know.
-        version: String,
-    },
-    /// A version from before the first release made the database.
+    /// This version can neither use the schema nor migrate it.
     #[error(transparent)]
-    TooOld(#[from] TooOld),
+    Unusable(#[from] UnusableSchema),
     /// The database file is corrupted.
     #[error("the database file is damaged: put a backup in its place")]
     Damaged,
@@ -121,7 +113,7 @@ impl SqliteStore {
 
 fn migrate(file: &DatabaseFile, known: KnownMigrations) -> Result<Migrated, MigrateError> {
     let mut connection = file.connect_with_wait(Access::Rebuild, WAIT_FOR_OTHER_PROCESS)?;
-    if state_to_migrate(&mut connection, &known)?.is_usable() {
+    if !inspect_schema(&mut connection, &known)?.needs_migration()? {
         return Ok(Migrated::Nothing);
     }
     migrate_schema(&mut connection, known)
@@ -197,26 +189,14 @@ fn migrate_locked(
     known: KnownMigrations,
 ) -> Result<Migrated, MigrateError> {
     // The previous holder of the lock may have applied all migrations.
-    let state = state_to_migrate(connection, &known)?;
-    if state.is_usable() {
+    let state = inspect_schema(connection, &known)?;
+    if !state.needs_migration()? {
         return Ok(Migrated::Nothing);
     }
     let newest = known.newest::<Sqlite>().map_err(MigrateError::Failed)?;
     match connection.run_pending_migrations(known) {
         Ok(_) => Ok(state.migrated_to(newest)),
         Err(error) => Err(MigrateError::Failed(error)),
-    }
-}
-
-/// The current schema state; an error if it cannot be migrated.
-fn state_to_migrate(
-    connection: &mut SqliteConnection,
-    known: &KnownMigrations,
-) -> Result<SchemaState, MigrateError> {
-    match inspect_schema(connection, known)? {
-        SchemaState::NewerIncompatible { newest } => Err(MigrateError::NewerSchema { version: newest }),
-        SchemaState::TooOld { newest } => Err(TooOld::with(&newest).into()),
-        state => Ok(state),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which commands work with the tables of which versions.
 
-use keyward_persistence::{SchemaState, TooOld};
+use keyward_persistence::{SchemaState, UnusableSchema};
 use tracing::warn;
 
 use crate::program;
@@ -15,11 +15,7 @@ pub(crate) enum OtherVersion {
     )]
     Outdated { newest: String },
     #[error(transparent)]
-    TooOld(#[from] TooOld),
-    #[error(
-        "the database has migration {newest}, which this version of Keyward does not know: start the newer version"
-    )]
-    Newer { newest: String },
+    Unusable(#[from] UnusableSchema),
     #[error(
         "the database has migration {newest}, which this version of Keyward does not know: use the newer version to export \
          and import, which move everything"
@@ -40,7 +36,6 @@ pub(super) fn refuse_other_versions(state: SchemaState, tables: Tables) -> Resul
     match state {
         SchemaState::Empty | SchemaState::Current => Ok(()),
         SchemaState::Outdated { newest } => Err(OtherVersion::Outdated { newest }),
-        SchemaState::TooOld { newest } => Err(TooOld::with(&newest).into()),
         SchemaState::NewerCompatible { newest } if tables == Tables::Own => {
             Err(OtherVersion::NewerThanExport { newest })
         }
@@ -48,7 +43,7 @@ pub(super) fn refuse_other_versions(state: SchemaState, tables: Tables) -> Resul
             warn_of_newer_tables(&newest);
             Ok(())
         }
-        SchemaState::NewerIncompatible { newest } => Err(OtherVersion::Newer { newest }),
+        SchemaState::Unusable(unusable) => Err(unusable.into()),
     }
 }
 

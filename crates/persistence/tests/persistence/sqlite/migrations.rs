@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use diesel::connection::SimpleConnection;
 use keyward_persistence::sqlite::{MigrateError, SqliteStore};
-use keyward_persistence::{Migrated, SchemaState};
+use keyward_persistence::{Migrated, SchemaState, UnusableSchema};
 
 use crate::database::migrations;
 use crate::sqlite::fixture::{DataDirectory, migrated_store};
@@ -56,11 +56,11 @@ async fn newer_schema_is_served_if_additive_and_refused_if_breaking() {
     directory.execute("UPDATE schema_compatibility SET minimum_reader = '20990101000000'");
     assert_eq!(
         store.schema_state().await.expect("the database answers"),
-        SchemaState::NewerIncompatible { newest }
+        SchemaState::Unusable(UnusableSchema::Newer { newest })
     );
     let error = store.migrate().await.expect_err("a breaking migration");
     assert!(
-        matches!(&error, MigrateError::NewerSchema { version } if version == "20990101000000"),
+        matches!(&error, MigrateError::Unusable(UnusableSchema::Newer { newest }) if newest == "20990101000000"),
         "{error:?}"
     );
     assert!(!store.is_ready().await.expect("the database answers"));
@@ -106,7 +106,7 @@ async fn prerelease_database_is_refused_with_advice() {
     let newest = "20261122130000".to_owned();
     assert_eq!(
         store.inspect_schema().await.expect("a look"),
-        SchemaState::TooOld { newest }
+        SchemaState::Unusable(UnusableSchema::TooOld { newest })
     );
     assert!(!store.is_ready().await.expect("the database answers"));
     assert_eq!(
