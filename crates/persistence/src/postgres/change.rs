@@ -57,7 +57,6 @@ impl PostgresStore {
 
     /// Like [`Self::change_that_begins`], but first runs a check that takes no lock and may already know the
     /// answer. A check that fails or is late decides nothing; its time counts towards the change's deadline.
-    /// The change is made even if the caller stops waiting during the check.
     pub(super) async fn change_after_precheck<T, E, L, W>(
         &self,
         precheck: L,
@@ -71,18 +70,14 @@ impl PostgresStore {
         W: Work<AsyncPgConnection, T, E>,
     {
         let begun = Instant::now();
-        let store = self.clone();
-        let changing = task::spawn(async move {
-            let precheck_deadline = begun + precheck::time_budget(store.timeouts.answer);
-            match timeout_at(precheck_deadline, store.read(precheck)).await {
-                Ok(Ok(Some(answer))) => answer,
-                Ok(Ok(None) | Err(_)) | Err(_) => store.change_begun(begun, work).await,
-            }
-        });
-        match changing.await {
-            Ok(changed) => changed,
-            Err(error) => Err(StorageError::Defect(error.into()).into()),
-        }
+        let (reading, changing) = (self.clone(), self.clone());
+        precheck::before(
+            begun,
+            self.timeouts.answer,
+            async move { reading.read(precheck).await },
+            async move { changing.change_begun(begun, work).await },
+        )
+        .await
     }
 
     async fn change_begun<T, E, W>(&self, begun: Instant, work: W) -> Result<T, E>

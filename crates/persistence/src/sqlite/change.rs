@@ -61,7 +61,7 @@ impl SqliteStore {
 
     /// Like [`Self::change_blocking_with`], but first runs a read that may already know the answer, without
     /// the write lock. A read that fails or is late decides nothing; its time counts towards the change's
-    /// deadline. The change is made even if the caller stops waiting during the read.
+    /// deadline.
     pub(super) async fn change_blocking_after_precheck<T, E, L, W>(
         &self,
         precheck: L,
@@ -75,18 +75,14 @@ impl SqliteStore {
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let store = self.clone();
-        let changing = task::spawn(async move {
-            let precheck_deadline = begun + precheck::time_budget(store.timeouts.answer);
-            match timeout_at(precheck_deadline, store.read_blocking(precheck)).await {
-                Ok(Ok(Some(answer))) => answer,
-                Ok(Ok(None) | Err(_)) | Err(_) => store.change_begun(begun, claim, work).await,
-            }
-        });
-        match changing.await {
-            Ok(changed) => changed,
-            Err(error) => Err(StorageError::Defect(error.into()).into()),
-        }
+        let (reading, changing) = (self.clone(), self.clone());
+        precheck::before(
+            begun,
+            self.timeouts.answer,
+            async move { reading.read_blocking(precheck).await },
+            async move { changing.change_begun(begun, claim, work).await },
+        )
+        .await
     }
 
     async fn run_change<T, E, W>(
