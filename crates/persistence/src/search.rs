@@ -4,3 +4,7 @@
 pub(crate) fn is_in_no_text(term: &str) -> bool {
     term.contains('\0')
 }
+
+/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which
+/// is checked afterwards.
+pub(crate) const MAX_GRAMS: usize = 32;

@@ -81,14 +81,16 @@ pub(super) fn is_cut(error: &QueryError) -> bool {
     }
 }
 
+/// How messages of PostgreSQL begin whose cause may pass at once.
+const PASSING: [&str; 4] = [
+    "canceling statement due to",
+    "terminating connection",
+    "the database system is",
+    "deadlock detected",
+];
+
 /// Whether the cause was a timeout or the connection, so that an immediate retry may succeed.
 pub(super) fn is_passing(error: &QueryError) -> bool {
-    const BEGINNINGS: [&str; 4] = [
-        "canceling statement due to",
-        "terminating connection",
-        "the database system is",
-        "deadlock detected",
-    ];
     match error {
         QueryError::DatabaseError(
             DatabaseErrorKind::UnableToSendCommand
@@ -98,29 +100,25 @@ pub(super) fn is_passing(error: &QueryError) -> bool {
         )
         | QueryError::BrokenTransactionManager
         | QueryError::RollbackErrorOnCommit { .. } => true,
-        QueryError::DatabaseError(_, information) => BEGINNINGS
-            .iter()
-            .any(|beginning| information.message().starts_with(beginning)),
+        QueryError::DatabaseError(_, information) => begins_as_passing(information.message()),
         _ => false,
     }
+}
+
+fn begins_as_passing(message: &str) -> bool {
+    PASSING.iter().any(|beginning| message.starts_with(beginning))
 }
 
 /// Messages of PostgreSQL for problems of the server, not of the statement: SQLSTATE classes 53 (insufficient
 /// resources), 57 (operator intervention), 58 (system error), and lock failures.
 fn is_operational(message: &str) -> bool {
-    const BEGINNINGS: [&str; 5] = [
-        "canceling statement due to",
-        "terminating connection",
-        "the database system is",
-        "deadlock detected",
-        "out of ",
-    ];
     const PARTS: [&str; 3] = [
         "No space left on device",
         "Input/output error",
         "Read-only file system",
     ];
-    BEGINNINGS.iter().any(|beginning| message.starts_with(beginning))
+    begins_as_passing(message)
+        || message.starts_with("out of ")
         || PARTS.iter().any(|part| message.contains(part))
 }
 

@@ -2,6 +2,8 @@
 
 use keyward_domain::id::OrganizationId;
 
+use crate::search::MAX_GRAMS;
+
 /// The LIKE pattern for texts that contain the term, with wildcards escaped.
 pub(super) fn containing(term: &str) -> String {
     let mut pattern = String::with_capacity(term.len() + 2);
@@ -15,10 +17,6 @@ pub(super) fn containing(term: &str) -> String {
     pattern.push('%');
     pattern
 }
-
-/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which
-/// is checked afterwards.
-const MAX_GRAMS: usize = 32;
 
 /// The `tsquery` over `search_grams` for the organization's texts that contain the term, of keys whose
 /// identifiers begin with the digits of the span. It may match other texts too.

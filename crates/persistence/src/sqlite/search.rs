@@ -3,15 +3,13 @@
 use diesel::sql_types::Text;
 use keyward_domain::id::OrganizationId;
 
+use crate::search::MAX_GRAMS;
+
 diesel::define_sql_function! {
     /// Where a text occurs in another one, literally: from 1; 0 if nowhere. (LIKE would ignore the case of
     /// ASCII letters, and of no others.)
     fn instr(within: Text, text: Text) -> Integer;
 }
-
-/// The maximum number of grams in a query. A text with this many grams of a term probably contains it, which
-/// is checked afterwards.
-const MAX_GRAMS: usize = 32;
 
 /// The FTS5 query over `api_key_grams` for the organization's texts that contain the term. It may match other
 /// texts too.
