@@ -7,6 +7,7 @@
 mod audit_export;
 mod audit_follower;
 mod audit_trail;
+mod batches;
 mod cutoff_time;
 mod events;
 mod held_key;
@@ -25,10 +26,9 @@ pub use crate::authority::Authority;
 pub use audit_export::AuditExport;
 pub use audit_follower::{AuditFollower, FeedStart, FollowedEvents, FollowedLog};
 pub use audit_trail::{AuditPage, AuditTrail};
+pub use batches::{StopReason, Stopped};
 pub use invitations::{InvitationDraft, Invitations, IssuedInvitation};
 pub use members::Members;
-pub use organization_keys::{
-    OrganizationKeys, RevocationStopped, RevokedKeys, ShorteningStop, ShorteningStopped, StopReason,
-};
+pub use organization_keys::{OrganizationKeys, RevokedKeys};
 pub use organizations::Organizations;
 pub use projects::Projects;

@@ -4,7 +4,7 @@
 use askama::Template;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{ApplyLongestLifeError, PreviewedKeys};
-use keyward_domain::administration::{ShorteningStop, ShorteningStopped};
+use keyward_domain::administration::{StopReason, Stopped};
 use keyward_domain::api_key::LongestLife;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
@@ -60,16 +60,20 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
     preview(&owner, seen).await?;
     let keys = &owner.console.organization_keys;
     let applied = keys.apply_longest_life(&owner.authority, seen, source, TIME_BUDGET);
-    let Err(ShorteningStopped { shortened, why }) = applied.await else {
+    let Err(Stopped {
+        progress: shortened,
+        why,
+    }) = applied.await
+    else {
         return Ok(owner.redirect(paths::General(owner.slug()), Message::KeyLifeApplied));
     };
     match why {
-        ShorteningStop::TimeBudgetExceeded => {}
-        ShorteningStop::Refused(ApplyLongestLifeError::NotAllowed) => return Err(Refusal::NotFound),
-        ShorteningStop::Refused(ApplyLongestLifeError::LimitChanged) => {
+        StopReason::TimeBudgetExceeded => {}
+        StopReason::Refused(ApplyLongestLifeError::NotAllowed) => return Err(Refusal::NotFound),
+        StopReason::Refused(ApplyLongestLifeError::LimitChanged) => {
             return limit_changed(&owner, shortened).await;
         }
-        ShorteningStop::Refused(ApplyLongestLifeError::Storage(error @ StorageError::Unavailable(_)))
+        StopReason::Refused(ApplyLongestLifeError::Storage(error @ StorageError::Unavailable(_)))
             if shortened > 0 =>
         {
             tracing::warn!(
@@ -78,7 +82,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
                 "applying the maximum lifetime stopped early"
             );
         }
-        ShorteningStop::Refused(ApplyLongestLifeError::Storage(error)) => return Err(error.into()),
+        StopReason::Refused(ApplyLongestLifeError::Storage(error)) => return Err(error.into()),
     }
     let rest = ApplyKeyLifePage {
         progress: Some(shortened),

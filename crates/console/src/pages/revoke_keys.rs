@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::administration::ports::{
     CutoffTooRecent, HeldKey, KeySelection, RevocationPreview, RevokeKeysError,
 };
-use keyward_domain::administration::{RevocationStopped, RevokedKeys, StopReason};
+use keyward_domain::administration::{RevokedKeys, StopReason, Stopped};
 use keyward_domain::api_key::RevocationNote;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -187,8 +187,9 @@ fn redirect_to_all_keys(owner: &Owner, revoked: &RevokedKeys) -> Result<Response
 }
 
 /// Keys revoked before the time budget was used up or the store became unavailable. An unknown outcome is an error.
-fn some_of(RevocationStopped { revoked, why }: RevocationStopped) -> Result<RevokedKeys, Refusal> {
-    match why {
+fn some_of(stopped: Stopped<RevokedKeys, RevokeKeysError>) -> Result<RevokedKeys, Refusal> {
+    let revoked = stopped.progress;
+    match stopped.why {
         StopReason::TimeBudgetExceeded => Ok(revoked),
         StopReason::Refused(RevokeKeysError::NotAllowed) => Err(Refusal::NotFound),
         StopReason::Refused(RevokeKeysError::Storage(error @ StorageError::Unavailable(_)))

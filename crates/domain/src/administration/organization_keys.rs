@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::administration::Authority;
+use crate::administration::batches::{StopReason, Stopped, TimeBudget};
 use crate::administration::ports::{
     ApplyLongestLifeError, CutoffTime, CutoffTooRecent, HeldKey, KeySelection, KeyTree, KeyTreeSize,
     OrganizationKeyFilter, OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError,
@@ -122,7 +123,7 @@ impl OrganizationKeys {
     /// error, no server accepts the keys that were revoked.
     ///
     /// # Errors
-    /// See [`RevocationStopped`]. Keys revoked before stay revoked; a repeated call continues.
+    /// See [`Stopped`]. Keys revoked before stay revoked; a repeated call continues.
     pub async fn revoke(
         &self,
         authority: &Authority,
@@ -130,54 +131,47 @@ impl OrganizationKeys {
         note: Option<RevocationNote>,
         source: RequestSource,
         time_budget: Option<TimeDelta>,
-    ) -> Result<RevokedKeys, RevocationStopped> {
-        let outcome = self
-            .revoke_batches(authority, selection, note, source, time_budget)
-            .await;
+    ) -> Result<RevokedKeys, Stopped<RevokedKeys, RevokeKeysError>> {
+        let mut progress = RevokedKeys::default();
+        let revoking = self.revoke_batches(&mut progress, authority, selection, note, source, time_budget);
+        let outcome = revoking.await;
         self.to_all_servers.wait().await;
-        outcome
+        match outcome {
+            Ok(()) => Ok(progress),
+            Err(why) => Err(Stopped { progress, why }),
+        }
     }
 
     async fn revoke_batches(
         &self,
+        revoked: &mut RevokedKeys,
         authority: &Authority,
         selection: KeySelection,
         note: Option<RevocationNote>,
         source: RequestSource,
         time_budget: Option<TimeDelta>,
-    ) -> Result<RevokedKeys, RevocationStopped> {
+    ) -> Result<(), StopReason<RevokeKeysError>> {
+        let organization = authority.organization_id();
         let reason = match authority.as_actor() {
             Actor::Administrator => RevocationReason::Administrator,
             Actor::User(_) | Actor::ApiKey(_) | Actor::System | Actor::Anonymous => RevocationReason::Owner,
         };
-        let begun = self.sources.now();
-        let mut revoked = RevokedKeys::default();
+        let time_budget = TimeBudget::begin(&self.sources, time_budget);
         loop {
             let act = authority.act(&self.sources, source.clone());
-            let (organization, selection, note) =
-                (authority.organization_id(), selection.clone(), note.clone());
+            let (selection, note) = (selection.clone(), note.clone());
             let batch = self
                 .keys
                 .revoke(organization, selection, self.batch_size, reason, note, act)
-                .await;
-            let batch = match batch {
-                Ok(batch) => batch,
-                Err(error) => return Err(revoked.stopped(error.into())),
-            };
-            let keys = u32::try_from(batch.keys.len()).unwrap_or(u32::MAX);
-            revoked.first = revoked.first.or(batch.keys.first().copied());
-            revoked.count = revoked.count.saturating_add(keys);
+                .await?;
+            revoked.add(&batch.keys);
             if batch.is_last {
-                return Ok(revoked);
+                return Ok(());
             }
-            if time_budget.is_some_and(|time_budget| self.sources.now() - begun >= time_budget) {
-                return Err(revoked.stopped(StopReason::TimeBudgetExceeded));
-            }
+            time_budget.check()?;
         }
     }
-}
 
-impl OrganizationKeys {
     /// The keys that would end earlier if this longest life were applied at this moment.
     pub async fn longest_life_preview(
         &self,
@@ -194,74 +188,49 @@ impl OrganizationKeys {
     /// error, every server knows these ends.
     ///
     /// # Errors
-    /// See [`ShorteningStopped`]. Ends that were planned by then stay planned; a repeated call continues.
+    /// See [`Stopped`]. Ends that were planned by then stay planned; a repeated call continues.
     pub async fn apply_longest_life(
         &self,
         authority: &Authority,
         longest: LongestLife,
         source: RequestSource,
         time_budget: TimeDelta,
-    ) -> Result<u32, ShorteningStopped> {
-        let outcome = self
-            .shorten_batches(authority, longest, source, time_budget)
-            .await;
+    ) -> Result<u32, Stopped<u32, ApplyLongestLifeError>> {
+        let mut progress = 0;
+        let shortening = self.shorten_batches(&mut progress, authority, longest, source, time_budget);
+        let outcome = shortening.await;
         self.to_all_servers.wait().await;
-        outcome
+        match outcome {
+            Ok(()) => Ok(progress),
+            Err(why) => Err(Stopped { progress, why }),
+        }
     }
 
     async fn shorten_batches(
         &self,
+        shortened: &mut u32,
         authority: &Authority,
         longest: LongestLife,
         source: RequestSource,
         time_budget: TimeDelta,
-    ) -> Result<u32, ShorteningStopped> {
-        let (organization, begun) = (authority.organization_id(), self.sources.now());
-        let (mut shortened, mut after) = (0_u32, None);
+    ) -> Result<(), StopReason<ApplyLongestLifeError>> {
+        let organization = authority.organization_id();
+        let time_budget = TimeBudget::begin(&self.sources, Some(time_budget));
+        let mut after = None;
         loop {
             let act = authority.act(&self.sources, source.clone());
             let batch = self
                 .keys
                 .apply_longest_life(organization, longest, after, self.batch_size, act)
-                .await;
-            let why = match batch {
-                Ok(batch) => {
-                    shortened = shortened.saturating_add(batch.keys);
-                    after = batch.continues_after;
-                    if after.is_none() {
-                        return Ok(shortened);
-                    }
-                    (self.sources.now() - begun >= time_budget).then_some(ShorteningStop::TimeBudgetExceeded)
-                }
-                Err(error) => Some(error.into()),
-            };
-            if let Some(why) = why {
-                return Err(ShorteningStopped { shortened, why });
+                .await?;
+            *shortened = shortened.saturating_add(batch.keys);
+            after = batch.continues_after;
+            if after.is_none() {
+                return Ok(());
             }
+            time_budget.check()?;
         }
     }
-}
-
-/// A longest life was not applied to all keys.
-#[derive(Debug, thiserror::Error)]
-#[error("stopped after {shortened} keys")]
-pub struct ShorteningStopped {
-    /// How many keys got an earlier end, or one at all.
-    pub shortened: u32,
-    /// Why it went no further.
-    #[source]
-    pub why: ShorteningStop,
-}
-
-/// Why a longest life was applied no further.
-#[derive(Debug, thiserror::Error)]
-pub enum ShorteningStop {
-    /// The time budget is used up.
-    #[error("time budget exceeded")]
-    TimeBudgetExceeded,
-    /// The next batch was refused or failed.
-    #[error(transparent)]
-    Refused(#[from] ApplyLongestLifeError),
 }
 
 /// The result of revoking many keys.
@@ -274,29 +243,9 @@ pub struct RevokedKeys {
 }
 
 impl RevokedKeys {
-    const fn stopped(self, why: StopReason) -> RevocationStopped {
-        RevocationStopped { revoked: self, why }
+    fn add(&mut self, keys: &[ApiKeyId]) {
+        self.first = self.first.or(keys.first().copied());
+        let keys = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+        self.count = self.count.saturating_add(keys);
     }
-}
-
-/// A revocation that stopped before all selected keys were revoked.
-#[derive(Debug, thiserror::Error)]
-#[error("stopped after {} keys", .revoked.count)]
-pub struct RevocationStopped {
-    /// What it came to.
-    pub revoked: RevokedKeys,
-    /// Why it went no further.
-    #[source]
-    pub why: StopReason,
-}
-
-/// Why a revocation went no further.
-#[derive(Debug, thiserror::Error)]
-pub enum StopReason {
-    /// The time budget is used up.
-    #[error("time budget exceeded")]
-    TimeBudgetExceeded,
-    /// The next batch was refused or failed.
-    #[error(transparent)]
-    Refused(#[from] RevokeKeysError),
 }

@@ -9,9 +9,7 @@ use keyward_domain::administration::ports::{
     CutoffTooRecent, KeySelection, MockOrganizationKeyStore, OrganizationKeyFilter, OrganizationKeyStore,
     RevokeKeysError,
 };
-use keyward_domain::administration::{
-    Authority, OrganizationKeys, RevocationStopped, RevokedKeys, StopReason,
-};
+use keyward_domain::administration::{Authority, OrganizationKeys, RevokedKeys, StopReason, Stopped};
 use keyward_domain::api_key::{Revocation, RevocationNote, RevocationReason};
 use keyward_domain::audit::{Actor, RequestSource};
 use keyward_domain::clock::Clock;
@@ -171,7 +169,7 @@ impl Scene {
         keys: &OrganizationKeys,
         selection: &KeySelection,
         time_budget: Option<TimeDelta>,
-    ) -> Result<u32, RevocationStopped> {
+    ) -> Result<u32, Stopped<RevokedKeys, RevokeKeysError>> {
         let authority = self
             .ada
             .as_authority(self.ada.membership.joined_at)
@@ -202,7 +200,7 @@ async fn bulk_revocation_reports_progress_at_its_time_budget_and_resumes() {
     let stopped = scene.revoke_in_twos(&keys, &selection, time_budget).await;
     let stopped = stopped.expect_err("two batches take six seconds");
     assert_eq!(
-        (stopped.revoked.count, stopped.revoked.first),
+        (stopped.progress.count, stopped.progress.first),
         (4, Some(scene.his.key.id))
     );
     assert!(
@@ -221,7 +219,7 @@ async fn keys_revoked_before_a_failure_are_counted() {
     });
     let stopped = scene.revoke_in_twos(&keys, &selection, None).await;
     let stopped = stopped.expect_err("the second batch fails");
-    assert_eq!(stopped.revoked.count, 2);
+    assert_eq!(stopped.progress.count, 2);
     assert!(
         matches!(stopped.why, StopReason::Refused(RevokeKeysError::Storage(_))),
         "{stopped:?}"

@@ -300,7 +300,7 @@ async fn stopped_revocation_of_many_keys_waits_too() {
     let stopped = keys
         .revoke(&scene.authority(), all, None, source(), no_time)
         .await;
-    assert_eq!(stopped.expect_err("no time").revoked.count, 1);
+    assert_eq!(stopped.expect_err("no time").progress.count, 1);
     assert_eq!(scene.waits(), [1]);
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
-use keyward_domain::administration::{Authority, RevocationStopped, StopReason};
+use keyward_domain::administration::{Authority, StopReason, Stopped};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
@@ -67,20 +67,25 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
             None,
         )
         .await
-        .map_err(|RevocationStopped { revoked, why }| match why {
-            // An administrator always may, so the organization is gone.
-            StopReason::Refused(RevokeKeysError::NotAllowed) => Failure::OrganizationGone(slug.clone()),
-            StopReason::Refused(RevokeKeysError::Storage(error)) if revoked.count == 0 => {
-                Failure::Storage(error)
-            }
-            why @ (StopReason::TimeBudgetExceeded | StopReason::Refused(RevokeKeysError::Storage(_))) => {
-                Failure::RevokedInPart {
-                    revoked: revoked.count,
-                    organization: slug.clone(),
-                    why,
+        .map_err(
+            |Stopped {
+                 progress: revoked,
+                 why,
+             }| match why {
+                // An administrator always may, so the organization is gone.
+                StopReason::Refused(RevokeKeysError::NotAllowed) => Failure::OrganizationGone(slug.clone()),
+                StopReason::Refused(RevokeKeysError::Storage(error)) if revoked.count == 0 => {
+                    Failure::Storage(error)
                 }
-            }
-        })?;
+                why @ (StopReason::TimeBudgetExceeded | StopReason::Refused(RevokeKeysError::Storage(_))) => {
+                    Failure::RevokedInPart {
+                        revoked: revoked.count,
+                        organization: slug.clone(),
+                        why,
+                    }
+                }
+            },
+        )?;
     output::report(&match revoked.count {
         0 => format!("Nothing was revoked: {slug} has no such valid keys."),
         1 => format!("Revoked 1 key of {slug}. It no longer works."),

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use keyward_domain::administration::StopReason;
 use keyward_domain::administration::ports::CutoffTooRecent;
+use keyward_domain::administration::ports::RevokeKeysError;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{FeedPosition, StorageError};
@@ -96,7 +97,7 @@ pub(crate) enum Failure {
         revoked: u32,
         organization: Slug,
         #[source]
-        why: StopReason,
+        why: StopReason<RevokeKeysError>,
     },
     #[error("--until must be after --since")]
     UntilBeforeSince,

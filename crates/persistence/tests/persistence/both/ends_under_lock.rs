@@ -5,7 +5,7 @@ use std::pin::pin;
 use chrono::TimeDelta;
 use futures_util::poll;
 use keyward_domain::administration::ports::{ApplyLongestLifeError, ChangeMembershipExpiryError};
-use keyward_domain::administration::{Authority, ShorteningStop};
+use keyward_domain::administration::{Authority, StopReason};
 use keyward_domain::api_key::{
     Expiry, ExpiryChange, InvalidExpiry, KeyDraft, KeyEdit, KeyName, KeyPrecondition, LongestLife,
 };
@@ -206,10 +206,7 @@ async fn owner_who_ends_during_the_wait_applies_no_longest_life(database: Databa
     drop(lock);
     let stopped = waiting.await.expect_err("the owner's end has come").why;
     assert!(
-        matches!(
-            stopped,
-            ShorteningStop::Refused(ApplyLongestLifeError::NotAllowed)
-        ),
+        matches!(stopped, StopReason::Refused(ApplyLongestLifeError::NotAllowed)),
         "{stopped:?}"
     );
 }
