@@ -15,6 +15,7 @@ mod invitations;
 mod key_selection;
 mod member_overview;
 mod members;
+mod named;
 mod organization_key_filter;
 mod organization_keys;
 mod organizations;

@@ -27,6 +27,7 @@ pub use crate::administration::key_selection::{
     KeySelection, PreviewedKeys, RevocationPreview, RevokedBatch, ShortenedBatch,
 };
 pub use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
+pub use crate::administration::named::Named;
 pub use crate::administration::organization_key_filter::{HolderStatusFilter, OrganizationKeyFilter};
 pub use crate::administration::project_overview::{
     ProjectFilter, ProjectMember, ProjectOverview, ProjectStatus,
@@ -35,7 +36,7 @@ pub use crate::invitation::NewInvitation;
 
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};
 pub use members::{ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, MemberStore};
-pub use names::{Named, Names};
+pub use names::Names;
 pub use organization_keys::{ApplyLongestLifeError, OrganizationKeyStore, RevokeKeysError};
 pub use organizations::{ChangeOrganizationError, OrganizationStore};
 pub use projects::{AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectStore};

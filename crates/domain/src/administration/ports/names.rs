@@ -1,25 +1,15 @@
-//! What people call things.
+//! Names for identifiers, and the other way round.
 
 use std::collections::HashMap;
 
 use async_trait::async_trait;
 use uuid::Uuid;
 
+use crate::administration::ports::Named;
 use crate::audit::Subject;
 use crate::id::{OrganizationId, UserId};
 use crate::ports::StorageError;
 use crate::user::{User, Username};
-
-/// What a subject is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
-    /// The name of an organization, a key or a project; the display name of a user, or of the user of a
-    /// membership; whom an invitation is for.
-    pub name: String,
-    /// Of users and memberships, since a display name is chosen freely and may be the same as somebody
-    /// else's.
-    pub username: Option<Username>,
-}
 
 /// Finds the names of the subjects of audit events and revocations.
 #[cfg_attr(feature = "testing", mockall::automock)]
