@@ -49,7 +49,11 @@ fn table() -> Table {
         .page(paths::Settings::PATTERN, home::lead_to_keys)
         .page(paths::General::PATTERN, general::show)
         .action(paths::ChooseForNewKeys::PATTERN, general::choose_for_new_keys)
-        .action(paths::LimitKeyLife::PATTERN, general::limit_key_life)
+        .form(
+            paths::LimitKeyLife::PATTERN,
+            general::show,
+            general::limit_key_life,
+        )
         .form(
             paths::ApplyKeyLife::PATTERN,
             apply_key_life::show,

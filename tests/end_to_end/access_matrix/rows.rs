@@ -218,6 +218,7 @@ pub(super) const CONSOLE: &[Row] = &[
     get("/organizations/:slug/settings", Nothing, INSIDERS),
     get("/organizations/:slug/settings/general", Nothing, INSIDERS),
     post("/organizations/:slug/settings/general/new-keys", Nothing, &[("manage_keys", "no")], OWNERS),
+    get("/organizations/:slug/settings/general/key-life", Nothing, INSIDERS),
     post("/organizations/:slug/settings/general/key-life", Nothing, &[("days", "3650")], OWNERS),
 
     // A member's own keys.

@@ -29,6 +29,8 @@ struct OrganizationKeyPage<'a> {
     /// The list as it was.
     list: List<ApiKeyId>,
     key: &'a HeldKey,
+    /// The viewer holds it, so they can do more with it than revoke it.
+    is_own: bool,
     /// The key tree as nested lists, one after the other.
     tree: Vec<Node<'a>>,
     /// Not all of the key tree is shown.
@@ -67,6 +69,7 @@ pub(crate) async fn show(
         settings: Settings::new(&owner, Section::ApiKeys),
         list,
         key,
+        is_own: key.holder.membership.id == owner.member.membership.id,
         tree: tree(&keys, id),
         has_more,
         names: names_beside(&keys, &owner).await?,

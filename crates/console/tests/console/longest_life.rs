@@ -83,6 +83,9 @@ async fn impossible_longest_life_is_refused_and_shown_again() {
         assert!(page.text().contains(says), "{}", page.text());
         assert!(page.shows(&format!("value=\"{days}\"")), "{}", page.body);
     }
+    let again = owner.get(LIFE).await;
+    assert_eq!(again.status, 200, "who loads the page anew sees the form");
+    assert!(again.shows("name=\"days\""), "{}", again.body);
     assert_eq!(owner.post(LIFE, &[]).await.status, 400);
     let events = running.installation.store.events();
     assert!(events.iter().all(|event| event.action != Action::LimitKeyLife));

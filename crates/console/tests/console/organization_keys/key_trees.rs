@@ -81,6 +81,26 @@ async fn key_page_shows_the_key_tree() {
 }
 
 #[tokio::test]
+async fn key_page_leads_only_its_holder_to_edit_and_rotate() {
+    let scene = Scene::new().await;
+    let (own, of_bob) = (
+        scene.issue(&scene.ada, "own").await,
+        scene.issue(&scene.bob, "his").await,
+    );
+    for (key, is_own) in [(own, true), (of_bob, false)] {
+        let page = scene.owner.get(&format!("{ALL}/{}", key.key.id)).await;
+        for form in ["edit", "rotate"] {
+            let link = format!(
+                "href=\"/organizations/acme/settings/api-keys/{}/{form}\"",
+                key.key.id
+            );
+            assert_eq!(page.shows(&link), is_own, "{form}: {}", page.body);
+        }
+        assert!(page.shows("Revoke…"), "{}", page.body);
+    }
+}
+
+#[tokio::test]
 async fn key_tree_stays_connected_after_an_inner_key_is_removed() {
     let scene = Scene::new().await;
     let root = scene.issue(&scene.bob, "root").await;
