@@ -3,22 +3,22 @@
 use hyper::body::Body;
 use poem::http::{HeaderMap, Method, Request, Version, header};
 
-use crate::{config::FrontDoorConfig, refusal::Refusal};
+use crate::{config::FrontDoorConfig, refusal::RefusalReason};
 
 /// Refuses what no application should have to think about.
-pub(crate) fn admit(request: &Request<impl Body>, config: &FrontDoorConfig) -> Result<(), Refusal> {
+pub(crate) fn admit(request: &Request<impl Body>, config: &FrontDoorConfig) -> Result<(), RefusalReason> {
     if request.headers().len() > config.limits.headers {
-        return Err(Refusal::TooManyHeaders);
+        return Err(RefusalReason::TooManyHeaders);
     }
     if !has_valid_host(request.version(), request.headers()) {
-        return Err(Refusal::InvalidHost);
+        return Err(RefusalReason::InvalidHost);
     }
     // The announced length; a chunked body is counted while it is read.
     if request.body().size_hint().lower() > config.most_body_bytes(request.uri().path()) as u64 {
-        return Err(Refusal::BodyTooLarge);
+        return Err(RefusalReason::BodyTooLarge);
     }
     if is_refused_everywhere(request.method()) {
-        return Err(Refusal::MethodNotAllowed);
+        return Err(RefusalReason::MethodNotAllowed);
     }
     Ok(())
 }

@@ -33,7 +33,7 @@ use crate::{
     client_address::PeerAddress,
     config::FrontDoorConfig,
     proxy_warnings::ProxyWarnings,
-    refusal::{Refusal, Refused},
+    refusal::{RefusalReason, Refused},
     request_body::{BodyProgress, RequestBody},
     request_id::{REQUEST_ID, RequestId},
     request_log::RequestLog,
@@ -134,7 +134,7 @@ impl<E: Endpoint> Exchanges<E> {
                 &self.config,
             );
             let admitted = if origin.is_too_late {
-                Err(Refusal::ShuttingDown)
+                Err(RefusalReason::ShuttingDown)
             } else {
                 admit(&request, &self.config)
             };
@@ -210,7 +210,7 @@ impl<E: Endpoint> Exchanges<E> {
         client: SocketAddr,
         origin: &Origin,
         head: &Head,
-    ) -> Result<Response, Refusal> {
+    ) -> Result<Response, RefusalReason> {
         request.headers_mut().insert(REQUEST_ID, head.id.header_value());
         let has_body = !request.body().is_end_stream();
         let scheme = if self.config.https {
@@ -251,7 +251,7 @@ impl<E: Endpoint> Exchanges<E> {
         // An application that maps the failure itself says 408 or 413 in its own words. One that answers any
         // other error would blame the client for a body that it never got.
         let failure = progress.and_then(|progress| progress.failure());
-        match failure.map(Refusal::from) {
+        match failure.map(RefusalReason::from) {
             Some(refusal) if is_error(response.status()) && response.status() != refusal.status() => {
                 Err(refusal)
             }
@@ -261,22 +261,22 @@ impl<E: Endpoint> Exchanges<E> {
 
     /// Has the application answer. Holds either the request or what the application makes of it, and never
     /// both.
-    fn handle(&self, request: Request) -> impl Future<Output = Result<Response, Refusal>> {
+    fn handle(&self, request: Request) -> impl Future<Output = Result<Response, RefusalReason>> {
         let answering = lazy(|_| self.app.call(request))
             .flatten()
             .map(|outcome| outcome.map_or_else(|error| error.into_response(), IntoResponse::into_response));
         AssertUnwindSafe(answering).catch_unwind().map_err(|_| {
             error!("application panicked");
-            Refusal::HandlerPanicked
+            RefusalReason::HandlerPanicked
         })
     }
 
     async fn within_deadline(
         &self,
-        mut handler: Pin<&mut impl Future<Output = Result<Response, Refusal>>>,
+        mut handler: Pin<&mut impl Future<Output = Result<Response, RefusalReason>>>,
         progress: Option<&BodyProgress>,
         head: &Head,
-    ) -> Result<Response, Refusal> {
+    ) -> Result<Response, RefusalReason> {
         // Most answers are there at once, and need no timer.
         if let Some(outcome) = poll_immediate(handler.as_mut()).await {
             return outcome;
@@ -292,7 +292,7 @@ impl<E: Endpoint> Exchanges<E> {
                     let extended = waited_until.unwrap_or(head.started) + self.config.deadlines.handler;
                     if extended <= deadline {
                         warn!("application timed out");
-                        return Err(Refusal::HandlerTooSlow);
+                        return Err(RefusalReason::HandlerTooSlow);
                     }
                     deadline = extended;
                 }
@@ -300,32 +300,34 @@ impl<E: Endpoint> Exchanges<E> {
         }
     }
 
-    async fn refuse(&self, refusal: Refusal, head: &Head) -> Response {
-        let mut response = match refusal {
+    async fn refuse(&self, reason: RefusalReason, head: &Head) -> Response {
+        let mut response = match reason {
             // hyper answers too large headers without a body, too.
-            Refusal::TooManyHeaders => Response::default(),
+            RefusalReason::TooManyHeaders => Response::default(),
             _ => (self.config.error_pages)(&Refused {
-                refusal,
+                reason,
                 method: &head.method,
                 uri: &head.uri,
                 headers: &head.negotiation.to_map(),
                 request_id: head.id.as_str(),
             }),
         };
-        response.set_status(refusal.status());
+        response.set_status(reason.status());
         let headers = response.headers_mut();
-        match refusal {
+        match reason {
             // RFC 9110 §15.5.6 wants it said with every 405, and it may be empty.
-            Refusal::MethodNotAllowed => _ = headers.insert(header::ALLOW, self.allowed_methods(head).await),
+            RefusalReason::MethodNotAllowed => {
+                _ = headers.insert(header::ALLOW, self.allowed_methods(head).await);
+            }
             // RFC 9110 §15.5.9 and §15.5.14: the rest of the body is not awaited. hyper also closes the
-            // connection after too large headers.
-            Refusal::BodyTooSlow | Refusal::BodyTooLarge | Refusal::TooManyHeaders => {
+            // connection after too large headers. A handler that is too slow may still hold the body.
+            RefusalReason::HandlerTooSlow
+            | RefusalReason::BodyTooSlow
+            | RefusalReason::BodyTooLarge
+            | RefusalReason::TooManyHeaders => {
                 _ = headers.insert(header::CONNECTION, CLOSE);
             }
-            Refusal::InvalidHost
-            | Refusal::HandlerTooSlow
-            | Refusal::HandlerPanicked
-            | Refusal::ShuttingDown => {}
+            RefusalReason::InvalidHost | RefusalReason::HandlerPanicked | RefusalReason::ShuttingDown => {}
         }
         response
     }

@@ -35,10 +35,23 @@ pub fn parse_network(text: &str) -> Result<IpNet, InvalidNetwork> {
     let network = text.parse::<IpNet>().or_else(|_| address());
     let network = network.map_err(|_| InvalidNetwork::Unreadable(text.to_owned()))?;
     if network.addr() == network.network() {
-        Ok(network)
+        Ok(canonical(network))
     } else {
         Err(InvalidNetwork::BitsBeyondPrefix(text.to_owned(), network.trunc()))
     }
+}
+
+/// The IPv4 network that an IPv4-mapped one stands for, as addresses are compared.
+fn canonical(network: IpNet) -> IpNet {
+    let of_ipv4 =
+        network
+            .prefix_len()
+            .checked_sub(96)
+            .and_then(|length| match network.addr().to_canonical() {
+                address @ IpAddr::V4(_) => IpNet::new(address, length).ok(),
+                IpAddr::V6(_) => None,
+            });
+    of_ipv4.unwrap_or(network)
 }
 
 /// What one machine certainly has of its own: an IPv4 address, or the IPv6 network in which it takes any
@@ -64,6 +77,10 @@ mod tests {
             ("2001:db8::/32", "2001:db8::/32"),
             ("::1", "::1/128"),
             ("0.0.0.0/0", "0.0.0.0/0"),
+            ("::ffff:192.0.2.7", "192.0.2.7/32"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:0:0/96", "0.0.0.0/0"),
+            ("::/0", "::/0"),
         ] {
             assert_eq!(parse_network(text).unwrap().to_string(), network);
         }

@@ -102,7 +102,7 @@ pub use door::{Drained, FrontDoor};
 pub use ip_network::{InvalidNetwork, parse_network};
 pub use listen::listen;
 pub use observer::{Exchanged, Observer};
-pub use refusal::{ErrorPages, Refusal, Refused};
+pub use refusal::{ErrorPages, RefusalReason, Refused};
 pub use request_id::REQUEST_ID;
 pub use serving_state::Readiness;
 pub use trace_context::TraceParent;

@@ -9,7 +9,7 @@ use poem::{
 
 /// Why the front door answered in the application's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RefusalReason {
     /// There is no `Host` header (which HTTP/1.0 may lack), more than one, or one that names no host (RFC
     /// 9112 §3.2).
     InvalidHost,
@@ -32,7 +32,7 @@ pub enum Refusal {
     HandlerPanicked,
 }
 
-impl Refusal {
+impl RefusalReason {
     /// The status of the answer.
     pub fn status(self) -> StatusCode {
         match self {
@@ -51,7 +51,7 @@ impl Refusal {
 #[derive(Clone, Copy, Debug)]
 pub struct Refused<'a> {
     /// The reason, which also decides the status.
-    pub refusal: Refusal,
+    pub reason: RefusalReason,
     /// The method of the request.
     pub method: &'a Method,
     /// The target; its path distinguishes a program's request from a person's.
@@ -70,8 +70,8 @@ pub type ErrorPages = Arc<dyn Fn(&Refused<'_>) -> Response + Send + Sync>;
 
 /// The reason phrase of the status as plain text.
 pub(crate) fn plain_error_page(refused: &Refused<'_>) -> Response {
-    let reason = refused.refusal.status().canonical_reason().unwrap_or("Error");
+    let phrase = refused.reason.status().canonical_reason().unwrap_or("Error");
     Response::builder()
         .content_type("text/plain; charset=utf-8")
-        .body(format!("{reason}\n"))
+        .body(format!("{phrase}\n"))
 }

@@ -12,7 +12,7 @@ use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
 use tokio::time::Instant;
 
-use crate::{activity::Activity, refusal::Refusal};
+use crate::{activity::Activity, refusal::RefusalReason};
 
 /// Why reading a request's body failed: inside the [`io::Error`] that the reader gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,7 @@ impl BodyFailure {
     }
 }
 
-impl From<BodyFailure> for Refusal {
+impl From<BodyFailure> for RefusalReason {
     fn from(failure: BodyFailure) -> Self {
         match failure {
             BodyFailure::TooSlow => Self::BodyTooSlow,

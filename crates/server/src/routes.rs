@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use keyward_console::error_page;
 use keyward_domain::ports::StorageError;
-use keyward_front_door::{REQUEST_ID, Refusal, Refused};
+use keyward_front_door::{REQUEST_ID, RefusalReason, Refused};
 use keyward_http_api::{BaseUrl, paths, problem_response, unavailable_response};
 use keyward_persistence::on_behalf_of;
 use poem::endpoint::{BoxEndpoint, DynEndpoint};
@@ -179,12 +179,12 @@ fn with_peer(mut request: Request) -> Request {
 
 /// Answers a refusal of the front door in the form of the interface that was called, or that fits the client.
 pub(crate) fn refusal_response(refused: &Refused<'_>, base_url: &BaseUrl) -> Response {
-    let status = refused.refusal.status();
+    let status = refused.reason.status();
     match Interface::of(refused.uri.path()) {
         Interface::Console | Interface::Documentation if !wants_json(refused.headers) => {
             error_page(status, refused.request_id)
         }
-        _ if refused.refusal == Refusal::ShuttingDown => {
+        _ if refused.reason == RefusalReason::ShuttingDown => {
             unavailable_response("The server is about to end.", refused.request_id, base_url)
         }
         Interface::HttpApi | Interface::Documentation | Interface::Health(_) | Interface::Console => {

@@ -32,7 +32,7 @@ pub(crate) fn config() -> FrontDoorConfig {
     }));
     config.error_pages = Arc::new(|refused: &Refused<'_>| {
         let Refused {
-            refusal,
+            reason,
             method,
             uri,
             headers,
@@ -41,7 +41,7 @@ pub(crate) fn config() -> FrontDoorConfig {
         let accept = headers
             .get("accept")
             .map_or("", |accept| accept.to_str().unwrap());
-        poem::Response::from(format!("{refusal:?} {method} {uri} {request_id}{accept}"))
+        poem::Response::from(format!("{reason:?} {method} {uri} {request_id}{accept}"))
     });
     config
 }

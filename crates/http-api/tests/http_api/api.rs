@@ -35,7 +35,7 @@ impl Api {
         let base_url = api.base_url.clone();
         Self::start_endpoint(api.endpoint(), |config| {
             config.error_pages = Arc::new(move |refused: &Refused<'_>| {
-                problem_response(refused.refusal.status(), refused.request_id, &base_url)
+                problem_response(refused.reason.status(), refused.request_id, &base_url)
             });
             change(config);
         })
