@@ -23,6 +23,7 @@ mod data_directory;
 mod database_url;
 mod demo;
 mod exposure;
+mod form_tasks;
 mod github_key_file;
 mod health;
 mod job;

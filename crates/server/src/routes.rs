@@ -1,7 +1,6 @@
 //! Routing of paths to interfaces.
 
 use std::net::{IpAddr, SocketAddr};
-use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -11,22 +10,16 @@ use keyward_front_door::{REQUEST_ID, RefusalReason, Refused};
 use keyward_http_api::{BaseUrl, paths, problem_response, unavailable_response};
 use keyward_persistence::on_behalf_of;
 use poem::endpoint::{BoxEndpoint, DynEndpoint};
-use poem::error::InternalServerError;
 use poem::http::{HeaderValue, Method, StatusCode, header};
 use poem::{Endpoint, EndpointExt, Request, Response};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tracing::Instrument as _;
 
+use crate::form_tasks::FormTasks;
 use crate::health::{Health, live_response, not_ready_response, ready_response};
 use crate::outage::Outages;
 use crate::wanted_format::wants_json;
 
 /// What only health checks ask for.
 pub(crate) const HEALTH_PATHS: &[&str] = &[LIVE, READY];
-
-/// The maximum number of forms that are answered even if their clients leave: those of clients that are gone
-/// count for no connection, and each may hold 64 KiB.
-const MAX_FORMS: usize = 1_000;
 
 const LIVE: &str = "/healthz";
 const READY: &str = "/readyz";
@@ -38,7 +31,7 @@ pub(crate) struct Routes {
     base_url: BaseUrl,
     http_api: BoxEndpoint<'static, Response>,
     console: Arc<BoxEndpoint<'static, Response>>,
-    forms: Arc<Semaphore>,
+    forms: FormTasks,
 }
 
 impl Routes {
@@ -49,14 +42,22 @@ impl Routes {
         http_api: impl Endpoint<Output = Response> + 'static,
         console: impl Endpoint + 'static,
     ) -> Self {
+        let console = Arc::new(console.map_to_response().boxed());
         Self {
             health,
             outages,
             base_url,
             http_api: http_api.boxed(),
-            console: Arc::new(console.map_to_response().boxed()),
-            forms: Arc::new(Semaphore::new(MAX_FORMS)),
+            forms: FormTasks::new(Arc::clone(&console)),
+            console,
         }
+    }
+}
+
+impl Routes {
+    /// The forms that are being handled, to wait for at the end.
+    pub(crate) fn forms(&self) -> FormTasks {
+        self.forms.clone()
     }
 }
 
@@ -101,13 +102,10 @@ impl Routes {
             Interface::Console if is_read(request.method()) => {
                 Answer::Later(DynEndpoint::call(&**self.console, request))
             }
-            Interface::Console => match Arc::clone(&self.forms).try_acquire_owned() {
-                Ok(permit) => {
-                    let console = Arc::clone(&self.console);
-                    Answer::Later(Box::pin(answer_form(console, request, permit)))
-                }
-                Err(_) => Answer::Later(DynEndpoint::call(&**self.console, request)),
-            },
+            Interface::Console => {
+                let client = client_of(&request);
+                Answer::Later(Box::pin(self.forms.answer(request, client)))
+            }
         }
     }
 
@@ -143,26 +141,6 @@ impl Routes {
         }
         answered
     }
-}
-
-/// Answers a form, and continues if the client stops waiting for the answer. Otherwise, whoever clicks twice
-/// would have used up two of their attempts to sign in, although the password was right.
-async fn answer_form(
-    console: Arc<BoxEndpoint<'static, Response>>,
-    request: Request,
-    permit: OwnedSemaphorePermit,
-) -> poem::Result<Response> {
-    let client = client_of(&request);
-    let answering = async move {
-        let _permit = permit;
-        DynEndpoint::call(&**console, request).await
-    };
-    let task = tokio::spawn(on_behalf_of(client, answering).in_current_span());
-    task.await.unwrap_or_else(|error| match error.try_into_panic() {
-        Ok(panic) => resume_unwind(panic),
-        // Only the end of the runtime cancels it.
-        Err(cancelled) => Err(InternalServerError(cancelled)),
-    })
 }
 
 fn client_of(request: &Request) -> Option<IpAddr> {
@@ -239,13 +217,6 @@ fn method_not_allowed(request_id: &str, base_url: &BaseUrl) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-    use std::time::Duration;
-
-    use poem::endpoint::make;
-    use tokio::sync::oneshot;
-    use tokio::time::timeout;
-
     use super::*;
 
     #[test]
@@ -254,26 +225,6 @@ mod tests {
         assert_eq!(api_paths::USER, paths::USER);
         assert_eq!(api_paths::PROJECTS, paths::PROJECTS);
         assert_eq!(api_paths::REFERENCE, paths::REFERENCE);
-    }
-
-    #[tokio::test]
-    async fn form_is_handled_to_the_end_after_its_client_left() {
-        let (let_go_on, go_on) = oneshot::channel::<()>();
-        let (done, is_done) = oneshot::channel();
-        let once = Mutex::new(Some((go_on, done)));
-        let console = make(move |_| {
-            let (go_on, done) = once.lock().unwrap().take().unwrap();
-            async move {
-                go_on.await.unwrap();
-                done.send(()).unwrap();
-                Ok::<_, poem::Error>(Response::default())
-            }
-        });
-        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned().unwrap();
-        let answering = answer_form(Arc::new(console.boxed()), Request::default(), permit);
-        assert!(timeout(Duration::ZERO, answering).await.is_err());
-        let_go_on.send(()).unwrap();
-        is_done.await.unwrap();
     }
 
     #[test]

@@ -279,7 +279,10 @@ impl Server {
         let replica = self.replica_job.map(ReplicaJob::start);
         let metrics = self.metrics.map(|metrics| metrics.start(tasks));
         let _trial_changes = self.trial_changes.start();
+        let forms = self.routes.forms();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
+        // Before the writers: what these forms leave is written, too.
+        forms.finish().await;
         let end_of_retention = async {
             if let Some(retention) = retention {
                 retention.finish().await;
