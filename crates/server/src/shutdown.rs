@@ -40,9 +40,11 @@ impl ShutdownSignals {
         info!(signal = name, "shutting down");
     }
 
-    /// Waits for the first; from then on a second one ends the process at once, after a last act.
+    /// Waits for the first; from then on a second one ends the process at once, after a last act. A hangup
+    /// does not: a shell sends it to its jobs, and the system sends it once more when the shell has ended.
     pub(crate) async fn first(mut self, last_act: impl FnOnce() + Send + 'static) {
         self.next().await;
+        self.hangup = None;
         tokio::spawn(async move {
             self.next().await;
             warn!("second signal: shutting down without waiting for requests in flight");

@@ -222,6 +222,18 @@ async fn sigterm_sigint_and_sighup_exit_with_success() {
 }
 
 #[test]
+fn second_hangup_does_not_cut_the_shutdown_short() {
+    let place = Place::file("hangups");
+    let mut server = place.serve(&["--shutdown-delay=1"]);
+    server.signal(Signal::HUP);
+    server.event("shutting down");
+    server.signal(Signal::HUP);
+    let (status, log) = server.ended();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(!log.contains("second signal"), "{log}");
+}
+
+#[test]
 fn server_that_shall_ignore_hangups_survives_them() {
     let place = Place::file("nohup");
     let keyward = place.keyward(&["serve", "--listen=127.0.0.1:0"]);
