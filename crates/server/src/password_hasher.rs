@@ -14,7 +14,7 @@ use keyward_domain::random::Random;
 use keyward_domain::sign_in::password::{
     HashingError, HashingQueue, HashingQueues, Password, PasswordHash, PasswordHasher,
 };
-use tokio::sync::{AcquireError, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
@@ -28,6 +28,10 @@ const MAX_WAIT: Duration = Duration::from_secs(3);
 /// The maximum number of a queue's passwords that are hashed or next in line: enough to keep a permit busy,
 /// and few enough not to delay other queues.
 const MAX_PER_QUEUE: usize = 2;
+
+/// The maximum length of a queue, with those that have a place: about as many passwords as are hashed in
+/// [`MAX_WAIT`] on two cores. Others would hold their connections in vain.
+const MAX_QUEUE: usize = 100;
 
 /// The most hashes at once, each in 19 MiB. Four allow over 100 sign-ins per second.
 const MAX_CONCURRENT: usize = 4;
@@ -75,7 +79,7 @@ impl Argon2idHasher {
     /// waiting, because its memory is in use until then.
     async fn with_permit<T, E>(
         &self,
-        queues: Option<HashingQueues>,
+        queues: HashingQueues,
         work: impl FnOnce(&mut WorkingMemory) -> Result<T, E> + Send + 'static,
     ) -> Result<T, HashingError>
     where
@@ -97,49 +101,56 @@ impl Argon2idHasher {
         .map_err(failed)
     }
 
-    async fn acquire_permit(&self, queues: Option<HashingQueues>) -> Result<HashingPermit, HashingError> {
+    async fn acquire_permit(&self, queues: HashingQueues) -> Result<HashingPermit, HashingError> {
         let permit = async {
             let mut of_queues = Vec::new();
-            for semaphore in self.semaphores_of(queues) {
-                of_queues.push(semaphore.acquire_owned().await?);
+            for semaphore in self.semaphores_of(queues)? {
+                of_queues.push(acquired(semaphore).await?);
             }
             Ok(HashingPermit {
                 _of_queues: of_queues,
-                _of_all: Arc::clone(&self.permits).acquire_owned().await?,
+                _of_all: acquired(Arc::clone(&self.permits)).await?,
             })
         };
         timeout(self.longest_wait, permit)
             .await
-            .map_err(|_| HashingError::Busy)?
-            .map_err(|closed: AcquireError| failed(closed))
+            .unwrap_or(Err(HashingError::Busy))
     }
 
     /// Where a password waits before it waits for a permit, in this order. The network comes first, so that
     /// many who wait in it take no places of the accounts that they try.
-    fn semaphores_of(&self, queues: Option<HashingQueues>) -> Vec<Arc<Semaphore>> {
+    fn semaphores_of(&self, queues: HashingQueues) -> Result<Vec<Arc<Semaphore>>, HashingError> {
         match queues {
-            None => Vec::new(),
-            Some(HashingQueues::Known(queue)) => vec![self.places_in(queue)],
-            Some(HashingQueues::Stranger { network, account }) => network
+            HashingQueues::Known(queue) => Ok(vec![self.places_in(queue)?]),
+            HashingQueues::Stranger { network, account } => network
                 .into_iter()
                 .chain([account])
                 .map(|queue| self.places_in(queue))
-                .chain([Arc::clone(&self.permits_of_strangers)])
+                .chain([Ok(Arc::clone(&self.permits_of_strangers))])
                 .collect(),
         }
     }
 
-    /// The places of a queue, which is forgotten when nobody is in it.
-    fn places_in(&self, queue: HashingQueue) -> Arc<Semaphore> {
+    /// The places of a queue, which is forgotten when nobody is in it: everybody in it holds them.
+    fn places_in(&self, queue: HashingQueue) -> Result<Arc<Semaphore>, HashingError> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(places) = queues.get(&queue).and_then(Weak::upgrade) {
-            return places;
+            let length = Arc::strong_count(&places);
+            return if length > MAX_QUEUE {
+                Err(HashingError::Busy)
+            } else {
+                Ok(places)
+            };
         }
         queues.retain(|_, places| places.strong_count() > 0);
         let places = Arc::new(Semaphore::new(MAX_PER_QUEUE));
         queues.insert(queue, Arc::downgrade(&places));
-        places
+        Ok(places)
     }
+}
+
+async fn acquired(semaphore: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, HashingError> {
+    semaphore.acquire_owned().await.map_err(failed)
 }
 
 fn failed(error: impl Error + Send + Sync + 'static) -> HashingError {
@@ -152,12 +163,14 @@ fn copied(password: &Password) -> Zeroizing<Vec<u8>> {
 
 #[async_trait]
 impl PasswordHasher for Argon2idHasher {
-    async fn hash(&self, password: &Password) -> Result<PasswordHash, HashingError> {
+    async fn hash(&self, password: &Password, queue: HashingQueue) -> Result<PasswordHash, HashingError> {
         let password = copied(password);
         let mut salt = [0_u8; SALT_BYTES];
         self.random.fill(&mut salt);
         let phc_string = self
-            .with_permit(None, move |memory| argon2id::hash(&password, salt, memory))
+            .with_permit(HashingQueues::Known(queue), move |memory| {
+                argon2id::hash(&password, salt, memory)
+            })
             .await?;
         Ok(PasswordHash::from_phc_string(phc_string))
     }
@@ -170,7 +183,7 @@ impl PasswordHasher for Argon2idHasher {
     ) -> Result<bool, HashingError> {
         let password = copied(password);
         let phc_string = hash.as_str().to_owned();
-        self.with_permit(Some(queues), move |memory| {
+        self.with_permit(queues, move |memory| {
             argon2id::verify(&password, &phc_string, memory)
         })
         .await
@@ -185,17 +198,19 @@ impl PasswordHasher for Argon2idHasher {
 #[cfg(test)]
 mod tests {
     use tokio::task::JoinSet;
-    use tokio::time::sleep;
+    use tokio::time::{Instant, sleep};
 
     use super::*;
     use crate::random::OsRandom;
 
-    const KNOWN: HashingQueues = HashingQueues::Known(HashingQueue::of([1; 32]));
+    const QUEUE: HashingQueue = HashingQueue::of([u8::MAX; 32]);
+    const KNOWN: HashingQueues = HashingQueues::Known(QUEUE);
 
+    /// Of numbers below 127, so that all queues differ.
     const fn stranger(network: u8, account: u8) -> HashingQueues {
         HashingQueues::Stranger {
-            network: Some(HashingQueue::of([network; 32])),
-            account: HashingQueue::of([account; 32]),
+            network: Some(HashingQueue::of([network + 1; 32])),
+            account: HashingQueue::of([account + 128; 32]),
         }
     }
 
@@ -206,7 +221,7 @@ mod tests {
 
     /// Whether nobody gets a permit in these queues while others hold theirs.
     async fn is_busy(hasher: &Argon2idHasher, queues: HashingQueues) -> bool {
-        let permit = hasher.acquire_permit(Some(queues)).await;
+        let permit = hasher.acquire_permit(queues).await;
         matches!(permit, Err(HashingError::Busy))
     }
 
@@ -218,7 +233,7 @@ mod tests {
     async fn password_verifies_against_its_own_hash_only() {
         let hasher = hasher();
         let password = Password::attempt("correct horse battery staple");
-        let hash = hasher.hash(&password).await.unwrap();
+        let hash = hasher.hash(&password, QUEUE).await.unwrap();
         assert!(hasher.verify(&password, &hash, KNOWN).await.unwrap());
         let other = Password::attempt("correct horse battery stable");
         assert!(!hasher.verify(&other, &hash, KNOWN).await.unwrap());
@@ -226,7 +241,10 @@ mod tests {
 
     #[tokio::test]
     async fn hash_is_a_phc_string_with_algorithm_and_costs() {
-        let hash = hasher().hash(&Password::attempt("any password")).await.unwrap();
+        let hash = hasher()
+            .hash(&Password::attempt("any password"), QUEUE)
+            .await
+            .unwrap();
         let costs = "$argon2id$v=19$m=19456,t=2,p=1$";
         assert!(hash.as_str().starts_with(costs), "{}", hash.as_str());
     }
@@ -235,8 +253,8 @@ mod tests {
     async fn same_password_hashes_differently_each_time() {
         let hasher = hasher();
         let password = Password::attempt("any password");
-        let first = hasher.hash(&password).await.unwrap();
-        let second = hasher.hash(&password).await.unwrap();
+        let first = hasher.hash(&password, QUEUE).await.unwrap();
+        let second = hasher.hash(&password, QUEUE).await.unwrap();
         assert_ne!(first, second);
     }
 
@@ -250,9 +268,12 @@ mod tests {
     #[tokio::test]
     async fn waiting_too_long_for_a_hashing_slot_reports_busy() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 1, Duration::from_millis(10));
-        let permit = hasher.acquire_permit(None).await.unwrap();
+        let permit = hasher.acquire_permit(KNOWN).await.unwrap();
         let password = Password::attempt("any password");
-        assert!(matches!(hasher.hash(&password).await, Err(HashingError::Busy)));
+        assert!(matches!(
+            hasher.hash(&password, QUEUE).await,
+            Err(HashingError::Busy)
+        ));
         assert!(matches!(
             hasher.verify_dummy(&password, KNOWN).await,
             Err(HashingError::Busy)
@@ -268,7 +289,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_hashing_queue_leaves_slots_to_others() {
         let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT);
-        let acquire = async |queues| hasher.acquire_permit(Some(queues)).await.unwrap();
+        let acquire = async |queues| hasher.acquire_permit(queues).await.unwrap();
         let first = acquire(KNOWN).await;
         let _second = acquire(KNOWN).await;
         assert!(is_busy(&hasher, KNOWN).await);
@@ -293,7 +314,7 @@ mod tests {
             [stranger(2, 3), stranger(4, 3), stranger(5, 3)],
         ] {
             let hasher = Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT);
-            let acquire = async |queues| hasher.acquire_permit(Some(queues)).await.unwrap();
+            let acquire = async |queues| hasher.acquire_permit(queues).await.unwrap();
             let _held = [acquire(same[0]).await, acquire(same[1]).await];
             assert!(is_busy(&hasher, same[2]).await, "{same:?}");
             acquire(stranger(6, 7)).await;
@@ -303,7 +324,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waiting_strangers_of_a_network_take_no_places_of_accounts() {
         let hasher = Arc::new(Argon2idHasher::with(Arc::new(OsRandom), 3, MAX_WAIT));
-        let acquire = async |queues| hasher.acquire_permit(Some(queues)).await.unwrap();
+        let acquire = async |queues| hasher.acquire_permit(queues).await.unwrap();
         let _held = [acquire(stranger(2, 3)).await, acquire(stranger(2, 4)).await];
         let waiting = tokio::spawn({
             let hasher = Arc::clone(&hasher);
@@ -315,7 +336,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn known_user_waits_for_no_waiting_stranger() {
+    async fn known_user_waits_for_few_strangers_and_few_others() {
         let hasher = Arc::new(Argon2idHasher::with(Arc::new(OsRandom), 1, MAX_WAIT));
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut all = JoinSet::new();
@@ -327,21 +348,40 @@ mod tests {
                 drop(permit);
             });
         };
-        let hashing = hasher.acquire_permit(Some(stranger(0, 0))).await.unwrap();
+        let hashing = hasher.acquire_permit(stranger(0, 0)).await.unwrap();
+        let of_invitation = HashingQueues::Known(HashingQueue::OF_INSTALLATION);
         for number in 1..100 {
-            join("stranger", Some(stranger(number, number)));
+            join("stranger", stranger(number, number));
+            join("newcomer", of_invitation);
         }
         until_all_wait().await;
-        join("remembered", Some(KNOWN));
-        join("new password", None);
+        join("remembered", KNOWN);
         until_all_wait().await;
         drop(hashing);
         while let Some(done) = all.join_next().await {
             done.unwrap();
         }
         let order = order.lock().unwrap();
-        assert_eq!(order[..3], ["remembered", "new password", "stranger"]);
-        assert_eq!(order.len(), 101, "each has their turn");
+        assert_eq!(order[..3], ["newcomer", "newcomer", "remembered"]);
+        assert_eq!(order.len(), 199, "each has their turn");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn full_queue_is_busy_at_once_and_only_for_itself() {
+        let hasher = Arc::new(Argon2idHasher::with(Arc::new(OsRandom), 1, MAX_WAIT));
+        let _held = hasher.acquire_permit(stranger(1, 1)).await.unwrap();
+        let mut waiting = JoinSet::new();
+        for number in 2..=100 {
+            let hasher = Arc::clone(&hasher);
+            waiting.spawn(async move { is_busy(&hasher, stranger(1, number)).await });
+        }
+        until_all_wait().await;
+        let begun = Instant::now();
+        assert!(is_busy(&hasher, stranger(1, 101)).await);
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        assert!(is_busy(&hasher, stranger(2, 101)).await);
+        assert_eq!(begun.elapsed(), MAX_WAIT, "it has waited for its turn");
+        assert_eq!(waiting.join_all().await, [true; 99]);
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -7,7 +7,7 @@ use crate::membership::{Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::{Memberships, StorageError};
 use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
-use crate::sign_in::password::{Password, PasswordHasher};
+use crate::sign_in::password::{HashingQueue, Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, NewAccount, NewOrganization};
 use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
@@ -67,7 +67,7 @@ impl Accounts {
         }
     }
 
-    /// The organization with this slug.
+    /// Finds an organization by its slug; `None` if none has it.
     pub async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError> {
         self.accounts.find_organization(slug).await
     }
@@ -77,7 +77,7 @@ impl Accounts {
         self.accounts.organizations().await
     }
 
-    /// The user with this username.
+    /// Finds a user of the whole installation, not of one organization; `None` if nobody has the username.
     pub async fn find_user(&self, username: &Username) -> Result<Option<User>, StorageError> {
         let account = self.accounts.find(username).await?;
         Ok(account.map(|account| account.user))
@@ -135,7 +135,10 @@ impl Accounts {
     pub async fn create(&self, draft: AccountDraft) -> Result<User, CreateAccountError> {
         let organization = self.accounts.find_organization(&draft.organization).await?;
         let organization = organization.ok_or(CreateAccountError::OrganizationUnknown)?;
-        let password_hash = self.hasher.hash(&draft.password).await?;
+        let password_hash = self
+            .hasher
+            .hash(&draft.password, HashingQueue::OF_INSTALLATION)
+            .await?;
         let act = self.act().within(organization.id);
         let names = NewcomerNames {
             username: draft.username,
@@ -168,7 +171,7 @@ impl Accounts {
             .find(username)
             .await?
             .ok_or(ResetPasswordError::UserUnknown)?;
-        let password_hash = self.hasher.hash(password).await?;
+        let password_hash = self.hasher.hash(password, HashingQueue::OF_INSTALLATION).await?;
         let user_id = account.user.id;
         let event = self.act().event(Action::ResetPassword, Subject::User(user_id));
         self.accounts

@@ -92,7 +92,8 @@ impl Joining {
             .address
             .map(ThrottleBucket::of_newcomers_address)
             .unwrap_or_default();
-        buckets.push(ThrottleBucket::invitation(invitation.id));
+        let of_invitation = ThrottleBucket::invitation(invitation.id);
+        buckets.push(of_invitation);
         if let Some(full) = self
             .ports
             .throttle
@@ -105,7 +106,8 @@ impl Joining {
             return Err(AcceptAsNewcomerError::UsernameTaken);
         }
         self.ports.throttle.give_back(buckets).await?;
-        let password_hash = self.ports.hasher.hash(&choices.password).await?;
+        let (hasher, queue) = (&self.ports.hasher, of_invitation.queue());
+        let password_hash = hasher.hash(&choices.password, queue).await?;
         let now = self.sources.now();
         let names = NewcomerNames {
             username: choices.username,

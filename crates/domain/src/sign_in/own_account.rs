@@ -7,7 +7,7 @@ use crate::id::{SessionId, UserId};
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, StorageError};
 use crate::sign_in::browser_memory::BrowserMemory;
-use crate::sign_in::password::{Password, PasswordHasher};
+use crate::sign_in::password::{HashingQueues, Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, SignInThrottle};
 use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt};
 use crate::sign_in::remembered_browser::BrowserToken;
@@ -52,7 +52,7 @@ pub struct OwnAccountPorts {
 pub struct NewPassword {
     /// What they typed as their current password.
     pub current: Password,
-    /// Their new password.
+    /// What replaces it; [`Password::choose`] has accepted it.
     pub new: Password,
     /// Who signed in in the same browser before.
     pub browser: Option<BrowserToken>,
@@ -165,9 +165,10 @@ impl OwnAccount {
         let Some(account) = account else {
             return Err(ChangeOwnPasswordError::WrongPassword);
         };
-        let hasher = &self.ports.hasher;
+        let (hasher, queue) = (&self.ports.hasher, bucket.queue());
+        let known = HashingQueues::Known(queue);
         let verified = hasher
-            .verify(&passwords.current, &account.password_hash, bucket.queues())
+            .verify(&passwords.current, &account.password_hash, known)
             .await;
         if verified.is_err() {
             self.ports.throttle.give_back(vec![bucket]).await?;
@@ -177,7 +178,7 @@ impl OwnAccount {
             self.note_refusal(act, Action::ChangePassword, user, limit);
             return Err(ChangeOwnPasswordError::WrongPassword);
         }
-        let password_hash = hasher.hash(&passwords.new).await?;
+        let password_hash = hasher.hash(&passwords.new, queue).await?;
         let cookies = self.browsers.cookies().await?;
         let change = PasswordChange {
             password_hash: password_hash.clone(),

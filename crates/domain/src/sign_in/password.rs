@@ -156,6 +156,9 @@ pub enum HashingError {
 pub struct HashingQueue([u8; 32]);
 
 impl HashingQueue {
+    /// The queue of those who set the installation up, or administer it on its server.
+    pub const OF_INSTALLATION: Self = Self::of([0; 32]);
+
     /// The queue of what has this digest.
     #[must_use]
     pub const fn of(digest: [u8; 32]) -> Self {
@@ -182,8 +185,9 @@ pub enum HashingQueues {
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait PasswordHasher: Send + Sync {
-    /// A new hash of the password, each with its own salt.
-    async fn hash(&self, password: &Password) -> Result<PasswordHash, HashingError>;
+    /// A new hash of the password, each with its own salt. Like those who are [known](HashingQueues::Known),
+    /// whoever may choose a password MUST NOT be delayed by strangers.
+    async fn hash(&self, password: &Password, queue: HashingQueue) -> Result<PasswordHash, HashingError>;
 
     /// Whether this is the password.
     async fn verify(

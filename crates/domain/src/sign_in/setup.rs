@@ -9,7 +9,7 @@ use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
-use crate::sign_in::password::{Password, PasswordHasher};
+use crate::sign_in::password::{HashingQueue, Password, PasswordHasher};
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetupProof};
 use crate::sources::Sources;
 use crate::user::{DisplayName, Username};
@@ -20,7 +20,7 @@ pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
 /// What somebody chooses at the first run.
 #[derive(Debug)]
 pub struct SetupChoices {
-    /// The organization's name.
+    /// Also gives the organization its slug, by [`Slug::from_name`].
     pub organization: OrganizationName,
     /// The first owner's username.
     pub username: Username,
@@ -124,7 +124,10 @@ impl Setup {
         choices: SetupChoices,
         act: Act,
     ) -> Result<Organization, CompleteSetupError> {
-        let password_hash = self.hasher.hash(&choices.password).await?;
+        let password_hash = self
+            .hasher
+            .hash(&choices.password, HashingQueue::OF_INSTALLATION)
+            .await?;
         let organization = self.organization(choices.organization, act.at);
         let act = act.within(organization.id);
         let names = NewcomerNames {

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 
-use crate::sign_in::password::{HashingError, HashingQueues, Password, PasswordHash, PasswordHasher};
+use crate::sign_in::password::{
+    HashingError, HashingQueue, HashingQueues, Password, PasswordHash, PasswordHasher,
+};
 
 /// "Hashes" a password by writing a word before it. For tests only.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,7 +20,7 @@ impl PlainHasher {
 
 #[async_trait]
 impl PasswordHasher for PlainHasher {
-    async fn hash(&self, password: &Password) -> Result<PasswordHash, HashingError> {
+    async fn hash(&self, password: &Password, _queue: HashingQueue) -> Result<PasswordHash, HashingError> {
         Ok(Self::hash_of(password))
     }
 

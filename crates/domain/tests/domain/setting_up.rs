@@ -218,7 +218,7 @@ async fn busy_password_hasher_keeps_the_setup_link_valid() {
     let installation = TestInstallation::new();
     let store = Arc::new(installation.store.clone());
     let mut hasher = MockPasswordHasher::new();
-    hasher.expect_hash().returning(|_| Err(HashingError::Busy));
+    hasher.expect_hash().returning(|_, _| Err(HashingError::Busy));
     let setup = setup_over(&installation, store, Arc::new(hasher));
     let link = setup.create_link(nowhere()).await.expect("a link");
     let busy = setup.complete(&link, choices("ada"), nowhere()).await;

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use keyward_domain::sign_in::password::{
-    HashingError, HashingQueues, Password, PasswordHash, PasswordHasher,
+    HashingError, HashingQueue, HashingQueues, Password, PasswordHash, PasswordHasher,
 };
 use tokio::sync::OnceCell;
 
@@ -26,10 +26,10 @@ impl OneHash {
 
 #[async_trait]
 impl PasswordHasher for OneHash {
-    async fn hash(&self, password: &Password) -> Result<PasswordHash, HashingError> {
+    async fn hash(&self, password: &Password, queue: HashingQueue) -> Result<PasswordHash, HashingError> {
         let hashed = self.hashed.get_or_try_init(async || {
             let first = Password::attempt(password.expose());
-            Ok((first, self.hasher.hash(password).await?))
+            Ok((first, self.hasher.hash(password, queue).await?))
         });
         let (_, hash) = hashed.await?;
         Ok(hash.clone())

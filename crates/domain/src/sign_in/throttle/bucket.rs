@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use super::digest::digest;
 use crate::rate::{Rate, Throttled};
-use crate::sign_in::password::{HashingQueue, HashingQueues};
+use crate::sign_in::password::HashingQueue;
 
 /// What attempts are counted by. Those that succeed are given back, so what stays counted are failures;
 /// except where a bucket says otherwise.
@@ -24,10 +24,10 @@ impl ThrottleBucket {
         }
     }
 
-    /// The queue of the passwords that this bucket counts, all of somebody who is signed in.
+    /// The queue of the passwords that this bucket counts.
     #[must_use]
-    pub const fn queues(&self) -> HashingQueues {
-        HashingQueues::Known(HashingQueue::of(self.key))
+    pub const fn queue(&self) -> HashingQueue {
+        HashingQueue::of(self.key)
     }
 
     /// How many it lets through at once.
