@@ -1,12 +1,14 @@
 //! Connecting where a name has several addresses, or the URL names several servers.
 //!
-//! `tokio-postgres` also tries them in order, but reports the error of the last. A server that refuses the
+//! `tokio-postgres` also tries them in order, but waits for each, and reports the error of the last. A server that refuses the
 //! password is more informative than an address at which nothing listens, such as `::1` on a machine without
 //! IPv6.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use tokio::net::lookup_host;
 use tokio::time::timeout;
 use tokio_postgres::config::{Host, LoadBalanceHosts};
@@ -14,6 +16,10 @@ use tokio_postgres::tls::MakeTlsConnect;
 use tokio_postgres::{Client, Config, Connection, Error, Socket};
 
 use super::connection_refused::ConnectionRefused;
+
+/// How long an address is tried before the next one is tried beside it, as in RFC 8305: the machine of one
+/// that does not answer may be gone, and all addresses together have the time of one connection.
+const HEAD_START: Duration = Duration::from_millis(400);
 
 /// Connects to the first address that accepts; otherwise returns the most specific error.
 pub(super) async fn connect<T>(
@@ -23,11 +29,25 @@ pub(super) async fn connect<T>(
 where
     T: MakeTlsConnect<Socket> + Clone,
 {
+    let mut untried = addresses(config).await.into_iter();
+    let mut attempts = FuturesUnordered::new();
     let mut most_specific = None;
-    for address in addresses(config).await {
-        match address.connect(tls.clone()).await {
-            Ok(connected) => return Ok(connected),
-            Err(error) => {
+    loop {
+        if let Some(address) = untried.next() {
+            let tls = tls.clone();
+            attempts.push(async move { address.connect(tls).await });
+        }
+        let finished = if untried.len() == 0 {
+            attempts.next().await
+        } else {
+            match timeout(HEAD_START, attempts.next()).await {
+                Ok(finished) => finished,
+                Err(_) => continue,
+            }
+        };
+        match finished {
+            Some(Ok(connected)) => return Ok(connected),
+            Some(Err(error)) => {
                 // Of equally specific errors, the first is kept.
                 if most_specific
                     .as_ref()
@@ -36,6 +56,7 @@ where
                     most_specific = Some(error);
                 }
             }
+            None => break,
         }
     }
     match most_specific {

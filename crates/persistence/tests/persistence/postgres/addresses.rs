@@ -1,5 +1,7 @@
 //! What a server says counts, whatever another address of it says.
 
+use std::net::TcpListener;
+
 use keyward_persistence::postgres::{ConnectionRefused, MigrateError, PostgresConfig};
 use keyward_test_database::TestDatabase;
 
@@ -102,4 +104,16 @@ async fn accepting_address_is_used_despite_other_address_errors() {
     for url in with_dead_address(&database, |user, rest| format!("postgres://{user}@{rest}")) {
         store(long_timeouts(&url)).migrate().await.expect("a connection");
     }
+}
+
+#[tokio::test]
+async fn host_that_accepts_and_stays_silent_is_passed_by() {
+    let database = TestDatabase::empty().await.expect("a database");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let silent = listener.local_addr().expect("an address");
+    let (user, server, name) = parts(&database);
+    let url = format!("postgres://{user}@{silent},{silent},{server}/{name}");
+    let migrated = store(long_timeouts(&url)).migrate().await;
+    migrated.expect("the last host answers");
+    drop(listener);
 }
