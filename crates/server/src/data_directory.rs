@@ -6,6 +6,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 /// Where the embedded database is unless the options say otherwise: below the directory in which the command
 /// is run.
 const DEFAULT: &str = "keyward-data";
@@ -57,6 +59,8 @@ impl DataDirectoryLock {
             .truncate(false)
             .write(true)
             .mode(0o600)
+            // Root may run a command here, and whoever may write here must not lead it elsewhere.
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&file)
             .map_err(cannot_lock)?;
         match lock.try_lock() {

@@ -12,12 +12,15 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use keyward_domain::ports::StorageError;
-use rustix::fs::{FallocateFlags, StatVfs, fallocate, statvfs};
+use rustix::fs::{FallocateFlags, OFlags, StatVfs, fallocate, statvfs};
 use rustix::io::{Errno, retry_on_intr};
 
 use crate::claim::Claim;
 
 const FILE_NAME: &str = "keyward.reserve";
+
+/// Root may run a command in a directory of the server's user, who must not be able to lead it elsewhere.
+const NO_SYMLINK: i32 = OFlags::NOFOLLOW.bits().cast_signed();
 
 /// The size of each freed part: more than most changes write. The same amount stays free when the file is
 /// refilled.
@@ -118,6 +121,7 @@ impl Reserve {
             .create(true)
             .truncate(false)
             .mode(0o600)
+            .custom_flags(NO_SYMLINK)
             .open(&self.file)?;
         let (ours, database) = (file.metadata()?, fs::metadata(&self.database)?);
         if (ours.uid(), ours.gid()) != (database.uid(), database.gid()) {
@@ -129,7 +133,10 @@ impl Reserve {
     }
 
     fn shrink(&self, keep: u64) -> io::Result<bool> {
-        let file = File::options().write(true).open(&self.file)?;
+        let file = File::options()
+            .write(true)
+            .custom_flags(NO_SYMLINK)
+            .open(&self.file)?;
         file.lock()?;
         let held = file.metadata()?.len();
         if held <= keep {
@@ -171,10 +178,10 @@ fn allocate(mut file: &File, held: u64, size: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::MetadataExt;
+    use std::os::unix::fs::{MetadataExt, symlink};
     use std::thread;
 
-    use super::{Claim, PART, Reserve};
+    use super::{Claim, FILE_NAME, PART, Reserve};
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     /// A reserve of full size, beside a placeholder for the database.
@@ -198,6 +205,22 @@ mod tests {
         assert_eq!(file.len(), 4 * PART);
         assert!(file.blocks() * 512 >= 4 * PART, "{} blocks", file.blocks());
         assert_eq!(file.mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn symlink_in_the_reserves_place_is_not_followed() {
+        let directory = TemporaryDirectory::new();
+        let (database, elsewhere) = (
+            directory.path().join("keyward.db"),
+            directory.path().join("elsewhere"),
+        );
+        fs::write(&database, "").unwrap();
+        fs::write(&elsewhere, "kept").unwrap();
+        symlink(&elsewhere, directory.path().join(FILE_NAME)).unwrap();
+        let reserve = Reserve::beside(&database, 4 * PART);
+        assert!(reserve.fill().is_err());
+        assert!(!reserve.release(Claim::Revoking));
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "kept");
     }
 
     #[test]
