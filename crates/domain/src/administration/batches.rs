@@ -1,6 +1,7 @@
 //! A change of many keys, batch by batch.
 
 use std::error::Error;
+use std::num::NonZeroU32;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -28,28 +29,50 @@ pub enum StopReason<E> {
     Refused(#[from] E),
 }
 
-/// The time that all batches of a change may take; the last of them ends later.
-pub(super) struct TimeBudget<'a> {
+/// How many keys a batch has, and how long all batches of a change may take; the last of them ends later.
+pub(super) struct Batches<'a> {
     sources: &'a Sources,
     begun: DateTime<Utc>,
-    budget: Option<TimeDelta>,
+    time_budget: Option<TimeDelta>,
+    size: NonZeroU32,
+    min_size: u32,
 }
 
-impl<'a> TimeBudget<'a> {
-    pub(super) fn begin(sources: &'a Sources, budget: Option<TimeDelta>) -> Self {
+impl<'a> Batches<'a> {
+    pub(super) fn begin(sources: &'a Sources, size: NonZeroU32, time_budget: Option<TimeDelta>) -> Self {
         Self {
             sources,
             begun: sources.now(),
-            budget,
+            time_budget,
+            size,
+            min_size: size.get() / 16,
         }
     }
 
-    /// Refuses another batch if the time budget is used up.
-    pub(super) fn check<E>(&self) -> Result<(), StopReason<E>> {
+    /// The number of keys of the next batch.
+    pub(super) const fn size(&self) -> NonZeroU32 {
+        self.size
+    }
+
+    /// Allows another batch unless the time budget is used up.
+    pub(super) fn check_time<E>(&self) -> Result<(), StopReason<E>> {
         let used = self.sources.now() - self.begun;
-        match self.budget {
+        match self.time_budget {
             Some(budget) if used >= budget => Err(StopReason::TimeBudgetExceeded),
             Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Allows to repeat a failed batch with half as many keys if the store did not answer: a slow one may
+    /// have too little time for a full batch, however often it is repeated.
+    pub(super) fn repeat_smaller<E>(&mut self, error: E, is_outage: bool) -> Result<(), StopReason<E>> {
+        let half = NonZeroU32::new(self.size.get() / 2).filter(|half| half.get() >= self.min_size);
+        match half {
+            Some(half) if is_outage && self.check_time::<E>().is_ok() => {
+                self.size = half;
+                Ok(())
+            }
+            Some(_) | None => Err(StopReason::Refused(error)),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::administration::Authority;
-use crate::administration::batches::{StopReason, Stopped, TimeBudget};
+use crate::administration::batches::{Batches, StopReason, Stopped};
 use crate::administration::ports::{
     ApplyLongestLifeError, CutoffTime, CutoffTooRecent, HeldKey, KeySelection, KeyTree, KeyTreeSize,
     OrganizationKeyFilter, OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError,
@@ -156,19 +156,26 @@ impl OrganizationKeys {
             Actor::Administrator => RevocationReason::Administrator,
             Actor::User(_) | Actor::ApiKey(_) | Actor::System | Actor::Anonymous => RevocationReason::Owner,
         };
-        let time_budget = TimeBudget::begin(&self.sources, time_budget);
+        let mut batches = Batches::begin(&self.sources, self.batch_size, time_budget);
         loop {
             let act = authority.act(&self.sources, source.clone());
             let (selection, note) = (selection.clone(), note.clone());
             let batch = self
                 .keys
-                .revoke(organization, selection, self.batch_size, reason, note, act)
-                .await?;
-            revoked.add(&batch.keys);
-            if batch.is_last {
-                return Ok(());
+                .revoke(organization, selection, batches.size(), reason, note, act);
+            match batch.await {
+                Ok(batch) => {
+                    revoked.add(&batch.keys);
+                    if batch.is_last {
+                        return Ok(());
+                    }
+                    batches.check_time()?;
+                }
+                Err(error) => {
+                    let is_outage = matches!(&error, RevokeKeysError::Storage(StorageError::Unavailable(_)));
+                    batches.repeat_smaller(error, is_outage)?;
+                }
             }
-            time_budget.check()?;
         }
     }
 
@@ -215,20 +222,30 @@ impl OrganizationKeys {
         time_budget: TimeDelta,
     ) -> Result<(), StopReason<ApplyLongestLifeError>> {
         let organization = authority.organization_id();
-        let time_budget = TimeBudget::begin(&self.sources, Some(time_budget));
+        let mut batches = Batches::begin(&self.sources, self.batch_size, Some(time_budget));
         let mut after = None;
         loop {
             let act = authority.act(&self.sources, source.clone());
             let batch = self
                 .keys
-                .apply_longest_life(organization, longest, after, self.batch_size, act)
-                .await?;
-            *shortened = shortened.saturating_add(batch.keys);
-            after = batch.continues_after;
-            if after.is_none() {
-                return Ok(());
+                .apply_longest_life(organization, longest, after, batches.size(), act);
+            match batch.await {
+                Ok(batch) => {
+                    *shortened = shortened.saturating_add(batch.keys);
+                    after = batch.continues_after;
+                    if after.is_none() {
+                        return Ok(());
+                    }
+                    batches.check_time()?;
+                }
+                Err(error) => {
+                    let is_outage = matches!(
+                        &error,
+                        ApplyLongestLifeError::Storage(StorageError::Unavailable(_))
+                    );
+                    batches.repeat_smaller(error, is_outage)?;
+                }
             }
-            time_budget.check()?;
         }
     }
 }

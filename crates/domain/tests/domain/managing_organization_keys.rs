@@ -129,6 +129,15 @@ fn in_twos(
     scene: &Scene,
     batch_fails: impl Fn(u32) -> Option<RevokeKeysError> + Send + Sync + 'static,
 ) -> OrganizationKeys {
+    let keys = in_batches(scene, move |number, _| batch_fails(number));
+    keys.with_batch_size(NonZeroU32::new(2).expect("two"))
+}
+
+/// Likewise, by its number and its size.
+fn in_batches(
+    scene: &Scene,
+    batch_fails: impl Fn(u32, u32) -> Option<RevokeKeysError> + Send + Sync + 'static,
+) -> OrganizationKeys {
     let (store, clock) = (
         scene.installation.store.clone(),
         Arc::clone(&scene.installation.builder.clock),
@@ -138,7 +147,7 @@ fn in_twos(
     slow.expect_revoke()
         .returning(move |organization, selection, at_most, reason, note, act| {
             let number = batches.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            if let Some(error) = batch_fails(number) {
+            if let Some(error) = batch_fails(number, at_most.get()) {
                 return Err(error);
             }
             clock.advance(TimeDelta::seconds(3));
@@ -147,7 +156,7 @@ fn in_twos(
             futures_util::FutureExt::now_or_never(revoking).expect("memory does not wait")
         });
     let sources = scene.installation.builder.sources.clone();
-    OrganizationKeys::new(Arc::new(slow), sources).with_batch_size(NonZeroU32::new(2).expect("two"))
+    OrganizationKeys::new(Arc::new(slow), sources)
 }
 
 impl Scene {
@@ -215,10 +224,12 @@ async fn bulk_revocation_reports_progress_at_its_time_budget_and_resumes() {
 async fn keys_revoked_before_a_failure_are_counted() {
     let (scene, selection) = Scene::with_five().await;
     let keys = in_twos(&scene, |batch| {
-        (batch == 1).then(|| StorageError::Unavailable("it is restarted".into()).into())
+        [1, 2]
+            .contains(&batch)
+            .then(|| StorageError::Unavailable("it is restarted".into()).into())
     });
     let stopped = scene.revoke_in_twos(&keys, &selection, None).await;
-    let stopped = stopped.expect_err("the second batch fails");
+    let stopped = stopped.expect_err("the second batch fails, also as a smaller one");
     assert_eq!(stopped.progress.count, 2);
     assert!(
         matches!(stopped.why, StopReason::Refused(RevokeKeysError::Storage(_))),
@@ -226,6 +237,20 @@ async fn keys_revoked_before_a_failure_are_counted() {
     );
     let rest = scene.revoke_in_twos(&keys, &selection, None).await;
     assert_eq!(rest.expect("the rest is revoked"), 3);
+}
+
+#[tokio::test]
+async fn batches_too_large_for_a_slow_store_are_halved() {
+    let (scene, selection) = Scene::with_five().await;
+    let keys = in_batches(&scene, |_, size| {
+        (size > 2).then(|| StorageError::Unavailable("it takes too long".into()).into())
+    });
+    for (size, revoked) in [(64, 0), (32, 5)] {
+        let keys = keys.clone().with_batch_size(NonZeroU32::new(size).expect("some"));
+        let outcome = scene.revoke_in_twos(&keys, &selection, None).await;
+        let count = outcome.unwrap_or_else(|stopped| stopped.progress.count);
+        assert_eq!(count, revoked, "batches of {size}, {} at least", size / 16);
+    }
 }
 
 #[tokio::test]

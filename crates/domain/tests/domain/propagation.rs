@@ -125,7 +125,7 @@ async fn key_that_revokes_itself_again_waits_too() {
     assert_eq!(scene.waits(), [1]);
     let again = revoke().await;
     assert!(matches!(again, Err(RevokeKeyError::HolderGone)), "{again:?}");
-    assert_eq!(scene.waits(), [1, 1], "it was let in before");
+    assert_eq!(scene.waits(), [1, 1], "its token was accepted before");
     let refused = authenticate.caller_with_permit(token, None, ready(())).await;
     let refused = refused.expect_err("revoked");
     assert!(matches!(refused, Refused::Ended), "{refused:?}");

@@ -230,7 +230,7 @@ async fn revocation_beyond_its_time_budget_reports_the_remainder_and_resumes() {
 
 #[tokio::test]
 async fn revocation_interrupted_by_store_failure_reports_progress_and_resumes() {
-    let scene = Scene::with_slow_revocations(&[1, 2]).await;
+    let scene = Scene::with_slow_revocations(&[1, 2, 3, 4]).await;
     for number in 1..=5 {
         scene.issue(&scene.bob, &format!("key {number}")).await;
     }
