@@ -211,7 +211,7 @@ impl ApiKey {
             }));
         }
         self.apply_words(edit);
-        Ok((version != self.version()).then_some(ChangeOfKey::Words))
+        Ok((version != self.version()).then_some(ChangeOfKey::NameOrDescription))
     }
 
     fn apply_words(&mut self, edit: &KeyEdit) {
@@ -227,8 +227,8 @@ impl ApiKey {
 /// What an edit changed of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeOfKey {
-    /// Something else than its planned end, such as its name.
-    Words,
+    /// Its name or its description, and not its planned end.
+    NameOrDescription,
     /// Its planned end; something else may have changed with it.
     Expiry {
         /// The planned end before, if there was one.
@@ -244,14 +244,14 @@ impl Act {
     pub fn edit_of_key(&self, id: ApiKeyId, change: ChangeOfKey) -> AuditEvent {
         let key = Subject::ApiKey(id);
         match change {
-            ChangeOfKey::Words => self.event(Action::EditApiKey, key),
+            ChangeOfKey::NameOrDescription => self.event(Action::EditApiKey, key),
             ChangeOfKey::Expiry { before, after } => {
                 self.event_of_moment(Action::ChangeExpiry, key, before, after)
             }
         }
     }
 
-    /// The event of a new key, which records whether it may manage keys.
+    /// The event of a new key, which records whether it may manage keys, and its planned end.
     #[must_use]
     pub fn creation_of_key(&self, key: &ApiKey) -> AuditEvent {
         let action = if key.can_manage_keys {
@@ -259,7 +259,7 @@ impl Act {
         } else {
             Action::CreateRestrictedApiKey
         };
-        self.event(action, Subject::ApiKey(key.id))
+        self.event_of_moment(action, Subject::ApiKey(key.id), None, key.end().map(End::at))
     }
 
     /// The event for a planned end of a key that has come. Its actor is the system.

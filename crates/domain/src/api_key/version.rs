@@ -56,7 +56,7 @@ impl ApiKey {
     }
 }
 
-/// A precondition on the version of a key.
+/// The versions to which a change applies: those in `If-Match`, or the one that an edit form was opened with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyPrecondition {
     /// The change applies whatever the version, as without `If-Match` or with `*` (RFC 9110, section 13.1.1).
@@ -129,7 +129,10 @@ mod tests {
                 name: name.map(|name| KeyName::parse(name).unwrap()),
                 ..describe(description)
             };
-            assert_eq!(key.apply(&edit, None, ANYBODY), Ok(Some(ChangeOfKey::Words)));
+            assert_eq!(
+                key.apply(&edit, None, ANYBODY),
+                Ok(Some(ChangeOfKey::NameOrDescription))
+            );
             assert!(!seen.contains(&key.version()), "{edit:?}");
             seen.push(key.version());
         }

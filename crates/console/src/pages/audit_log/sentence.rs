@@ -75,6 +75,8 @@ impl Value {
             (Action::ExpireApiKey | Action::ExpireMembership, Some(planned), _) => {
                 vec![("planned for", planned)]
             }
+            (Action::CreateApiKey, None, Some(end)) => vec![("which expires", end)],
+            (Action::CreateRestrictedApiKey, None, Some(end)) => vec![("and expires", end)],
             (_, old, new) => {
                 let new = new.unwrap_or_else(|| Self::Text("none".to_owned()));
                 let old = old.map(|old| ("from", old));

@@ -103,6 +103,18 @@ async fn changed_values_are_told_and_exported() {
             format!("{of_key} from 1 day to 90 days"),
         ),
         (
+            Action::CreateApiKey,
+            None,
+            Some(moment),
+            format!("created the API key Deploy which expires {told}"),
+        ),
+        (
+            Action::CreateRestrictedApiKey,
+            None,
+            Some(moment),
+            format!("created the API key Deploy which cannot manage keys and expires {told}"),
+        ),
+        (
             Action::ExpireApiKey,
             Some(moment),
             None,

@@ -110,7 +110,7 @@ async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<
 
 /// The planned end, if that is what changed.
 async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, change: ChangeOfKey) -> QueryResult<()> {
-    if change == ChangeOfKey::Words {
+    if change == ChangeOfKey::NameOrDescription {
         return Ok(());
     }
     let update = diesel::update(
