@@ -259,16 +259,17 @@ mod tests {
     use super::*;
     use crate::logging::tests::Lines;
 
-    /// The third poll panics.
+    /// The third poll panics, or finds a database that was restored from a backup.
     #[derive(Default)]
-    struct PanicsOnce {
+    struct ThirdPoll {
+        is_of_restored: bool,
         polls: AtomicU64,
         registrations: AtomicU64,
         departures: AtomicU64,
     }
 
     #[async_trait]
-    impl AccessChanges for PanicsOnce {
+    impl AccessChanges for ThirdPoll {
         async fn register(&self, _: ReplicaId, _: &str) -> Result<ChangeNumber, StorageError> {
             self.registrations.fetch_add(1, Ordering::SeqCst);
             Ok(ChangeNumber::from_u64(7))
@@ -276,10 +277,10 @@ mod tests {
 
         async fn poll(&self, _: ReplicaId, _: Option<ChangeNumber>) -> Result<PolledChanges, StorageError> {
             let polls = self.polls.fetch_add(1, Ordering::SeqCst) + 1;
-            assert_ne!(polls, 3, "a defect");
+            assert!(polls != 3 || self.is_of_restored, "a defect");
             let is_registered = self.registrations.load(Ordering::SeqCst) > 0;
             Ok(PolledChanges {
-                counter: ChangeNumber::from_u64(7),
+                counter: ChangeNumber::from_u64(if polls < 3 { 7 } else { 3 }),
                 acknowledged: is_registered.then_some(ChangeNumber::from_u64(7)),
                 changes: Vec::new(),
             })
@@ -308,17 +309,55 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn counter_that_jumps_back_empties_the_cache_with_a_warning() {
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber = fmt().with_writer(move || writer.clone()).finish();
+        let _logged = tracing::subscriber::set_default(subscriber);
+        let restored = ThirdPoll {
+            is_of_restored: true,
+            ..ThirdPoll::default()
+        };
+        let (job, _) = job(Arc::new(restored));
+        let progress = job.progress();
+        let job = job.start();
+        sleep(POLL_INTERVAL * 3 / 2).await;
+        assert_eq!((progress.emptied(), lines.text().as_str()), (0, ""));
+        sleep(POLL_INTERVAL).await;
+        assert_eq!(progress.emptied(), 1);
+        let warning = "the database counts fewer changes than before, as after a restored backup";
+        assert!(
+            lines.text().contains("WARN") && lines.text().contains(warning),
+            "{}",
+            lines.text()
+        );
+        job.finish().await;
+    }
+
+    /// A job that polls these changes, and its cache.
+    fn job(changes: Arc<ThirdPoll>) -> (ReplicaJob, Arc<VerificationCache>) {
+        let cache = Arc::new(VerificationCache::new(1 << 20));
+        let clock = Arc::new(MachineClock);
+        let id = "019ab8f2-0000-7000-8000-000000000001".parse().unwrap();
+        let job = ReplicaJob::new(
+            changes,
+            clock,
+            Arc::clone(&cache),
+            Arc::default(),
+            id,
+            "one".to_owned(),
+        );
+        (job, cache)
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn polling_that_panics_loses_the_lease_and_begins_again() {
         let lines = Lines::default();
         let writer = lines.clone();
         let subscriber = fmt().with_writer(move || writer.clone()).finish();
         let _told = tracing::subscriber::set_default(subscriber);
-        let changes = Arc::new(PanicsOnce::default());
-        let cache = Arc::new(VerificationCache::new(1 << 20));
-        let clock = Arc::new(MachineClock);
-        let id = "019ab8f2-0000-7000-8000-000000000001".parse().unwrap();
-        let (store, wake) = (Arc::clone(&changes) as _, Arc::default());
-        let job = ReplicaJob::new(store, clock, Arc::clone(&cache), wake, id, "one".to_owned());
+        let changes = Arc::new(ThirdPoll::default());
+        let (job, cache) = job(Arc::clone(&changes));
         let (runs, progress) = (job.runs(), job.progress());
         let job = job.start();
         sleep(POLL_INTERVAL * 3 / 2).await;

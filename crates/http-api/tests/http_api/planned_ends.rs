@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::api_key::{ApiKey, Revocation, RevocationReason};
 use keyward_domain::audit::Actor;
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{KeyLimit, KeyLimits};
 use keyward_domain::testing::conformance::Arrange;
 use keyward_domain::validity::End;
@@ -70,6 +71,30 @@ async fn tokens_are_accepted_until_their_memberships_planned_end() {
         let refused = scene.api.get(path, &scene.ada.token).await;
         refused.refusal(401, "invalid_token");
     }
+}
+
+#[tokio::test]
+async fn only_a_recorded_end_is_final_when_clocks_are_an_hour_off() {
+    let scene = Scene::new().await;
+    let (key, token, end) = scene.planned_key().await;
+    let path = format!("{API_KEYS}/{}", key.id);
+    let hour = TimeDelta::hours(1);
+    scene.wait_until(end + hour - MILLISECOND);
+    scene.api.get(USER, &token).await.refusal(401, "invalid_token");
+    scene.wait_until(end - MILLISECOND);
+    scene.api.get(USER, &token).await.ok(200);
+
+    scene.wait_until(end);
+    let act = scene.installation.builder.act(Actor::System);
+    let store: &dyn PlannedEndStore = &scene.installation.store;
+    assert_eq!(store.record_ends_of_keys(10, act).await.unwrap(), 1);
+    scene.wait_until(end - hour);
+    scene.api.get(USER, &token).await.refusal(401, "invalid_token");
+    let found = scene.api.get(&path, &scene.ada.token).await.ok(200);
+    assert_eq!(found["status"], "revoked");
+    let later = json!({"expiresAt": end + hour});
+    let refused = scene.api.patch(&path, &scene.ada.token, &later).await;
+    refused.refusal(409, "key_revoked");
 }
 
 #[tokio::test]
