@@ -135,7 +135,7 @@ impl Message {
         self.audience() == audience || (self == Self::TokenLeftOut && audience == Audience::SignIn)
     }
 
-    /// About this one.
+    /// The message about the key, member or project with this identifier.
     pub(crate) fn about(self, id: Uuid) -> Flash {
         Flash {
             about: Some(id),

@@ -35,7 +35,7 @@ struct AuditLogPage {
     notice: Option<Notice>,
     list: String,
     form: SearchForm,
-    rows: Vec<Row>,
+    rows: Vec<LoggedEvent>,
     newest: Option<String>,
     older: Option<String>,
     /// How far back the search went before the page was full, if it stopped there.
@@ -53,7 +53,7 @@ pub(super) fn events_about(subject: Subject, organization: &Slug) -> String {
 }
 
 /// An event in the table.
-struct Row {
+struct LoggedEvent {
     at: DateTime<Utc>,
     sentence: Sentence,
     newer_action: Option<NewerAction>,
@@ -86,7 +86,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         .audit_trail
         .list(&owner.authority, search.filter(), request)
         .await?;
-    let rows = Rows {
+    let context = LogContext {
         found: &found,
         search: &search,
         slug,
@@ -102,7 +102,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         notice: Notice::for_owner(&owner).await?,
         kept_days: console.audit_events_kept_for.map(|period| period.num_days()),
         form: asked.form(&list, Some(&found)),
-        rows: shown.iter().map(|event| rows.row(event)).collect(),
+        rows: shown.iter().map(|event| context.logged_event(event)).collect(),
         newest: search.after.map(|_| search.url(&list)),
         older: older.map(|next| search.url_after(&list, next)),
         searched_back_to: older
@@ -118,18 +118,18 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     owner.page(&page)
 }
 
-/// What the rows of a page have in common.
-struct Rows<'a> {
+/// What the events of a page have in common.
+struct LogContext<'a> {
     found: &'a AuditPage,
     search: &'a Search,
     slug: &'a Slug,
     list: &'a str,
 }
 
-impl Rows<'_> {
-    fn row(&self, event: &AuditEvent) -> Row {
+impl LogContext<'_> {
+    fn logged_event(&self, event: &AuditEvent) -> LoggedEvent {
         let actor = self.actor(event.actor);
-        Row {
+        LoggedEvent {
             at: event.at,
             sentence: Sentence::new(event, self.found, actor, |subject| self.subject(subject)),
             newer_action: match event.action {
@@ -183,7 +183,7 @@ impl Rows<'_> {
     }
 }
 
-impl Row {
+impl LoggedEvent {
     /// Everybody and everything in it, each once.
     fn participants(&self) -> Vec<&Participant> {
         let Sentence {

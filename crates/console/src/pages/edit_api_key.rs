@@ -27,7 +27,7 @@ use crate::refusal::Refusal;
 #[template(path = "edit_api_key.html")]
 struct EditApiKeyPage {
     settings: Settings,
-    /// The list as it was.
+    /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     key: ApiKey,
     /// Set for a key that has ended, which cannot be edited: the page then has no form.

@@ -28,7 +28,7 @@ use keyward_domain::public_url::PublicUrl;
 #[template(path = "new_api_key.html")]
 struct NewApiKeyPage {
     settings: Settings,
-    /// The list as it was.
+    /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     idempotency_key: IdempotencyKey,
     words: KeyTextForm,

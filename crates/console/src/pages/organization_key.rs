@@ -26,7 +26,7 @@ use crate::refusal::Refusal;
 #[template(path = "organization_key.html")]
 struct OrganizationKeyPage<'a> {
     settings: Settings,
-    /// The list as it was.
+    /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     key: &'a HeldKey,
     /// The viewer holds it, so they can do more with it than revoke it.

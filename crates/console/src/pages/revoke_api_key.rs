@@ -23,7 +23,7 @@ use crate::refusal::Refusal;
 #[template(path = "revoke_api_key.html")]
 struct RevokeApiKeyPage {
     settings: Settings,
-    /// The list as it was.
+    /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     key: ApiKey,
     revoked: Option<Revocation>,

@@ -42,7 +42,7 @@ pub(super) const TIME_BUDGET: TimeDelta = TimeDelta::seconds(3);
 #[template(path = "revoke_keys.html")]
 struct RevokeKeysPage {
     settings: Settings,
-    /// The list as it was.
+    /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     /// The selection as hidden fields (name and value).
     selected: Vec<(String, String)>,

@@ -26,7 +26,7 @@ use crate::refusal::Refusal;
 #[template(path = "rotate_api_key.html")]
 struct RotateApiKeyPage {
     settings: Settings,
-    /// The list as it was.
+    /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     key: ApiKey,
     /// Set for a key that has ended, which cannot be rotated: the page then has no form.

@@ -27,7 +27,8 @@ async fn editing_a_key_from_its_row_changes_texts_with_notice() {
     let page = browser.get(&path).await;
     assert_eq!(page.status, 200);
     assert!(page.shows(" value=\"Deploy\"") && page.shows(key.hint.as_str()));
-    assert!(page.text().contains("Last used never"), "{}", page.text());
+    let never = "<dt>Last used</dt><dd><span class=\"muted\">never";
+    assert!(page.shows(never), "{}", page.body);
     let seen = page.field("version");
     let fields = [
         ("version", seen),

@@ -81,7 +81,8 @@ pub(super) fn descendants_legend(selected: &PreviewedKeys, descendants: &Preview
     }
 }
 
-/// `these 3 keys`, of the descendants.
+/// How the checkbox that revokes the descendants names them: `these 3 keys`; `these keys` if not all were
+/// counted.
 pub(super) fn these_keys(descendants: &PreviewedKeys) -> String {
     match descendants.keys {
         _ if descendants.has_more => "these keys".to_owned(),
