@@ -4,8 +4,10 @@ use std::path::Path;
 
 use tokio::process::Command;
 
+use super::answer::values;
 use super::gateway::Gateway;
 use super::programs::{caddy, free_address, haproxy, new_folder, nginx};
+use super::service::Service;
 use crate::console::PlainConsole;
 use crate::keyward::Keyward;
 use crate::others::run;
@@ -103,6 +105,47 @@ async fn public_proxies_answer_no_question_of_a_gateway() {
             let refused = status(&base_url, path, token).await;
             assert!(["400", "404"].contains(&&*refused), "{base_url}{path}: {refused}");
         }
+        proxy.end().await;
+    }
+}
+
+/// With `--trusted-proxy`, Keyward takes the proxy's word for request id, trace and address. A service that
+/// answers with what reached it stands for Keyward.
+#[tokio::test(flavor = "multi_thread")]
+async fn public_proxies_keep_the_clients_headers_from_keyward() {
+    let service = Service::echo().await;
+    let at = service.address.to_string();
+    let (trace, address) = ("0af7651916cd43dd8448eb211c80319c", "203.0.113.9");
+    let headers = [
+        format!("Traceparent: 00-{trace}-b7ad6b7169203331-01"),
+        format!("Tracestate: vendor={trace}"),
+        format!("X-Request-Id: {trace}"),
+        format!("X-Forwarded-For: {address}"),
+    ];
+    let headers = headers.iter().flat_map(|header| ["--header", header.as_str()]);
+    let headers: Vec<&str> = headers.collect();
+    for proxy in [
+        Gateway::nginx_before(&at).await,
+        Gateway::haproxy_before(&at).await,
+        Gateway::caddy_before(&at).await,
+    ] {
+        let url = format!("http://{}/api/v1/user", proxy.address());
+        let request = run(Command::new("curl")
+            .args(["--silent", "--show-error", "--max-time", "30"])
+            .args(&headers)
+            .arg(&url))
+        .await;
+        assert!(
+            request.starts_with("GET /api/v1/user HTTP/1.1\r\n"),
+            "{url}: {request}"
+        );
+        assert!(!request.contains(trace), "{url}: {request}");
+        assert_eq!(values(&request, "X-Request-Id").len(), 1, "{url}: {request}");
+        assert_eq!(
+            values(&request, "X-Forwarded-For"),
+            ["127.0.0.1"],
+            "{url}: {request}"
+        );
         proxy.end().await;
     }
 }
