@@ -48,8 +48,9 @@ impl ProxyWarnings {
         } else if !headers.contains_key(&expected) && self.of_other_header.are_joined_by(peer) {
             warn!(
                 peer = %peer.ip(),
+                %expected,
                 hint = "set --forwarded-header to the header that the proxy writes",
-                "trusted proxy sent a forwarded header, but not `{expected}`; its own address is taken for the client's"
+                "trusted proxy sent an unexpected forwarded header; its own address counts as the client's"
             );
         }
     }

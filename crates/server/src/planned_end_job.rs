@@ -100,7 +100,7 @@ impl PlannedEndJob {
             warn!(
                 cause = line,
                 retry_seconds = REST.as_secs(),
-                hint = "servers whose clocks are right refuse what is over nevertheless",
+                hint = "servers with correct clocks refuse expired keys anyway",
                 "recording planned ends failed"
             );
         }

@@ -146,7 +146,11 @@ impl<T: FileContent> WatchedFile<T> {
                     Ok(job) => self = job,
                     Err(cause) => {
                         runs.add_panicked();
-                        error!(%cause, "{} are no longer read again: restart the server", T::RECORDS);
+                        error!(
+                            records = T::RECORDS,
+                            %cause,
+                            "watched file is no longer read: restart the server"
+                        );
                         break;
                     }
                 }
@@ -169,7 +173,7 @@ impl<T: FileContent> WatchedFile<T> {
             Ok(None) => self.complaint = None,
             Ok(Some(named)) => {
                 let (count, file) = (named.count(), self.path.display());
-                info!(count, %file, "{} read again", T::RECORDS);
+                info!(records = T::RECORDS, count, %file, "watched file read again");
                 self.current.replace(named);
                 self.complaint = None;
             }
@@ -177,9 +181,9 @@ impl<T: FileContent> WatchedFile<T> {
                 let complaint = sentence(&failure);
                 if self.complaint.as_ref() != Some(&complaint) {
                     error!(
+                        records = T::RECORDS,
                         cause = complaint,
-                        "reload of {} failed; keeping the previous ones",
-                        T::RECORDS
+                        "watched file was not read again; keeping its previous content"
                     );
                 }
                 self.complaint = Some(complaint);
@@ -260,7 +264,11 @@ mod tests {
         let [old, new] = std::array::from_fn(|_| VerifierSecret::generate(&OsRandom));
         let mut scene = Scene::with("changed", &line(&old));
         assert_eq!(scene.look(), "");
-        assert!(scene.look_at(line(&old) + &line(&new)).contains("read again"));
+        assert!(
+            scene
+                .look_at(line(&old) + &line(&new))
+                .contains("watched file read again")
+        );
         assert!(scene.knows(&old) && scene.knows(&new));
         scene.look_at(line(&new));
         assert!(!scene.knows(&old) && scene.knows(&new));

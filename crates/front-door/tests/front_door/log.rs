@@ -230,7 +230,7 @@ async fn trusted_proxy_sending_the_other_header_is_warned_of_once() {
     }
     let line = log.line_with("--forwarded-header").await;
     assert!(
-        line.contains("WARN") && line.contains("not `x-forwarded-for`"),
+        line.contains("WARN") && line.contains("expected=x-forwarded-for"),
         "{line}"
     );
 }

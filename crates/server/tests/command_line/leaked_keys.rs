@@ -155,7 +155,7 @@ fn github_reports_are_verified_with_the_keys_in_the_file() {
     assert!(!is_accepted(&server, &first));
 
     fs::write(&file, new.public_keys()).unwrap();
-    assert_eq!(server.event("keys of GitHub read again")["count"], 1);
+    assert_eq!(server.event("watched file read again")["count"], 1);
     assert_eq!(old.report(&server, &second).0, 403);
     assert!(is_accepted(&server, &second));
     assert_eq!(new.report(&server, &second).0, 200);

@@ -73,7 +73,7 @@ fn verifiers_introspect_and_their_file_is_reloaded_while_serving() {
     assert_eq!(introspect(&server, "orders", &new, token).status, 401);
 
     fs::write(&file, new_line).unwrap();
-    assert_eq!(server.event("verifiers read again")["count"], 1);
+    assert_eq!(server.event("watched file read again")["count"], 1);
     assert_eq!(introspect(&server, "orders", &new, token).status, 200);
     let refused = introspect(&server, "orders", &old, token);
     assert_eq!(
@@ -82,8 +82,11 @@ fn verifiers_introspect_and_their_file_is_reloaded_while_serving() {
     );
 
     fs::write(&file, "orders:hunter2").unwrap();
-    let failure = server.event("reload of verifiers failed; keeping the previous ones");
-    assert_eq!(failure["level"], "ERROR");
+    let failure = server.event("watched file was not read again; keeping its previous content");
+    assert_eq!(
+        (&failure["level"], &failure["records"]),
+        (&"ERROR".into(), &"verifiers".into())
+    );
     let cause = failure["cause"].as_str().unwrap();
     assert!(cause.contains("line 1") && !cause.contains("hunter2"), "{cause}");
     let answer = introspect(&server, "orders", &new, token);
