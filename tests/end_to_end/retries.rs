@@ -82,8 +82,8 @@ async fn with_first_key(storage: Storage) -> (Keyward, Api) {
     (keyward, api)
 }
 
-/// Kills the server while the requests are sent, and starts it again. Each is sent twice at about the same time, as a client
-/// does whose patience is too short.
+/// Kills the server while the requests are sent, and starts it again. Each is sent twice at about the
+/// same time, as by a client whose timeout is too short.
 async fn killed_under(keyward: Keyward, api: Api, requests: &[Request]) -> (Keyward, Api) {
     let (answered, mut answers) = mpsc::unbounded_channel();
     let load = tokio::spawn({

@@ -126,6 +126,6 @@ pub struct NewInvitation {
 pub struct PendingInvitation {
     /// As it is stored, without its token.
     pub invitation: Invitation,
-    /// The organization that it is for.
+    /// Accepting the invitation creates a membership in it.
     pub organization: Organization,
 }

@@ -96,7 +96,7 @@ words! {
 pub struct Member {
     /// The account, which may belong to other organizations, too.
     pub user: User,
-    /// The organization of the membership.
+    /// The member's rights are limited to it.
     pub organization: Organization,
     /// The live membership that joins them.
     pub membership: Membership,

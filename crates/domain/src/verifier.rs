@@ -84,7 +84,7 @@ impl VerifierSecretDigest {
 pub struct Verifiers(BTreeMap<VerifierName, Vec<VerifierSecretDigest>>);
 
 impl Verifiers {
-    /// Adds a verifier, or a secret of one.
+    /// Adds a secret to the verifier of this name, which is new or keeps its other secrets.
     pub fn add(&mut self, name: VerifierName, secret: VerifierSecretDigest) {
         self.0.entry(name).or_default().push(secret);
     }

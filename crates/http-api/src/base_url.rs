@@ -20,7 +20,7 @@ impl BaseUrl {
         self.0.as_deref()
     }
 
-    /// The link to a path.
+    /// An absolute URL if the public URL is known, else the path alone; it begins with a slash.
     pub(crate) fn link(&self, path: impl fmt::Display) -> String {
         format!("{}{path}", self.as_str().unwrap_or_default())
     }

@@ -26,7 +26,7 @@ and a reference at `/docs`, where you can try every operation that takes an API 
 
 Every error is a problem document (RFC 9457). Switch on its `code`; its `type` is the URL of a page with its \
 meaning and what to do. Identifiers are opaque strings. Times are RFC 3339 in UTC. Unknown fields of JSON bodies and unknown query \
-parameters are refused. `null` for an optional field of a request means that it is not set. New operations, optional \
+parameters are refused. `null` for a nullable field of a request means that it is not set. New operations, optional \
 response fields, codes and reasons may be added within version 1: ignore fields and values that you do not know.
 
 Not declared for each operation: a request with too large a header gets 431, one that is not HTTP gets 400, both \
@@ -63,4 +63,29 @@ pub(crate) fn service() -> OpenApiService<Api, ()> {
         // The expression has no page of its own; the list has a page for each of its licences.
         .license(LicenseObject::new("MIT OR Apache-2.0").url("https://spdx.org/licenses/"))
         .server(ServerObject::new("/").description("The service that serves this document"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::document;
+
+    #[test]
+    fn only_nullable_fields_are_described_as_null() {
+        let document: Value = serde_json::from_str(&document()).unwrap();
+        let schemas = document["components"]["schemas"].as_object().unwrap();
+        let mut described = 0;
+        for (schema, definition) in schemas {
+            let fields = definition["properties"].as_object().into_iter().flatten();
+            for (name, field) in fields {
+                let description = field["description"].as_str().unwrap_or_default();
+                if description.contains("or `null`") {
+                    assert_eq!(field["nullable"], true, "{schema}.{name}");
+                    described += 1;
+                }
+            }
+        }
+        assert!(described > 4, "{described}");
+    }
 }

@@ -22,7 +22,7 @@ pub(crate) const LEAKED_KEYS: &str = "/api/v1/leaked-keys";
 /// Where GitHub does.
 pub(crate) const GITHUB_LEAKS: &str = "/api/v1/leaked-keys/github";
 
-/// The OpenAPI document.
+/// Describes the HTTP API in JSON (OpenAPI).
 pub(crate) const DOCUMENT: &str = "/openapi.json";
 /// The page on which people read it; its assets are below.
 pub const REFERENCE: &str = "/docs";

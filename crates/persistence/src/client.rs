@@ -33,7 +33,7 @@ impl Client {
         CLIENT.try_with(|client| *client).unwrap_or_default()
     }
 
-    /// Runs work for this client.
+    /// The store counts what `work` asks of it as this client's, but not what tasks that it spawns ask.
     pub(crate) fn run<W: Future>(self, work: W) -> impl Future<Output = W::Output> {
         CLIENT.scope(self, work)
     }

@@ -31,7 +31,7 @@ pub enum SchemaState {
 /// Why a version of Keyward can neither use a schema nor migrate it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableSchema {
-    /// It is from before the first release.
+    /// Its newest migration is older than the first one of this version.
     #[error(
         "the database is from before Keyward's first release (its newest migration is {newest}) and cannot be brought \
          up to date or exported by this version: remove it and set Keyward up anew"

@@ -341,7 +341,7 @@ impl Composition {
         AuditFollower::new(self.store.clone(), self.audit_trail(), log, filter, start)
     }
 
-    /// One's own account.
+    /// The use cases with which a signed-in user manages their own password and sessions.
     pub(crate) fn own_account(&self) -> OwnAccount {
         let ports = OwnAccountPorts {
             accounts: self.store.clone(),

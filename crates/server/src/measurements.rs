@@ -61,7 +61,7 @@ impl Measurements {
         self.recorder().register_counter(&key, &METADATA).absolute(count);
     }
 
-    /// Sets a gauge.
+    /// Replaces the value of a gauge with these labels.
     pub(crate) fn set(&self, gauge: &Metric, labels: Vec<Label>, value: f64) {
         let key = Key::from_parts(gauge.name, labels);
         self.recorder().register_gauge(&key, &METADATA).set(value);

@@ -64,7 +64,7 @@ struct RequestMetrics {
     abandoned: Counter,
 }
 
-/// The requests of one operation.
+/// What is measured of one operation of the API or the console.
 struct Operation {
     duration: Histogram,
     /// By status, of which an operation has few.

@@ -60,7 +60,7 @@ impl Entry {
         })
     }
 
-    /// The credential of this organization.
+    /// The credential as it was remembered, completed with the organization that the entry only identifies.
     pub(crate) fn credential(&self, organization: CallerOrganization) -> Option<Credential> {
         let username = self.username.get(..usize::from(self.length))?;
         let username = Username::parse(str::from_utf8(username).ok()?).ok()?;

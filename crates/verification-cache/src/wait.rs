@@ -58,7 +58,7 @@ pub enum Verdict {
 }
 
 impl Wait {
-    /// The longest wait.
+    /// A wait ends after this time at the latest, counted from [`Wait::begin`], whatever was acknowledged.
     pub const LONGEST: Duration = LEASE.saturating_add(MARGIN);
 
     /// Begins after the change was committed, and after this reading had begun.

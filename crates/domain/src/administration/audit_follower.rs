@@ -29,7 +29,7 @@ pub enum FeedStart {
     Beginning,
     /// At the end: only events committed from now on.
     End,
-    /// After this position.
+    /// At the first event after this position, whose own event may have been removed.
     After(FeedPosition),
 }
 
@@ -71,7 +71,7 @@ enum Until {
     Never,
     /// At the end of the log, as it is at the first reading.
     End,
-    /// At this number.
+    /// With the event of this number, the last of the log at the first reading; 0 if the log was empty.
     Number(u64),
 }
 

@@ -82,7 +82,7 @@ impl Act {
         act.event_of_moment(Action::ExpireMembership, membership, planned, None)
     }
 
-    /// The event for a revoked invitation.
+    /// The event for an invitation that was revoked alone, or because its inviter stopped being an owner.
     #[must_use]
     pub fn invitation_revoked(&self, id: InvitationId) -> AuditEvent {
         self.event(Action::RevokeInvitation, Subject::Invitation(id))

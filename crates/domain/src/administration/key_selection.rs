@@ -61,7 +61,8 @@ pub struct PreviewedKeys {
     pub without_access: u32,
     /// How many consumers hold the counted keys.
     pub holders: u32,
-    /// The first of the keys.
+    /// Before a revocation, at most [`PreviewedKeys::SHOWN`] of the counted keys, by name; before lives are
+    /// shortened, at most [`PreviewedKeys::SHOWN_OF_SHORTENED`], the most recently used first.
     pub first: Vec<HeldKey>,
 }
 

@@ -8,7 +8,7 @@ use crate::user::{User, Username};
 /// How a live member of an organization is named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhichMember {
-    /// By the membership.
+    /// A membership of a former member finds nobody, also if they joined again.
     Id(MembershipId),
     /// By the whole name that they sign in with.
     Username(Username),

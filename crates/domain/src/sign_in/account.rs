@@ -11,7 +11,7 @@ use crate::user::User;
 pub struct Account {
     /// Who signs in with it.
     pub user: User,
-    /// The hash of their password.
+    /// A salted, slow hash in PHC string format; a change or reset of the password replaces it.
     pub password_hash: PasswordHash,
 }
 

@@ -37,10 +37,10 @@ pub use open_invitations::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvitat
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait AccountStore: Send + Sync {
-    /// The account with this username.
+    /// Finds a user in the whole installation; `None` if nobody has the username.
     async fn find(&self, username: &Username) -> Result<Option<Account>, StorageError>;
 
-    /// The organization with this slug.
+    /// Finds an organization by its slug; `None` if none has it.
     async fn find_organization(&self, slug: &Slug) -> Result<Option<Organization>, StorageError>;
 
     /// All organizations, by name.

@@ -57,7 +57,7 @@ pub(super) fn add_headers(document: &mut Value) {
     });
 }
 
-/// The headers of a problem with a status.
+/// References to the shared headers that a problem has with a status such as `429`, by header name.
 pub(super) fn of_problems(status: &str) -> Map<String, Value> {
     let mut headers = Map::new();
     let mut declare = |name: &str, header| _ = headers.insert(name.to_owned(), reference(header));

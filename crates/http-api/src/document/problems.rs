@@ -14,7 +14,7 @@ use crate::problem::{Code, FieldError, MEDIA_TYPE, Problem};
 use crate::resources::examples as resources;
 use crate::{authentication, verifier_authentication};
 
-/// A request body in JSON.
+/// JSON Pointer (RFC 6901) from an operation to its JSON body; forms have another.
 const JSON_BODY: &str = "/requestBody/content/application~1json";
 
 /// The request id of the examples.

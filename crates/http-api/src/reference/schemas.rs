@@ -47,7 +47,7 @@ pub(super) fn schemas(document: &Value) -> Vec<Schema> {
         .collect()
 }
 
-/// The schema with this name.
+/// Of `components/schemas`; null if it has none of this name.
 pub(super) fn schema<'a>(document: &'a Value, name: &str) -> &'a Value {
     &document["components"]["schemas"][name]
 }

@@ -55,7 +55,7 @@ pub enum InvalidExport {
     /// A Keyward from before the first release made it.
     #[error("line 1: this export is from before Keyward's first release and cannot be imported")]
     TooOld,
-    /// An older Keyward made it.
+    /// Its format is older than this version's; or its schema is, in the same format.
     #[error(
         "line 1: an older Keyward made this export, so import it with that version, and let this one update the \
          database afterwards"

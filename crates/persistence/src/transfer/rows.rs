@@ -12,7 +12,7 @@ use super::tables::{Counts, Row};
 pub(crate) const BATCH: usize = 500;
 const BATCHES_ON_THE_WAY: usize = 2;
 
-/// The receiver is gone.
+/// The other side of the channel was dropped, so that no more rows can be sent.
 pub(crate) struct ReceiverGone;
 
 /// Sends the rows that a database exports.

@@ -102,10 +102,10 @@ pub(crate) const MIGRATIONS_KEY: &str =
 /// A database whose tables are empty but for the row of the installation.
 pub(crate) struct Database {
     pub(crate) store: Arc<dyn Store>,
-    place: Place,
+    location: Location,
 }
 
-enum Place {
+enum Location {
     Server(TestDatabase),
     Directory(PathBuf),
 }
@@ -118,7 +118,7 @@ impl Database {
             .expect("a migrated database");
         Self {
             store: Arc::new(postgres_store(database.url())),
-            place: Place::Server(database),
+            location: Location::Server(database),
         }
     }
 
@@ -136,7 +136,7 @@ impl Database {
         store.migrate().await.expect("the schema");
         Self {
             store: Arc::new(store),
-            place: Place::Directory(directory),
+            location: Location::Directory(directory),
         }
     }
 
@@ -147,21 +147,21 @@ impl Database {
 
     /// Where the server is, or which file the database is.
     pub(crate) fn url(&self) -> Result<&str, String> {
-        match &self.place {
-            Place::Server(database) => Ok(database.url()),
-            Place::Directory(directory) => Err(file_in(directory)),
+        match &self.location {
+            Location::Server(database) => Ok(database.url()),
+            Location::Directory(directory) => Err(file_in(directory)),
         }
     }
 
     /// Another store on it; on a server, by way of this URL, over one connection.
     pub(crate) fn store_at(&self, url: &str) -> Arc<dyn Store> {
-        match &self.place {
-            Place::Server(_) => {
+        match &self.location {
+            Location::Server(_) => {
                 let mut config = long_timeouts(url);
                 config.max_connections = 1;
                 Arc::new(PostgresStore::connect(config).expect("a store"))
             }
-            Place::Directory(directory) => {
+            Location::Directory(directory) => {
                 Arc::new(SqliteStore::open(SqliteConfig::in_directory(directory)).expect("a store"))
             }
         }
@@ -170,8 +170,8 @@ impl Database {
     /// The steps that the database takes for a statement whatever its parameters are, one a line. With so few
     /// rows PostgreSQL would rather read all of them, and sort them.
     pub(crate) async fn explain(&self, statement: &str, types: &[u32]) -> String {
-        match &self.place {
-            Place::Server(database) => {
+        match &self.location {
+            Location::Server(database) => {
                 let client = client(database).await;
                 let settings = "SET enable_seqscan = off; SET enable_sort = off; SET plan_cache_mode = force_generic_plan";
                 client.batch_execute(settings).await.expect("settings");
@@ -197,7 +197,7 @@ impl Database {
                 let steps: Vec<String> = steps.iter().map(|row| row.get(0)).collect();
                 steps.join("\n")
             }
-            Place::Directory(directory) => {
+            Location::Directory(directory) => {
                 let mut connection = connect(directory);
                 not_cancelled_utils::register_impl(&mut connection, |_: Vec<u8>| true).expect("a function");
                 let steps: Vec<OneStep> = diesel::sql_query(format!("EXPLAIN QUERY PLAN {statement}"))
@@ -216,12 +216,12 @@ impl Database {
 
     /// Likewise; the words with which the database refuses them.
     pub(crate) async fn try_execute(&self, statements: &str) -> Result<(), String> {
-        match &self.place {
-            Place::Server(database) => {
+        match &self.location {
+            Location::Server(database) => {
                 let done = client(database).await.batch_execute(statements).await;
                 done.map_err(|error| format!("{error:?}"))
             }
-            Place::Directory(directory) => {
+            Location::Directory(directory) => {
                 let done = connect(directory).batch_execute(statements);
                 done.map_err(|error| error.to_string())
             }
@@ -230,12 +230,12 @@ impl Database {
 
     /// The rows of a query with one column, `text`.
     pub(crate) async fn texts(&self, query: &str) -> Vec<String> {
-        match &self.place {
-            Place::Server(database) => {
+        match &self.location {
+            Location::Server(database) => {
                 let rows = client(database).await.query(query, &[]).await.expect(query);
                 rows.iter().map(|row| row.get("text")).collect()
             }
-            Place::Directory(directory) => {
+            Location::Directory(directory) => {
                 let rows: Vec<OneText> = diesel::sql_query(query)
                     .load(&mut connect(directory))
                     .expect(query);
@@ -252,20 +252,20 @@ impl Database {
     }
 
     pub(crate) const fn is_postgres(&self) -> bool {
-        matches!(self.place, Place::Server(_))
+        matches!(self.location, Location::Server(_))
     }
 
     /// Runs statements past the store and past every rule of the schema.
     pub(crate) async fn execute_without_rules(&self, statements: &str) {
-        let rules_off = match &self.place {
-            Place::Server(_) => "ALTER TABLE audit_events DISABLE TRIGGER USER;
+        let rules_off = match &self.location {
+            Location::Server(_) => "ALTER TABLE audit_events DISABLE TRIGGER USER;
                 DO $$ DECLARE rule record; BEGIN
                     FOR rule IN SELECT conrelid::regclass AS of_table, conname FROM pg_constraint
                         WHERE contype = 'c' AND connamespace = 'public'::regnamespace
                     LOOP EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', rule.of_table, rule.conname); END LOOP;
                 END $$"
                 .to_owned(),
-            Place::Directory(_) => {
+            Location::Directory(_) => {
                 let triggers = "SELECT name AS text FROM sqlite_schema
                     WHERE type = 'trigger' AND tbl_name = 'audit_events'";
                 let triggers = self.texts(triggers).await;
@@ -279,14 +279,14 @@ impl Database {
     /// From now on, the database refuses every event of which this is true.
     pub(crate) async fn refuse_events(&self, condition: &str) {
         self.mend_log().await;
-        let trigger = match &self.place {
-            Place::Server(_) => format!(
+        let trigger = match &self.location {
+            Location::Server(_) => format!(
                 "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
                      AS $$ BEGIN RAISE EXCEPTION 'disk on fire'; END $$;
                  CREATE TRIGGER refuse BEFORE INSERT ON audit_events FOR EACH ROW WHEN ({condition})
                      EXECUTE FUNCTION refuse()"
             ),
-            Place::Directory(_) => format!(
+            Location::Directory(_) => format!(
                 "CREATE TRIGGER refuse BEFORE INSERT ON audit_events WHEN {condition}
                      BEGIN SELECT RAISE(ABORT, 'disk on fire'); END"
             ),
@@ -296,9 +296,9 @@ impl Database {
 
     /// Ends what [`Self::refuse_events`] began.
     pub(crate) async fn mend_log(&self) {
-        self.execute(match &self.place {
-            Place::Server(_) => "DROP TRIGGER IF EXISTS refuse ON audit_events",
-            Place::Directory(_) => "DROP TRIGGER IF EXISTS refuse",
+        self.execute(match &self.location {
+            Location::Server(_) => "DROP TRIGGER IF EXISTS refuse ON audit_events",
+            Location::Directory(_) => "DROP TRIGGER IF EXISTS refuse",
         })
         .await;
     }
@@ -310,14 +310,14 @@ impl Database {
 
     /// Keeps all others from changing one row, for as long as it is held; on SQLite, from all changes.
     pub(crate) async fn lock_row(&self, table: &str, id: Uuid) -> Lock {
-        match &self.place {
-            Place::Server(database) => {
+        match &self.location {
+            Location::Server(database) => {
                 let client = client(database).await;
                 let lock = format!("BEGIN; SELECT FROM {table} WHERE id = '{id}' FOR UPDATE");
                 client.batch_execute(&lock).await.expect("a lock");
                 Lock::OfServer { held: client }
             }
-            Place::Directory(directory) => {
+            Location::Directory(directory) => {
                 let mut connection = connect(directory);
                 connection.batch_execute("BEGIN IMMEDIATE").expect("a lock");
                 Lock::OfFile { _held: connection }
@@ -327,14 +327,14 @@ impl Database {
 
     /// Keeps all others from counting attempts, for as long as it is held; on SQLite, from all changes.
     pub(crate) async fn lock_throttle(&self) -> Lock {
-        match &self.place {
-            Place::Server(database) => {
+        match &self.location {
+            Location::Server(database) => {
                 let client = client(database).await;
                 let lock = "BEGIN; LOCK TABLE sign_in_throttle IN EXCLUSIVE MODE";
                 client.batch_execute(lock).await.expect("a lock");
                 Lock::OfServer { held: client }
             }
-            Place::Directory(directory) => {
+            Location::Directory(directory) => {
                 let mut connection = connect(directory);
                 connection.batch_execute("BEGIN IMMEDIATE").expect("a lock");
                 Lock::OfFile { _held: connection }
@@ -353,53 +353,53 @@ impl Database {
 
     /// What the database takes, in units of its own.
     pub(crate) async fn size(&self) -> usize {
-        let size = self.texts(match &self.place {
-            Place::Server(_) => {
+        let size = self.texts(match &self.location {
+            Location::Server(_) => {
                 "SELECT (pg_total_relation_size('api_keys') + pg_total_relation_size('audit_events'))::text AS text"
             }
-            Place::Directory(_) => "SELECT CAST(page_count AS TEXT) AS text FROM pragma_page_count",
+            Location::Directory(_) => "SELECT CAST(page_count AS TEXT) AS text FROM pragma_page_count",
         });
         size.await.concat().parse().expect("a size")
     }
 
     /// An identifier in SQL.
     pub(crate) fn id(&self, id: Uuid) -> String {
-        match &self.place {
-            Place::Server(_) => format!("'{id}'::uuid"),
-            Place::Directory(_) => format!("x'{}'", id.as_simple()),
+        match &self.location {
+            Location::Server(_) => format!("'{id}'::uuid"),
+            Location::Directory(_) => format!("x'{}'", id.as_simple()),
         }
     }
 
     /// A moment in SQL.
     pub(crate) fn moment(&self, at: DateTime<Utc>) -> String {
-        match &self.place {
-            Place::Server(_) => format!("'{at}'::timestamptz"),
-            Place::Directory(_) => at.timestamp_millis().to_string(),
+        match &self.location {
+            Location::Server(_) => format!("'{at}'::timestamptz"),
+            Location::Directory(_) => at.timestamp_millis().to_string(),
         }
     }
 
     /// Another identifier for each row, in SQL. On a server, all are of one span of time, after those of a
     /// test's own keys: searches go from one such span to the next.
     pub(crate) const fn new_id(&self) -> &'static str {
-        match &self.place {
-            Place::Server(_) => "CAST('0fff' || right(CAST(gen_random_uuid() AS text), 32) AS uuid)",
-            Place::Directory(_) => "randomblob(16)",
+        match &self.location {
+            Location::Server(_) => "CAST('0fff' || right(CAST(gen_random_uuid() AS text), 32) AS uuid)",
+            Location::Directory(_) => "randomblob(16)",
         }
     }
 
     /// Another digest for each row, in SQL.
     pub(crate) const fn new_digest(&self) -> &'static str {
-        match &self.place {
-            Place::Server(_) => "sha256(gen_random_uuid()::text::bytea)",
-            Place::Directory(_) => "randomblob(32)",
+        match &self.location {
+            Location::Server(_) => "sha256(gen_random_uuid()::text::bytea)",
+            Location::Directory(_) => "randomblob(32)",
         }
     }
 
     /// So many rows to join with, in SQL.
     pub(crate) fn series(&self, rows: usize) -> String {
-        match &self.place {
-            Place::Server(_) => format!("generate_series(1, {rows}) AS series"),
-            Place::Directory(_) => format!(
+        match &self.location {
+            Location::Server(_) => format!("generate_series(1, {rows}) AS series"),
+            Location::Directory(_) => format!(
                 "(WITH RECURSIVE series (number) AS (
                       SELECT 1 UNION ALL SELECT number + 1 FROM series WHERE number < {rows}
                   ) SELECT number FROM series) AS series"
@@ -409,16 +409,16 @@ impl Database {
 
     /// A digest that nothing else has, in SQL.
     pub(crate) fn digest(&self, number: usize) -> String {
-        match &self.place {
-            Place::Server(_) => format!("'\\x{number:064x}'::bytea"),
-            Place::Directory(_) => format!("x'{number:064x}'"),
+        match &self.location {
+            Location::Server(_) => format!("'\\x{number:064x}'::bytea"),
+            Location::Directory(_) => format!("x'{number:064x}'"),
         }
     }
 }
 
 impl Drop for Database {
     fn drop(&mut self) {
-        if let Place::Directory(directory) = &self.place {
+        if let Location::Directory(directory) = &self.location {
             let _ = fs::remove_dir_all(directory);
         }
     }

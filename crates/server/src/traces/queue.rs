@@ -147,7 +147,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A span with this name.
+    /// Has no parent, attributes or duration.
     pub(crate) fn span(name: &'static str) -> SpanData {
         SpanData {
             span_context: SpanContext::empty_context(),

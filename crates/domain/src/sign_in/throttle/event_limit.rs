@@ -9,7 +9,7 @@ use crate::rate::Rate;
 /// The limit of events that anybody can cause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventLimit {
-    /// Wrong passwords of a user.
+    /// Wrong passwords at sign-in with the username of this user.
     WrongPasswords(UserId),
     /// Attempts at the password of a user that were not checked.
     UncheckedAttempts(UserId),

@@ -3,7 +3,7 @@
 -- Everything an installation keeps: who there is, what is invited and run, the keys, what happened, and what the server
 -- itself remembers.
 --
--- Rules that one row can break are CHECKs, so that no road into the database gets around them. What a text may say is
+-- Rules that one row can break are CHECKs, so that no client of the database can bypass them. What a text may say is
 -- the domain's rule alone; only words with a meaning are listed here. Every constraint has a name: errors are told apart
 -- by it.
 --
