@@ -57,8 +57,10 @@ impl GitHubLeaksResource {
         });
         let found: Vec<Option<LeakedToken>> = found.collect();
         let are_tokens: Vec<bool> = found.iter().map(Option::is_some).collect();
-        let reported = leaks.revoke(found.into_iter().flatten().collect()).await;
-        let mut reported = all_dealt_with(reported)?.into_iter();
+        let found: Vec<LeakedToken> = found.into_iter().flatten().collect();
+        let count = found.len();
+        let reported = leaks.revoke(found).await;
+        let mut reported = all_dealt_with(reported, count)?.into_iter();
         let feedback = matches.into_iter().zip(are_tokens).map(|(found, is_token)| {
             let reported = is_token.then(|| reported.next()).flatten();
             SecretFeedback::of(found, reported.unwrap_or(Reported::Unknown))

@@ -63,23 +63,34 @@ impl LeakedKeysResource {
         if !tokens.is_empty() {
             count_leak_report(request, &Services::of(request)?.gate.rate_limits)?;
         }
+        let count = tokens.len();
         let reported = leaks.revoke(tokens).await;
         sleep_until(begun + ANSWER_TIME).await;
-        all_dealt_with(reported)?;
+        all_dealt_with(reported, count)?;
         Ok(ReportedLeakedKeys::Accepted)
     }
 }
 
-/// What became of each token of a report. Logs how many keys were revoked, also where others were not.
+/// What became of each token of a report of so many. Logs how many keys were revoked, also where others were
+/// not.
+///
+/// # Errors
+/// The store failed. If there were several tokens, an outage leaves the outcome unknown: keys of others may be
+/// revoked.
 pub(super) fn all_dealt_with(
     reported: Vec<Result<Reported, StorageError>>,
+    tokens: usize,
 ) -> Result<Vec<Reported>, StorageError> {
     let is_revoked = |one: &&Result<Reported, _>| matches!(one, Ok(Reported::Revoked));
     let revoked = reported.iter().filter(is_revoked).count();
     if revoked > 0 {
         info!(revoked, "leaked keys revoked");
     }
-    reported.into_iter().collect()
+    let reported: Result<Vec<Reported>, StorageError> = reported.into_iter().collect();
+    reported.map_err(|error| match error {
+        StorageError::Unavailable(source) if tokens > 1 => StorageError::OutcomeUnknown(source),
+        error => error,
+    })
 }
 
 /// Leaked API keys.
@@ -181,9 +192,9 @@ mod tests {
             .finish();
         let failure = || Err(StorageError::Defect("no such column".into()));
         tracing::subscriber::with_default(subscriber, || {
-            let dealt_with = all_dealt_with(vec![Ok(Reported::Revoked), failure(), Ok(Reported::Revoked)]);
-            assert!(dealt_with.is_err());
-            assert!(all_dealt_with(vec![Ok(Reported::Ended), failure()]).is_err());
+            let reported = vec![Ok(Reported::Revoked), failure(), Ok(Reported::Revoked)];
+            assert!(all_dealt_with(reported, 3).is_err());
+            assert!(all_dealt_with(vec![Ok(Reported::Ended), failure()], 2).is_err());
         });
         let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         assert_eq!(log.matches("leaked keys revoked").count(), 1, "{log}");

@@ -21,6 +21,7 @@ use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, USER};
+use crate::leaked_keys::revoking_one_key;
 use crate::scene::{Scene, http_api};
 
 pub(crate) const GITHUB: &str = "/api/v1/leaked-keys/github";
@@ -45,6 +46,14 @@ impl Signer {
         let text = STANDARD.encode(der);
         let (first, second) = text.split_at(64);
         format!("-----BEGIN PUBLIC KEY-----\n{first}\n{second}\n-----END PUBLIC KEY-----\n")
+    }
+
+    /// This one's key and an older one, as GitHub serves them.
+    fn known(&self) -> Arc<Current<GitHubKeys>> {
+        let old = json!({"key_identifier": "old", "key": Self::new().pem(), "is_current": false});
+        let new = json!({"key_identifier": IDENTIFIER, "key": self.pem(), "is_current": true});
+        let file = json!({"public_keys": [old, new]}).to_string();
+        Arc::new(Current::new(GitHubKeys::parse(file.as_bytes()).unwrap()))
     }
 
     pub(crate) fn sign(&self, body: &str) -> String {
@@ -84,12 +93,8 @@ impl GitHub {
     async fn with(rate_limits: RateLimits, change: impl FnOnce(&mut FrontDoorConfig)) -> Self {
         let scene = Scene::new().await;
         let signer = Signer::new();
-        let old = json!({"key_identifier": "old", "key": Signer::new().pem(), "is_current": false});
-        let new = json!({"key_identifier": IDENTIFIER, "key": signer.pem(), "is_current": true});
-        let file = json!({"public_keys": [old, new]}).to_string();
-        let keys = GitHubKeys::parse(file.as_bytes()).unwrap();
         let api = HttpApi {
-            github_keys: Some(Arc::new(Current::new(keys))),
+            github_keys: Some(signer.known()),
             rate_limits,
             ..http_api(&scene.installation)
         };
@@ -321,4 +326,20 @@ async fn signed_report_without_a_store_is_to_be_repeated() {
     github.report(&body).await.ok(200);
     let now = github.scene.installation.builder.clock.now();
     assert_eq!(github.scene.last_event().at, now);
+}
+
+#[tokio::test]
+async fn half_done_signed_report_has_an_unknown_outcome() {
+    let mut github = GitHub::new().await;
+    github.api = Api::start(HttpApi {
+        github_keys: Some(github.signer.known()),
+        leaks: revoking_one_key(&github.scene.installation),
+        ..http_api(&github.scene.installation)
+    })
+    .await;
+    let [first, second] = [&github.scene.ada.token, &github.scene.grace.token];
+    let body = json!([found(first), found(second)]).to_string();
+    github.report(&body).await.refusal(503, "outcome_unknown");
+    let body = json!([found(second)]).to_string();
+    github.report(&body).await.refusal(503, "unavailable");
 }

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_domain::clock::Clock;
+use keyward_domain::leaked_keys::RevokeLeakedKeys;
+use keyward_domain::ports::{MockApiKeys, RevokeKeyError, StorageError};
+use keyward_domain::testing::TestInstallation;
 use keyward_domain::token::Token;
 use keyward_http_api::{HttpApi, RateLimits};
 use keyward_rate_limits::{Elapsed, Limiter, Quota};
@@ -109,6 +112,38 @@ async fn report_without_a_store_is_to_be_repeated() {
     report(&scene.api, &tokens(&[&scene.ada.token])).await.ok(202);
     let answer = scene.api.get(USER, &scene.ada.token).await;
     answer.refusal(401, "invalid_token");
+}
+
+/// Over a store that revokes one key, and then is away.
+pub(crate) fn revoking_one_key(installation: &TestInstallation) -> RevokeLeakedKeys {
+    let mut keys = MockApiKeys::new();
+    keys.expect_revoke()
+        .times(1)
+        .returning(|_, id, _, _, _, _| Ok(vec![id]));
+    keys.expect_revoke().returning(|_, _, _, _, _, _| {
+        let away = StorageError::Unavailable("the connection broke".into());
+        Err(RevokeKeyError::Storage(away))
+    });
+    let credentials = Arc::new(installation.store.clone());
+    let sources = installation.builder.sources.clone();
+    RevokeLeakedKeys::new(credentials, Arc::new(keys), sources)
+}
+
+#[tokio::test]
+async fn half_done_report_does_not_say_that_nothing_changed() {
+    let scene = Scene::new().await;
+    let api = Api::start(HttpApi {
+        leaks: revoking_one_key(&scene.installation),
+        ..http_api(&scene.installation)
+    })
+    .await;
+    let [first, second] = [&scene.ada.token, &scene.grace.token];
+    let answer = report(&api, &tokens(&[first, "no token", second])).await;
+    answer.refusal(503, "outcome_unknown");
+    assert!(answer.header("retry-after").is_some());
+    assert!(!answer.body.contains("Nothing was changed"), "{}", answer.body);
+    let answer = report(&api, &tokens(&["no token", second])).await;
+    answer.refusal(503, "unavailable");
 }
 
 #[tokio::test]
