@@ -14,7 +14,7 @@ mod reachable_projects;
 mod storage_error;
 
 // Types of the ports, defined beside what they describe.
-pub use crate::api_key::filter::{KeyFilter, StatusFilter, search_term};
+pub use crate::api_key::filter::{KeyFilter, SearchedText, StatusFilter, search_term};
 pub use crate::api_key::limits::{KeyLimit, KeyLimits};
 pub use crate::api_key::new_api_key::NewApiKey;
 pub use crate::api_key::rotation::{NewRotation, NotRotated, RotationDraft};

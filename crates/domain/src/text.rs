@@ -26,10 +26,7 @@ pub(crate) enum Form {
 impl Form {
     /// What a person wrote.
     pub(crate) fn written(self, raw: &str, max: usize) -> Result<String, TextError> {
-        let text = match self {
-            Self::OneLine => normalized(raw),
-            Self::Lines => normalized(&raw.replace("\r\n", "\n")),
-        };
+        let text = self.normalized(raw);
         self.check_lines(&text)?;
         characters::check(&text)?;
         if Token::is_in(&text) {
@@ -46,6 +43,22 @@ impl Form {
         characters::check_for_controls(&text)?;
         check_length(&text, max)?;
         Ok(text)
+    }
+
+    /// What a person looks for in such texts: a part of one may have no letter, or only the half of an emoji.
+    pub(crate) fn searched(self, raw: &str, max: usize) -> Result<String, TextError> {
+        let text = self.normalized(raw);
+        if Token::is_in(&text) {
+            return Err(TextError::HoldsToken);
+        }
+        self.stored(text, max)
+    }
+
+    fn normalized(self, raw: &str) -> String {
+        match self {
+            Self::OneLine => in_nfc(raw),
+            Self::Lines => in_nfc(&raw.replace("\r\n", "\n")),
+        }
     }
 
     fn check_lines(self, text: &str) -> Result<(), TextError> {
@@ -77,7 +90,7 @@ pub(crate) fn search_term(typed: &str) -> Option<String> {
     (!term.is_empty()).then_some(term)
 }
 
-fn normalized(raw: &str) -> String {
+fn in_nfc(raw: &str) -> String {
     raw.nfc().collect::<String>().trim().to_owned()
 }
 

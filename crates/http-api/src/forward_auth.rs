@@ -12,6 +12,7 @@ use poem::http::uri::PathAndQuery;
 use poem::http::{Method, Uri};
 
 use crate::paths::{self, FORWARD_AUTH};
+use crate::request::form_decoded;
 
 /// The query parameter that is the gateway's, also behind the path of another request.
 pub(crate) const PROJECT: &str = "project";
@@ -47,8 +48,9 @@ fn has_dot_segments(path: &str) -> bool {
 /// everybody pass.
 fn operation_uri(asked: &Uri) -> Uri {
     let parameters = asked.query().unwrap_or_default().split('&');
+    let is_project = |name: &str| form_decoded(name).is_some_and(|name| name == PROJECT);
     let project: Vec<&str> = parameters
-        .filter(|parameter| parameter.split('=').next() == Some(PROJECT))
+        .filter(|parameter| parameter.split('=').next().is_some_and(is_project))
         .collect();
     let path_and_query = format!("{FORWARD_AUTH}?{}", project.join("&"));
     // It cannot fail: the query was one before.
@@ -69,6 +71,10 @@ mod tests {
             (
                 "/api/v1/auth/?project&project=7",
                 "/api/v1/auth?project&project=7",
+            ),
+            (
+                "/api/v1/auth/?%70roject=7&projec%74&a%70roject=7&project%",
+                "/api/v1/auth?%70roject=7&projec%74",
             ),
         ] {
             assert_eq!(operation_uri(&asked.parse().unwrap()), expected, "{asked}");

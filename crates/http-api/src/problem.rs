@@ -28,7 +28,7 @@ use crate::base_url::BaseUrl;
 use crate::paths;
 use crate::rate_limit_fields::ExceededLimit;
 
-/// The media type of problems.
+/// Of RFC 9457, section 3.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// An error to be sent to the client.
@@ -42,7 +42,7 @@ pub(crate) struct Problem {
     created: Option<Box<(ApiKeyId, Option<TokenHint>)>>,
     /// The value of `Retry-After` in seconds, if specific to this request.
     retry_after: Option<i64>,
-    /// The limit that was exceeded.
+    /// The answer reports it in the fields `RateLimit` and `RateLimit-Policy`. Only set with status 429.
     exceeded: Option<Box<ExceededLimit>>,
     /// The value of `Accept-Encoding` (RFC 9110 §12.5.3), if the request's content coding was refused.
     accept_encoding: Option<&'static str>,

@@ -15,4 +15,4 @@ pub(crate) use idempotency_key::IdempotencyKeyHeader;
 pub(crate) use if_match::IfMatch;
 pub(crate) use json_body::{JsonBody, ReadFields};
 pub(crate) use payload::read_larger as read_larger_body;
-pub(crate) use query::{QueryNames, QueryParameter, QueryValue};
+pub(crate) use query::{NoQuery, QueryNames, QueryParameter, QueryValue};

@@ -3,10 +3,11 @@
 use chrono::{DateTime, Utc};
 
 use crate::administration::held_key::HolderProfile;
-use crate::api_key::filter::{StatusFilter, search_term};
+use crate::api_key::filter::{StatusFilter, search_term, searched_hint};
 use crate::api_key::{ApiKey, LongestLife};
 use crate::id::MembershipId;
 use crate::membership::Membership;
+use crate::token::TokenHint;
 
 /// A filter of an organization's keys. Absent parts match all keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub struct OrganizationKeyFilter {
     /// Only keys of live members that would end earlier if this longest life were applied now.
     pub shortened_by: Option<LongestLife>,
     term: Option<String>,
+    hint: Option<TokenHint>,
 }
 
 /// A filter by the holder's membership. Keys of former members give no access, whatever their state.
@@ -52,7 +54,7 @@ impl HolderStatusFilter {
 
 impl OrganizationKeyFilter {
     /// Keys of which [`ApiKey::search_text`] or the holder's [`User::search_text`] contains the
-    /// [term](search_term). An empty term finds all.
+    /// [term](search_term), and that have the hint, if somebody typed a whole one. An empty term finds all.
     ///
     /// [`User::search_text`]: crate::user::User::search_text
     #[must_use]
@@ -60,6 +62,7 @@ impl OrganizationKeyFilter {
         Self {
             status,
             term: search.and_then(search_term),
+            hint: search.and_then(searched_hint),
             ..Self::default()
         }
     }
@@ -112,6 +115,12 @@ impl OrganizationKeyFilter {
         self.term.as_deref()
     }
 
+    /// The hint that a key must have; its last four characters are the term then.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&TokenHint> {
+        self.hint.as_ref()
+    }
+
     /// Whether a key of this holder passes at this moment.
     #[must_use]
     pub fn accepts(&self, key: &ApiKey, holder: &HolderProfile, now: DateTime<Utc>) -> bool {
@@ -130,6 +139,7 @@ impl OrganizationKeyFilter {
             .term()
             .is_none_or(|term| key.search_text().contains(term) || holder.user.search_text().contains(term));
         has_status
+            && self.hint().is_none_or(|hint| key.hint == *hint)
             && is_consumers
             && self.holders.accepts(&holder.membership, now)
             && is_unused

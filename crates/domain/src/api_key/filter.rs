@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 
-use super::ApiKey;
-use crate::text;
-use crate::token::{InvalidHint, TokenHint};
+use super::{ApiKey, KeyDescription};
+use crate::text::{self, Form, TextError};
+use crate::token::TokenHint;
 use crate::words::words;
 
 /// Which keys a list shows.
@@ -12,17 +12,19 @@ use crate::words::words;
 pub struct KeyFilter {
     status: StatusFilter,
     term: Option<String>,
+    hint: Option<TokenHint>,
     expires_before: Option<DateTime<Utc>>,
 }
 
 impl KeyFilter {
-    /// Keys of a status whose [search text](ApiKey::search_text) contains the [term](search_term). An empty
-    /// term finds all.
+    /// Keys of a status whose [search text](ApiKey::search_text) contains the [term](search_term), and that
+    /// have the [hint](TokenHint), if somebody typed a whole one. An empty term finds all.
     #[must_use]
     pub fn new(status: StatusFilter, search: Option<&str>) -> Self {
         Self {
             status,
             term: search.and_then(search_term),
+            hint: search.and_then(searched_hint),
             expires_before: None,
         }
     }
@@ -48,6 +50,12 @@ impl KeyFilter {
         self.term.as_deref()
     }
 
+    /// The hint that a key must have; its last four characters are the term then.
+    #[must_use]
+    pub const fn hint(&self) -> Option<&TokenHint> {
+        self.hint.as_ref()
+    }
+
     /// Before which time the planned end must be; keys without one do not pass.
     #[must_use]
     pub const fn expires_before(&self) -> Option<DateTime<Utc>> {
@@ -60,18 +68,45 @@ impl KeyFilter {
         let expires_before = |time| key.expires_at(now).is_some_and(|at| at < time);
         self.status.accepts(key, now)
             && self.term().is_none_or(|term| key.search_text().contains(term))
+            && self.hint().is_none_or(|hint| key.hint == *hint)
             && self.expires_before.is_none_or(expires_before)
     }
 }
 
-/// What [`ApiKey::search_text`] must contain: what somebody typed, trimmed and folded; nothing for nothing. A
-/// whole [hint](TokenHint), as people see it, is read as its last four characters, which the search text
-/// holds.
+/// What [`ApiKey::search_text`] must contain: what somebody typed, trimmed and folded; nothing for nothing.
+/// Of a whole [hint](TokenHint), these are the last four characters, which the search text holds.
 #[must_use]
 pub fn search_term(typed: &str) -> Option<String> {
-    match TokenHint::parse(typed.trim()) {
-        Ok(hint) => text::search_term(hint.last_four()),
-        Err(InvalidHint) => text::search_term(typed),
+    match searched_hint(typed) {
+        Some(hint) => text::search_term(hint.last_four()),
+        None => text::search_term(typed),
+    }
+}
+
+/// The hint that somebody typed, if it is a whole one, as people see it: names may hold its last four
+/// characters, too.
+pub(crate) fn searched_hint(typed: &str) -> Option<TokenHint> {
+    TokenHint::parse(typed.trim()).ok()
+}
+
+/// What somebody looks for: any text that may be a part of a name or a description, normalized and trimmed;
+/// also where only an older version accepted that, or where it could be no name by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchedText(String);
+
+impl SearchedText {
+    /// Reads what somebody typed.
+    ///
+    /// # Errors
+    /// It holds a token, is longer than any description, or has a control character.
+    pub fn parse(typed: &str) -> Result<Self, TextError> {
+        Form::Lines.searched(typed, KeyDescription::MAX).map(Self)
+    }
+
+    /// The text, in NFC.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 }
 
@@ -103,12 +138,14 @@ impl StatusFilter {
 
 #[cfg(test)]
 mod tests {
-    use super::{KeyFilter, StatusFilter};
-    use crate::api_key::{ApiKey, KeyDescription, Revocation, RevocationReason};
+    use super::{KeyFilter, SearchedText, StatusFilter};
+    use crate::api_key::{ApiKey, KeyDescription, KeyName, Revocation, RevocationReason};
     use crate::audit::Actor;
     use crate::clock::Clock;
     use crate::membership::Role;
     use crate::testing::{Builder, TestInstallation};
+    use crate::text::TextError;
+    use crate::token::TokenHint;
     use crate::validity::End;
 
     fn key() -> ApiKey {
@@ -186,5 +223,42 @@ mod tests {
             let filter = KeyFilter::new(StatusFilter::Valid, Some(term));
             assert_eq!(filter.accepts(&key, key.created_at), found, "{term}");
         }
+    }
+
+    #[test]
+    fn searched_text_is_any_part_of_a_text() {
+        let parsed = |typed: &str| SearchedText::parse(typed).map(|text| text.as_str().to_owned());
+        for (typed, text) in [
+            (" e\u{301}\r\nb ", "\u{e9}\nb"),
+            ("\u{301}", "\u{301}"),
+            ("\u{200d}", "\u{200d}"),
+            ("a\u{202e}", "a\u{202e}"),
+            ("\u{fffd}", "\u{fffd}"),
+            (" ", ""),
+        ] {
+            assert_eq!(parsed(typed).as_deref(), Ok(text), "{typed:?}");
+        }
+        let bell = TextError::ForbiddenCharacter { code_point: 7 };
+        assert_eq!(parsed("a\u{7}"), Err(bell));
+        let token = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUV1ggZdL";
+        assert_eq!(parsed(token), Err(TextError::HoldsToken));
+        let too_long = TextError::TooLong {
+            max: 500,
+            actual: 501,
+        };
+        assert_eq!(parsed(&"x".repeat(501)), Err(too_long));
+    }
+
+    #[test]
+    fn whole_hint_accepts_only_keys_with_it() {
+        let key = key();
+        let named = |hint: &TokenHint| ApiKey {
+            hint: TokenHint::parse("kwp_…0000").unwrap(),
+            name: KeyName::parse(&format!("after {hint}")).unwrap(),
+            ..key.clone()
+        };
+        let filter = KeyFilter::new(StatusFilter::Valid, Some(key.hint.as_str()));
+        assert!(filter.accepts(&key, key.created_at));
+        assert!(!filter.accepts(&named(&key.hint), key.created_at));
     }
 }

@@ -209,6 +209,15 @@ async fn unescaped_search_wildcard_is_detected() {
 }
 
 #[tokio::test]
+async fn hint_search_by_last_four_characters_is_detected() {
+    let by = [
+        "key_search_matches_descriptions_and_last_four_characters",
+        "held_keys_match_by_name_last_four_characters_and_holder",
+    ];
+    assert_caught(Fault::TakesHintsForTheirLastFour, &by).await;
+}
+
+#[tokio::test]
 async fn member_lookup_by_username_prefix_is_detected() {
     let by = ["active_member_is_identified_by_membership_or_full_username"];
     assert_caught(Fault::TakesTheBeginningOfUsernames, &by).await;

@@ -150,7 +150,8 @@ codes! {
         meaning: "The same request has created its key before, or the key was rotated before. The token is not shown again.",
         advice: "If the first response, with the token, was lost, revoke the key that `id` names and create another, with \
                  another `Idempotency-Key`. But if another client rotated the key, it uses what `id` names: do not \
-                 revoke that, rotate it.",
+                 revoke that, rotate it. The key that was rotated first then ends at once, whatever its grace, even if it is \
+                 the calling key: check first that nobody needs it.",
     }
     InProgress = "in_progress", CONFLICT {
         title: "In progress",

@@ -119,18 +119,20 @@ impl Fields {
             }
         };
         let word = self.unread.shift_remove(way).unwrap_or_default();
-        match (word.as_str(), grace?) {
-            (Some("after_grace"), grace) => Some(OldKeyEnd::After(grace.unwrap_or_default())),
-            (Some("at_once"), None) => Some(OldKeyEnd::AtOnce),
-            (Some("on_first_use"), None) => Some(OldKeyEnd::OnFirstUse),
-            (None, grace) if word.is_null() => Some(OldKeyEnd::After(grace.unwrap_or_default())),
-            (Some("at_once" | "on_first_use"), Some(_)) => {
-                self.refuse(seconds, format!("is only for the {way} `after_grace`"))
+        let other_end = match word.as_str() {
+            Some("after_grace") => None,
+            None if word.is_null() => None,
+            Some("at_once") => Some(OldKeyEnd::AtOnce),
+            Some("on_first_use") => Some(OldKeyEnd::OnFirstUse),
+            Some(_) | None => {
+                let detail = "must be `after_grace`, `at_once` or `on_first_use`";
+                return self.refuse(way, detail.to_owned());
             }
-            _ => self.refuse(
-                way,
-                "must be `after_grace`, `at_once` or `on_first_use`".to_owned(),
-            ),
+        };
+        match (other_end, grace?) {
+            (None, grace) => Some(OldKeyEnd::After(grace.unwrap_or_default())),
+            (Some(end), None) => Some(end),
+            (Some(_), Some(_)) => self.refuse(seconds, format!("is only for the {way} `after_grace`")),
         }
     }
 

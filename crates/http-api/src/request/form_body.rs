@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::marker::PhantomData;
 
 use percent_encoding::percent_decode_str;
 use poem::{Request, RequestBody};
@@ -18,11 +17,10 @@ use super::payload;
 use super::query::is_percent_encoded;
 use crate::problem::{Code, Problem};
 
-/// The media type of forms.
+/// As introspection requests have it (RFC 7662, section 2.1).
 const MEDIA_TYPE: &str = "application/x-www-form-urlencoded";
 
-/// A form's type, and how to read it: after the query, lest a parameter that stands there by mistake is only
-/// said to be missing.
+/// A form's type, and how to read it.
 pub(crate) trait ReadForm: Type {
     /// What it is read into.
     type Read: Send;
@@ -87,21 +85,8 @@ fn malformed(detail: String) -> Problem {
     Problem::with_detail(Code::MalformedRequest, detail)
 }
 
-/// Extracts a form.
-pub(crate) struct FormBody<T: ReadForm> {
-    form: Form,
-    read_as: PhantomData<T>,
-}
-
-impl<T: ReadForm> FormBody<T> {
-    /// Reads the parameters that matter.
-    ///
-    /// # Errors
-    /// One is missing.
-    pub(crate) fn read(&self) -> Result<T::Read, Problem> {
-        T::read(&self.form)
-    }
-}
+/// Extracts what a form says.
+pub(crate) struct FormBody<T: ReadForm>(pub(crate) T::Read);
 
 impl<'a, T: ReadForm> ApiExtractor<'a> for FormBody<T> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
@@ -131,10 +116,7 @@ impl<'a, T: ReadForm> ApiExtractor<'a> for FormBody<T> {
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
         let bytes = Zeroizing::new(payload::read(request, body, MEDIA_TYPE).await?);
-        Ok(Self {
-            form: Form::parse(&bytes)?,
-            read_as: PhantomData,
-        })
+        Ok(Self(T::read(&Form::parse(&bytes)?)?))
     }
 }
 

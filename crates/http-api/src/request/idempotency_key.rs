@@ -58,8 +58,8 @@ impl<'a> ApiExtractor<'a> for IdempotencyKeyHeader {
 fn malformed() -> Problem {
     let detail = format!(
         "The header `{NAME}` must be sent once, with 1 to {} visible characters of ASCII, in quotation marks or without: in \
-         them, also spaces, and `\\\"` and `\\\\` for a quotation mark and a backslash; without them, no space, comma or \
-         semicolon. A random UUID serves well.",
+         them, also spaces, and `\\\"` and `\\\\` for a quotation mark and a backslash; without them, no space, comma, \
+         semicolon, quotation mark or backslash. A random UUID serves well.",
         ChosenKey::MAX
     );
     Problem::with_detail(Code::MalformedRequest, detail)

@@ -1,11 +1,13 @@
 //! Query parameters: unknown, repeated and invalid ones are refused.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use poem::{FromRequest, Request, RequestBody};
 use poem_openapi::registry::{MetaParamIn, MetaSchema, MetaSchemaRef, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
+use super::form_body::form_decoded;
 use crate::problem::{Code, Problem};
 
 /// A type of query parameters.
@@ -99,6 +101,18 @@ impl<'a> FromRequest<'a> for QueryNames {
     }
 }
 
+/// Refuses every query parameter before the body is looked at: whoever puts a secret into the URL by mistake,
+/// and sends no body, must hear of that.
+pub(crate) struct NoQuery;
+
+impl<'a> FromRequest<'a> for NoQuery {
+    async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        let names = <QueryNames as FromRequest>::from_request(request, body).await?;
+        names.only(&[])?;
+        Ok(Self)
+    }
+}
+
 fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
     let Some(query) = request.uri().query() else {
         return Ok(Vec::new());
@@ -108,14 +122,16 @@ fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
             "The query has a `%` without two hexadecimal digits after it: write `%25` for a percent sign.";
         return Err(malformed(detail.to_owned()));
     }
-    let pairs: Vec<(String, String)> = request.params().map_err(|error| malformed(error.to_string()))?;
-    // The decoder replaces invalid UTF-8 with this character.
-    let is_text = |text: &str| !text.contains(char::REPLACEMENT_CHARACTER);
-    if pairs.iter().all(|(name, value)| is_text(name) && is_text(value)) {
-        Ok(pairs)
-    } else {
-        Err(malformed("The query is not UTF-8.".to_owned()))
-    }
+    let decoded = |text| {
+        let text = form_decoded(text).map(Cow::into_owned);
+        text.ok_or_else(|| malformed("The query is not UTF-8.".to_owned()))
+    };
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        Ok((decoded(name)?, decoded(value)?))
+    });
+    pairs.collect()
 }
 
 /// Whether two hexadecimal digits follow each `%` (RFC 3986 §2.1). The decoder would leave others unchanged.

@@ -4,12 +4,12 @@ use keyward_domain::holder::{Consumer, Holder};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{AddKeyError, IssuedKey, PersonalKeys, ReadKeyError};
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::{KeyFilter, StatusFilter};
+use keyward_domain::ports::{KeyFilter, SearchedText, StatusFilter};
 use keyward_domain::rate::Rate;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::cursor::Cursor;
-use super::list_filter::{Moment, SearchTerm};
+use super::list_filter::Moment;
 use super::representations::{ApiKeyItem, ApiKeyPage, CreatedApiKey};
 use super::request_bodies::CreateApiKeyRequest;
 use super::tag::Tag;
@@ -83,7 +83,8 @@ impl ApiKeysResource {
         Using(base_url): Using<&BaseUrl>,
         source: Source,
         /// Marks this request, so that repeating it within 24 hours creates no second key: 1 to 255 visible
-        /// characters of ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
+        /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
+        /// semicolon, quotation mark or backslash. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
         idempotency_key: IdempotencyKeyHeader,
         draft: JsonBody<CreateApiKeyRequest>,
@@ -119,9 +120,9 @@ impl ApiKeysResource {
         /// Which keys to list. Defaults to `valid` if `cursor` is not given.
         status: QueryParameter<StatusFilter>,
         /// Lists only keys with this text in their name, their description or the last four characters of
-        /// their token, or with this `hint`. Case is ignored. At most 500 code points after normalization
-        /// (NFC) and trimming.
-        search: QueryParameter<SearchTerm>,
+        /// their token, whatever its case; or, for a whole `hint`, only keys with exactly that one. At most
+        /// 500 code points after normalization (NFC) and trimming.
+        search: QueryParameter<SearchedText>,
         /// Lists only valid keys with an `expiresAt` before this time, in RFC 3339 format.
         expires_before: QueryParameter<Moment>,
     ) -> Result<ListedKeys, Problem> {
@@ -143,7 +144,7 @@ impl ApiKeysResource {
             ),
             None => (status.0.unwrap_or_default(), search.0, expires_before.0, None),
         };
-        let filter = KeyFilter::new(status, search.as_ref().map(SearchTerm::as_str))
+        let filter = KeyFilter::new(status, search.as_ref().map(SearchedText::as_str))
             .expiring_before(expires_before.map(|Moment(time)| time));
         let page = PageRequest {
             size: limit.0.unwrap_or_default(),

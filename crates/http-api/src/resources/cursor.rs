@@ -4,10 +4,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::DateTime;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::ports::{StatusFilter, search_term};
+use keyward_domain::ports::{KeyFilter, SearchedText, StatusFilter};
 use poem_openapi::registry::MetaSchema;
 
-use super::list_filter::{Moment, SearchTerm};
+use super::list_filter::Moment;
 use crate::request::QueryValue;
 
 /// Opaque to clients, so that its format can change; it begins with a version.
@@ -16,7 +16,7 @@ use crate::request::QueryValue;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) status: StatusFilter,
-    pub(crate) search: Option<SearchTerm>,
+    pub(crate) search: Option<SearchedText>,
     pub(crate) expires_before: Option<Moment>,
     /// The last key of the page before.
     pub(crate) after: ApiKeyId,
@@ -28,7 +28,7 @@ const VERSION_WITH_EXPIRY: &str = "2";
 
 impl Cursor {
     pub(crate) fn encode(&self) -> String {
-        let search = self.search.as_ref().map_or("", SearchTerm::as_str);
+        let search = self.search.as_ref().map_or("", SearchedText::as_str);
         let status = self.status.as_str();
         URL_SAFE_NO_PAD.encode(match self.expires_before {
             None => format!("{VERSION}:{status}:{}:{search}", self.after),
@@ -58,7 +58,7 @@ impl Cursor {
         };
         let search = Some(parts.next()?)
             .filter(|search| !search.is_empty())
-            .map(SearchTerm::read)
+            .map(SearchedText::read)
             .transpose()
             .ok()?;
         Some(Self {
@@ -73,12 +73,14 @@ impl Cursor {
     pub(crate) fn agrees_with(
         &self,
         status: Option<StatusFilter>,
-        search: Option<&SearchTerm>,
+        search: Option<&SearchedText>,
         expires_before: Option<Moment>,
     ) -> bool {
-        let term = |search: Option<&SearchTerm>| search.and_then(|search| search_term(search.as_str()));
+        let found = |search: Option<&SearchedText>| {
+            KeyFilter::new(StatusFilter::All, search.map(SearchedText::as_str))
+        };
         status.is_none_or(|status| status == self.status)
-            && search.is_none_or(|search| term(Some(search)) == term(self.search.as_ref()))
+            && search.is_none_or(|search| found(Some(search)) == found(self.search.as_ref()))
             && expires_before.is_none_or(|time| Some(time) == self.expires_before)
     }
 }
@@ -97,9 +99,9 @@ impl QueryValue for Cursor {
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-    use keyward_domain::ports::StatusFilter;
+    use keyward_domain::ports::{SearchedText, StatusFilter};
 
-    use super::{Cursor, Moment, SearchTerm};
+    use super::{Cursor, Moment};
     use crate::request::QueryValue as _;
 
     fn moment(text: &str) -> Moment {
@@ -109,7 +111,7 @@ mod tests {
     fn cursor(search: &str) -> Cursor {
         Cursor {
             status: StatusFilter::All,
-            search: Some(SearchTerm::read(search).unwrap()),
+            search: Some(SearchedText::read(search).unwrap()),
             expires_before: None,
             after: "019b76da-a800-7c3e-8f21-5d1c3a9e4b70".parse().unwrap(),
         }
@@ -158,8 +160,8 @@ mod tests {
     #[test]
     fn cursor_with_contradicting_filters_is_rejected() {
         let cursor = cursor("Backup");
-        let same = SearchTerm::read(" backup ").unwrap();
-        let other = SearchTerm::read("else").unwrap();
+        let same = SearchedText::read(" backup ").unwrap();
+        let other = SearchedText::read("else").unwrap();
         assert!(cursor.agrees_with(None, None, None));
         assert!(cursor.agrees_with(Some(StatusFilter::All), Some(&same), None));
         assert!(!cursor.agrees_with(Some(StatusFilter::Valid), None, None));

@@ -1,10 +1,10 @@
 //! Values of the document's examples. None of them exists.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::ports::StatusFilter;
+use keyward_domain::ports::{SearchedText, StatusFilter};
 
 use super::cursor::Cursor;
-use super::list_filter::{Moment, SearchTerm};
+use super::list_filter::Moment;
 use super::project_cursor::ProjectCursor;
 use crate::request::QueryValue as _;
 
@@ -41,7 +41,7 @@ pub(crate) fn expiry() -> DateTime<Utc> {
 pub(crate) fn api_key_cursor() -> String {
     let cursor = API_KEY_ID.parse().ok().map(|after| Cursor {
         status: StatusFilter::Valid,
-        search: SearchTerm::read(SEARCH).ok(),
+        search: SearchedText::parse(SEARCH).ok(),
         expires_before: Moment::read(EXPIRES_BEFORE).ok(),
         after,
     });

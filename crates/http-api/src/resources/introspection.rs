@@ -9,7 +9,7 @@ use super::tag::Tag;
 use crate::json::WrittenJson;
 use crate::paths::INTROSPECTION;
 use crate::problem::Problem;
-use crate::request::{FormBody, QueryNames};
+use crate::request::{FormBody, NoQuery};
 use crate::services::Using;
 use crate::verifier_authentication::AuthenticatedVerifier;
 
@@ -38,12 +38,11 @@ impl IntrospectionResource {
     async fn post(
         &self,
         _verifier: AuthenticatedVerifier,
-        query: QueryNames,
+        _no_query: NoQuery,
         Using(introspect): Using<&Introspect>,
         form: FormBody<IntrospectionRequest>,
     ) -> Result<Introspected, Problem> {
-        query.only(&[])?;
-        let active = introspect.token(&form.read()?).await?;
+        let active = introspect.token(&form.0).await?;
         if let Some(token) = &active {
             Span::current().record("key_id", field::display(token.caller.api_key().id));
         }

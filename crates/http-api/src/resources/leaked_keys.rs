@@ -75,8 +75,8 @@ impl LeakedKeysResource {
 /// not.
 ///
 /// # Errors
-/// The store failed. If there were several tokens, an outage leaves the outcome unknown: keys of others may be
-/// revoked.
+/// The store failed. If there were several tokens, an outage leaves the outcome unknown: keys of others may
+/// be revoked.
 pub(super) fn all_dealt_with(
     reported: Vec<Result<Reported, StorageError>>,
     tokens: usize,

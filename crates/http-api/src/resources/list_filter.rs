@@ -1,10 +1,10 @@
 //! Query parameters of the list of keys.
 
 use chrono::{DateTime, Datelike, Utc};
-use keyward_domain::api_key::{InvalidExpiry, KeyDescription};
+use keyward_domain::api_key::InvalidExpiry;
 use keyward_domain::clock::whole_milliseconds;
 use keyward_domain::page::{InvalidPageSize, PageSize};
-use keyward_domain::ports::StatusFilter;
+use keyward_domain::ports::{SearchedText, StatusFilter};
 use poem_openapi::registry::MetaSchema;
 
 use crate::request::QueryValue;
@@ -50,28 +50,16 @@ impl QueryValue for StatusFilter {
     }
 }
 
-/// A search term.
-///
-/// It must be a valid description: any other text matches no key, and NUL must not reach the database.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct SearchTerm(KeyDescription);
-
-impl SearchTerm {
-    pub(crate) fn as_str(&self) -> &str {
-        self.0.as_str()
-    }
-}
-
-impl QueryValue for SearchTerm {
+/// What cannot be a part of any text is refused, so that NUL does not reach the database; and a token, which
+/// must not be put into URLs.
+impl QueryValue for SearchedText {
     /// No maximum length in the schema, because the length counts after normalization and trimming.
     fn schema() -> MetaSchema {
         MetaSchema::new("string")
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        KeyDescription::parse(text)
-            .map(Self)
-            .map_err(|error| error.to_string())
+        Self::parse(text).map_err(|error| error.to_string())
     }
 }
 

@@ -46,7 +46,8 @@ pub(crate) struct ApiKeyItem {
     /// that the membership of its user ends by then. False if it is revoked or has expired.
     expires_soon: bool,
     /// The ID of the key that created this key. That key may no longer exist: revoked keys are deleted after
-    /// some time. Absent if the key was created in the console.
+    /// some time. Absent if the key was created in the console. A rotation hands it on from the rotated key;
+    /// but `descendants=revoke` follows the key that made the rotation, if a key did.
     created_by_key_id: Option<String>,
     /// The ID of the key that this key took the place of, if any. That key may no longer exist.
     rotated_from_id: Option<String>,

@@ -102,7 +102,7 @@ impl ReadFields for UpdateApiKeyRequest {
     example
 )]
 pub(crate) struct RotateApiKeyRequest {
-    /// When the old key ends. `after_grace` if absent or `null`.
+    /// When the old key ends. `after_grace` if absent.
     old_key_ends: Option<OldKeyEnds>,
     /// For `after_grace`: after how many seconds the old key ends. 86,400, which is a day, if absent or
     /// `null`. A key that expires sooner does so.

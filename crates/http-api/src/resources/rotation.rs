@@ -39,7 +39,8 @@ impl RotationResource {
         Using(base_url): Using<&BaseUrl>,
         source: Source,
         /// Marks this request, so that repeating it within 24 hours has no second effect: 1 to 255 visible
-        /// characters of ASCII, such as a random UUID, in quotation marks or without. Scoped to the consumer.
+        /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
+        /// semicolon, quotation mark or backslash. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
         idempotency_key: IdempotencyKeyHeader,
         draft: JsonBody<RotateApiKeyRequest>,

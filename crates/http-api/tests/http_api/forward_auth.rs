@@ -180,6 +180,9 @@ async fn project_admits_its_members_only() {
     for path in [AUTH, "/api/v1/auth/", "/api/v1/auth/orders"] {
         let answer = asked_for(&scene, path, &own.id.to_string()).await;
         assert_accepted_as_ada(&scene, &answer, path);
+        let encoded = format!("{path}?%70rojec%74={}", anothers.id);
+        let answer = scene.api.get(&encoded, &scene.ada.token).await;
+        answer.refusal(403, "forbidden");
         for id in [
             anothers.id.to_string(),
             archived.id.to_string(),

@@ -233,6 +233,12 @@ async fn token_in_the_query_is_refused() {
             .body(body);
         scene.api.send(request).await.refusal(400, "malformed_query");
     }
+    let without_form = scene
+        .api
+        .anonymous(Method::POST, &format!("{INTROSPECT}?token={token}"))
+        .basic_auth(VERIFIER, Some(VERIFIER_SECRET));
+    let answer = scene.api.send(without_form).await;
+    answer.refusal(400, "malformed_query");
     for method in [Method::GET, Method::PUT, Method::DELETE] {
         let request = scene
             .api

@@ -92,7 +92,7 @@ async fn only_a_recorded_end_is_final_when_clocks_are_an_hour_off() {
     scene.api.get(USER, &token).await.refusal(401, "invalid_token");
     let found = scene.api.get(&path, &scene.ada.token).await.ok(200);
     assert_eq!(found["status"], "revoked");
-    let later = json!({"expiresAt": end + hour});
+    let later = json!({"expiresAt": (end + hour).to_rfc3339()});
     let refused = scene.api.patch(&path, &scene.ada.token, &later).await;
     refused.refusal(409, "key_revoked");
 }

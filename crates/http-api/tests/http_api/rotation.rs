@@ -148,6 +148,11 @@ async fn malformed_rotation_is_refused_with_every_error() {
         let problem = answer.refusal(422, "invalid_fields");
         assert_eq!(problem["errors"][0]["pointer"], pointer, "{body}");
     }
+    let body = json!({"oldKeyEnds": "never", "graceSeconds": 0, "expiresAt": 1, "name": "x"});
+    let answer = rotate(&scene, &current, &scene.ada.token, &body).await;
+    let mut pointers = answer.pointers();
+    pointers.sort_unstable();
+    assert_eq!(pointers, ["/expiresAt", "/graceSeconds", "/name", "/oldKeyEnds"]);
     let item = scene.api.get(&current, &scene.ada.token).await.ok(200);
     assert_eq!(item["rotatedToId"], Value::Null);
 }

@@ -95,8 +95,11 @@ impl ApiKeys for BrokenStore {
     ) -> Result<Page<ApiKey, ApiKeyId>, StorageError> {
         let now = self.asked_about(List::Keys, now);
         let filter = match filter.term() {
-            Some(term) if self.fault == Fault::TakesPercentSignsForWildcards => {
+            Some(term) if self.fault == Fault::TakesPercentSignsForWildcards && term.contains('%') => {
                 KeyFilter::new(filter.status(), Some(&term.replace('%', "")))
+            }
+            Some(term) if self.fault == Fault::TakesHintsForTheirLastFour => {
+                KeyFilter::new(filter.status(), Some(term))
             }
             Some(_) | None => filter,
         };

@@ -52,6 +52,8 @@ pub(crate) enum Fault {
     KeepsGreatGrandchildren,
     OwnersKeepGreatGrandchildren,
     TakesPercentSignsForWildcards,
+    /// Whoever looks for a hint finds what holds its last four characters, too.
+    TakesHintsForTheirLastFour,
     /// Whoever's username begins with the one that is asked for is found, too.
     TakesTheBeginningOfUsernames,
     TakesEveryVersion,

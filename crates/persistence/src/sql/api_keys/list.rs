@@ -154,6 +154,9 @@ impl Listing {
             query = cancellable!(planned_each_time!(query), api_keys::id)
                 .filter(contains!(api_keys::search_text, term));
         }
+        if let Some(hint) = self.filter.hint() {
+            query = query.filter(api_keys::hint.eq(hint.as_str()));
+        }
         let rows: Vec<KeyRow> = query.load(connection).await?;
         let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
         Ok(keys?)

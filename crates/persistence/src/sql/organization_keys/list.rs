@@ -265,6 +265,9 @@ impl Listing {
             query =
                 query.filter(contains!(api_keys::search_text, term).or(contains!(users::search_text, term)));
         }
+        if let Some(hint) = filter.hint() {
+            query = query.filter(api_keys::hint.eq(hint.as_str()));
+        }
         Ok(held(query.load(connection).await?)?)
     }
 }

@@ -18,7 +18,7 @@ use crate::columns::{StoredId, StoredMoment};
 
 pub(super) type KeyCondition = Box<dyn BoxableExpression<api_keys::table, Database, SqlType = Bool>>;
 
-/// The keys of the organization.
+/// Selects all keys of the organization: valid, expired and revoked ones.
 pub(super) fn within(organization: OrganizationId) -> Eq<api_keys::organization_id, StoredId> {
     api_keys::organization_id.eq(StoredId(organization.as_uuid()))
 }
@@ -63,7 +63,7 @@ impl Selected {
         }
     }
 
-    /// The selection without descendants.
+    /// The selected keys alone, whatever the selection says of their descendants.
     pub(super) fn without_descendants(selection: &KeySelection) -> Self {
         match selection {
             KeySelection::Keys { ids, descendants: _ } => {

@@ -232,7 +232,9 @@ pub async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Sto
     scene.add_key(&ada, "Ключ Сборки").await;
     scene.add_key(&ada, "100% sure").await;
     let his = scene.add_key(&bob, "nightly").await;
-    let hint = his.hint.to_string();
+    let (hint, last_four) = (his.hint.to_string(), his.hint.last_four());
+    let after = &*format!("after {last_four}");
+    scene.add_key(&ada, after).await;
     for (term, expected) in [
         (&*hint, vec!["nightly"]),
         ("ключ", vec!["Ключ Сборки"]),
@@ -241,9 +243,9 @@ pub async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Sto
         ("_", vec![]),
         ("\0", vec![]),
         ("BOB.B", vec!["nightly"]),
-        (his.hint.last_four(), vec!["nightly"]),
+        (last_four, vec![after, "nightly"]),
         ("kwp_", vec![]),
-        (" ", vec!["nightly", "100% sure", "Ключ Сборки"]),
+        (" ", vec![after, "nightly", "100% sure", "Ключ Сборки"]),
     ] {
         let filter = OrganizationKeyFilter::new(StatusFilter::Valid, Some(term));
         assert_eq!(scene.held_names(&ada, &filter).await, expected, "{term:?}");

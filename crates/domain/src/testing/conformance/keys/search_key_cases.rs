@@ -88,6 +88,12 @@ pub async fn key_search_matches_descriptions_and_last_four_characters(stores: Ke
     assert_eq!(search(&scene, &ada, "NIGHTLY").await, ["described"]);
     assert_eq!(search(&scene, &ada, "report").await, ["described"]);
     assert_eq!(search(&scene, &ada, other.hint.last_four()).await, ["other"]);
+    let after = format!("after {}", other.hint.last_four());
+    scene.add_key(&ada, &after).await;
+    assert_eq!(
+        search(&scene, &ada, other.hint.last_four()).await,
+        [&*after, "other"]
+    );
     assert_eq!(search(&scene, &ada, other.hint.as_str()).await, ["other"]);
     assert!(
         search(&scene, &ada, "kwp_").await.is_empty(),
