@@ -6,14 +6,14 @@
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
+use diesel::prelude::QueryableByName;
+use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use uuid::Uuid;
 
 use super::prepared_once::PreparedOnce;
-use super::sql::key_tree_rows::{Counted, FoundChainKey, FoundKey, FoundStep};
 use super::validity::not_over;
 use crate::key_tree::{ChainKey, Step, starts_below, upwards};
 use crate::limit;
@@ -95,7 +95,7 @@ async fn steps_to(
         .bind::<Array<SqlUuid>, _>(consumers)
         .bind::<Timestamptz, _>(now);
     let found: Vec<FoundStep> = PreparedOnce(query).load(&mut connection).await?;
-    Ok(found.into_iter().map(Step::from).collect())
+    Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
 }
 
 /// Counts the valid keys among this key and its ancestors.
@@ -150,7 +150,9 @@ pub(super) async fn ancestor_chain(
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    Ok(upwards(chain.into_iter().map(ChainKey::from).collect()))
+    Ok(upwards(
+        chain.into_iter().map(|row| (row.id, row.depth)).collect(),
+    ))
 }
 
 /// The keys between these keys of a consumer and their ancestor at a depth, nearest first, up to a limit.
@@ -161,7 +163,7 @@ pub(super) async fn some_between(
     depth: i64,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundKey> = diesel::sql_query(
+    let found: Vec<FoundId> = diesel::sql_query(
         "WITH RECURSIVE chain AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = ANY($1) AND consumer_id = $2
@@ -180,7 +182,7 @@ pub(super) async fn some_between(
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    Ok(found.into_iter().map(Uuid::from).collect())
+    Ok(found.into_iter().map(|row| row.id).collect())
 }
 
 /// A consumer's key and some of its descendants, up to a limit, which also bounds the work.
@@ -190,7 +192,7 @@ pub(super) async fn some_below(
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundKey> = diesel::sql_query(
+    let found: Vec<FoundId> = diesel::sql_query(
         "WITH RECURSIVE below AS (
              SELECT id FROM api_keys WHERE id = $1 AND consumer_id = $2
              UNION
@@ -206,5 +208,33 @@ pub(super) async fn some_below(
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    Ok(found.into_iter().map(Uuid::from).collect())
+    Ok(found.into_iter().map(|row| row.id).collect())
+}
+
+#[derive(QueryableByName)]
+struct FoundStep {
+    #[diesel(sql_type = Nullable<SqlUuid>)]
+    below: Option<Uuid>,
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+#[derive(QueryableByName)]
+struct FoundChainKey {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+    #[diesel(sql_type = BigInt)]
+    depth: i64,
+}
+
+#[derive(QueryableByName)]
+struct FoundId {
+    #[diesel(sql_type = SqlUuid)]
+    id: Uuid,
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
 }

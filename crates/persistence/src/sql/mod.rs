@@ -1,7 +1,7 @@
 //! SQL that both databases share: a module of each adapter, compiled for its database.
 //!
-//! `dialect` and `schema` are those of the adapter and hold the differences: no `#[cfg]` and no type abstracts
-//! over the two databases, so code that is wrong for one of them does not compile.
+//! `dialect` and `schema` are those of the adapter and hold the differences, so there is no `#[cfg]` here and
+//! no type that abstracts over both: code that is wrong for one database does not compile.
 //!
 //! `events`, `tables` and `validity` are beside this module, because the adapters' own queries use them too.
 //!
@@ -79,7 +79,6 @@ pub(crate) mod due_keys;
 pub(crate) mod end_of_membership;
 mod installation;
 pub(crate) mod invitations;
-pub(crate) mod key_tree_rows;
 mod last_uses;
 pub(crate) mod members;
 mod memberships;

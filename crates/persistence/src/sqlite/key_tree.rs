@@ -6,14 +6,13 @@
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::prelude::{RunQueryDsl, SqliteConnection};
-use diesel::sql_types::{BigInt, Binary, Text};
+use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
+use diesel::sql_types::{BigInt, Binary, Nullable, Text};
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use uuid::Uuid;
 
 use super::dialect::Pipelined;
 use super::listed::as_json;
-use super::sql::key_tree_rows::{Counted, FoundChainKey, FoundKey, FoundStep};
 use super::validity::not_over;
 use crate::columns::StoredId;
 use crate::key_tree::{ChainKey, Step, starts_below, upwards};
@@ -95,7 +94,8 @@ fn steps_to(
     .bind::<Text, _>(as_json(consumers.iter().copied()))
     .bind::<BigInt, _>(now.timestamp_millis())
     .load(connection)?;
-    Ok(found.into_iter().map(Step::from).collect())
+    let steps = found.into_iter();
+    Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
 }
 
 /// Counts the valid keys among this key and its ancestors.
@@ -156,7 +156,9 @@ pub(super) async fn ancestor_chain(
     .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
-    Ok(upwards(chain.into_iter().map(ChainKey::from).collect()))
+    Ok(upwards(
+        chain.into_iter().map(|row| (row.id.0, row.depth)).collect(),
+    ))
 }
 
 /// The keys between these keys of a consumer and their ancestor at a depth, nearest first, up to a limit.
@@ -167,7 +169,7 @@ pub(super) async fn some_between(
     depth: i64,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundKey> = diesel::sql_query(
+    let found: Vec<FoundId> = diesel::sql_query(
         "WITH RECURSIVE chain (id, effective_parent, tree_depth, consumer_id) AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id IN (SELECT unhex(value) FROM json_each(?)) AND +consumer_id = ?
@@ -185,7 +187,7 @@ pub(super) async fn some_between(
     .bind::<BigInt, _>(depth)
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
-    Ok(found.into_iter().map(Uuid::from).collect())
+    Ok(found.into_iter().map(|row| row.id.0).collect())
 }
 
 /// A consumer's key and some of its descendants, up to a limit, which also bounds the work.
@@ -195,7 +197,7 @@ pub(super) async fn some_below(
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundKey> = diesel::sql_query(
+    let found: Vec<FoundId> = diesel::sql_query(
         "WITH RECURSIVE below AS (
              SELECT id, consumer_id FROM api_keys WHERE id = ? AND consumer_id = ?
              UNION
@@ -211,7 +213,35 @@ pub(super) async fn some_below(
     .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
-    Ok(found.into_iter().map(Uuid::from).collect())
+    Ok(found.into_iter().map(|row| row.id.0).collect())
+}
+
+#[derive(QueryableByName)]
+struct FoundStep {
+    #[diesel(sql_type = Nullable<Binary>)]
+    below: Option<StoredId>,
+    #[diesel(sql_type = Binary)]
+    id: StoredId,
+}
+
+#[derive(QueryableByName)]
+struct FoundChainKey {
+    #[diesel(sql_type = Binary)]
+    id: StoredId,
+    #[diesel(sql_type = BigInt)]
+    depth: i64,
+}
+
+#[derive(QueryableByName)]
+struct FoundId {
+    #[diesel(sql_type = Binary)]
+    id: StoredId,
+}
+
+#[derive(QueryableByName)]
+struct Counted {
+    #[diesel(sql_type = BigInt)]
+    count: i64,
 }
 
 #[cfg(test)]
