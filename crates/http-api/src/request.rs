@@ -2,6 +2,7 @@
 
 mod fields;
 mod form_body;
+mod form_encoding;
 mod idempotency_key;
 mod if_match;
 mod json_body;
@@ -10,7 +11,8 @@ mod query;
 mod strict_json;
 
 pub(crate) use fields::Fields;
-pub(crate) use form_body::{Form, FormBody, ReadForm, form_decoded};
+pub(crate) use form_body::{Form, FormBody, ReadForm};
+pub(crate) use form_encoding::form_decoded;
 pub(crate) use idempotency_key::IdempotencyKeyHeader;
 pub(crate) use if_match::IfMatch;
 pub(crate) use json_body::{JsonBody, ReadFields};

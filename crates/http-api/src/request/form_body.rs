@@ -3,18 +3,16 @@
 //! As OAuth demands (RFC 6749 §3.1 and §3.2), no parameter may be repeated, one without a value counts as
 //! absent, and unknown ones are ignored.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use percent_encoding::percent_decode_str;
 use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
 use poem_openapi::types::Type;
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use zeroize::Zeroizing;
 
+use super::form_encoding::form_decoded;
 use super::payload;
-use super::query::is_percent_encoded;
 use crate::problem::{Code, Problem};
 
 /// As introspection requests have it (RFC 7662, section 2.1).
@@ -68,19 +66,6 @@ impl Form {
     }
 }
 
-/// A text as forms encode it, decoded: nothing if that is not possible.
-pub(crate) fn form_decoded(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains(['%', '+']) {
-        return Some(Cow::Borrowed(text));
-    }
-    if !is_percent_encoded(text) {
-        return None;
-    }
-    let spaced = Zeroizing::new(text.replace('+', " "));
-    let decoded = percent_decode_str(&spaced).decode_utf8().ok()?;
-    Some(Cow::Owned(decoded.into_owned()))
-}
-
 fn malformed(detail: String) -> Problem {
     Problem::with_detail(Code::MalformedRequest, detail)
 }
@@ -122,23 +107,7 @@ impl<'a, T: ReadForm> ApiExtractor<'a> for FormBody<T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Form, form_decoded};
-
-    #[test]
-    fn form_decoding_is_strict() {
-        for (text, decoded) in [
-            ("", Some("")),
-            ("kwp_1", Some("kwp_1")),
-            ("a+b%20c", Some("a b c")),
-            ("%C3%A4", Some("ä")),
-            ("%e4", None),
-            ("%", None),
-            ("%4", None),
-            ("%zz", None),
-        ] {
-            assert_eq!(form_decoded(text).as_deref(), decoded, "{text}");
-        }
-    }
+    use super::Form;
 
     #[test]
     fn form_yields_each_parameter_with_a_value_once() {

@@ -7,7 +7,7 @@ use poem::{FromRequest, Request, RequestBody};
 use poem_openapi::registry::{MetaParamIn, MetaSchema, MetaSchemaRef, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
-use super::form_body::form_decoded;
+use super::form_encoding::{form_decoded, is_percent_encoded};
 use crate::problem::{Code, Problem};
 
 /// A type of query parameters.
@@ -132,15 +132,6 @@ fn pairs(request: &Request) -> Result<Vec<(String, String)>, Problem> {
         Ok((decoded(name)?, decoded(value)?))
     });
     pairs.collect()
-}
-
-/// Whether two hexadecimal digits follow each `%` (RFC 3986 §2.1). The decoder would leave others unchanged.
-pub(super) fn is_percent_encoded(query: &str) -> bool {
-    let mut escapes = query.split('%').skip(1);
-    escapes.all(|rest| {
-        let digits = rest.as_bytes().get(..2);
-        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
-    })
 }
 
 pub(crate) fn malformed(detail: String) -> Problem {

@@ -74,7 +74,7 @@ async fn tokens_are_accepted_until_their_memberships_planned_end() {
 }
 
 #[tokio::test]
-async fn only_a_recorded_end_is_final_when_clocks_are_an_hour_off() {
+async fn only_recorded_ends_are_final_with_clocks_an_hour_off() {
     let scene = Scene::new().await;
     let (key, token, end) = scene.planned_key().await;
     let path = format!("{API_KEYS}/{}", key.id);
