@@ -104,8 +104,13 @@ impl Argon2idHasher {
     async fn acquire_permit(&self, queues: HashingQueues) -> Result<HashingPermit, HashingError> {
         let permit = async {
             let mut of_queues = Vec::new();
-            for semaphore in self.semaphores_of(queues)? {
-                of_queues.push(acquired(semaphore).await?);
+            // The network comes first, and nobody joins the next queue before their turn in it: many who wait
+            // there are not in the queues of the accounts that they try.
+            for queue in in_order(queues) {
+                of_queues.push(acquired(self.places_in(queue)?).await?);
+            }
+            if let HashingQueues::Stranger { .. } = queues {
+                of_queues.push(acquired(Arc::clone(&self.permits_of_strangers)).await?);
             }
             Ok(HashingPermit {
                 _of_queues: of_queues,
@@ -115,20 +120,6 @@ impl Argon2idHasher {
         timeout(self.longest_wait, permit)
             .await
             .unwrap_or(Err(HashingError::Busy))
-    }
-
-    /// Where a password waits before it waits for a permit, in this order. The network comes first, so that
-    /// many who wait in it take no places of the accounts that they try.
-    fn semaphores_of(&self, queues: HashingQueues) -> Result<Vec<Arc<Semaphore>>, HashingError> {
-        match queues {
-            HashingQueues::Known(queue) => Ok(vec![self.places_in(queue)?]),
-            HashingQueues::Stranger { network, account } => network
-                .into_iter()
-                .chain([account])
-                .map(|queue| self.places_in(queue))
-                .chain([Ok(Arc::clone(&self.permits_of_strangers))])
-                .collect(),
-        }
     }
 
     /// The places of a queue, which is forgotten when nobody is in it: everybody in it holds them.
@@ -147,6 +138,15 @@ impl Argon2idHasher {
         queues.insert(queue, Arc::downgrade(&places));
         Ok(places)
     }
+}
+
+/// The queues in which a password waits, one after the other.
+fn in_order(queues: HashingQueues) -> impl Iterator<Item = HashingQueue> {
+    let (first, second) = match queues {
+        HashingQueues::Known(queue) => (None, queue),
+        HashingQueues::Stranger { network, account } => (network, account),
+    };
+    first.into_iter().chain([second])
 }
 
 async fn acquired(semaphore: Arc<Semaphore>) -> Result<OwnedSemaphorePermit, HashingError> {
