@@ -52,6 +52,7 @@ pub(crate) mod schema;
 mod search;
 #[path = "sql/mod.rs"]
 mod sql;
+mod standby;
 mod store;
 #[path = "sql/tables.rs"]
 mod tables;

@@ -19,6 +19,7 @@ use super::errors::{commit_error, is_answer_of_server, is_read_only, storage_err
 use super::liveness::Liveness;
 use super::numbering::commit_statements;
 use super::sql::concerns::summary;
+use super::standby::StandbyAway;
 use super::store::{PooledConnection, PostgresStore, SYSTEM};
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
@@ -130,7 +131,7 @@ where
     let mut connection = InTransaction::on(store.connection().await?);
     let liveness = Liveness::of(connection.get());
     let finished = {
-        let mut transacting = pin!(transact(&mut connection, &progress, work));
+        let mut transacting = pin!(transact(&store, &mut connection, &progress, work));
         let step = store.timeouts.step;
         match liveness
             .wait_for(transacting.as_mut(), step, answer_by, give_up)
@@ -148,6 +149,7 @@ where
     // rolls back; after that, the server decides.
     let Ok((over, outcome)) = finished else {
         return Err(if progress.is_committing() {
+            store.given_up_commits.note();
             StorageError::OutcomeUnknown(TooSlow::Commit.into()).into()
         } else {
             StorageError::Unavailable(TooSlow::Answer.into()).into()
@@ -174,6 +176,7 @@ where
 /// Diesel's own `transaction` is not used: it waits for the answer to BEGIN before the work can send
 /// anything.
 async fn transact<T, E, W>(
+    store: &PostgresStore,
     connection: &mut InTransaction,
     progress: &Progress,
     work: W,
@@ -182,6 +185,16 @@ where
     W: Work<AsyncPgConnection, T, E>,
 {
     let connection = connection.get();
+    let given_up_after = store.timeouts.given_up_commit();
+    match store
+        .given_up_commits
+        .one_waits_for_standby(connection, given_up_after)
+        .await
+    {
+        Ok(false) => {}
+        Ok(true) => return (true, Err(StorageError::Unavailable(StandbyAway.into()).into())),
+        Err(error) => return (false, Err(error.into())),
+    }
     let (done, noted) = noting(work(connection)).await;
     let summarized = match done {
         Ok(value) => summary(connection, noted)

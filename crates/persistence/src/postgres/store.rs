@@ -16,6 +16,7 @@ use super::connection::Server;
 use super::errors::{is_cut, storage_error};
 use super::liveness::Liveness;
 use super::numbering::LISTEN;
+use super::standby::GivenUpCommits;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow, Work};
 use crate::fair_semaphore::{FairPermit, FairSemaphore, WaitObserver};
@@ -39,6 +40,7 @@ pub struct PostgresStore {
     /// As many as the pool has connections, which it would hand out in order of arrival.
     permits: FairSemaphore,
     pub(super) timeouts: Timeouts,
+    pub(super) given_up_commits: GivenUpCommits,
     pub(super) migrations: KnownMigrations,
     /// Whether its connections listen to changes of access.
     pub(super) listens: bool,
@@ -49,6 +51,14 @@ pub(super) struct Timeouts {
     pub(super) step: Duration,
     pub(super) answer: Duration,
     pub(super) outcome: Duration,
+}
+
+impl Timeouts {
+    /// For how long a commit waits at least that is given up: a change that has not begun to commit at the
+    /// answer deadline is withdrawn.
+    pub(super) fn given_up_commit(self) -> Duration {
+        self.outcome.saturating_sub(self.answer)
+    }
 }
 
 /// Why a store could not be created. No connection has been made yet.
@@ -93,6 +103,7 @@ impl PostgresStore {
             server,
             permits: FairSemaphore::new(max_connections),
             timeouts,
+            given_up_commits: GivenUpCommits::default(),
             migrations: KnownMigrations::postgres(),
             listens: false,
         })

@@ -138,11 +138,7 @@ impl ApiKeys for Store {
             // Whether there are any takes long to find out where many are revoked.
             DescendantKeys::Revoke => {
                 let precheck = for_any_connection(move |connection| {
-                    Box::pin(async move {
-                        let precheck =
-                            revoke::precheck_tree(connection, consumer, id, acting_key, at).await?;
-                        Ok(precheck.answer())
-                    })
+                    Box::pin(revoke::precheck_tree(connection, consumer, id, acting_key, at))
                 });
                 self.change_after_precheck(precheck, Claim::Revoking, revoke)
                     .await

@@ -181,6 +181,11 @@ pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {
     Ok(())
 }
 
+/// Whether commits wait for standbys: a file has none.
+pub(super) async fn commits_wait_for_standbys(_: Pipelined<'_>) -> QueryResult<bool> {
+    Ok(false)
+}
+
 /// Whether there is a table of this name.
 pub(super) async fn has_table(mut connection: Pipelined<'_>, table: &str) -> QueryResult<bool> {
     let found = sql::<Bool>("EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ").bind::<Text, _>(table);

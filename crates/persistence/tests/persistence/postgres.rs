@@ -18,5 +18,6 @@ mod round_trips;
 mod schema;
 mod searches;
 mod shares;
+mod standbys;
 mod tls;
 mod trial_change;

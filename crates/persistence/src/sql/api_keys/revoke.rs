@@ -12,8 +12,8 @@ use keyward_domain::ports::{DescendantKeys, RevokeKeyError, StorageError};
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, Pipelined, RunQueryDsl, begin, listed, lock_keys, pipeline, prepared_once, valid_from,
-    write_events,
+    Connection, Pipelined, RunQueryDsl, begin, commits_wait_for_standbys, listed, lock_keys, pipeline,
+    prepared_once, valid_from, write_events,
 };
 use super::super::due_keys::{DueKey, due_of, record_ends_of_keys};
 use super::super::schema::api_keys;
@@ -24,7 +24,6 @@ use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
-use crate::precheck::RevocationPrecheck;
 
 pub(super) async fn revoke(
     connection: &mut Connection,
@@ -187,33 +186,35 @@ pub(crate) async fn write_revocation(
     Ok(())
 }
 
-/// What is known without a lock: that the acting key is no longer valid, that the key does not exist, or that
-/// it and all its descendants are recorded as ended. Each stays true for ever, because no key is added below
-/// a revoked one.
+/// The answer that is known without a lock: that the acting key is no longer valid, that the key does not
+/// exist, or that it and all its descendants are recorded as ended. Each stays true for ever, because no key
+/// is added below a revoked one. `None` if which keys are valid must be read again under the lock.
 pub(super) async fn precheck_tree(
     connection: &mut Connection,
     consumer: MembershipId,
     id: ApiKeyId,
     acting_key: Option<ApiKeyId>,
     at: DateTime<Utc>,
-) -> Result<RevocationPrecheck, Abort<Infallible>> {
+) -> Result<Option<Result<Vec<ApiKeyId>, RevokeKeyError>>, Abort<Infallible>> {
     let (reach, row) = pipeline!(
         connection,
         reach(connection, consumer, acting_key, at),
         find_row(connection, consumer, id),
     );
-    match reach {
-        Some(reach) if reach.includes(id) => {}
-        Some(_) => return Ok(RevocationPrecheck::NotFound),
-        None => return Ok(RevocationPrecheck::HolderGone),
+    let row = match (reach, row) {
+        (None, _) => return Ok(Some(Err(RevokeKeyError::HolderGone))),
+        (Some(reach), Some(row)) if reach.includes(id) => row,
+        (Some(_), _) => return Ok(Some(Err(RevokeKeyError::NotFound))),
+    };
+    if row.is_valid(BEFORE_ALL_ENDS) {
+        return Ok(None);
     }
-    match row.map(|row| row.is_valid(BEFORE_ALL_ENDS)) {
-        None => Ok(RevocationPrecheck::NotFound),
-        Some(true) => Ok(RevocationPrecheck::SomethingToRevoke),
-        Some(false) => {
-            let (consumers, roots) = ([consumer.as_uuid()], [id.as_uuid()]);
-            let keys = valid_from(connection, &consumers, &roots, BEFORE_ALL_ENDS).await?;
-            Ok(RevocationPrecheck::of_keys_not_ended(&keys))
-        }
-    }
+    let (consumers, roots) = ([consumer.as_uuid()], [id.as_uuid()]);
+    let (not_ended, may_be_lost) = pipeline!(
+        connection,
+        valid_from(connection, &consumers, &roots, BEFORE_ALL_ENDS),
+        commits_wait_for_standbys(connection),
+    );
+    // The commit of a lock waits for the standbys, and so for the revocations before it.
+    Ok((not_ended.is_empty() && !may_be_lost).then_some(Ok(Vec::new())))
 }

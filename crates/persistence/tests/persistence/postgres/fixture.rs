@@ -65,6 +65,16 @@ pub(crate) async fn count(client: &Client, table: &str) -> i64 {
         .get(0)
 }
 
+/// Makes every COMMIT that wrote an event take this long.
+pub(crate) fn slow_commit(seconds: u32) -> String {
+    format!(
+        "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
+             $$ BEGIN PERFORM pg_sleep({seconds}); RETURN NULL; END $$;
+         CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON audit_events DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION dawdle();"
+    )
+}
+
 /// An installation that is set up: its store, its first owner, and a key of theirs.
 pub(crate) struct Fixture {
     pub(crate) store: PostgresStore,

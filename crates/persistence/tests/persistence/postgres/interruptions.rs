@@ -8,7 +8,7 @@ use keyward_domain::ports::{
 };
 use tokio_postgres::Client;
 
-use crate::postgres::fixture::{AddKey, Fixture, connect, count};
+use crate::postgres::fixture::{AddKey, Fixture, connect, count, slow_commit};
 
 const DEADLINE: Duration = Duration::from_secs(20);
 
@@ -185,16 +185,6 @@ async fn change_on_a_connection_killed_before_commit_is_rolled_back() {
     );
     transaction.rollback().await.expect("the lock is let go");
     assert!(!is_stored(&fixture, id).await);
-}
-
-/// Makes every COMMIT that wrote an event take this long.
-fn slow_commit(seconds: u32) -> String {
-    format!(
-        "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
-             $$ BEGIN PERFORM pg_sleep({seconds}); RETURN NULL; END $$;
-         CREATE CONSTRAINT TRIGGER dawdle AFTER INSERT ON audit_events DEFERRABLE INITIALLY DEFERRED
-             FOR EACH ROW EXECUTE FUNCTION dawdle();"
-    )
 }
 
 /// What adding a key answers when COMMIT is refused with this error, which rolls back; whether a key is
