@@ -58,7 +58,7 @@ async fn server_with_read_only_database_is_unready() {
         "The database takes no changes. Keys are verified as before.",
     );
     server.event("changes fail");
-    // RevocationPrecheck up, and not found: what only reads goes on.
+    // Looked up, and not found: what only reads goes on.
     let verified = server.ask("GET", "/api/v1/user", &[UNKNOWN], "");
     assert_eq!(verified.status, 401, "{}", verified.body);
 
