@@ -74,6 +74,7 @@ async fn judging_by_the_beginning_of_an_act_is_detected() {
         "edit_that_began_before_an_end_comes_too_late",
         "planned_end_that_passed_meanwhile_is_not_set",
         "key_whose_parent_ended_meanwhile_is_not_added",
+        "rotation_that_began_before_an_end_comes_too_late",
         "longest_life_is_applied_by_the_clock_under_the_lock",
         "owner_whose_end_came_meanwhile_applies_no_longest_life",
         "member_end_that_came_meanwhile_is_final",

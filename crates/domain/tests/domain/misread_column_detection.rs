@@ -42,6 +42,10 @@ async fn misread_revocation_or_last_use_column_is_detected() {
         applied,
         "longest_life_applies_to_keys_created_later",
         "longest_life_is_applied_by_the_clock_under_the_lock",
+        "rotated_key_and_its_successor_are_stored",
+        "new_key_ends_within_the_longest_life",
+        "planned_end_stays_within_the_longest_life",
+        "successor_ends_within_the_longest_life",
     ];
     assert_caught(Fault::Misreads(Column::KeyRevokedAt), &end).await;
     let reason = [revocation, applied];

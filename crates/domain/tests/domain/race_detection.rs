@@ -32,6 +32,10 @@ async fn key_acting_after_concurrent_revocation_is_detected() {
             "revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed",
         ),
         (
+            Fault::ChecksWhoRotatesBeforeTheTransaction,
+            "revoked_key_rotates_nothing_after_concurrent_revocation_is_confirmed",
+        ),
+        (
             Fault::ChecksWhoRevokesBeforeTheTransaction,
             "revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed",
         ),
@@ -50,6 +54,10 @@ async fn member_acting_after_concurrent_end_is_detected() {
         (
             Fault::ChecksMembersWhoEditBeforeTheTransaction,
             "no_key_is_edited_after_membership_end_is_confirmed",
+        ),
+        (
+            Fault::ChecksMembersWhoRotateBeforeTheTransaction,
+            "no_key_is_rotated_after_membership_end_is_confirmed",
         ),
         (
             Fault::ChecksWhoRevokesBeforeTheTransaction,

@@ -19,6 +19,22 @@ async fn rotation_beyond_a_keys_right_is_detected() {
 }
 
 #[tokio::test]
+async fn successor_with_more_rights_is_detected() {
+    let by = ["rotated_key_and_its_successor_are_stored"];
+    assert_caught(Fault::LetsSuccessorsManageKeys, &by).await;
+}
+
+#[tokio::test]
+async fn key_beyond_the_longest_life_is_detected() {
+    let by = [
+        "new_key_ends_within_the_longest_life",
+        "planned_end_stays_within_the_longest_life",
+        "successor_ends_within_the_longest_life",
+    ];
+    assert_caught(Fault::IgnoresTheLongestLife, &by).await;
+}
+
+#[tokio::test]
 async fn chain_of_keys_without_maximum_is_detected() {
     let by = [
         "valid_keys_of_a_key_tree_have_a_maximum_depth",

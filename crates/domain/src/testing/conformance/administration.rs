@@ -127,6 +127,7 @@ super::cases::cases! { $
     leaving_holder_cases {
         no_key_is_accepted_after_membership_end_is_confirmed
         no_key_is_edited_after_membership_end_is_confirmed
+        no_key_is_rotated_after_membership_end_is_confirmed
         no_key_revokes_another_after_membership_end_is_confirmed
     }
     former_owner_cases {

@@ -10,7 +10,10 @@ use crate::audit::Actor;
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::page::PageSize;
-use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, KeyFilter, RevokeKeyError, StatusFilter};
+use crate::ports::{
+    AddKeyError, DescendantKeys, EditKeyError, KeyFilter, RevokeKeyError, RotateKeyError, RotationDraft,
+    StatusFilter,
+};
 
 /// Each is another chance for a check to come too early.
 pub(super) const ROUNDS: usize = 8;
@@ -60,6 +63,30 @@ impl<S: AsRef<KeyStores> + Clone + Send + Sync + 'static> Scene<S> {
             edited
         });
         edits.collect()
+    }
+
+    /// Rotates keys, likewise.
+    pub(super) async fn rotations(
+        &self,
+        holder: &Member,
+        through: impl Fn(usize) -> Option<ApiKeyId>,
+    ) -> Acts {
+        let mut rotations: Acts = Vec::new();
+        for number in 0..ACTS {
+            let key = self.add_key(holder, &format!("key {number}")).await;
+            let new = self.rotation_of(holder, &key, RotationDraft::default());
+            let actor = through(number).map_or(Actor::User(holder.user.id), Actor::ApiKey);
+            let act = self.act_as(actor, Some(holder.organization.id));
+            let scene = self.clone();
+            rotations.push(Box::pin(async move {
+                let rotated = scene.rotate_as(&new, act).await;
+                assert!(
+                    matches!(rotated, Ok(_) | Err(RotateKeyError::HolderGone)),
+                    "{rotated:?}"
+                );
+            }));
+        }
+        rotations
     }
 
     /// Revokes keys through one of them. In person, whoever has left may still revoke.

@@ -14,6 +14,7 @@ mod find_key_cases;
 mod key_right_cases;
 mod key_tree_depth_cases;
 mod list_key_cases;
+mod longest_life_cases;
 mod membership_cases;
 mod planned_end_cases;
 mod precondition_cases;
@@ -102,6 +103,8 @@ super::cases::cases! { $
         successor_is_revoked_with_the_key_that_made_it
         rotation_lengthens_no_chain_of_keys
         rotation_fails_when_event_cannot_be_written
+        rotation_completes_after_caller_cancellation
+        rotation_that_began_before_an_end_comes_too_late
     }
     find_key_cases {
         unknown_key_is_not_found
@@ -183,6 +186,11 @@ super::cases::cases! { $
         key_whose_parent_ended_meanwhile_is_not_added
         list_filters_by_planned_end
     }
+    longest_life_cases {
+        new_key_ends_within_the_longest_life
+        planned_end_stays_within_the_longest_life
+        successor_ends_within_the_longest_life
+    }
     revoke_key_cases {
         revocation_stores_time_actor_reason_and_note
         second_revocation_changes_nothing
@@ -214,6 +222,7 @@ super::cases::cases! { $
     acting_key_cases {
         revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed
         revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed
+        revoked_key_rotates_nothing_after_concurrent_revocation_is_confirmed
         revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed
     }
     concurrent_key_cases {
@@ -221,6 +230,7 @@ super::cases::cases! { $
         concurrent_submissions_of_one_form_create_one_key
         concurrent_revocations_of_one_key_write_one_event
         no_child_survives_a_concurrent_revocation_with_descendants
+        no_successor_survives_a_concurrent_revocation_with_descendants
         concurrent_revocations_of_one_key_tree_write_each_event_once
     }
     credential_cases {

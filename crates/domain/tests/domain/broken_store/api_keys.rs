@@ -1,7 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::api_key::{
-    ApiKey, Expiry, ExpiryChange, KeyEdit, KeyPrecondition, Origin, RevocationCause,
+    ApiKey, CannotExtendLife, Expiry, ExpiryChange, InvalidExpiry, KeyEdit, KeyPrecondition, Origin,
+    RevocationCause,
 };
 use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::KeyReach;
@@ -67,6 +68,11 @@ impl ApiKeys for BrokenStore {
         let late = new.key.clone();
         match self.sound.add(new, limits, act).await {
             Err(AddKeyError::TreeTooDeep) if self.fault == Fault::AddsToLongestChains => {
+                Ok(self.keep_late(late))
+            }
+            Err(AddKeyError::InvalidExpiry(InvalidExpiry::LongerThanAllowed(_)))
+                if self.fault == Fault::IgnoresTheLongestLife =>
+            {
                 Ok(self.keep_late(late))
             }
             added => Ok(self.as_told(added?)),
@@ -190,9 +196,12 @@ impl ApiKeys for BrokenStore {
             .edit(consumer, id, edit, precondition, changes, act.clone());
         let after = match (edited.await, &before) {
             (Err(EditKeyError::HolderGone), Some(before)) if as_member => {
-                let mut late = before.clone();
-                let _ = late.apply(&asked, None, act.actor);
-                self.keep_late(late)
+                self.edit_late(before, &asked, act.actor)
+            }
+            (Err(EditKeyError::CannotExtendLife(CannotExtendLife::BeyondLongestLife(_))), Some(before))
+                if self.fault == Fault::IgnoresTheLongestLife =>
+            {
+                self.edit_late(before, &asked, act.actor)
             }
             (after, _) => after?,
         };
@@ -218,7 +227,26 @@ impl ApiKeys for BrokenStore {
         if is_in_person {
             act.actor = Actor::Administrator;
         }
-        self.sound.rotate(new, changes, act).await
+        let consumer = new.consumer_id;
+        if self.fault == Fault::ChecksWhoRotatesBeforeTheTransaction
+            && let Some(acting) = act.actor.api_key()
+            && self.reach_beforehand(consumer, acting, act.at).await? == Some(KeyReach::All)
+        {
+            act.actor = Actor::Administrator;
+        }
+        let as_member = self.fault == Fault::ChecksMembersWhoRotateBeforeTheTransaction
+            && self.is_member_beforehand(consumer, act.actor, act.at).await?;
+        let old = ApiKeys::find(&self.sound, consumer, new.old_key).await?;
+        let act = self.as_timed(act);
+        match (self.sound.rotate(new.clone(), changes, act.clone()).await, old) {
+            (Err(RotateKeyError::HolderGone), Some(old)) if as_member => self.rotate_late(old, &new, &act),
+            (Err(RotateKeyError::InvalidExpiry(InvalidExpiry::LongerThanAllowed(_))), Some(old))
+                if self.fault == Fault::IgnoresTheLongestLife =>
+            {
+                self.rotate_late(old, &new, &act)
+            }
+            (successor, _) => Ok(self.as_read(successor?)),
+        }
     }
 
     async fn revoke(
@@ -260,6 +288,19 @@ impl ApiKeys for BrokenStore {
 }
 
 impl BrokenStore {
+    /// An edit that the sound store has refused.
+    fn edit_late(&self, key: &ApiKey, edit: &KeyEdit, by: Actor) -> ApiKey {
+        let mut late = key.clone();
+        let _ = late.apply(edit, None, by);
+        self.keep_late(late)
+    }
+
+    /// A rotation that the sound store has refused.
+    fn rotate_late(&self, key: ApiKey, new: &NewRotation, act: &Act) -> Result<ApiKey, RotateKeyError> {
+        let mut late = key;
+        Ok(self.keep_late(late.rotate(new, None, act)?))
+    }
+
     /// What the sound store is told of the idempotency key.
     fn idempotency_key(&self, given: Option<IdempotencyKey>) -> Option<IdempotencyKey> {
         let without_request = |given: IdempotencyKey| IdempotencyKey::parse(&given.to_string()).ok();

@@ -99,6 +99,7 @@ impl BrokenStore {
     /// The key as a reader is told.
     pub(super) fn as_read(&self, key: ApiKey) -> ApiKey {
         let mut key = self.as_told(key);
+        key.can_manage_keys |= self.fault == Fault::LetsSuccessorsManageKeys && key.rotated_from.is_some();
         match self.misread() {
             Some(Column::KeyName) => key.name = any_name(),
             Some(Column::KeyDescription) => key.description = no_description(),

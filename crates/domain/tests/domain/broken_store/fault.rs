@@ -16,6 +16,10 @@ pub(crate) enum Fault {
     CountsNoRotations,
     /// A key that acts rotates any other key, and gives itself any life.
     LetsEveryKeyRotate,
+    /// A successor may manage keys, whether the key before it may or not.
+    LetsSuccessorsManageKeys,
+    /// A key may be created, edited and rotated to live longer than its organization's owners allow.
+    IgnoresTheLongestLife,
     /// The chain of keys that a rotation or a creation lengthens may have any length.
     AddsToLongestChains,
     /// A request that is sent again creates a second key.
@@ -35,10 +39,12 @@ pub(crate) enum Fault {
     /// A key that acts is checked in a transaction of its own.
     ChecksWhoAddsBeforeTheTransaction,
     ChecksWhoEditsBeforeTheTransaction,
+    ChecksWhoRotatesBeforeTheTransaction,
     ChecksWhoRevokesBeforeTheTransaction,
     /// Whether somebody who acts in person is a member is checked in a transaction of its own.
     ChecksMembersWhoAddBeforeTheTransaction,
     ChecksMembersWhoEditBeforeTheTransaction,
+    ChecksMembersWhoRotateBeforeTheTransaction,
     /// An owner who acts is checked in a transaction of its own.
     ChecksOwnersWhoRevokeBeforeTheTransaction,
     ChecksOwnersWhoAddProjectsBeforeTheTransaction,

@@ -129,7 +129,8 @@ impl Arrange for BySql {
         let (id, at) = (blob(key.id.as_uuid()), revocation.end.at().timestamp_millis());
         let reason = revocation.reason.as_str();
         self.end(&format!(
-            "UPDATE api_keys SET revoked_at = {at}, revoked_by_kind = 'administrator', revoked_reason = '{reason}'
+            "UPDATE api_keys SET revoked_at = {at}, revoked_by_kind = 'administrator',
+                 revoked_by_id = NULL, revoked_reason = '{reason}'
              WHERE id = {id}"
         ));
     }

@@ -26,6 +26,15 @@ pub async fn no_key_is_edited_after_membership_end_is_confirmed(stores: Stores) 
     }
 }
 
+pub async fn no_key_is_rotated_after_membership_end_is_confirmed(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for round in 0..ROUNDS {
+        let (bob, acting) = holder(&scene, &ada, round).await;
+        let acts = scene.rotations(&bob, by_turns(acting)).await;
+        assert_ends_with_their_membership(&scene, &ada, &bob, acts).await;
+    }
+}
+
 pub async fn no_key_revokes_another_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {

@@ -25,6 +25,15 @@ pub async fn revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed(
     }
 }
 
+pub async fn revoked_key_rotates_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    for round in 0..ROUNDS {
+        let (bob, acting) = holder(&scene, &ada, round).await;
+        let acts = scene.rotations(&bob, |_| Some(acting.id)).await;
+        assert_ends_with_its_revocation(&scene, &bob, &acting, acts).await;
+    }
+}
+
 pub async fn revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use super::super::KeyStores;
 use super::super::scene::{AMPLE, Scene};
 use crate::audit::Action;
-use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
+use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey, RotateKeyError, RotationDraft};
 
 /// Enough to fill every gap between a check and the change it is for.
 const CROWD: usize = 64;
@@ -117,6 +117,42 @@ pub async fn no_child_survives_a_concurrent_revocation_with_descendants(stores: 
             .expect("the store answers");
         assert_eq!(survivors, [], "after the revocation no child is valid");
         assert!(!scene.stored(&parent).await.is_valid(scene.now()));
+    }
+}
+
+pub async fn no_successor_survives_a_concurrent_revocation_with_descendants(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let consumer = ada.membership.id;
+    for round in 0..4 {
+        let acting = scene.add_key(&ada, &format!("acting {round}")).await;
+        let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
+        let mut successors = Vec::new();
+        for number in 0..16 {
+            let key = scene.add_key(&ada, &format!("key {number}")).await;
+            let new = scene.rotation_of(&ada, &key, RotationDraft::default());
+            successors.push(new.successor);
+            let (scene, act) = (scene.clone(), scene.act_of(&ada, &acting));
+            tasks.push(Box::pin(async move {
+                let rotated = scene.rotate_as(&new, act).await;
+                assert!(
+                    matches!(rotated, Ok(_) | Err(RotateKeyError::HolderGone)),
+                    "{rotated:?}"
+                );
+            }));
+        }
+        let (revoker, ada_too, doomed) = (scene.clone(), ada.clone(), acting.clone());
+        tasks.insert(
+            8,
+            Box::pin(async move {
+                revoker.revoke(&ada_too, &doomed, DescendantKeys::Revoke).await;
+            }),
+        );
+        scene.in_parallel(tasks).await;
+
+        let stored = scene.stores.api_keys.find_many(consumer, &successors).await;
+        let mut survivors = stored.expect("the store answers");
+        survivors.retain(|key| key.is_valid(scene.now()));
+        assert_eq!(survivors, [], "after the revocation no successor is valid");
     }
 }
 

@@ -14,21 +14,21 @@ use crate::validity::End;
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
 
-fn planned_in(time: TimeDelta, now: DateTime<Utc>) -> KeyEdit {
+pub(super) fn planned_in(time: TimeDelta, now: DateTime<Utc>) -> KeyEdit {
     KeyEdit {
         expiry: Some(expiry_in(time, now)),
         ..KeyEdit::default()
     }
 }
 
-fn without_end() -> KeyEdit {
+pub(super) fn without_end() -> KeyEdit {
     KeyEdit {
         expiry: Some(ExpiryChange::Remove),
         ..KeyEdit::default()
     }
 }
 
-async fn edit(
+pub(super) async fn edit(
     scene: &Scene,
     member: &Member,
     actor: Actor,

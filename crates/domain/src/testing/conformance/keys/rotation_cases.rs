@@ -3,10 +3,12 @@
 use chrono::TimeDelta;
 
 use super::super::KeyStores;
+use super::super::parallel::{abandon, eventually};
 use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
 use super::key_tree_depth_cases::{descendants, longest_chain};
 use crate::api_key::{
-    ApiKey, CannotExtendLife, ExpiryChange, Grace, KeyEdit, KeyPrecondition, OldKeyEnd, RevocationReason,
+    ApiKey, CannotExtendLife, ExpiryChange, Grace, InvalidExpiry, KeyDescription, KeyEdit, KeyPrecondition,
+    OldKeyEnd, RevocationReason,
 };
 use crate::audit::{Action, Subject};
 use crate::keys::{ChosenKey, IdempotencyKey, RequestDigest};
@@ -33,7 +35,9 @@ fn reason(key: &ApiKey) -> Option<RevocationReason> {
 pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
-    let new_key = scene.new_child(&ada, parent.id, "child");
+    let mut new_key = scene.new_child(&ada, parent.id, "child");
+    new_key.key.description = KeyDescription::parse("what it is for").expect("a description");
+    new_key.key.can_manage_keys = false;
     let key = scene.store(&ada, &new_key).await;
     let new = scene.rotation_of(&ada, &key, RotationDraft::default());
     let act = scene.act(&ada);
@@ -41,13 +45,11 @@ pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
     let expected_successor = expected.rotate(&new, None, &act).expect("rotated");
 
     let successor = scene.rotate_as(&new, act).await.expect("rotated");
-    assert_eq!(successor.id, expected_successor.id);
-    let stored = scene.stored(&successor).await;
-    assert_eq!(
-        (stored.parent(), stored.rotated_from),
-        (Some(parent.id), Some(key.id))
-    );
+    assert_eq!(successor, expected_successor);
+    assert_eq!(successor.parent(), Some(parent.id));
+    assert_eq!(scene.stored(&successor).await, expected_successor);
     let old = scene.stored(&key).await;
+    assert_eq!(old, expected);
     assert_eq!((old.rotated_to, reason(&old)), (Some(successor.id), ROTATION));
     let credentials = &scene.stores.credentials;
     let found = credentials
@@ -58,6 +60,7 @@ pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
     let found = credentials.find(&new.digest).await.expect("the store answers");
     let found = found.expect("a known token");
     assert_eq!((found.api_key.id, found.key_end), (successor.id, None));
+    assert!(!found.api_key.can_manage_keys);
 }
 
 pub async fn rotation_at_once_revokes_the_old_key(stores: KeyStores) {
@@ -390,4 +393,51 @@ pub async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
     let failed = scene.rotate_as(&new, act).await;
     assert!(matches!(failed, Err(RotateKeyError::Storage(_))), "{failed:?}");
     assert_eq!(scene.stored(&key).await, key);
+}
+
+pub async fn rotation_completes_after_caller_cancellation(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let new = scene.rotation_of(&ada, &key, at_once());
+    abandon(scene.rotate_as(&new, scene.act(&ada))).await;
+
+    eventually("the abandoned rotation happens", async || {
+        scene.stored(&key).await.rotated_to == Some(new.successor)
+    })
+    .await;
+    assert_eq!(scene.count_of(&ada, Action::RotateApiKey, &key).await, 1);
+}
+
+pub async fn rotation_that_began_before_an_end_comes_too_late(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let [ending, acting, other] = [
+        scene.add_key(&ada, "ending").await,
+        scene.add_key(&ada, "acting").await,
+        scene.add_key(&ada, "other").await,
+    ];
+    for key in [&ending, &acting] {
+        scene.plan_revocation(key, scene.now() + DAY).await;
+    }
+    let until_tomorrow = RotationDraft {
+        expiry: expiry_in(DAY, scene.now()).expiry(),
+        ..at_once()
+    };
+    let (by_person, by_key) = (scene.act(&ada), scene.act_of(&ada, &acting));
+    scene.later(DAY);
+
+    let late = async |key, draft, act| {
+        let new = scene.rotation_of(&ada, key, draft);
+        scene.rotate_as(&new, act).await
+    };
+    let refused = late(&ending, at_once(), by_person.clone()).await;
+    assert!(matches!(refused, Err(RotateKeyError::Revoked)), "{refused:?}");
+    let refused = late(&other, at_once(), by_key).await;
+    assert!(matches!(refused, Err(RotateKeyError::HolderGone)), "{refused:?}");
+    let refused = late(&other, until_tomorrow, by_person).await;
+    let past = InvalidExpiry::Past;
+    assert!(
+        matches!(refused, Err(RotateKeyError::InvalidExpiry(ref why)) if *why == past),
+        "{refused:?}"
+    );
+    assert_eq!(scene.stored(&other).await, other);
 }
