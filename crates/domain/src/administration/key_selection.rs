@@ -17,8 +17,9 @@ pub enum KeySelection {
     },
     /// All of one consumer.
     OfConsumer(MembershipId),
-    /// All that were created before the cut-off time. It is at least [`CutoffTime::MIN_AGE`] old, because a
-    /// store cannot see keys that are being created.
+    /// All that were created before the cut-off time, and their descendants: whoever has stolen a key may
+    /// have created others with it since, and revoked it. The cut-off time is at least
+    /// [`CutoffTime::MIN_AGE`] old, because a store cannot see keys that are being created.
     IssuedBefore(CutoffTime),
 }
 

@@ -63,6 +63,12 @@ async fn edits_bypassing_the_rate_limit_are_detected() {
 }
 
 #[tokio::test]
+async fn cutoff_time_that_keeps_descendants_is_detected() {
+    let by = ["cutoff_time_selects_descendants_of_earlier_keys"];
+    assert_caught(Fault::OwnersKeepDescendantsOfEarlierKeys, &by).await;
+}
+
+#[tokio::test]
 async fn key_that_extends_itself_is_detected() {
     let by = ["key_extends_itself_in_no_store"];
     assert_caught(Fault::LetsKeysExtendThemselves, &by).await;

@@ -167,7 +167,8 @@ pub(crate) struct WhichKeys {
     /// All keys of this member
     #[arg(long, value_name = "NAME", value_parser = Username::parse)]
     pub(crate) username: Option<Username>,
-    /// All keys created before this time, at least a minute ago, such as 2026-01-31T12:00:00Z
+    /// All keys created before this time, at least a minute ago, such as 2026-01-31T12:00:00Z, and all
+    /// keys created with these since
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) issued_before: Option<DateTime<Utc>>,
 }

@@ -330,6 +330,7 @@ super::cases::cases! { $
     batch_revocation_cases {
         revoked_keys_store_all_details_with_one_event_each
         every_selection_revokes_only_its_valid_keys
+        cutoff_time_selects_descendants_of_earlier_keys
         keys_are_revoked_in_batches_each_with_its_own_act
         every_batch_checks_the_actors_authority_again
         concurrent_batches_leave_no_key_valid

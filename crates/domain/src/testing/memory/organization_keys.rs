@@ -342,10 +342,10 @@ impl State {
                 .filter(|key| key.consumer_id == consumer)
                 .map(|key| key.id)
                 .collect(),
-            KeySelection::IssuedBefore(moment) => here
-                .filter(|key| key.created_at < moment.get())
-                .map(|key| key.id)
-                .collect(),
+            KeySelection::IssuedBefore(moment) => {
+                let earlier = here.filter(|key| key.created_at < moment.get());
+                self.with_descendants(organization, earlier.map(|key| key.id).collect())
+            }
         };
         keys.sort_unstable();
         keys

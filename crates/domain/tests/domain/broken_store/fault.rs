@@ -57,6 +57,8 @@ pub(crate) enum Fault {
     /// A key is to be revoked with its descendants; only children and grandchildren go.
     KeepsGreatGrandchildren,
     OwnersKeepGreatGrandchildren,
+    /// Whoever selects all keys from before a moment selects nothing that was made with them since.
+    OwnersKeepDescendantsOfEarlierKeys,
     TakesPercentSignsForWildcards,
     /// Whoever looks for a hint finds what holds its last four characters, too.
     TakesHintsForTheirLastFour,

@@ -198,6 +198,12 @@ impl BrokenStore {
                     descendants: DescendantKeys::Revoke,
                 },
             ) => (ids, 1..3),
+            (Fault::OwnersKeepDescendantsOfEarlierKeys, KeySelection::IssuedBefore(moment)) => {
+                let known: Vec<ApiKeyId> = lock(&self.consumers).keys().copied().collect();
+                let mut earlier = OrganizationKeyStore::find_many(&self.sound, organization, &known).await?;
+                earlier.retain(|key| key.created_at < moment.get());
+                (earlier.into_iter().map(|key| key.id).collect(), 0..0)
+            }
             (_, selection) => return Ok(selection),
         };
         let everything = KeyTreeSize {

@@ -14,7 +14,9 @@ use uuid::Uuid;
 
 use super::super::api_keys::revoke::{NotEnded, end_keys};
 use super::super::authority::lock_authority;
-use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, lock_consumers, pipeline};
+use super::super::dialect::{
+    Connection, Pipelined, RunQueryDsl, begin, lock_consumers, pipeline, valid_below_earlier,
+};
 use super::super::due_keys::{DueKey, StoredDueKey};
 use super::super::schema::api_keys;
 use super::super::validity::BEFORE_ALL_ENDS;
@@ -77,7 +79,7 @@ struct Batch {
 }
 
 /// The consumers to lock because their new keys could match the selection: none for a cut-off time, which
-/// lies far enough in the past.
+/// lies far enough in the past; those of keys found are locked then.
 async fn consumers_of(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -111,12 +113,22 @@ async fn first_of(
     at_most: NonZeroU32,
     at: DateTime<Utc>,
 ) -> QueryResult<Batch> {
-    let (valid, due) = pipeline!(
+    let (mut valid, due) = pipeline!(
         connection,
         first_valid(connection, organization, selected, at_most, at),
         first_due(connection, organization, selected, at_most, at),
     );
-    let is_last = valid.len().max(due.len()) < at_most.get() as usize;
+    let at_most = at_most.get() as usize;
+    if let Selected::IssuedBefore(moment) = selected {
+        // Last, because these are not found by an index. Their consumers are locked before the batch is made,
+        // so no others are created with them; nor are any with the earlier keys, of which none is left.
+        let room = at_most - valid.len();
+        if room > 0 {
+            let organization = organization.as_uuid();
+            valid.extend(valid_below_earlier(connection, organization, *moment, at, room).await?);
+        }
+    }
+    let is_last = valid.len().max(due.len()) < at_most;
     let (valid, of_valid): (Vec<Uuid>, Vec<Uuid>) = valid.into_iter().unzip();
     let (due, of_due): (Vec<DueKey>, Vec<Uuid>) = due.into_iter().unzip();
     Ok(Batch {

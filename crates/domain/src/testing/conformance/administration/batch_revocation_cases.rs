@@ -14,7 +14,7 @@ use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Action, Actor, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Role;
-use crate::ports::{AddKeyError, DescendantKeys};
+use crate::ports::{AddKeyError, DescendantKeys, RotationDraft};
 use crate::validity::End;
 
 fn ids(keys: &[&ApiKey]) -> Vec<ApiKeyId> {
@@ -98,6 +98,57 @@ pub async fn every_selection_revokes_only_its_valid_keys(stores: Stores) {
     for key in [&hers, &root, &child, &grandchild, &late, &third] {
         assert!(!scene.stored(key).await.is_valid(scene.now()));
         assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, key).await, 1);
+    }
+}
+
+pub async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let [stolen, rotated, revoked] = [
+        scene.add_key(&bob, "stolen").await,
+        scene.add_key(&bob, "rotated").await,
+        scene.add_key(&ada, "revoked").await,
+    ];
+    let cutoff = scene.later(TimeDelta::seconds(1));
+    let selection = issued_before(cutoff);
+    let child = scene.add_child(&bob, &stolen, "child").await;
+    let new = scene.rotation_of(&bob, &rotated, RotationDraft::default());
+    let successor = scene.rotate_as(&new, scene.act_of(&bob, &stolen)).await;
+    let successor = successor.expect("rotated");
+    let second = scene.add_child(&ada, &revoked, "second").await;
+    scene.revoke(&ada, &revoked, DescendantKeys::Keep).await;
+    let mut generations = vec![second];
+    for number in 0..6 {
+        let last = generations.last().expect("there is one").clone();
+        generations.push(scene.add_child(&ada, &last, &format!("child {number}")).await);
+        scene.revoke(&ada, &last, DescendantKeys::Keep).await;
+    }
+    let last = generations.last().expect("there is one");
+    let own = scene.add_key(&ada, "own").await;
+    let own_child = scene.add_child(&ada, &own, "child of own").await;
+    let in_person = scene.add_key(&bob, "in person").await;
+    scene.later(TimeDelta::seconds(1));
+
+    let expected = ids(&[&stolen, &rotated, &child, &successor, last]);
+    let store = &scene.stores.organization_keys;
+    let preview = store.revocation_preview(ada.organization.id, selection.clone(), scene.now());
+    let preview = preview.await.expect("the store answers").selected;
+    assert_eq!((preview.keys, preview.holders), (5, 2));
+    let mut revoked = Vec::new();
+    let two = NonZeroU32::new(2).expect("some");
+    loop {
+        let act = scene.act(&ada);
+        let batch = scene.revoke_batch(&ada, selection.clone(), two, act).await;
+        let batch = batch.expect("revoked");
+        revoked.extend(batch.keys);
+        if batch.is_last {
+            break;
+        }
+    }
+    revoked.sort_unstable();
+    assert_eq!(revoked, expected);
+    for key in [&own, &own_child, &in_person] {
+        assert!(scene.stored(key).await.is_valid(scene.now()));
     }
 }
 
