@@ -12,7 +12,7 @@ mod version;
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
@@ -402,6 +402,12 @@ pub struct LastUse<Address = IpAddr> {
     pub at: DateTime<Utc>,
     /// The client's address, if it has one.
     pub from: Option<Address>,
+}
+
+impl LastUse {
+    /// A last use that is further ahead than this was noted while a clock was wrong. The clocks of servers
+    /// that share a database differ by less.
+    pub const MAX_AHEAD: TimeDelta = TimeDelta::days(1);
 }
 
 /// The last use of one key.

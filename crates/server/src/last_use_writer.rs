@@ -38,7 +38,7 @@ impl LastUseWriter {
         while !left.is_empty() {
             self.being_written.store(left.len(), Ordering::Relaxed);
             let (batch, rest) = left.split_at(left.len().min(AT_ONCE));
-            if let Err(error) = self.store.record(batch.to_vec()).await {
+            if let Err(error) = self.store.record(batch.to_vec(), self.clock.now()).await {
                 self.uses.put_back(left);
                 written = Err(error);
                 break;
@@ -102,7 +102,7 @@ mod tests {
 
     #[async_trait]
     impl LastUses for Book {
-        async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError> {
+        async fn record(&self, uses: Vec<KeyUse>, _: DateTime<Utc>) -> Result<(), StorageError> {
             self.attempts.lock().unwrap().push(uses.len());
             if self.is_down.load(Ordering::SeqCst) {
                 return Err(StorageError::Unavailable("away".into()));

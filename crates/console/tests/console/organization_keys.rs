@@ -100,7 +100,9 @@ impl Scene {
             key: issued.key.id,
             last,
         };
-        self.running.installation.store.record(vec![used]).await.unwrap();
+        let installation = &self.running.installation;
+        let now = installation.builder.clock.now();
+        installation.store.record(vec![used], now).await.unwrap();
     }
 
     async fn works(&self, issued: &IssuedKey) -> bool {

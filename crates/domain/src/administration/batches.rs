@@ -58,7 +58,8 @@ impl<'a> Batches<'a> {
     pub(super) fn check_time<E>(&self) -> Result<(), StopReason<E>> {
         let used = self.sources.now() - self.begun;
         match self.time_budget {
-            Some(budget) if used >= budget => Err(StopReason::TimeBudgetExceeded),
+            // A clock that was set back does not say how much.
+            Some(budget) if used >= budget || used < TimeDelta::zero() => Err(StopReason::TimeBudgetExceeded),
             Some(_) | None => Ok(()),
         }
     }

@@ -48,10 +48,19 @@ impl Session {
     /// slow down pages.
     pub const LAST_SEEN_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
-    /// Whether the session is still valid.
+    /// Whether the session is still valid. One that was used further ahead than [`Session::IDLE_TIMEOUT`] was
+    /// used while a clock was wrong, and is not.
     #[must_use]
     pub fn is_live(&self, now: DateTime<Utc>) -> bool {
-        now < self.last_seen_at + Self::IDLE_TIMEOUT && now < self.started_at + Self::ABSOLUTE_TIMEOUT
+        let is_ahead = |at| at > now + Self::IDLE_TIMEOUT;
+        now < self.expires_at() && !is_ahead(self.last_seen_at) && !is_ahead(self.started_at)
+    }
+
+    /// From when on it is not valid, unless it is used before.
+    #[must_use]
+    pub fn expires_at(&self) -> DateTime<Utc> {
+        let unused = self.last_seen_at + Self::IDLE_TIMEOUT;
+        unused.min(self.started_at + Self::ABSOLUTE_TIMEOUT)
     }
 
     pub(super) fn needs_last_seen_update(&self, now: DateTime<Utc>) -> bool {

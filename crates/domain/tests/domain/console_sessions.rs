@@ -44,6 +44,19 @@ async fn session_ends_after_14_days_of_use() {
 }
 
 #[tokio::test]
+async fn session_of_a_clock_far_ahead_ends_with_it() {
+    for (ahead, is_live) in [(TimeDelta::hours(1), true), (TimeDelta::days(400), false)] {
+        let (installation, _) = installation_with_ada();
+        let clock = &installation.builder.clock;
+        clock.advance(ahead);
+        let token = sign_in(&installation).await;
+        assert!(is_signed_in(&installation, &token).await);
+        clock.advance(-ahead);
+        assert_eq!(is_signed_in(&installation, &token).await, is_live, "{ahead}");
+    }
+}
+
+#[tokio::test]
 async fn session_use_is_recorded_at_most_once_a_minute() {
     let (installation, ada) = installation_with_ada();
     let clock = Arc::clone(&installation.builder.clock);

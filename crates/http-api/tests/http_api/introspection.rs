@@ -360,7 +360,7 @@ async fn introspection_counts_as_a_use_without_an_address() {
     let now = scene.installation.builder.clock.now();
     introspect(&api, &scene.ada.token).await.ok(200);
     let due = uses.take_due(now);
-    scene.installation.store.record(due).await.unwrap();
+    scene.installation.store.record(due, now).await.unwrap();
     let key = scene
         .api
         .get(&scene.ada.key_path(), &scene.ada.token)

@@ -32,9 +32,10 @@ async fn noting() -> Noting {
 impl Noting {
     /// As the server does every few seconds.
     async fn write(&self) -> usize {
-        let due = self.uses.take_due(self.scene.installation.builder.clock.now());
+        let now = self.scene.installation.builder.clock.now();
+        let due = self.uses.take_due(now);
         let count = due.len();
-        self.scene.installation.store.record(due).await.unwrap();
+        self.scene.installation.store.record(due, now).await.unwrap();
         count
     }
 

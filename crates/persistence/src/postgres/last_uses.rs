@@ -13,10 +13,12 @@ use uuid::Uuid;
 use super::schema::api_keys;
 use crate::abort::Abort;
 
-/// Records each use that is later than the stored last use of its key.
+/// Records each use that is later than the stored last use of its key, or whose stored one is wrong: later
+/// than this moment.
 pub(super) async fn record(
     connection: &mut AsyncPgConnection,
     uses: Vec<KeyUse>,
+    wrong_after: DateTime<Utc>,
 ) -> Result<(), Abort<StorageError>> {
     let keys: Vec<Uuid> = uses.iter().map(|used| used.key.as_uuid()).collect();
     let moments: Vec<DateTime<Utc>> = uses.iter().map(|used| used.last.at).collect();
@@ -36,11 +38,13 @@ pub(super) async fn record(
     diesel::sql_query(
         "UPDATE api_keys SET last_used_at = used.at, last_used_from = used.address
          FROM unnest($1, $2, $3) AS used (id, at, address)
-         WHERE api_keys.id = used.id AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.at)",
+         WHERE api_keys.id = used.id
+             AND (api_keys.last_used_at IS NULL OR api_keys.last_used_at < used.at OR api_keys.last_used_at > $4)",
     )
     .bind::<Array<SqlUuid>, _>(keys)
     .bind::<Array<Timestamptz>, _>(moments)
     .bind::<Array<Nullable<Text>>, _>(addresses)
+    .bind::<Timestamptz, _>(wrong_after)
     .execute(connection)
     .await?;
     Ok(())

@@ -1,13 +1,15 @@
 //! When keys were last used. PostgreSQL takes many in one statement.
 
 use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+use keyward_domain::api_key::LastUse;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 
 use super::dialect::{Store, last_uses};
 
 #[async_trait]
 impl LastUses for Store {
-    async fn record(&self, uses: Vec<KeyUse>) -> Result<(), StorageError> {
-        change!(self, last_uses::record(uses))
+    async fn record(&self, uses: Vec<KeyUse>, now: DateTime<Utc>) -> Result<(), StorageError> {
+        change!(self, last_uses::record(uses, now + LastUse::MAX_AHEAD))
     }
 }

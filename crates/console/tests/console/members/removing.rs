@@ -88,7 +88,8 @@ async fn removal_page_lists_recently_used_key_trees_first() {
         },
     };
     let uses = vec![used(&child, 1), used(&idle, 8)];
-    installation.store.record(uses).await.unwrap();
+    let now = installation.builder.clock.now();
+    installation.store.record(uses, now).await.unwrap();
     let browser = running.signed_in("ada").await;
     let text = browser.get(&remove_path(&grace)).await.text();
     assert!(text.contains("33 keys will stop working"), "{text}");
@@ -137,7 +138,8 @@ async fn removal_page_lists_50_recently_used_keys_and_links_all() {
         key: key.key.id,
         last,
     });
-    installation.store.record(uses.collect()).await.unwrap();
+    let now = installation.builder.clock.now();
+    installation.store.record(uses.collect(), now).await.unwrap();
     issue(3..60).await;
     let browser = running.signed_in("ada").await;
     let page = browser.get(&remove_path(&grace)).await;
@@ -184,7 +186,8 @@ async fn recently_used_key_is_not_collapsed_in_a_large_tree() {
         },
     };
     let uses = vec![used(&parent, 1), used(&small, 2)];
-    installation.store.record(uses).await.unwrap();
+    let now = installation.builder.clock.now();
+    installation.store.record(uses, now).await.unwrap();
     let browser = running.signed_in("ada").await;
     let text = browser.get(&remove_path(&grace)).await.text();
     let (in_sight, folded) = text

@@ -294,6 +294,7 @@ super::cases::cases! { $
     last_use_cases {
         last_use_reads_back_as_recorded
         last_use_only_moves_forward
+        last_use_of_a_clock_far_ahead_is_replaced
         batch_of_last_uses_records_each_for_its_key
         last_use_of_unknown_key_is_ignored
         last_use_changes_nothing_else_and_writes_no_event

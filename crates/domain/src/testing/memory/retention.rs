@@ -63,7 +63,7 @@ impl RetentionStore for MemoryStore {
     ) -> Result<u32, StorageError> {
         let mut state = self.state()?;
         Ok(remove(&mut state.sessions, at_most, |stored| {
-            !stored.session.is_live(expired_at)
+            stored.session.expires_at() <= expired_at
         }))
     }
 

@@ -157,7 +157,7 @@ impl ScenarioRunner<'_> {
             Ok(KeyUse { key, last })
         });
         let uses = uses.collect::<Result<_, StepError>>()?;
-        Ok(LastUses::record(&*self.past.store, uses).await?)
+        Ok(LastUses::record(&*self.past.store, uses, self.past.now).await?)
     }
 
     fn personal_keys(&self) -> PersonalKeys {

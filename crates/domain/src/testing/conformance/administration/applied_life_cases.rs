@@ -328,7 +328,11 @@ pub async fn longest_life_preview_shows_latest_used_keys_first(stores: Stores) {
     for used in [7, 3, 51] {
         let at = scene.later(TimeDelta::minutes(2));
         let (key, last) = (keys[used].id, LastUse { at, from: None });
-        let recorded = scene.stores.last_uses.record(vec![KeyUse { key, last }]).await;
+        let recorded = scene
+            .stores
+            .last_uses
+            .record(vec![KeyUse { key, last }], scene.now())
+            .await;
         recorded.expect("recorded");
         expected.retain(|id| *id != key);
         expected.insert(0, key);

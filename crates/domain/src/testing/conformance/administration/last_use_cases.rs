@@ -52,6 +52,26 @@ pub async fn last_use_only_moves_forward(stores: Stores) {
     }
 }
 
+pub async fn last_use_of_a_clock_far_ahead_is_replaced(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let used = |ahead: TimeDelta| LastUse {
+        at: scene.now() + ahead,
+        from: None,
+    };
+    let (day, millisecond) = (LastUse::MAX_AHEAD, TimeDelta::milliseconds(1));
+    for (recorded, kept) in [
+        (used(day), used(day)),
+        (used(millisecond), used(day)),
+        (used(day + millisecond), used(day + millisecond)),
+        (used(TimeDelta::zero()), used(TimeDelta::zero())),
+        (used(-millisecond), used(TimeDelta::zero())),
+    ] {
+        record(&scene, &[(&key, recorded)]).await;
+        assert_eq!(scene.stored(&key).await.last_use, Some(kept));
+    }
+}
+
 pub async fn batch_of_last_uses_records_each_for_its_key(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
@@ -85,11 +105,11 @@ pub async fn last_use_of_unknown_key_is_ignored(stores: Stores) {
         from: None,
     };
     let uses = [scene.id(), key.id, scene.id()].map(|key| KeyUse { key, last });
-    let recorded = scene.stores.last_uses.record(uses.into()).await;
+    let recorded = scene.stores.last_uses.record(uses.into(), scene.now()).await;
     recorded.expect("recorded");
     assert_eq!(scene.stored(&key).await.last_use, Some(last));
 
-    let nothing = scene.stores.last_uses.record(Vec::new()).await;
+    let nothing = scene.stores.last_uses.record(Vec::new(), scene.now()).await;
     nothing.expect("nothing is recorded, and nothing fails");
 }
 
@@ -134,7 +154,7 @@ pub async fn concurrent_last_uses_and_revocations_are_all_recorded(stores: Store
             if round.is_multiple_of(2) {
                 uses.reverse();
             }
-            store.record(uses).await.is_ok()
+            store.record(uses, begun).await.is_ok()
         }));
     }
     let (revoking, member) = (scene.clone(), ada.clone());
@@ -165,5 +185,10 @@ async fn record(scene: &KeyScene, uses: &[(&ApiKey, LastUse)]) {
             last: *last,
         })
         .collect();
-    scene.stores.last_uses.record(uses).await.expect("recorded");
+    scene
+        .stores
+        .last_uses
+        .record(uses, scene.now())
+        .await
+        .expect("recorded");
 }

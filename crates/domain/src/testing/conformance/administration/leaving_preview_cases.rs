@@ -17,7 +17,12 @@ async fn use_key(scene: &KeyScene, key: &ApiKey, at: DateTime<Utc>) {
         from: Some([203, 0, 113, 7].into()),
     };
     let uses = vec![KeyUse { key: key.id, last }];
-    scene.stores.last_uses.record(uses).await.expect("recorded");
+    scene
+        .stores
+        .last_uses
+        .record(uses, scene.now())
+        .await
+        .expect("recorded");
 }
 
 async fn preview(

@@ -26,7 +26,12 @@ async fn use_key(scene: &KeyScene, key: &ApiKey) -> LastUse {
         from: Some([203, 0, 113, 7].into()),
     };
     let uses = vec![KeyUse { key: key.id, last }];
-    scene.stores.last_uses.record(uses).await.expect("recorded");
+    scene
+        .stores
+        .last_uses
+        .record(uses, scene.now())
+        .await
+        .expect("recorded");
     last
 }
 
@@ -274,7 +279,12 @@ pub async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
         from: None,
     };
     let uses = vec![KeyUse { key: recent.id, last }];
-    scene.stores.last_uses.record(uses).await.expect("recorded");
+    scene
+        .stores
+        .last_uses
+        .record(uses, scene.now())
+        .await
+        .expect("recorded");
     scene.add_key(&ada, "created since").await;
     let filter = all().unused_since(since);
     assert_eq!(

@@ -26,7 +26,11 @@ impl KeyScene {
             from: None,
         };
         let uses = vec![KeyUse { key: key.id, last }];
-        self.stores.last_uses.record(uses).await.expect("recorded");
+        self.stores
+            .last_uses
+            .record(uses, self.now())
+            .await
+            .expect("recorded");
     }
 
     fn act_that_ends(&self) -> Act {
