@@ -454,7 +454,7 @@ impl From<RevocationReason> for RevocationCause {
 
 words! {
     /// Why a key was revoked.
-    RevocationReason {
+    RevocationReason or NewerWord(0) {
         /// Revoked by its holder.
         Holder = "holder",
         /// Revoked by an owner of the organization.

@@ -183,7 +183,7 @@ impl Subject {
 
 words! {
     /// What can happen.
-    Action or NewerWord {
+    Action or NewerWord(1) {
         /// A new one-time setup link replaced the one before it.
         CreateSetupLink = "setup_link.create",
         /// An organization was created.

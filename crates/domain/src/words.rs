@@ -45,10 +45,10 @@ impl fmt::Debug for NewerWord {
     }
 }
 
-/// Declares such an enum with `as_str` and `from_word`. One whose words have a dot and may be newer than this
-/// version is declared `or NewerWord`.
+/// Declares such an enum with `as_str` and `from_word`. One whose words may be newer than this version is
+/// declared `or NewerWord` with so many dots.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident or NewerWord { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident or NewerWord($dots:literal) { $($(#[$variant_doc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum $name {
@@ -75,7 +75,7 @@ macro_rules! words {
             pub fn from_word(word: &str) -> Option<Self> {
                 match word {
                     $($word => Some(Self::$variant),)*
-                    _ => $crate::words::NewerWord::with_dots(word, 1).map(Self::Other),
+                    _ => $crate::words::NewerWord::with_dots(word, $dots).map(Self::Other),
                 }
             }
         }
@@ -194,6 +194,12 @@ mod tests {
             let action = Action::from_word(word).unwrap();
             assert!(matches!(action, Action::Other(_)), "{action:?}");
             assert_eq!(action.as_str(), word);
+        }
+        let reason = RevocationReason::from_word("inactive").unwrap();
+        assert!(matches!(reason, RevocationReason::Other(_)), "{reason:?}");
+        assert_eq!(reason.as_str(), "inactive");
+        for word in ["", "in.active", "Inactive"] {
+            assert_eq!(RevocationReason::from_word(word), None, "{word:?}");
         }
         let too_long = format!("{longest}b");
         for word in ["", ".", "rotate", "a.b.c", "a.B", "a.b ", "a.\u{e9}", &too_long] {

@@ -216,7 +216,8 @@ pub(super) const fn ended(revocation: &Revocation) -> &'static str {
         RevocationReason::Holder
         | RevocationReason::Owner
         | RevocationReason::Leak
-        | RevocationReason::Administrator => "Revoked",
+        | RevocationReason::Administrator
+        | RevocationReason::Other(_) => "Revoked",
         RevocationReason::Rotation => "Rotated",
     }
 }
@@ -228,7 +229,8 @@ pub(super) const fn ended_verb(revocation: &Revocation) -> &'static str {
         RevocationReason::Holder
         | RevocationReason::Owner
         | RevocationReason::Leak
-        | RevocationReason::Administrator => "was revoked",
+        | RevocationReason::Administrator
+        | RevocationReason::Other(_) => "was revoked",
         RevocationReason::Rotation => "was rotated",
     }
 }

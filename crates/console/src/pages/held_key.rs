@@ -59,6 +59,8 @@ pub(super) fn revoker(revocation: &Revocation, names: &HashMap<Subject, String>)
         (RevocationReason::Administrator, _, _) => "by an administrator".to_owned(),
         (RevocationReason::Expired, _, _) => "as planned".to_owned(),
         (RevocationReason::Rotation, _, _) => "and replaced by another key".to_owned(),
+        (RevocationReason::Other(_), _, Some(name)) => format!("by {name}"),
+        (RevocationReason::Other(_), _, None) => "for another reason".to_owned(),
     }
 }
 

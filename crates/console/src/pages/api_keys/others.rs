@@ -99,6 +99,7 @@ impl Others {
             (RevocationReason::Administrator, _) => Revoker::Described("by an administrator"),
             (RevocationReason::Expired, _) => Revoker::Described("as planned"),
             (RevocationReason::Rotation, _) => Revoker::Described("and replaced by another key"),
+            (RevocationReason::Other(_), _) => Revoker::Described("for another reason"),
         }
     }
 }
@@ -127,7 +128,8 @@ fn revoking_owner(key: &ApiKey, now: DateTime<Utc>) -> Option<Subject> {
         | RevocationReason::Leak
         | RevocationReason::Administrator
         | RevocationReason::Expired
-        | RevocationReason::Rotation => None,
+        | RevocationReason::Rotation
+        | RevocationReason::Other(_) => None,
     }
 }
 
