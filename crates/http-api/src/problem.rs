@@ -82,10 +82,10 @@ pub(crate) struct ProblemDocument {
     /// For `invalid_fields`: what is wrong with each field of the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     errors: Option<Vec<FieldError>>,
-    /// For `already_created`: the `id` of the key that the first request created.
+    /// For `already_created` and `already_rotated`: the `id` of the key that the earlier request created.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    /// For `already_created`: the `hint` of that key. Its token is not shown again.
+    /// For `already_created` and `already_rotated`: the `hint` of that key. Its token is not shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
 }
@@ -155,11 +155,11 @@ impl Problem {
         }
     }
 
-    /// The request was sent before, and created this key.
-    pub(crate) fn already_created(id: ApiKeyId, hint: Option<TokenHint>) -> Self {
+    /// An earlier request created this key.
+    pub(crate) fn with_key(code: Code, id: ApiKeyId, hint: Option<TokenHint>) -> Self {
         Self {
             created: Some(Box::new((id, hint))),
-            ..Self::from(Code::AlreadyCreated)
+            ..Self::from(code)
         }
     }
 

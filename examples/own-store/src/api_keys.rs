@@ -174,7 +174,7 @@ impl ApiKeys for FileStore {
             count_change(transaction, consumer, changes, act.at)?.map_err(RotateKeyError::Throttled)?;
             let mut old = find(&keys, consumer, new.old_key)?.ok_or(RotateKeyError::NotFound)?;
             match earlier_use(transaction, consumer, new.idempotency_key, new.successor, act.at)? {
-                Some((first, Repetition::Same)) => return Err(RotateKeyError::AlreadyRotated(first)),
+                Some((first, Repetition::Same)) => return Err(RotateKeyError::AlreadyCreated(first)),
                 Some((_, Repetition::Different)) => return Err(RotateKeyError::IdempotencyKeyReused),
                 Some((_, Repetition::Forgotten)) | None => {}
             }

@@ -120,7 +120,7 @@ assert answered(User, get_user.sync(client=with_key(successor.key))).api_key.id 
 rotated = answered(ApiKey, get_api_key.sync(first_sent.id, client=keyward))
 assert (rotated.status, rotated.rotated_to_id) == (ApiKeyStatus.REVOKED, successor.id)
 rotated_again = answered(Problem, rotate_api_key.sync(first_sent.id, client=keyward, body=rotation))
-assert (rotated_again.code, rotated_again.id) == ("already_created", successor.id)
+assert (rotated_again.code, rotated_again.id) == ("already_rotated", successor.id)
 
 renamed = answered(
     ApiKey, update_api_key.sync(nightly.id, client=keyward, body=UpdateApiKeyRequest(name="Hourly"))

@@ -134,7 +134,7 @@ pub(crate) async fn calls_every_operation(
     let again = problem(keyward.rotate_api_key(&old, None, &rotation).await).await;
     assert_eq!(
         (again.code.as_str(), again.id),
-        ("already_created", Some(successor.id))
+        ("already_rotated", Some(successor.id))
     );
 
     let found = keyward.get_api_key(&id).await.expect("the key");

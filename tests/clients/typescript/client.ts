@@ -91,7 +91,7 @@ assert.equal(answered(await withKey(successor.key).GET("/api/v1/user")).apiKey.i
 const rotated = answered(await keyward.GET("/api/v1/user/api-keys/{id}", one(first.id)));
 assert.deepEqual([rotated.status, rotated.rotatedToId], ["revoked", successor.id]);
 const rotatedAgain = await keyward.POST("/api/v1/user/api-keys/{id}/rotate", rotation);
-assert.deepEqual([rotatedAgain.error?.code, rotatedAgain.error?.id], ["already_created", successor.id]);
+assert.deepEqual([rotatedAgain.error?.code, rotatedAgain.error?.id], ["already_rotated", successor.id]);
 
 const renamed = answered(
   await keyward.PATCH("/api/v1/user/api-keys/{id}", { ...one(nightly.id), body: { name: "Hourly" } }),

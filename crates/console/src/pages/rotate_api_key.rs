@@ -87,7 +87,7 @@ pub(crate) async fn submit(
             let rotated = keys.read(&holder, id).await.ok();
             member.page(&IssuedApiKeyPage::new(&member, issued, rotated))
         }
-        Err(RotateKeyError::AlreadyRotated(successor)) => {
+        Err(RotateKeyError::AlreadyCreated(successor) | RotateKeyError::AlreadyRotated(successor)) => {
             let message = Message::KeyAlreadyRotated.about(successor.as_uuid());
             Ok(member.redirect(paths::ApiKeys(member.slug()), message))
         }

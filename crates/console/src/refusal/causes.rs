@@ -50,7 +50,7 @@ refused! {
     EditKeyError { HolderGone NotFound } { Throttled(_), Revoked, PreconditionFailed, CannotExtendLife(_), InvalidExpiry(_) } { Storage }
     RotateKeyError
         { MayNotManageKeys TreeTooDeep HolderGone NotFound IdempotencyKeyReused InProgress }
-        { AlreadyRotated(_), Throttled(_), Revoked, InvalidExpiry(_), CannotExtendLife(_) } { Storage }
+        { AlreadyCreated(_), AlreadyRotated(_), Throttled(_), Revoked, InvalidExpiry(_), CannotExtendLife(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }
     ChangeOrganizationError { NotAllowed } {} { Storage }

@@ -42,7 +42,14 @@ impl PersonalKeys {
         let act = holder.act(&self.sources, source);
         let rotated = self.keys.rotate(new, self.limits.changes, act).await;
         // Also after one that came too late: the first one may still be waiting.
-        if let Ok(_) | Err(RotateKeyError::HolderGone | RotateKeyError::AlreadyRotated(_)) = rotated {
+        if let Ok(_)
+        | Err(
+            RotateKeyError::HolderGone
+            | RotateKeyError::AlreadyCreated(_)
+            | RotateKeyError::AlreadyRotated(_)
+            | RotateKeyError::Revoked,
+        ) = rotated
+        {
             self.to_all_servers.wait().await;
         }
         Ok(IssuedKey { key: rotated?, token })

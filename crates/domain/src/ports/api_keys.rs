@@ -143,7 +143,7 @@ pub trait ApiKeys: Send + Sync {
     /// 1. and 2. as in [`ApiKeys::add`], with the acting key, if any, in place of the parent;
     /// 3. the key exists, else [`RotateKeyError::NotFound`];
     /// 4. as check 3 of [`ApiKeys::add`], but for a repetition of the same request with
-    ///    [`RotateKeyError::AlreadyRotated`] and otherwise with [`RotateKeyError::IdempotencyKeyReused`];
+    ///    [`RotateKeyError::AlreadyCreated`] and otherwise with [`RotateKeyError::IdempotencyKeyReused`];
     /// 5. [`ApiKey::rotate`] allows it;
     /// 6. if a key rotates another one, the acting key and its ancestors include fewer than
     ///    [`ApiKey::MAX_TREE_DEPTH`] valid keys, else [`RotateKeyError::TreeTooDeep`]. A key that rotates
@@ -277,7 +277,10 @@ pub enum RotateKeyError {
     /// The consumer has no such key.
     #[error("no such key")]
     NotFound,
-    /// It has a successor, whose token is not shown again.
+    /// The same form or request has created this successor before; its token is not shown again.
+    #[error("key {0} has been created already")]
+    AlreadyCreated(ApiKeyId),
+    /// Another request has rotated the key to this one.
     #[error("the key was rotated already, to key {0}")]
     AlreadyRotated(ApiKeyId),
     /// A revoked key stays as it was.

@@ -14,7 +14,7 @@ use keyward_domain::audit::RequestSource;
 use keyward_domain::keys::{IssuedKey, RevokeKeyError};
 use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{AccessChanges, DescendantKeys, EditKeyError};
+use keyward_domain::ports::{AccessChanges, DescendantKeys, EditKeyError, RotateKeyError, RotationDraft};
 use keyward_domain::project::ProjectName;
 use keyward_domain::propagation::Propagation;
 use keyward_domain::testing::{MemoryStore, SeededRandom, TestInstallation};
@@ -266,6 +266,19 @@ async fn planned_end_change_waits_where_the_key_is_revoked() {
     let (holder, any) = (scene.bob.as_holder(), KeyPrecondition::AnyVersion);
     let edited = keys.edit(&holder, scene.his.key.id, edit, any, source()).await;
     assert!(matches!(edited, Err(EditKeyError::Revoked)));
+    assert_eq!(scene.waits(), [1, 1]);
+}
+
+#[tokio::test]
+async fn rotation_waits_where_the_key_is_revoked() {
+    let scene = Scene::new().await;
+    scene.revoke_his().await;
+    let keys = scene.installation.keys().with_propagation(scene.by());
+    let (holder, draft) = (scene.bob.as_holder(), RotationDraft::default());
+    let rotated = keys
+        .rotate(&holder, scene.his.key.id, draft, None, source())
+        .await;
+    assert!(matches!(rotated, Err(RotateKeyError::Revoked)));
     assert_eq!(scene.waits(), [1, 1]);
 }
 

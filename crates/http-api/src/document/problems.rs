@@ -83,6 +83,7 @@ fn codes_of(path: &str, operation: &Value) -> Vec<Code> {
                 matches!(id, Some("updateApiKey" | "rotateApiKey"))
             }
             Code::KeyRotated => id == Some("updateApiKey"),
+            Code::AlreadyRotated => id == Some("rotateApiKey"),
             Code::PreconditionFailed => takes("If-Match"),
             Code::AlreadyCreated | Code::InProgress | Code::IdempotencyKeyReused => takes("Idempotency-Key"),
             // A method that is not in the document has no operation, and GitHub's report is not in it.
@@ -139,6 +140,9 @@ fn response(codes: &[Code], base_url: &BaseUrl) -> Value {
             headers::retry_after_of(Code::InProgress),
         );
     }
+    if codes.contains(&Code::UnsupportedMediaType) {
+        headers.insert("Accept-Encoding".to_owned(), headers::accept_encoding());
+    }
     if !headers.is_empty() {
         response["headers"] = Value::Object(headers);
     }
@@ -161,10 +165,10 @@ fn example(code: Code) -> Problem {
                 detail: "is not a field of this request".to_owned(),
             },
         ]),
-        Code::AlreadyCreated => {
+        Code::AlreadyCreated | Code::AlreadyRotated => {
             let hint = TokenHint::parse(resources::HINT).ok();
             let id = resources::API_KEY_ID.parse();
-            id.map_or_else(|_| code.into(), |id| Problem::already_created(id, hint))
+            id.map_or_else(|_| code.into(), |id| Problem::with_key(code, id, hint))
         }
         other => other.into(),
     }

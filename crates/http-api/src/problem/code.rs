@@ -51,7 +51,7 @@ codes! {
         meaning: "The request cannot be read.",
         advice: "Send one JSON object in UTF-8, without repeated members, and nothing after it; for introspection, \
                  a form with one `token`. \
-                 Every request needs exactly one Host header.",
+                 Every request needs exactly one Host header, and no transfer coding but `chunked`, once.",
     }
     MalformedQuery = "malformed_query", BAD_REQUEST {
         title: "Malformed query",
@@ -147,11 +147,16 @@ codes! {
     }
     AlreadyCreated = "already_created", CONFLICT {
         title: "Already created",
-        meaning: "The same request has created its key before, or the key was rotated before. The token is not shown again.",
+        meaning: "The same request, by its `Idempotency-Key`, has created its key before. The token is not shown again.",
         advice: "If the first response, with the token, was lost, revoke the key that `id` names and create another, with \
-                 another `Idempotency-Key`. But if another client rotated the key, it uses what `id` names: do not \
-                 revoke that, rotate it. The key that was rotated first then ends at once, whatever its grace, even if it is \
-                 the calling key: check first that nobody needs it.",
+                 another `Idempotency-Key`.",
+    }
+    AlreadyRotated = "already_rotated", CONFLICT {
+        title: "Already rotated",
+        meaning: "Another request has rotated the key to the one that `id` names, whose token is not shown again.",
+        advice: "If another client rotated the key, it uses what `id` names: do not revoke that, rotate it to get a token of \
+                 your own. The key that was rotated first then ends at once, whatever its grace, even if it is the calling \
+                 key: check first that nobody needs it. If you rotated it yourself without an `Idempotency-Key`, do the same.",
     }
     InProgress = "in_progress", CONFLICT {
         title: "In progress",
@@ -161,14 +166,15 @@ codes! {
     PreconditionFailed = "precondition_failed", PRECONDITION_FAILED {
         title: "Precondition failed",
         meaning: "The key has been edited since: none of the entity tags in the header \
-                  `If-Match` is its present one. Nothing was changed.",
+                  `If-Match` is its present one; or one of those in `If-None-Match` is. Nothing was changed.",
         advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
-                 with the `ETag` of that response. A weak tag (`W/\"…\"`) never matches. The header is optional.",
+                 with the `ETag` of that response. A weak tag (`W/\"…\"`) in `If-Match` never matches. The \
+                 headers are optional.",
     }
     BodyTooLarge = "body_too_large", PAYLOAD_TOO_LARGE {
         title: "Body too large",
-        meaning: "The body of a request may have at most 64 KiB.",
-        advice: "Send less. Only a signed report of GitHub may have up to 1 MiB.",
+        meaning: "The body of the request is larger than it may be: 64 KiB, or 1 MiB for a signed report of GitHub.",
+        advice: "Send less in one request.",
     }
     UnsupportedMediaType = "unsupported_media_type", UNSUPPORTED_MEDIA_TYPE {
         title: "Unsupported media type",

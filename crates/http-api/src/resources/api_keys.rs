@@ -94,7 +94,9 @@ impl ApiKeysResource {
         let idempotency_key = idempotency_key.for_request(draft.0.request_digest());
         let issued = match keys.issue(&holder, draft.0, idempotency_key, source.0).await {
             Ok(issued) => issued,
-            Err(AddKeyError::AlreadyCreated(id)) => return Err(already_created(keys, &holder, id).await),
+            Err(AddKeyError::AlreadyCreated(id)) => {
+                return Err(with_key(Code::AlreadyCreated, keys, &holder, id).await);
+            }
             Err(error) => return Err(not_issued(error, keys.change_rate())),
         };
         Ok(CreatedKey::of(&issued, holder.consumer(), base_url))
@@ -180,13 +182,13 @@ impl ApiKeysResource {
     }
 }
 
-/// The problem of a repeated request, with the key that the first one created, whose token nobody can be
-/// shown again.
-pub(crate) async fn already_created(keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Problem {
+/// The problem of a request that comes too late, with the key that an earlier one created, whose token nobody
+/// can be shown again.
+pub(crate) async fn with_key(code: Code, keys: &PersonalKeys, holder: &Holder, id: ApiKeyId) -> Problem {
     match keys.read(holder, id).await {
-        Ok(key) => Problem::already_created(id, Some(key.hint)),
+        Ok(key) => Problem::with_key(code, id, Some(key.hint)),
         // Retention has removed it since.
-        Err(ReadKeyError::NotFound) => Problem::already_created(id, None),
+        Err(ReadKeyError::NotFound) => Problem::with_key(code, id, None),
         Err(ReadKeyError::Storage(error)) => error.into(),
     }
 }
@@ -197,7 +199,7 @@ fn not_issued(error: AddKeyError, rate: Rate) -> Problem {
         AddKeyError::HolderGone => Code::InvalidToken.into(),
         AddKeyError::MayNotManageKeys => Code::KeyMayNotManageKeys.into(),
         AddKeyError::Throttled(throttled) => Problem::throttled(throttled, rate),
-        AddKeyError::AlreadyCreated(id) => Problem::already_created(id, None),
+        AddKeyError::AlreadyCreated(id) => Problem::with_key(Code::AlreadyCreated, id, None),
         AddKeyError::IdempotencyKeyReused => Code::IdempotencyKeyReused.into(),
         AddKeyError::InProgress => Problem::in_progress(),
         AddKeyError::LimitReached(limit) => Problem::with_detail(

@@ -6,7 +6,7 @@ use poem_openapi::OpenApi;
 use poem_openapi::param::Path;
 
 use super::api_key::key_named;
-use super::api_keys::{CreatedKey, already_created};
+use super::api_keys::{CreatedKey, with_key};
 use super::request_bodies::RotateApiKeyRequest;
 use super::tag::Tag;
 use crate::authentication::Authenticated;
@@ -28,7 +28,7 @@ impl RotationResource {
     /// as one for the limit of valid keys. A key is rotated once. If the key that it took the place of is
     /// still valid, that one ends at once. The new key is a descendant of the calling key, which must be able
     /// to manage keys, also to rotate itself. With `Idempotency-Key`, the request can be repeated safely,
-    /// except by a key that has ended with it.
+    /// except by a key that has ended with it. Preconditions (`If-Match`, `If-None-Match`) are not evaluated.
     #[oai(path = "/:id/rotate", method = "post", operation_id = "rotateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn rotate(
@@ -54,7 +54,12 @@ impl RotationResource {
         let idempotency_key = idempotency_key.for_request(draft.0.request_digest(id));
         match keys.rotate(&holder, id, draft.0, idempotency_key, source.0).await {
             Ok(issued) => Ok(CreatedKey::of(&issued, holder.consumer(), base_url)),
-            Err(RotateKeyError::AlreadyRotated(id)) => Err(already_created(keys, &holder, id).await),
+            Err(RotateKeyError::AlreadyCreated(id)) => {
+                Err(with_key(Code::AlreadyCreated, keys, &holder, id).await)
+            }
+            Err(RotateKeyError::AlreadyRotated(id)) => {
+                Err(with_key(Code::AlreadyRotated, keys, &holder, id).await)
+            }
             Err(error) => Err(not_rotated(error, keys.change_rate())),
         }
     }
@@ -68,7 +73,8 @@ fn not_rotated(error: RotateKeyError, rate: Rate) -> Problem {
         RotateKeyError::IdempotencyKeyReused => Code::IdempotencyKeyReused.into(),
         RotateKeyError::InProgress => Problem::in_progress(),
         RotateKeyError::NotFound => Problem::no_such_key(),
-        RotateKeyError::AlreadyRotated(id) => Problem::already_created(id, None),
+        RotateKeyError::AlreadyCreated(id) => Problem::with_key(Code::AlreadyCreated, id, None),
+        RotateKeyError::AlreadyRotated(id) => Problem::with_key(Code::AlreadyRotated, id, None),
         RotateKeyError::Revoked => Code::KeyRevoked.into(),
         RotateKeyError::TreeTooDeep => Code::KeyTreeTooDeep.into(),
         RotateKeyError::InvalidExpiry(error) => Problem::invalid_field("expiresAt", error),

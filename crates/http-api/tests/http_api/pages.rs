@@ -27,7 +27,7 @@ async fn every_problem_type_links_to_its_explanation() {
     }
     types.sort_unstable();
     types.dedup();
-    assert_eq!(types.len(), 26);
+    assert_eq!(types.len(), 27);
     for path in types {
         let answer = scene.api.send(scene.api.anonymous(Method::GET, path)).await;
         assert_eq!(answer.status, 200, "{path}");

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, USER};
+use crate::documented::DOCUMENT;
 use crate::scene::Scene;
 
 async fn rotate(scene: &Scene, path: &str, token: &str, body: &Value) -> Answer {
@@ -80,15 +81,16 @@ async fn key_that_rotates_itself_at_once_is_replaced() {
 }
 
 #[tokio::test]
-async fn repeated_rotation_names_the_successor_without_its_token() {
+async fn second_rotation_names_the_successor_without_its_token() {
     let scene = Scene::new().await;
     let old = scene.create(&scene.ada.token, "ci").await;
     let path = path_of(&old);
     let new = rotate(&scene, &path, &scene.ada.token, &json!({})).await.ok(201);
     for body in [json!({}), json!({"oldKeyEnds": "at_once"})] {
         let again = rotate(&scene, &path, &scene.ada.token, &body).await;
-        let problem = again.refusal(409, "already_created");
+        let problem = again.refusal(409, "already_rotated");
         assert_eq!(problem["id"], new["id"]);
+        assert!(problem["hint"].is_string(), "{problem}");
         assert!(!again.body.contains(text(&new, "key")));
     }
 }
@@ -111,6 +113,8 @@ async fn rotation_with_an_idempotency_key_can_be_repeated() {
         let problem = send(&path, body).await.refusal(409, "already_created");
         assert_eq!(problem["id"], new["id"]);
     }
+    let of_another = rotate(&scene, &path, &scene.ada.token, &json!({})).await;
+    assert_eq!(of_another.refusal(409, "already_rotated")["id"], new["id"]);
     send(&path, json!({"graceSeconds": 60}))
         .await
         .refusal(422, "idempotency_key_reused");
@@ -155,6 +159,41 @@ async fn malformed_rotation_is_refused_with_every_error() {
     assert_eq!(pointers, ["/expiresAt", "/graceSeconds", "/name", "/oldKeyEnds"]);
     let item = scene.api.get(&current, &scene.ada.token).await.ok(200);
     assert_eq!(item["rotatedToId"], Value::Null);
+}
+
+#[tokio::test]
+async fn null_old_key_end_counts_as_absent_as_documented() {
+    let scene = Scene::new().await;
+    let old = scene.create(&scene.ada.token, "ci").await;
+    let path = path_of(&old);
+    let nulls = json!({"oldKeyEnds": null, "graceSeconds": null});
+    rotate(&scene, &path, &scene.ada.token, &nulls).await.ok(201);
+    let item = scene.api.get(&path, &scene.ada.token).await.ok(200);
+    assert_eq!(item["expiresAt"], "2026-01-02T00:00:00.000Z");
+    let request = &DOCUMENT["components"]["schemas"]["RotateApiKeyRequest"];
+    let description = text(&request["properties"]["oldKeyEnds"], "description");
+    assert!(description.contains("`null` counts as absent"), "{description}");
+}
+
+#[tokio::test]
+async fn grace_of_a_wrong_type_is_no_whole_number() {
+    let scene = Scene::new().await;
+    let current = format!("{API_KEYS}/current");
+    let out_of_range = "must be from 1 to 604800 seconds";
+    let wrong_type = "must be a whole number from 1 to 604800";
+    for (seconds, detail) in [
+        (json!(0), out_of_range),
+        (json!(604_801), out_of_range),
+        (json!("3600"), wrong_type),
+        (json!(3_600.0), wrong_type),
+        (json!(1.5), wrong_type),
+        (json!(true), wrong_type),
+    ] {
+        let body = json!({"graceSeconds": seconds});
+        let answer = rotate(&scene, &current, &scene.ada.token, &body).await;
+        let problem = answer.refusal(422, "invalid_fields");
+        assert_eq!(problem["errors"][0]["detail"], detail, "{seconds}");
+    }
 }
 
 #[tokio::test]

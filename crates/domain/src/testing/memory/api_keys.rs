@@ -180,7 +180,7 @@ impl ApiKeys for MemoryStore {
             && let Some((id, repetition)) = state.created_with(consumer, key, act.at)
         {
             return Err(match repetition {
-                Repetition::Same => RotateKeyError::AlreadyRotated(id),
+                Repetition::Same => RotateKeyError::AlreadyCreated(id),
                 _ => RotateKeyError::IdempotencyKeyReused,
             });
         }

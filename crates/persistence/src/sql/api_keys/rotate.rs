@@ -140,7 +140,7 @@ fn check(
     changer.room.map_err(throttled)?;
     let row = row.ok_or(Abort::Refused(RotateKeyError::NotFound))?;
     match repetition(first, new.idempotency_key, at)? {
-        Some((id, Repetition::Same)) => return Err(Abort::Refused(RotateKeyError::AlreadyRotated(id))),
+        Some((id, Repetition::Same)) => return Err(Abort::Refused(RotateKeyError::AlreadyCreated(id))),
         Some((_, Repetition::Different)) => return Err(Abort::Refused(RotateKeyError::IdempotencyKeyReused)),
         Some((_, Repetition::Forgotten)) | None => {}
     }

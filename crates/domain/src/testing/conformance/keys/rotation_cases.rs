@@ -297,7 +297,7 @@ pub async fn repeated_rotation_request_tells_its_successor(stores: KeyStores) {
     let successor = attempt(&key, mark(&key)).await.expect("rotated");
     let repeated = attempt(&key, mark(&key)).await;
     assert!(
-        matches!(repeated, Err(RotateKeyError::AlreadyRotated(id)) if id == successor.id),
+        matches!(repeated, Err(RotateKeyError::AlreadyCreated(id)) if id == successor.id),
         "{repeated:?}"
     );
     let other = scene.add_key(&ada, "other").await;
