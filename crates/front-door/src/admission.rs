@@ -13,6 +13,9 @@ pub(crate) fn admit(request: &Request<impl Body>, config: &FrontDoorConfig) -> R
     if !has_valid_host(request.version(), request.headers()) {
         return Err(RefusalReason::InvalidHost);
     }
+    if !has_known_transfer_coding(request.headers()) {
+        return Err(RefusalReason::UnknownTransferCoding);
+    }
     // The announced length; a chunked body is counted while it is read.
     if request.body().size_hint().lower() > config.most_body_bytes(request.uri().path()) as u64 {
         return Err(RefusalReason::BodyTooLarge);
@@ -26,6 +29,17 @@ pub(crate) fn admit(request: &Request<impl Body>, config: &FrontDoorConfig) -> R
 /// TRACE would echo credentials, CONNECT would make this a proxy.
 fn is_refused_everywhere(method: &Method) -> bool {
     matches!(*method, Method::TRACE | Method::CONNECT)
+}
+
+/// Whether the body is chunked once and not coded otherwise, or has no transfer coding (RFC 9112 §6.1 and
+/// §7). hyper looks at the last coding only, and would hand over what is still coded by the others.
+fn has_known_transfer_coding(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => true,
+        (Some(coding), None) => coding.as_bytes().trim_ascii().eq_ignore_ascii_case(b"chunked"),
+        (Some(_), Some(_)) => false,
+    }
 }
 
 /// RFC 9112 §3.2, stricter: a registered name has letters, digits, `-`, `.` and `_` only, so that a comma

@@ -320,11 +320,13 @@ impl<E: Endpoint> Exchanges<E> {
                 _ = headers.insert(header::ALLOW, self.allowed_methods(head).await);
             }
             // RFC 9110 §15.5.9 and §15.5.14: the rest of the body is not awaited. hyper also closes the
-            // connection after too large headers. A handler that is too slow may still hold the body.
+            // connection after too large headers. A handler that is too slow may still hold the body. Where a
+            // body of an unknown coding ends is uncertain.
             RefusalReason::HandlerTooSlow
             | RefusalReason::BodyTooSlow
             | RefusalReason::BodyTooLarge
-            | RefusalReason::TooManyHeaders => {
+            | RefusalReason::TooManyHeaders
+            | RefusalReason::UnknownTransferCoding => {
                 _ = headers.insert(header::CONNECTION, CLOSE);
             }
             RefusalReason::InvalidHost | RefusalReason::HandlerPanicked | RefusalReason::ShuttingDown => {}

@@ -20,8 +20,9 @@
 //! - `request.remote_addr()` is the client's address: the socket's peer, or the address that a trusted proxy
 //!   forwarded. The port is 0 if the proxy did not forward it. If they differ, the request's data holds the
 //!   peer as [`PeerAddress`].
-//! - There is exactly one plausible `Host`, or in HTTP/1.0 none. TRACE and CONNECT never arrive: the front
-//!   door answers them with 405, and takes `Allow` from the application's OPTIONS response.
+//! - There is exactly one plausible `Host`, or in HTTP/1.0 none, and no transfer coding but `chunked`, once.
+//!   TRACE and CONNECT never arrive: the front door answers them with 405, and takes `Allow` from the
+//!   application's OPTIONS response.
 //! - Reading a body ends with an [`std::io::Error`] of kind `TimedOut` after the body deadline (→ 408) and of
 //!   kind `FileTooLarge` beyond the cap (→ 413). Any other error answer is then replaced by the 408 or 413 of
 //!   the [`ErrorPages`].
@@ -52,7 +53,7 @@
 //! | `activity` | what a connection is doing, and until when it may |
 //! | `watched_socket` | the socket; reports I/O to `activity` |
 //! | `exchange` | one request and its answer |
-//! | `admission` | which requests are accepted: methods, `Host`, announced length |
+//! | `admission` | which requests are accepted: methods, `Host`, transfer coding, announced length |
 //! | `unsent` | how much of all answers waits for clients |
 //! | `request_body` | the body with its deadline and cap |
 //! | `client_address`, `forwarded`, `ip_network` | the client's address |

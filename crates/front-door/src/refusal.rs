@@ -13,6 +13,8 @@ pub enum RefusalReason {
     /// There is no `Host` header (which HTTP/1.0 may lack), more than one, or one that names no host (RFC
     /// 9112 §3.2).
     InvalidHost,
+    /// The body has another transfer coding than `chunked`, or more than one (RFC 9112 §6.1).
+    UnknownTransferCoding,
     /// There are more headers than [`Limits::headers`](crate::Limits::headers). The answer has no body, and
     /// no [`ErrorPages`] are asked for it.
     TooManyHeaders,
@@ -36,7 +38,9 @@ impl RefusalReason {
     /// The status of the answer.
     pub fn status(self) -> StatusCode {
         match self {
-            Self::InvalidHost => StatusCode::BAD_REQUEST,
+            // For an unknown coding, RFC 9112 §6.1 suggests 501; hyper, too, answers 400 where `chunked` is not
+            // the last one.
+            Self::InvalidHost | Self::UnknownTransferCoding => StatusCode::BAD_REQUEST,
             Self::TooManyHeaders => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTooSlow => StatusCode::REQUEST_TIMEOUT,

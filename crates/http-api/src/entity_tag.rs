@@ -9,7 +9,7 @@ use poem::http::{HeaderName, header};
 pub(crate) enum EntityTags {
     /// `*`: any existing representation.
     Any,
-    /// Opaque tags without their quotes, each with whether it is weak.
+    /// Opaque tags without their quotes, each with whether it is weak. Bytes that are not UTF-8 are replaced.
     OneOf(Vec<(String, bool)>),
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn read(request: &Request, name: &HeaderName) -> Result<Option<Entity
     }
     let mut is_any = false;
     for line in lines {
-        let line = line.to_str().map_err(|_| MalformedTags)?.trim();
-        if line == "*" {
+        let line = line.as_bytes().trim_ascii();
+        if line == b"*" {
             is_any = true;
         } else {
             read_line(line, &mut tags)?;
@@ -63,33 +63,41 @@ pub(crate) fn read(request: &Request, name: &HeaderName) -> Result<Option<Entity
     }
 }
 
-/// A comma may be part of a tag.
-fn read_line(mut rest: &str, tags: &mut Vec<(String, bool)>) -> Result<(), MalformedTags> {
+/// A comma may be part of a tag, and so may bytes beyond ASCII (`obs-text`), which no tag of ours has.
+fn read_line(mut rest: &[u8], tags: &mut Vec<(String, bool)>) -> Result<(), MalformedTags> {
     loop {
-        rest = rest.trim_start_matches([' ', '\t', ',']);
+        rest = without_leading(rest, b" \t,");
         if rest.is_empty() {
             return Ok(());
         }
-        let (is_weak, quoted) = match rest.strip_prefix("W/") {
+        let (is_weak, quoted) = match rest.strip_prefix(b"W/") {
             Some(quoted) => (true, quoted),
             None => (false, rest),
         };
-        let opaque = quoted.strip_prefix('"').ok_or(MalformedTags)?;
-        let (tag, after) = opaque.split_once('"').ok_or(MalformedTags)?;
-        if tag.contains([' ', '\t']) {
+        let opaque = quoted.strip_prefix(b"\"").ok_or(MalformedTags)?;
+        let end = opaque.iter().position(|byte| *byte == b'"');
+        let (tag, after) = opaque.split_at(end.ok_or(MalformedTags)?);
+        if tag.iter().any(|byte| matches!(byte, b' ' | b'\t')) {
             return Err(MalformedTags);
         }
-        tags.push((tag.to_owned(), is_weak));
-        rest = after.trim_start_matches([' ', '\t']);
-        if !rest.is_empty() && !rest.starts_with(',') {
+        tags.push((String::from_utf8_lossy(tag).into_owned(), is_weak));
+        rest = without_leading(&after[1..], b" \t");
+        if !rest.is_empty() && !rest.starts_with(b",") {
             return Err(MalformedTags);
         }
     }
 }
 
+/// What follows these bytes at the beginning.
+fn without_leading<'a>(bytes: &'a [u8], skipped: &[u8]) -> &'a [u8] {
+    let start = bytes.iter().position(|byte| !skipped.contains(byte));
+    &bytes[start.unwrap_or(bytes.len())..]
+}
+
 #[cfg(test)]
 mod tests {
     use poem::Request;
+    use poem::http::HeaderValue;
     use poem::http::header::IF_MATCH;
 
     use super::{EntityTags, MalformedTags, read};
@@ -117,6 +125,15 @@ mod tests {
             tags(&[("a,b", false), ("c", true), ("", false)])
         );
         assert_eq!(of(&["\"a\"", "\"b\""]), tags(&[("a", false), ("b", false)]));
+    }
+
+    #[test]
+    fn entity_tags_may_have_bytes_beyond_ascii() {
+        assert_eq!(of(&["\"é\", W/\"a,é\""]), tags(&[("é", false), ("a,é", true)]));
+        assert_eq!(of(&["é"]), Err(MalformedTags));
+        let latin = HeaderValue::from_bytes(b"\"\xe9\"").unwrap();
+        let request = Request::builder().header(IF_MATCH, latin).finish();
+        assert_eq!(read(&request, &IF_MATCH), tags(&[("\u{fffd}", false)]));
     }
 
     #[test]

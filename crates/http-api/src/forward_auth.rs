@@ -4,9 +4,9 @@
 //! alone, or with that request's path and query behind it, as Envoy does; with its body, or without. All of
 //! it becomes the one operation of the document, [`AuthResource`](crate::resources::AuthResource), so that an
 //! answer never depends on it. In particular a preflight (`OPTIONS` without credentials) is refused as any
-//! request without credentials: a gateway that should answer preflights does so before it asks.
+//! request without credentials: a gateway that should answer preflights does so before it asks. Only the
+//! header `Allow` is in answers to `OPTIONS` alone.
 
-use percent_encoding::percent_decode_str;
 use poem::Request;
 use poem::http::uri::PathAndQuery;
 use poem::http::{Method, Uri};
@@ -22,25 +22,15 @@ pub(crate) const PROJECT: &str = "project";
 /// keeps others from asking may have taken it for another path.
 pub(crate) fn reduce_to_operation(request: &mut Request) {
     let path = request.uri().path();
-    let is_below = paths::is_below(path, FORWARD_AUTH);
-    if path != FORWARD_AUTH && !is_below || has_dot_segments(path) {
+    if !paths::is_forward_auth(path) {
         return;
     }
-    if is_below {
+    if path != FORWARD_AUTH {
         *request.uri_mut() = operation_uri(request.uri());
     }
     request.set_method(Method::GET);
     // hyper closes the connection after the response rather than read a body that nobody wants.
     drop(request.take_body());
-}
-
-/// Whether a path has dot segments (RFC 3986 §3.3) once it is decoded, as proxies decode it: `/a%2F%2e%2e/b`
-/// is `/a/../b`.
-fn has_dot_segments(path: &str) -> bool {
-    let decoded: Vec<u8> = percent_decode_str(path).collect();
-    decoded
-        .split(|byte| *byte == b'/')
-        .any(|segment| segment == b"." || segment == b"..")
 }
 
 /// The operation's URI for a path below it. Its query is that of the request in question, but for the

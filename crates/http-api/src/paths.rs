@@ -1,5 +1,7 @@
 //! All served paths; routes and links are built from these constants.
 
+use percent_encoding::percent_decode_str;
+
 /// The prefix of all versions of the API.
 const API: &str = "/api";
 /// The prefix of version 1.
@@ -56,6 +58,24 @@ pub(crate) fn problem(code: &str) -> String {
 /// A file that the pages load.
 pub(crate) fn asset(name: &str) -> String {
     format!("{REFERENCE}/{name}")
+}
+
+/// The methods to ask [`FORWARD_AUTH`] with (RFC 9110 §9.3 and RFC 5789), for `Allow`. Others are accepted, too,
+/// except for `TRACE` and `CONNECT`, which the front door refuses.
+pub(crate) const FORWARD_AUTH_METHODS: &str = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT";
+
+/// Whether requests to this path are for forward authentication.
+pub(crate) fn is_forward_auth(path: &str) -> bool {
+    (path == FORWARD_AUTH || is_below(path, FORWARD_AUTH)) && !has_dot_segments(path)
+}
+
+/// Whether a path has dot segments (RFC 3986 §3.3) once it is decoded, as proxies decode it: `/a%2F%2e%2e/b`
+/// is `/a/../b`.
+fn has_dot_segments(path: &str) -> bool {
+    let decoded: Vec<u8> = percent_decode_str(path).collect();
+    decoded
+        .split(|byte| *byte == b'/')
+        .any(|segment| segment == b"." || segment == b"..")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Times for which holders plan the ends of keys.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, TimeDelta, Timelike, Utc};
 
 use super::longest_life::LongestLife;
 use crate::clock::whole_milliseconds;
@@ -53,8 +53,8 @@ impl Expiry {
     pub fn parse_for_repeatable(text: &str, now: DateTime<Utc>) -> Result<Self, InvalidExpiry> {
         match Self::parse(text, now) {
             Err(InvalidExpiry::Past) => {
-                let at = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidExpiry::Malformed)?;
-                Ok(Self(whole_milliseconds(at.to_utc())))
+                let at = Self::parse_moment(text)?;
+                Ok(Self(whole_milliseconds(at)))
             }
             read => read,
         }
@@ -65,8 +65,24 @@ impl Expiry {
     /// # Errors
     /// It is not a time, has passed, or is too far ahead.
     pub fn parse(text: &str, now: DateTime<Utc>) -> Result<Self, InvalidExpiry> {
-        let at = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidExpiry::Malformed)?;
-        Self::new(at.to_utc(), now)
+        Self::new(Self::parse_moment(text)?, now)
+    }
+
+    /// Reads any moment in RFC 3339 format, with any offset from UTC. A leap second can only be the last one
+    /// of a month in UTC (RFC 3339, section 5.7).
+    ///
+    /// # Errors
+    /// It is [no time](InvalidExpiry::Malformed).
+    pub fn parse_moment(text: &str) -> Result<DateTime<Utc>, InvalidExpiry> {
+        // chrono also takes U+2212 for a minus, and a second 60 in any minute.
+        let read = Some(text)
+            .filter(|text| text.is_ascii())
+            .and_then(|text| DateTime::parse_from_rfc3339(text).ok());
+        let moment = read.ok_or(InvalidExpiry::Malformed)?.to_utc();
+        if is_leap_second(moment) && !is_last_second_of_month(moment) {
+            return Err(InvalidExpiry::Malformed);
+        }
+        Ok(moment)
     }
 
     /// Whether it still lies ahead: it was chosen some time before this moment.
@@ -86,6 +102,17 @@ impl Expiry {
     pub const fn at(self) -> DateTime<Utc> {
         self.0
     }
+}
+
+/// chrono has a leap second as a second with 10⁹ nanoseconds or more.
+fn is_leap_second(moment: DateTime<Utc>) -> bool {
+    moment.nanosecond() >= 1_000_000_000
+}
+
+fn is_last_second_of_month(moment: DateTime<Utc>) -> bool {
+    let tomorrow = moment.date_naive().succ_opt();
+    (moment.hour(), moment.minute(), moment.second()) == (23, 59, 59)
+        && tomorrow.is_none_or(|tomorrow| tomorrow.day() == 1)
 }
 
 /// A change of a key's planned end.
@@ -161,7 +188,11 @@ mod tests {
         for (text, expected) in [
             ("2026-01-31T09:00:00Z", "2026-01-31T09:00:00Z"),
             ("2026-01-31T09:00:00.123999999+02:00", "2026-01-31T07:00:00.123Z"),
+            ("2026-01-31T07:00:00-02:00", "2026-01-31T09:00:00Z"),
             ("2026-12-31T23:59:60Z", "2027-01-01T00:00:00Z"),
+            ("2026-12-31T23:59:60.9Z", "2027-01-01T00:00:00.9Z"),
+            ("2027-01-01T01:59:60+02:00", "2027-01-01T00:00:00Z"),
+            ("2028-02-29T23:59:60Z", "2028-03-01T00:00:00Z"),
         ] {
             let read = Expiry::parse(text, now()).map(Expiry::at);
             assert_eq!(read, Ok(expected.parse().unwrap()), "{text}");
@@ -179,6 +210,14 @@ mod tests {
             "+12026-01-31T09:00:00Z",
             "1790000000",
             " 2026-01-31T09:00:00Z",
+            "2026-01-31T09:00:00\u{2212}02:00",
+            "2026-01-31T12:34:60Z",
+            "2026-01-31T12:34:60.9Z",
+            "2026-01-31T22:59:60Z",
+            "2026-01-30T23:59:60Z",
+            "2028-02-28T23:59:60Z",
+            "2026-01-31T23:59:60+01:00",
+            "2026-01-31T23:59:61Z",
         ] {
             assert_eq!(
                 Expiry::parse(text, now()),
@@ -192,7 +231,9 @@ mod tests {
         assert_eq!(first, Err(InvalidExpiry::Past));
         let first = Expiry::parse_for_repeatable("0000-01-01T00:00:00Z", now()).unwrap();
         assert_eq!(first.check(now()), Err(InvalidExpiry::Past));
-        let malformed = Expiry::parse_for_repeatable("yesterday", now());
-        assert_eq!(malformed, Err(InvalidExpiry::Malformed));
+        for text in ["yesterday", "2025-01-30T23:59:60Z"] {
+            let malformed = Expiry::parse_for_repeatable(text, now());
+            assert_eq!(malformed, Err(InvalidExpiry::Malformed), "{text}");
+        }
     }
 }

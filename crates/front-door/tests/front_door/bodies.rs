@@ -189,3 +189,47 @@ async fn contradictory_framings_are_rejected() {
     }
     assert!(door.stage.paths().is_empty());
 }
+
+#[tokio::test]
+async fn transfer_coding_other_than_one_chunked_is_rejected() {
+    let door = Running::with_defaults().await;
+    for framing in [
+        "Transfer-Encoding: gzip, chunked",
+        "Transfer-Encoding: foo, chunked",
+        "Transfer-Encoding: identity, chunked",
+        "Transfer-Encoding: chunked, chunked",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked",
+        "Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked",
+    ] {
+        let mut client = door.client().await;
+        client
+            .send(format!(
+                "POST /length HTTP/1.1\r\nHost: localhost\r\n{framing}\r\n\r\n0\r\n\r\n"
+            ))
+            .await;
+        let answer = client.answer().await;
+        assert_eq!(answer.status, 400, "{framing}");
+        assert!(
+            answer.body.starts_with("UnknownTransferCoding POST /length"),
+            "{answer:?}"
+        );
+        assert_eq!(answer.header("connection"), ["close"]);
+        assert_eq!(client.closed().await, b"");
+    }
+    assert!(door.stage.paths().is_empty());
+}
+
+#[tokio::test]
+async fn chunked_in_any_case_is_accepted() {
+    let door = Running::with_defaults().await;
+    let mut client = door.client().await;
+    for coding in ["chunked", "CHUNKED", " Chunked\t"] {
+        client
+            .send(format!(
+                "POST /length HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: {coding}\r\n\r\n0\r\n\r\n"
+            ))
+            .await;
+        let answer = client.answer().await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "0"), "{coding}");
+    }
+}

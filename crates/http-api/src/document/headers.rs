@@ -35,7 +35,8 @@ pub(super) fn add_headers(document: &mut Value) {
         RATE_LIMIT: {
             "description": "For each limit that counted the request, how many more are allowed (`r`) and after how many seconds \
                             one more is (`t`): a list of structured fields (RFC 9651) as \
-                            draft-ietf-httpapi-ratelimit-headers defines it. Absent where no limit of requests is configured.",
+                            draft-ietf-httpapi-ratelimit-headers defines it. Absent where no limit counted it; `failed-authentication` \
+                            and `changes` are named with 429 only.",
             "schema": {"type": "string"},
             "example": "\"key\";r=599;t=1",
         },
@@ -73,6 +74,14 @@ pub(super) fn of_problems(status: &str) -> Map<String, Value> {
     }
     declare("X-Request-Id", REQUEST_ID);
     headers
+}
+
+/// `Accept-Encoding` of a response that has it where the content coding of the request was refused.
+pub(super) fn accept_encoding() -> Value {
+    json!({
+        "description": "If the body had a `Content-Encoding`: the content codings that are accepted, which is `identity`.",
+        "schema": {"type": "string"},
+    })
 }
 
 /// `Retry-After` of a response that has it with one of its codes only.

@@ -93,7 +93,9 @@ fn set_additional_properties(document: &mut Value) {
 }
 
 /// In a request, null means that a field is absent or, in a change, removed. Fields that cannot be removed
-/// cannot be null.
+/// cannot be null. A reference stays as it is, and its description says it: `nullable` without a `type` is an
+/// error to spectral and redocly, also where openapi-typescript generates, and a `type` beside a reference
+/// makes a type of its own.
 fn mark_optional_fields_nullable(document: &mut Value) {
     const NEVER_NULL: [(&str, &str); 1] = [("UpdateApiKeyRequest", "name")];
     let schemas = document.pointer_mut("/components/schemas");

@@ -6,17 +6,17 @@ use std::sync::Arc;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use poem::error::{MethodNotAllowedError, NotFoundError, ParsePathError};
-use poem::http::{HeaderValue, StatusCode, Uri, header};
+use poem::http::{HeaderValue, Method, StatusCode, Uri, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
 use poem_openapi::OperationId;
 use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
-use crate::json;
 use crate::rate_limit_fields::ExceededLimit;
 use crate::request_id::{self, REQUEST_ID};
 use crate::routes::Routes;
+use crate::{json, paths};
 
 /// The response for an error detected outside the API, of which only the status is known.
 ///
@@ -89,12 +89,20 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
     fn call(&self, request: Request) -> impl Future<Output = poem::Result<Response>> + Send {
         let uri = request.uri().clone();
         let request_id = request.headers().get(REQUEST_ID).cloned();
+        // Elsewhere, OPTIONS is refused, with the methods of the path. The front door asks by it for those.
+        let asks_for_methods =
+            *request.method() == Method::OPTIONS && paths::is_forward_auth(request.uri().path());
         let answering = self.inner.call(request);
         async move {
-            Ok(match answering.await {
+            let mut answer = match answering.await {
                 Ok(answer) => answer.into_response(),
                 Err(error) => self.problem_answer(error, &uri, request_id.as_ref()),
-            })
+            };
+            if asks_for_methods {
+                let methods = HeaderValue::from_static(paths::FORWARD_AUTH_METHODS);
+                answer.headers_mut().insert(header::ALLOW, methods);
+            }
+            Ok(answer)
         }
     }
 }

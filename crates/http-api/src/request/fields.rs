@@ -1,7 +1,7 @@
 //! Parses the fields of a request body and collects all errors.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{Expiry, ExpiryChange, Grace, InvalidExpiry, InvalidGrace, OldKeyEnd};
+use keyward_domain::api_key::{Expiry, ExpiryChange, Grace, InvalidExpiry, OldKeyEnd};
 use keyward_domain::text::TextError;
 use keyward_domain::token::Token;
 use serde_json::{Map, Value};
@@ -110,13 +110,11 @@ impl Fields {
     pub(crate) fn old_key_end(&mut self, way: &str, seconds: &str) -> Option<OldKeyEnd> {
         let grace = match self.unread.shift_remove(seconds) {
             None | Some(Value::Null) => Some(None),
-            Some(number) => {
-                let number = number.as_i64().ok_or(InvalidGrace);
-                match number.and_then(Grace::from_seconds) {
-                    Ok(grace) => Some(Some(grace)),
-                    Err(error) => self.refuse(seconds, error.to_string()),
-                }
-            }
+            Some(number) => match number.as_i64().map(Grace::from_seconds) {
+                Some(Ok(grace)) => Some(Some(grace)),
+                Some(Err(error)) => self.refuse(seconds, error.to_string()),
+                None => self.refuse(seconds, "must be a whole number from 1 to 604800".to_owned()),
+            },
         };
         let word = self.unread.shift_remove(way).unwrap_or_default();
         let other_end = match word.as_str() {

@@ -17,7 +17,7 @@ use crate::entity_tag;
 use crate::json::Json;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
-use crate::request::{IfMatch, JsonBody, QueryNames, QueryParameter, QueryValue};
+use crate::request::{JsonBody, Preconditions, QueryNames, QueryParameter, QueryValue};
 use crate::request_id::Source;
 use crate::services::Using;
 
@@ -81,7 +81,8 @@ impl ApiKeyResource {
     /// Changes the given fields. A revoked or expired key cannot be changed. A key can bring its own
     /// `expiresAt` forward, but not postpone or remove it: another key of its consumer that can manage keys,
     /// or the user in the console, can. Nobody can postpone the end of a rotated key. With `If-Match`, the
-    /// response is 412 if the key was changed in the meantime.
+    /// response is 412 if the key was changed in the meantime; with `If-None-Match`, if the key's `ETag` is
+    /// one of those that it lists, or if it is `*`.
     #[oai(path = "/:id", method = "patch", operation_id = "updateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn update(
@@ -93,7 +94,7 @@ impl ApiKeyResource {
         /// The `ETag` of the key when you last read it, or a list of them: the key is changed only if its
         /// current one is among them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
-        precondition: IfMatch,
+        preconditions: Preconditions,
         edit: JsonBody<UpdateApiKeyRequest>,
         // After the body, so that an undecodable id is refused at the same point as an unknown one.
         /// The key's `id`, or `current` for the calling key.
@@ -102,8 +103,9 @@ impl ApiKeyResource {
         query.only(&[])?;
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
+        let precondition = preconditions.for_key(keys, &holder, id).await.map_err(not_read)?;
         let key = keys
-            .edit(&holder, id, edit.0, precondition.0, source.0)
+            .edit(&holder, id, edit.0, precondition, source.0)
             .await
             .map_err(|error| not_edited(error, keys.change_rate()))?;
         let item = Json(ApiKeyItem::new(&key, &authenticated.0));
@@ -115,8 +117,8 @@ impl ApiKeyResource {
     /// Revoking cannot be undone. Revoking a revoked key succeeds and changes nothing. Keys created with this
     /// key stay valid unless `descendants=revoke` is given; it revokes all valid ones, even if the key itself
     /// is already revoked. Unknown query parameters are refused. With `If-Match`, the response is 412 and no
-    /// key is revoked if this key was changed in the meantime; the header is ignored if there is nothing left
-    /// to revoke.
+    /// key is revoked if this key was changed in the meantime; with `If-None-Match`, if its `ETag` is one of
+    /// those that it lists, or if it is `*`. Both headers are ignored if there is nothing left to revoke.
     #[oai(path = "/:id", method = "delete", operation_id = "deleteApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn delete(
@@ -133,13 +135,14 @@ impl ApiKeyResource {
         /// The `ETag` of the key when you last read it, or a list of them: keys are revoked only if its
         /// current one is among them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
-        precondition: IfMatch,
+        preconditions: Preconditions,
     ) -> Result<DeletedKey, Problem> {
         query.only(&["descendants"])?;
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let descendants = descendants.0.unwrap_or(DescendantKeys::Keep);
-        keys.revoke(&holder, id, descendants, precondition.0, source.0)
+        let precondition = preconditions.for_key(keys, &holder, id).await.map_err(not_read)?;
+        keys.revoke(&holder, id, descendants, precondition, source.0)
             .await
             .map_err(not_revoked)?;
         Ok(DeletedKey::Deleted)

@@ -1,7 +1,7 @@
 //! Query parameters of the list of keys.
 
 use chrono::{DateTime, Datelike, Utc};
-use keyward_domain::api_key::InvalidExpiry;
+use keyward_domain::api_key::{Expiry, InvalidExpiry};
 use keyward_domain::clock::whole_milliseconds;
 use keyward_domain::page::{InvalidPageSize, PageSize};
 use keyward_domain::ports::{SearchedText, StatusFilter};
@@ -80,8 +80,8 @@ impl QueryValue for Moment {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        let time = DateTime::parse_from_rfc3339(text).ok();
-        time.and_then(|time| Self::within_years(time.to_utc()))
+        let time = Expiry::parse_moment(text).ok();
+        time.and_then(Self::within_years)
             .ok_or_else(|| format!("{}, with `+` written as `%2B`", InvalidExpiry::Malformed))
     }
 }

@@ -71,9 +71,10 @@ pub(crate) struct UpdateApiKeyRequest {
     name: Option<String>,
     /// The new description. Same rules as at creation. An empty string or `null` removes it.
     description: Option<String>,
-    /// When the key expires. Same rules as at creation. `null` removes it: the key is then valid until it is
-    /// revoked. A key cannot postpone or remove its own `expiresAt`, and none can be postponed beyond the
-    /// organization's maximum lifetime, counted from its creation.
+    /// When the key expires: a time in RFC 3339 format that lies ahead, by at most 3,650 days. `null` removes
+    /// it: the key is then valid until it is revoked. A key cannot postpone or remove its own `expiresAt`. If
+    /// the organization has a maximum lifetime, none can be removed, nor postponed beyond that lifetime,
+    /// counted from the key's creation; a key without `expiresAt` may get any time.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
 }
@@ -102,14 +103,15 @@ impl ReadFields for UpdateApiKeyRequest {
     example
 )]
 pub(crate) struct RotateApiKeyRequest {
-    /// When the old key ends. `after_grace` if absent.
+    /// When the old key ends. `after_grace` if absent; `null` counts as absent, too.
     old_key_ends: Option<OldKeyEnds>,
     /// For `after_grace`: after how many seconds the old key ends. 86,400, which is a day, if absent or
     /// `null`. A key that expires sooner does so.
     #[oai(validator(minimum(value = "1"), maximum(value = "604800")))]
     grace_seconds: Option<i64>,
     /// When the new key expires. Same rules as at creation. If absent or `null`, the new key expires when the
-    /// old one would have. A key that rotates itself cannot postpone this.
+    /// old one would have, or after the organization's maximum lifetime, if that is sooner. A key that
+    /// rotates itself cannot postpone this.
     #[oai(serialize_with = "moment_if_any")]
     expires_at: Option<DateTime<Utc>>,
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, PROJECTS, USER};
+use crate::documented::DOCUMENT;
 use crate::scene::{Scene, http_api};
 
 const PUBLIC_URL: &str = "https://keys.example.org";
@@ -154,6 +155,8 @@ async fn compressed_request_body_is_rejected_with_accepted_encodings() {
             assert_eq!(answer.header("accept-encoding"), Some("identity"), "{coding}");
         }
     }
+    let declared = &DOCUMENT["components"]["responses"]["UnsupportedMediaType"]["headers"];
+    assert!(declared["Accept-Encoding"].is_object(), "{declared}");
 }
 
 #[tokio::test]

@@ -137,6 +137,8 @@ async fn unacceptable_expiry_is_refused_wherever_it_is_given() {
         (json!("2026-02-30T00:00:00Z"), malformed),
         (json!("2026-06-01"), malformed),
         (json!("2026-06-01T00:00:00"), malformed),
+        (json!("2026-06-01T00:00:00\u{2212}01:00"), malformed),
+        (json!("2026-06-01T12:34:60.9Z"), malformed),
         (json!("in 30 days"), malformed),
         (json!(""), malformed),
         (json!(1_800_000_000), malformed),
@@ -292,6 +294,8 @@ async fn malformed_expires_before_is_refused() {
         "2026-02-01",
         "2026-02-01T00:00:00+01:00",
         "0000-01-01T00:00:00Z",
+        "2026-02-01T00:00:00%E2%88%9201:00",
+        "2026-02-01T12:34:60Z",
     ] {
         let path = format!("{API_KEYS}?expires_before={value}");
         let refused = scene.api.get(&path, &scene.ada.token).await;

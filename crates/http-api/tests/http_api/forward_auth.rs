@@ -123,8 +123,13 @@ async fn path_with_dot_segments_is_no_question() {
 #[tokio::test]
 async fn trace_is_not_admitted() {
     let scene = Scene::new().await;
-    let request = scene.api.request(Method::TRACE, AUTH, &scene.ada.token);
-    scene.api.send(request).await.refusal(405, "method_not_allowed");
+    for path in [AUTH, "/api/v1/auth/orders/7?x=1"] {
+        let request = scene.api.request(Method::TRACE, path, &scene.ada.token);
+        let answer = scene.api.send(request).await;
+        answer.refusal(405, "method_not_allowed");
+        let allowed = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT";
+        assert_eq!(answer.header("allow"), Some(allowed), "{path}");
+    }
 }
 
 /// A preflight never has credentials. Passing it on would open every service behind the gateway to `OPTIONS`.

@@ -247,7 +247,9 @@ async fn signed_body_of_another_form_is_refused_without_its_tokens() {
         assert!(!answer.body.contains(&token[4..]), "{}", answer.body);
     }
     let large = json!([found(&"x".repeat(1024 * 1024))]).to_string();
-    github.report(&large).await.refusal(413, "body_too_large");
+    let problem = github.report(&large).await.refusal(413, "body_too_large");
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("1 MiB for a signed report of GitHub"), "{detail}");
     let signature = github.signer.sign("x");
     let request = github.api.anonymous(Method::POST, GITHUB).body("x");
     let request = request.header(KEY, IDENTIFIER).header(SIGNATURE, signature);

@@ -1,4 +1,4 @@
-//! `ETag`, and `If-Match` on changes (RFC 9110 §13.1.1).
+//! `ETag`, and `If-Match` and `If-None-Match` on changes (RFC 9110 §13.1).
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -25,6 +25,17 @@ async fn rename(scene: &Scene, path: &str, name: &str, lines: &[&str]) -> Answer
 
 async fn delete(scene: &Scene, path: &str, lines: &[&str]) -> Answer {
     send(scene, Method::DELETE, path, None, lines).await
+}
+
+/// A change of ada's, or the revocation, with this line of `If-None-Match`.
+async fn send_unless(scene: &Scene, method: Method, path: &str, line: &str) -> Answer {
+    let is_edit = method == Method::PATCH;
+    let mut request = scene.api.request(method, path, &scene.ada.token);
+    request = request.header("if-none-match", line);
+    if is_edit {
+        request = request.json(&json!({"name": "new"}));
+    }
+    scene.api.send(request).await
 }
 
 async fn tag_of(scene: &Scene, path: &str) -> String {
@@ -149,7 +160,7 @@ async fn weak_and_unknown_entity_tags_never_match() {
     let scene = Scene::new().await;
     let (_, path, tag) = key(&scene).await;
     let upper = tag.to_uppercase();
-    let lines = [&format!("W/{tag}"), "\"\"", "\"a\"", "W/\"*\"", "\"*\""];
+    let lines = [&format!("W/{tag}"), "\"\"", "\"a\"", "W/\"*\"", "\"*\"", "\"é\""];
     for line in lines.into_iter().chain((upper != tag).then_some(&*upper)) {
         let edited = rename(&scene, &path, "new", &[line]).await;
         edited.refusal(412, "precondition_failed");
@@ -197,4 +208,69 @@ async fn missing_key_is_reported_before_its_version() {
         .header("if-match", "malformed");
     let anonymous = scene.api.send(request).await;
     anonymous.refusal(401, "credentials_missing");
+}
+
+#[tokio::test]
+async fn if_none_match_of_the_present_version_is_412() {
+    let scene = Scene::new().await;
+    let (_, path, tag) = key(&scene).await;
+    let (listed, weak) = (format!("\"a\", {tag}"), format!("W/{tag}"));
+    for line in ["*", tag.as_str(), listed.as_str(), weak.as_str()] {
+        for method in [Method::PATCH, Method::DELETE] {
+            let refused = send_unless(&scene, method, &path, line).await;
+            refused.refusal(412, "precondition_failed");
+        }
+    }
+    let item = scene.api.get(&path, &scene.ada.token).await;
+    assert_eq!(item.ok(200)["status"], "valid");
+    assert_eq!(item.header("etag"), Some(tag.as_str()));
+}
+
+#[tokio::test]
+async fn if_none_match_of_other_versions_lets_changes_pass() {
+    let scene = Scene::new().await;
+    let (_, path, before) = key(&scene).await;
+    for line in ["\"a\"", "\"é\"", &tag_of(&scene, &scene.ada.key_path()).await] {
+        send_unless(&scene, Method::PATCH, &path, line).await.ok(200);
+    }
+    let present = tag_of(&scene, &path).await;
+    for (if_match, status) in [(&before, 412), (&present, 200)] {
+        let request = scene
+            .api
+            .request(Method::PATCH, &path, &scene.ada.token)
+            .header("if-match", if_match)
+            .header("if-none-match", &before)
+            .json(&json!({"name": "newer"}));
+        assert_eq!(scene.api.send(request).await.status, status);
+    }
+    send_unless(&scene, Method::DELETE, &path, &before).await.ok(204);
+}
+
+#[tokio::test]
+async fn missing_or_revoked_key_is_reported_before_if_none_match() {
+    let scene = Scene::new().await;
+    let (_, path, tag) = key(&scene).await;
+    delete(&scene, &path, &[]).await.ok(204);
+    for line in ["*", &tag] {
+        let edited = send_unless(&scene, Method::PATCH, &path, line).await;
+        edited.refusal(409, "key_revoked");
+        send_unless(&scene, Method::DELETE, &path, line).await.ok(204);
+        for method in [Method::PATCH, Method::DELETE] {
+            let refused = send_unless(&scene, method, &scene.grace.key_path(), line).await;
+            refused.refusal(404, "not_found");
+        }
+    }
+}
+
+#[tokio::test]
+async fn malformed_if_none_match_header_is_named() {
+    let scene = Scene::new().await;
+    let (_, path, tag) = key(&scene).await;
+    for method in [Method::PATCH, Method::DELETE] {
+        let refused = send_unless(&scene, method, &path, "a").await;
+        let problem = refused.refusal(400, "malformed_request");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains("`If-None-Match`"), "{detail}");
+    }
+    assert_eq!(tag_of(&scene, &path).await, tag);
 }
