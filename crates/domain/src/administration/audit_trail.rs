@@ -8,8 +8,8 @@ use chrono::TimeDelta;
 use crate::administration::Authority;
 use crate::administration::ports::Names;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
-use crate::holder::Holder;
 use crate::id::{ApiKeyId, OrganizationId, UserId};
+use crate::membership::Member;
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::sources::Sources;
@@ -60,16 +60,17 @@ impl AuditTrail {
         self.page(Some(authority.organization_id()), filter, page).await
     }
 
-    /// The latest uses of the holder's keys that no longer work, of the last days, the latest first. Of many,
-    /// only some are in the log, and among very many other events, only the latest are searched.
-    pub async fn refused_uses(&self, holder: &Holder) -> Result<AuditPage, StorageError> {
+    /// The latest uses of the member's keys that no longer work, of the last days, the latest first. Of many,
+    /// only some are in the log, and among very many other events, only the latest are searched. The member
+    /// MUST act in person: a key reads only of the keys in its reach.
+    pub async fn refused_uses(&self, member: &Member) -> Result<AuditPage, StorageError> {
         let filter = AuditFilter {
             action: Some(Action::UseApiKey),
-            subject: Some(Subject::Membership(holder.consumer().id)),
+            subject: Some(Subject::Membership(member.membership.id)),
             from: Some(self.sources.now() - REFUSED_USES_OF_THE_LAST),
             ..AuditFilter::default()
         };
-        let organization = Some(holder.organization_id());
+        let organization = Some(member.organization.id);
         let size = PageSize::FEW;
         let mut events = Page {
             items: Vec::new(),

@@ -17,7 +17,7 @@ impl Default for KeyLimit {
 pub struct KeyLimits {
     /// The most valid keys.
     pub valid: KeyLimit,
-    /// How often keys may be created and edited. Revoking is not limited.
+    /// How often keys may be created, edited and rotated. Revoking is not limited.
     pub changes: Rate,
 }
 

@@ -38,7 +38,7 @@ impl ApiKey {
 
     /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may
     /// only be brought forward, and that of no key put off beyond the longest life. A key without an end may
-    /// get any: it lives shorter then.
+    /// get any: it lives shorter then. The end of a key that is recorded as ended stays.
     pub(super) fn replan(
         &mut self,
         change: ExpiryChange,
@@ -50,7 +50,7 @@ impl ApiKey {
             .as_ref()
             .map_or(RevocationReason::Expired, |revocation| revocation.reason);
         let (before, after) = (self.end().map(End::at), change.expiry().map(Expiry::at));
-        if before == after {
+        if before == after || matches!(self.end(), Some(End::Come(_))) {
             return Ok(false);
         }
         let lives_longer = before.is_some_and(|before| after.is_none_or(|after| after > before));
@@ -200,6 +200,19 @@ mod tests {
             key.apply(&set(Some(in_days(29))), None, itself),
             Ok(Some(_))
         ));
+    }
+
+    #[test]
+    fn edit_changes_no_recorded_end() {
+        let mut key = key();
+        key.apply(&set(Some(in_days(30))), None, Actor::Administrator)
+            .unwrap();
+        key.revocation.as_mut().unwrap().end = End::Come(now());
+        let revoked = key.clone();
+        for change in [Some(in_days(60)), Some(in_days(1)), None] {
+            assert_eq!(key.apply(&set(change), None, Actor::System), Ok(None));
+            assert_eq!(key, revoked);
+        }
     }
 
     #[test]

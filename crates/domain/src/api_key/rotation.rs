@@ -16,7 +16,8 @@ pub enum OldKeyEnd {
     AtOnce,
     /// Some time after it, so that the users of the key can get its successor.
     After(Grace),
-    /// Once the successor was used, within two minutes.
+    /// Once the successor was used, within two minutes. Somebody must record last uses and run
+    /// [`PlannedEnds`](crate::planned_ends::PlannedEnds), or the key does not end.
     OnFirstUse,
 }
 
@@ -197,7 +198,7 @@ impl ApiKey {
 }
 
 impl Revocation {
-    /// The end of a key whose successor is valid in its place.
+    /// The end of a key because it has a successor.
     #[must_use]
     pub const fn by_rotation(at: DateTime<Utc>, by: Actor) -> Self {
         Self {

@@ -20,6 +20,9 @@ pub use crate::sign_in::ports::ChangeOwnPasswordError;
 /// As many refused attempts as a person looks through.
 const REFUSED_ATTEMPTS_SHOWN: usize = 10;
 
+/// In how many steps of the store they are searched for at most: a page waits for them.
+const STEPS_FOR_REFUSED_ATTEMPTS: usize = 4;
+
 /// What a user does with their own account, signed in.
 #[derive(Clone)]
 pub struct OwnAccount {
@@ -97,12 +100,25 @@ impl OwnAccount {
             subject: Some(Subject::User(signed_in.user.id)),
             ..AuditFilter::default()
         };
-        // Nearly everything in the installation's log that is about a user is a refused attempt.
-        let page = PageRequest::first(PageSize::DEFAULT);
-        let mut events = self.ports.audit_log.list(None, about_the_user, page).await?.items;
-        events.retain(|event| event.outcome == Outcome::Refused);
-        events.truncate(REFUSED_ATTEMPTS_SHOWN);
-        Ok(events)
+        // Nearly everything in the installation's log that is about a user is a refused attempt. The store may
+        // search in several steps; a log in which they are rare is searched no further.
+        let mut refused = Vec::new();
+        let mut page = PageRequest::first(PageSize::DEFAULT);
+        for _ in 0..STEPS_FOR_REFUSED_ATTEMPTS {
+            let found = self
+                .ports
+                .audit_log
+                .list(None, about_the_user.clone(), page)
+                .await?;
+            let is_refused = |event: &AuditEvent| event.outcome == Outcome::Refused;
+            refused.extend(found.items.into_iter().filter(is_refused));
+            page.after = found.next;
+            if page.after.is_none() || refused.len() >= REFUSED_ATTEMPTS_SHOWN {
+                break;
+            }
+        }
+        refused.truncate(REFUSED_ATTEMPTS_SHOWN);
+        Ok(refused)
     }
 
     /// Ends one of the user's sessions.

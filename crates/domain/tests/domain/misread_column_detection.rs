@@ -43,6 +43,8 @@ async fn misread_revocation_or_last_use_column_is_detected() {
         "longest_life_applies_to_keys_created_later",
         "longest_life_is_applied_by_the_clock_under_the_lock",
         "rotated_key_and_its_successor_are_stored",
+        "key_gives_itself_no_longer_life_by_rotation",
+        "successor_ends_after_the_longest_life",
         "new_key_ends_within_the_longest_life",
         "planned_end_stays_within_the_longest_life",
         "successor_ends_within_the_longest_life",

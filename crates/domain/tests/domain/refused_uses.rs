@@ -249,7 +249,7 @@ async fn holders_see_recent_refused_uses_of_own_keys() {
     }
     let trail = installation.audit_trail();
     let seen_by = async |member: &Member| {
-        let page = trail.refused_uses(&member.as_holder()).await.expect("a page");
+        let page = trail.refused_uses(member).await.expect("a page");
         let names = page.events.items.iter();
         names
             .map(|event| page.names[&event.subject].clone())
@@ -281,7 +281,7 @@ async fn refused_uses_are_searched_for_until_enough_are_found() {
     });
     let names = Arc::new(installation.store.clone());
     let trail = AuditTrail::new(Arc::new(log), names, installation.builder.sources.clone());
-    let page = trail.refused_uses(&ada.as_holder()).await.expect("a page");
+    let page = trail.refused_uses(&ada).await.expect("a page");
     assert_eq!(page.events.items, events[..5]);
 }
 

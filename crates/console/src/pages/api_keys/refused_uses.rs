@@ -15,7 +15,7 @@ pub(super) async fn refused_uses<Id: Sync>(
     if !list.search.is_empty() || list.after.is_some() {
         return Ok(None);
     }
-    let found = member.console.audit_trail.refused_uses(&member.holder()).await?;
+    let found = member.console.audit_trail.refused_uses(&member.member).await?;
     Ok(Some(found).filter(|found| !found.events.items.is_empty()))
 }
 

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::{MANY_CHANGES, Scene, everything, expiry_in};
-use crate::api_key::{ApiKey, KeyDescription, KeyEdit, KeyName, KeyPrecondition};
+use crate::api_key::{ApiKey, ExpiryChange, KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -139,7 +139,17 @@ pub async fn revoked_key_cannot_be_edited_in_store(stores: KeyStores) {
     let key = scene.add_key(&ada, "old").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
     let revoked = scene.stored(&key).await;
-    for attempt in [name("new"), KeyEdit::default(), name("old")] {
+    let other_end = |change| KeyEdit {
+        expiry: Some(change),
+        ..KeyEdit::default()
+    };
+    for attempt in [
+        name("new"),
+        KeyEdit::default(),
+        name("old"),
+        other_end(ExpiryChange::Remove),
+        other_end(expiry_in(TimeDelta::days(1), scene.now())),
+    ] {
         let refused = edit(&scene, &ada, key.id, attempt).await;
         assert!(matches!(refused, Err(EditKeyError::Revoked)), "{refused:?}");
     }
