@@ -6,7 +6,6 @@
 //! a lock sees the state under that lock. If one fails, the transaction is aborted and the later ones fail
 //! too; the first error is reported.
 
-use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -25,63 +24,38 @@ use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
 use crate::noted_changes::noting;
 use crate::progress::{Progress, settled};
+use crate::task;
 use crate::traces::{self, Operation};
-use crate::{precheck, task};
 
 impl PostgresStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
     ///
-    /// The claim is ignored: no disk space is reserved on PostgreSQL's server.
-    ///
     /// A running transaction is never interrupted. At the answer deadline it is withdrawn: it will roll back
     /// instead of committing, so the caller learns at once that nothing changed. Once it commits, only the
     /// wait for it has a deadline.
-    pub(super) async fn change<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
         W: Work<AsyncPgConnection, T, E>,
     {
-        self.change_begun(Instant::now(), begun_before(work)).await
+        self.change_begun(Instant::now(), claim, begun_before(work)).await
     }
 
     /// Like [`Self::change`], for work that sends [`begin`] itself, pipelined with its first statements: that
     /// saves a round trip.
-    pub(super) async fn change_that_begins<T, E, W>(&self, _claim: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change_that_begins<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
         W: Work<AsyncPgConnection, T, E>,
     {
-        self.change_begun(Instant::now(), work).await
+        self.change_begun(Instant::now(), claim, work).await
     }
 
-    /// Like [`Self::change_that_begins`], but first runs a check that takes no lock and may already know the
-    /// answer. A check that fails or is late decides nothing; its time counts towards the change's deadline.
-    pub(super) async fn change_after_precheck<T, E, L, W>(
-        &self,
-        precheck: L,
-        _claim: Claim,
-        work: W,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
-        L: Work<AsyncPgConnection, Option<Result<T, E>>, Infallible> + Clone,
-        W: Work<AsyncPgConnection, T, E>,
-    {
-        let begun = Instant::now();
-        let (reading, changing) = (self.clone(), self.clone());
-        precheck::before(
-            begun,
-            self.timeouts.answer,
-            async move { reading.read(precheck).await },
-            async move { changing.change_begun(begun, work).await },
-        )
-        .await
-    }
-
-    async fn change_begun<T, E, W>(&self, begun: Instant, work: W) -> Result<T, E>
+    /// A change that began at this moment. The claim is ignored: no disk space is reserved on PostgreSQL's
+    /// server.
+    pub(super) async fn change_begun<T, E, W>(&self, begun: Instant, _: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,

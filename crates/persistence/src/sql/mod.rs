@@ -73,6 +73,7 @@ mod accounts;
 pub(crate) mod api_keys;
 mod audit_log;
 pub(crate) mod authority;
+mod changes;
 pub(crate) mod concerns;
 mod credentials;
 pub(crate) mod due_keys;

@@ -1,6 +1,5 @@
 //! How changes run: one transaction in its own task.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use diesel::connection::SimpleConnection;
@@ -14,12 +13,12 @@ use super::numbering::number;
 use super::ready::at_once;
 use super::sql::concerns::summary;
 use super::store::{SYSTEM, SqliteStore};
-use crate::abort::{Abort, TooSlow, boxed};
+use crate::abort::{Abort, TooSlow, Work, boxed};
 use crate::claim::Claim;
 use crate::noted_changes::noting_at_once;
 use crate::progress::{Progress, settled};
+use crate::task;
 use crate::traces::{self, Operation};
-use crate::{precheck, task};
 
 impl SqliteStore {
     /// Runs a change in one transaction, which finishes even if the caller stops waiting.
@@ -37,52 +36,18 @@ impl SqliteStore {
             .await
     }
 
-    /// Like [`Self::change_blocking`]; on a full disk, the change is retried with the disk space that its
-    /// claim frees from the reserve.
-    pub(super) async fn change_blocking_with<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
+    /// A change that began at this moment. On a full disk, it is retried with the disk space that its claim
+    /// frees from the reserve.
+    pub(super) async fn change_begun<T, E, W>(&self, begun: Instant, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
+        W: Work<SqliteConnection, T, E> + Clone,
     {
-        self.change_begun(Instant::now(), claim, work).await
-    }
-
-    async fn change_begun<T, E, W>(&self, begun: Instant, claim: Claim, work: W) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
-        W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
-    {
+        let work = move |connection: &mut SqliteConnection| at_once(work(connection));
         let again = work.clone();
         self.run_change(begun, claim, work, move || Some(again.clone()))
             .await
-    }
-
-    /// Like [`Self::change_blocking_with`], but first runs a read that may already know the answer, without
-    /// the write lock. A read that fails or is late decides nothing; its time counts towards the change's
-    /// deadline.
-    pub(super) async fn change_blocking_after_precheck<T, E, L, W>(
-        &self,
-        precheck: L,
-        claim: Claim,
-        work: W,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
-        L: FnOnce(&mut SqliteConnection) -> Result<Option<Result<T, E>>, Abort<Infallible>> + Send + 'static,
-        W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Clone + Send + 'static,
-    {
-        let begun = Instant::now();
-        let (reading, changing) = (self.clone(), self.clone());
-        precheck::before(
-            begun,
-            self.timeouts.answer,
-            async move { reading.read_blocking(precheck).await },
-            async move { changing.change_begun(begun, claim, work).await },
-        )
-        .await
     }
 
     async fn run_change<T, E, W>(
@@ -222,6 +187,7 @@ mod tests {
 
     use crate::abort::Abort;
     use crate::claim::Claim;
+    use crate::sqlite::ready::for_any_connection;
     use crate::sqlite::reserve::is_not_whole;
     use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
@@ -358,19 +324,23 @@ mod tests {
         assert_eq!(reserve(), 4 * MIB);
         // Finds room when it is tried for the third time.
         let attempts = Arc::new(AtomicU32::new(0));
-        let work = move |connection: &mut SqliteConnection| -> Changed<()> {
+        let fill = move |connection: &mut SqliteConnection| -> Changed<()> {
             if attempts.fetch_add(1, Ordering::Relaxed) < 2 {
                 connection.batch_execute("PRAGMA max_page_count = 3")?;
             }
             Ok(connection.batch_execute("INSERT INTO notes VALUES (zeroblob(100000))")?)
         };
-        let outcome = store.change_blocking(work.clone()).await;
+        let outcome = store.change_blocking(fill.clone()).await;
         assert!(
             matches!(outcome, Err(StorageError::Unavailable(_))),
             "{outcome:?}"
         );
         assert_eq!((notes_in(&store).await, reserve()), (0, 4 * MIB));
-        store.change_blocking_with(Claim::Revoking, work).await.unwrap();
+        let work = for_any_connection(move |connection| {
+            let fill = fill.clone();
+            Box::pin(async move { fill(connection) })
+        });
+        store.change(Claim::Revoking, work).await.unwrap();
         assert_eq!((notes_in(&store).await, reserve()), (1, 3 * MIB));
 
         let refused = execute(&store, NOTE).await.unwrap_err();
@@ -384,11 +354,11 @@ mod tests {
     async fn revocations_exhausting_the_reserve_are_unavailable() {
         let directory = TemporaryDirectory::new();
         let store = store(&directory, |config| config.reserve = 2 * MIB).await;
-        let work = |connection: &mut SqliteConnection| -> Changed<()> {
+        let work = for_any_connection(|connection| {
             let full = "PRAGMA max_page_count = 3; INSERT INTO notes VALUES (zeroblob(100000))";
-            Ok(connection.batch_execute(full)?)
-        };
-        let outcome = store.change_blocking_with(Claim::Revoking, work).await;
+            Box::pin(async move { Ok(connection.batch_execute(full)?) })
+        });
+        let outcome: Result<(), StorageError> = store.change(Claim::Revoking, work).await;
         assert!(
             matches!(outcome, Err(StorageError::Unavailable(_))),
             "{outcome:?}"

@@ -16,6 +16,7 @@ use diesel::query_dsl::methods::{ExecuteDsl, LoadQuery};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use keyward_domain::ports::StorageError;
+use tokio::time::Instant;
 
 use super::store::SqliteStore as Store;
 use crate::abort::{Abort, Work};
@@ -81,15 +82,14 @@ impl Store {
             .await
     }
 
-    /// Makes a change that may use the [reserve](Self::change_blocking_with).
+    /// Makes a change that may use the [reserve](Self::change_begun).
     pub(super) async fn change<T, E, W>(&self, claim: Claim, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
         W: Work<Connection, T, E> + Clone,
     {
-        self.change_blocking_with(claim, move |connection| at_once(work(connection)))
-            .await
+        self.change_begun(Instant::now(), claim, work).await
     }
 
     /// Makes a change that may use the reserve. [`begin`] does nothing here, because the transaction has
@@ -103,34 +103,13 @@ impl Store {
         self.change(claim, work).await
     }
 
-    /// The same, after a [read](Self::change_blocking_after_precheck) that may already know the answer.
-    pub(super) async fn change_after_precheck<T, E, L, W>(
-        &self,
-        precheck: L,
-        claim: Claim,
-        work: W,
-    ) -> Result<T, E>
-    where
-        T: Send + 'static,
-        E: From<StorageError> + Send + 'static,
-        L: Work<Connection, Option<Result<T, E>>, Infallible>,
-        W: Work<Connection, T, E> + Clone,
-    {
-        self.change_blocking_after_precheck(
-            move |connection| at_once(precheck(connection)),
-            claim,
-            move |connection| at_once(work(connection)),
-        )
-        .await
-    }
-
     /// Makes a change that may not use the reserve, unless a read finds that it is refused; the read does not
     /// need the write lock.
     pub(super) async fn change_unless_refused<T, E, L, W>(&self, precheck: L, work: W) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
-        L: Work<Connection, Option<Result<T, E>>, Infallible>,
+        L: Work<Connection, Option<Result<T, E>>, Infallible> + Clone,
         W: Work<Connection, T, E> + Clone,
     {
         self.change_after_precheck(precheck, Claim::Nothing, work).await
