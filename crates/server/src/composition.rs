@@ -273,7 +273,7 @@ impl Composition {
             lookups,
             progress: Arc::clone(&self.progress),
             boot_clock: Arc::clone(&self.boot_clock),
-            pool: self.store.clone(),
+            store: self.store.clone(),
             failures,
             spans,
         }

@@ -64,17 +64,13 @@ impl RunningJob {
 
 #[cfg(test)]
 mod tests {
-    use tracing_subscriber::fmt;
 
     use super::*;
     use crate::logging::tests::Lines;
 
     #[tokio::test]
     async fn panic_of_a_job_is_told_at_once() {
-        let lines = Lines::default();
-        let writer = lines.clone();
-        let subscriber = fmt().with_writer(move || writer.clone()).finish();
-        let subscribed = tracing::subscriber::set_default(subscriber);
+        let (lines, subscribed) = Lines::of_this_thread();
         let job = start("of_a_test", async |_| assert!(std::hint::black_box(false)));
         while !job.task.is_finished() {
             tokio::task::yield_now().await;

@@ -268,6 +268,8 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 pub(crate) mod tests {
     use std::sync::Mutex;
 
+    use tracing::subscriber::DefaultGuard;
+
     use super::*;
 
     #[test]
@@ -282,12 +284,32 @@ pub(crate) mod tests {
         }
     }
 
+    /// A writer whose text can be read.
     #[derive(Clone, Default)]
     pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
 
     impl Lines {
+        /// Of what this thread logs until the guard is dropped.
+        pub(crate) fn of_this_thread() -> (Self, DefaultGuard) {
+            let lines = Self::default();
+            let writer = lines.clone();
+            let subscriber = fmt()
+                .with_ansi(false)
+                .without_time()
+                .with_writer(move || writer.clone())
+                .finish();
+            (lines, tracing::subscriber::set_default(subscriber))
+        }
+
         pub(crate) fn text(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+        }
+
+        /// Those since they were taken before.
+        pub(crate) fn take(&self) -> Vec<String> {
+            let text = std::mem::take(&mut *self.0.lock().unwrap());
+            let lines = String::from_utf8(text).unwrap();
+            lines.lines().map(|line| line.trim().to_owned()).collect()
         }
     }
 

@@ -118,39 +118,14 @@ impl DatabaseFailures {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-
-    impl Log {
-        fn text(&self) -> String {
-            String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
-        }
-    }
+    use crate::logging::tests::Lines;
 
     #[tokio::test(start_paused = true)]
     async fn outage_is_logged_at_start_and_end_with_failed_requests() {
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_writer(move || writer.clone())
-            .finish();
-        let _guard = tracing::subscriber::set_default(subscriber);
+        let (log, _guard) = Lines::of_this_thread();
         let is_back = Arc::new(AtomicBool::new(false));
         let outages = Outages::new({
             let is_back = Arc::clone(&is_back);

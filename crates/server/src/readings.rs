@@ -19,7 +19,7 @@ use crate::metric::{
 use crate::outage::DatabaseFailures;
 use crate::replica_job::Progress;
 use crate::runs::MeasuredTask;
-use crate::store::PoolProbe;
+use crate::store::Store;
 use crate::traces::SpanCounts;
 
 /// The parts of a server that are asked, none of which waits for anything: neither the database nor another
@@ -30,7 +30,7 @@ pub(crate) struct Readings {
     pub(crate) lookups: Arc<Lookups>,
     pub(crate) progress: Arc<Progress>,
     pub(crate) boot_clock: Arc<dyn BootClock>,
-    pub(crate) pool: Arc<dyn PoolProbe>,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) failures: Arc<DatabaseFailures>,
     /// None if nothing is traced.
     pub(crate) spans: Option<Arc<SpanCounts>>,
@@ -82,7 +82,7 @@ impl Readings {
             let outcome = Label::new("outcome", outcome);
             measurements.set_count(&DATABASE_FAILURES, vec![outcome], count);
         }
-        if let Some(pool) = self.pool.pool_usage() {
+        if let Some(pool) = self.store.pool_usage() {
             set(measurements, &POOL_LIMIT, as_u64(pool.limit));
             set(measurements, &POOL_OPEN, as_u64(pool.open));
             set(measurements, &POOL_IN_USE, as_u64(pool.in_use));

@@ -254,7 +254,6 @@ mod tests {
     use keyward_domain::access_changes::{PolledChanges, RegisteredReplicas};
     use keyward_verification_cache::MachineClock;
     use tokio::time::sleep;
-    use tracing_subscriber::fmt;
 
     use super::*;
     use crate::logging::tests::Lines;
@@ -310,10 +309,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn counter_that_jumps_back_empties_the_cache_with_a_warning() {
-        let lines = Lines::default();
-        let writer = lines.clone();
-        let subscriber = fmt().with_writer(move || writer.clone()).finish();
-        let _logged = tracing::subscriber::set_default(subscriber);
+        let (lines, _logged) = Lines::of_this_thread();
         let restored = ThirdPoll {
             is_of_restored: true,
             ..ThirdPoll::default()
@@ -353,10 +349,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn polling_that_panics_loses_the_lease_and_begins_again() {
-        let lines = Lines::default();
-        let writer = lines.clone();
-        let subscriber = fmt().with_writer(move || writer.clone()).finish();
-        let _told = tracing::subscriber::set_default(subscriber);
+        let (lines, _told) = Lines::of_this_thread();
         let changes = Arc::new(ThirdPoll::default());
         let (job, cache) = job(Arc::clone(&changes));
         let (runs, progress) = (job.runs(), job.progress());

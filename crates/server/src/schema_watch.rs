@@ -64,7 +64,6 @@ fn log_migration(state: &SchemaState) {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::sync::{Mutex, PoisonError};
 
     use async_trait::async_trait;
@@ -72,26 +71,7 @@ mod tests {
     use tokio::time::sleep;
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Log(Arc<Mutex<Vec<u8>>>);
-
-    impl Log {
-        fn lines(&self) -> Vec<String> {
-            let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
-            text.lines().map(str::to_owned).collect()
-        }
-    }
-
-    impl io::Write for Log {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::logging::tests::Lines;
 
     /// Tables that are as the test says; nothing if the database does not answer.
     struct Tables(Mutex<Option<SchemaState>>);
@@ -113,13 +93,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn migration_by_another_version_is_logged_once() {
-        let log = Log::default();
-        let writer = log.clone();
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .with_writer(move || writer.clone())
-            .finish();
-        let _guard = tracing::subscriber::set_default(subscriber);
+        let (log, _guard) = Lines::of_this_thread();
         let newest = "29991231235959".to_owned();
         let tables = Arc::new(Tables(Mutex::new(Some(SchemaState::Current))));
         let _watch = SchemaWatch::start(tables.clone());
@@ -127,7 +101,7 @@ mod tests {
         tables.become_for_long(Some(SchemaState::Current)).await;
         tables.become_for_long(None).await;
         tables.become_for_long(Some(SchemaState::Current)).await;
-        assert_eq!(log.lines(), Vec::<String>::new());
+        assert_eq!(log.take(), Vec::<String>::new());
 
         let compatible = SchemaState::NewerCompatible {
             newest: newest.clone(),
@@ -135,20 +109,14 @@ mod tests {
         tables.become_for_long(Some(compatible.clone())).await;
         tables.become_for_long(None).await;
         tables.become_for_long(Some(compatible)).await;
-        assert_eq!(log.lines().len(), 1, "{:?}", log.lines());
-        assert!(
-            log.lines().concat().contains("newer, compatible version"),
-            "{:?}",
-            log.lines()
-        );
+        let lines = log.take();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("newer, compatible version"), "{lines:?}");
 
         let incompatible = SchemaState::Unusable(UnusableSchema::Newer { newest });
         tables.become_for_long(Some(incompatible)).await;
-        assert_eq!(log.lines().len(), 2, "{:?}", log.lines());
-        assert!(
-            log.lines().concat().contains("upgrade this server now"),
-            "{:?}",
-            log.lines()
-        );
+        let lines = log.take();
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        assert!(lines[0].contains("upgrade this server now"), "{lines:?}");
     }
 }

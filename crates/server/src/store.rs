@@ -23,6 +23,7 @@ use keyward_persistence::transfer::Transfer;
 use keyward_persistence::{SchemaState, TrialFailure};
 
 /// Every storage port of the domain on one database, with probes of its state and its transfer.
+#[async_trait]
 pub(crate) trait Store:
     AccessChanges
     + ApiKeys
@@ -46,35 +47,62 @@ pub(crate) trait Store:
     + RetentionStore
     + PlannedEndStore
     + Names
-    + ForReplica
     + StorageProbe
     + SchemaProbe
-    + RefusalProbe
-    + PoolProbe
     + Transfer
 {
-}
-
-impl Store for PostgresStore {}
-impl Store for SqliteStore {}
-
-/// Gives the replica its own access, which other work does not delay.
-pub(crate) trait ForReplica {
-    /// The changes of access, for the one replica of this process.
+    /// The changes of access, for the one replica of this process, which has its own access: other work does
+    /// not delay it.
     fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError>;
+
+    /// Why the storage refuses connections, so that waiting does not help; `None` if it answers or is
+    /// unavailable. Of several servers, each must refuse.
+    async fn refusal(&self) -> Option<StorageRefusal>;
+
+    /// The current use of the pool of connections; `None` if there is none.
+    fn pool_usage(&self) -> Option<PoolUsage> {
+        None
+    }
+
+    /// Reports to this observer how long callers waited for a connection, if there is a pool.
+    fn observe_pool_waits(&self, _: WaitObserver) {}
 }
 
-impl ForReplica for PostgresStore {
+#[async_trait]
+impl Store for PostgresStore {
     fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError> {
         Ok(Arc::new(Self::for_replica(self)?))
     }
+
+    async fn refusal(&self) -> Option<StorageRefusal> {
+        Self::refusal(self).await.map(StorageRefusal::Connection)
+    }
+
+    fn pool_usage(&self) -> Option<PoolUsage> {
+        Some(Self::pool_usage(self))
+    }
+
+    fn observe_pool_waits(&self, observer: WaitObserver) {
+        Self::observe_pool_waits(self, observer);
+    }
 }
 
-impl ForReplica for SqliteStore {
+#[async_trait]
+impl Store for SqliteStore {
     /// Its reads do not wait for other work.
     fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError> {
         Ok(Arc::new(self.clone()))
     }
+
+    async fn refusal(&self) -> Option<StorageRefusal> {
+        self.replacement().map(StorageRefusal::File)
+    }
+}
+
+/// Why a storage refuses this process for good.
+pub(crate) enum StorageRefusal {
+    Connection(ConnectionRefused),
+    File(Moved),
 }
 
 /// Checks whether the storage works.
@@ -92,47 +120,6 @@ pub(crate) trait StorageProbe: Send + Sync {
 pub(crate) trait SchemaProbe: Send + Sync {
     /// The version of the tables, relative to this version.
     async fn schema_state(&self) -> Result<SchemaState, StorageError>;
-}
-
-/// Distinguishes a storage that refuses from one that is unavailable.
-#[async_trait]
-pub(crate) trait RefusalProbe: Send + Sync {
-    /// Why the storage refuses connections, so that waiting does not help; `None` if it answers or is
-    /// unavailable. Of several servers, each must refuse.
-    async fn refusal(&self) -> Option<StorageRefusal>;
-}
-
-/// Why a storage refuses this process for good.
-pub(crate) enum StorageRefusal {
-    Connection(ConnectionRefused),
-    File(Moved),
-}
-
-/// Reports on the pool of connections.
-pub(crate) trait PoolProbe: Send + Sync {
-    /// The current use of the connections; `None` if there is no pool.
-    fn pool_usage(&self) -> Option<PoolUsage>;
-
-    /// Reports to this observer how long callers waited for a connection, if there is a pool.
-    fn observe_pool_waits(&self, observer: WaitObserver);
-}
-
-impl PoolProbe for PostgresStore {
-    fn pool_usage(&self) -> Option<PoolUsage> {
-        Some(Self::pool_usage(self))
-    }
-
-    fn observe_pool_waits(&self, observer: WaitObserver) {
-        Self::observe_pool_waits(self, observer);
-    }
-}
-
-impl PoolProbe for SqliteStore {
-    fn pool_usage(&self) -> Option<PoolUsage> {
-        None
-    }
-
-    fn observe_pool_waits(&self, _: WaitObserver) {}
 }
 
 #[async_trait]
@@ -168,19 +155,5 @@ impl SchemaProbe for PostgresStore {
 impl SchemaProbe for SqliteStore {
     async fn schema_state(&self) -> Result<SchemaState, StorageError> {
         Self::schema_state(self).await
-    }
-}
-
-#[async_trait]
-impl RefusalProbe for PostgresStore {
-    async fn refusal(&self) -> Option<StorageRefusal> {
-        Self::refusal(self).await.map(StorageRefusal::Connection)
-    }
-}
-
-#[async_trait]
-impl RefusalProbe for SqliteStore {
-    async fn refusal(&self) -> Option<StorageRefusal> {
-        self.replacement().map(StorageRefusal::File)
     }
 }

@@ -1,4 +1,3 @@
-use std::io;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -8,10 +7,10 @@ use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 use keyward_domain::retention::{ClockDoubt, RetentionPeriods};
 use keyward_domain::sources::Sources;
 use tokio::time::{Instant, sleep};
-use tracing::subscriber::DefaultGuard;
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::logging::tests::Lines;
 use crate::purge::MAX_SMALL_BATCHES;
 use crate::random::OsRandom;
 
@@ -113,44 +112,6 @@ fn start(cellar: &Arc<Cellar>) -> RunningJob {
     RetentionJob::new(Retention::new(store, sources, periods)).start()
 }
 
-/// What this thread logs, in a line for each event.
-struct Log {
-    lines: Arc<Mutex<Vec<u8>>>,
-    _guard: DefaultGuard,
-}
-
-impl Log {
-    fn keep() -> Self {
-        struct Writer(Arc<Mutex<Vec<u8>>>);
-        impl io::Write for Writer {
-            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-                self.0.lock().unwrap().write(bytes)
-            }
-            fn flush(&mut self) -> io::Result<()> {
-                Ok(())
-            }
-        }
-        let lines: Arc<Mutex<Vec<u8>>> = Arc::default();
-        let writer = Arc::clone(&lines);
-        let subscriber = tracing_subscriber::fmt()
-            .with_ansi(false)
-            .without_time()
-            .with_writer(move || Writer(Arc::clone(&writer)))
-            .finish();
-        Self {
-            lines,
-            _guard: tracing::subscriber::set_default(subscriber),
-        }
-    }
-
-    /// The lines since it was asked before.
-    fn new_lines(&self) -> Vec<String> {
-        let bytes = std::mem::take(&mut *self.lines.lock().unwrap());
-        let text = String::from_utf8(bytes).unwrap();
-        text.lines().map(|line| line.trim().to_owned()).collect()
-    }
-}
-
 const MINUTE: Duration = Duration::from_secs(60);
 
 #[tokio::test(start_paused = true)]
@@ -160,12 +121,12 @@ async fn retention_runs_at_start_and_every_hour() {
         contents.events_may_go = true;
         (contents.dead_keys, contents.invitations, contents.sessions) = (1_200, 1, 501);
     });
-    let log = Log::keep();
+    let (log, _kept) = Lines::of_this_thread();
     let job = start(&cellar);
     sleep(MINUTE).await;
     let left = || cellar.look(|contents| [contents.dead_keys, contents.invitations, contents.sessions]);
     assert_eq!(left(), [0, 0, 0]);
-    let lines = log.new_lines();
+    let lines = log.take();
     let expected = [
         ("dead keys", 1_200),
         ("ended invitations", 1),
@@ -184,9 +145,9 @@ async fn retention_runs_at_start_and_every_hour() {
     assert_eq!(left(), [3, 0, 0], "not before the hour is over");
     sleep(MINUTE * 2).await;
     assert_eq!(left(), [0, 0, 0]);
-    assert_eq!(log.new_lines().len(), 1);
+    assert_eq!(log.take().len(), 1);
     sleep(MINUTE * 600).await;
-    assert_eq!(log.new_lines(), [""; 0], "nothing to tell of");
+    assert_eq!(log.take(), [""; 0], "nothing to tell of");
     job.finish().await;
 }
 
@@ -290,14 +251,14 @@ async fn failing_kind_stops_no_other_and_logs_failure_and_recovery() {
         contents.keys_are_stuck = true;
         (contents.dead_keys, contents.sessions) = (1, 1);
     });
-    let log = Log::keep();
+    let (log, _kept) = Lines::of_this_thread();
     let job = start(&cellar);
     sleep(MINUTE * 1_000).await;
     assert_eq!(
         cellar.look(|contents| (contents.dead_keys, contents.sessions)),
         (1, 0)
     );
-    let [removed, failed] = &log.new_lines()[..] else {
+    let [removed, failed] = &log.take()[..] else {
         panic!("not one line for each");
     };
     assert!(removed.contains("expired sessions"), "{removed}");
@@ -309,7 +270,7 @@ async fn failing_kind_stops_no_other_and_logs_failure_and_recovery() {
     cellar.change(|contents| contents.keys_are_stuck = false);
     sleep(MINUTE * 1_000).await;
     assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
-    let [removed, works] = &log.new_lines()[..] else {
+    let [removed, works] = &log.take()[..] else {
         panic!("not one line for each");
     };
     assert!(removed.contains("dead keys"), "{removed}");
@@ -325,14 +286,14 @@ async fn oversized_batch_is_halved_until_it_succeeds() {
         contents.manageable = Some(100);
         (contents.dead_keys, contents.sessions) = (10_000, 1);
     });
-    let log = Log::keep();
+    let (log, _kept) = Lines::of_this_thread();
     let job = start(&cellar);
     sleep(MINUTE).await;
     assert_eq!(
         cellar.look(|contents| (contents.dead_keys, contents.sessions)),
         (0, 0)
     );
-    let [keys, _] = &log.new_lines()[..] else {
+    let [keys, _] = &log.take()[..] else {
         panic!("not one line for each");
     };
     assert!(keys.contains("removed=10000"), "{keys}");
@@ -367,11 +328,11 @@ async fn nothing_is_removed_with_untrusted_clock_and_each_run_reports() {
         contents.events_may_go = true;
         contents.dead_keys = 1;
     });
-    let log = Log::keep();
+    let (log, _kept) = Lines::of_this_thread();
     let job = start(&cellar);
     sleep(MINUTE * 150).await;
     assert_eq!(cellar.look(|contents| contents.dead_keys), 1);
-    let lines = log.new_lines();
+    let lines = log.take();
     assert_eq!(lines.len(), 3, "{lines:?}");
     assert!(
         lines[0].starts_with("WARN") && lines[0].contains("2027-12-27"),
@@ -385,7 +346,7 @@ async fn nothing_is_removed_with_untrusted_clock_and_each_run_reports() {
         });
     });
     sleep(MINUTE * 60).await;
-    let lines = log.new_lines();
+    let lines = log.take();
     assert!(
         lines.len() == 1 && lines[0].contains(" clean-up --clock-is-right` once"),
         "{lines:?}"
@@ -404,10 +365,10 @@ async fn untrusted_clock_after_a_failure_is_logged_hourly() {
         contents.keys_are_stuck = true;
         contents.dead_keys = 1;
     });
-    let log = Log::keep();
+    let (log, _kept) = Lines::of_this_thread();
     let job = start(&cellar);
     sleep(MINUTE / 2).await;
-    assert_eq!(log.new_lines().len(), 1);
+    assert_eq!(log.take().len(), 1);
     let moment = DateTime::UNIX_EPOCH;
     cellar.change(|contents| {
         contents.doubt = Some(ClockDoubt::Differs {
@@ -416,7 +377,7 @@ async fn untrusted_clock_after_a_failure_is_logged_hourly() {
         });
     });
     sleep(MINUTE * 150).await;
-    let lines = log.new_lines();
+    let lines = log.take();
     assert_eq!(lines.len(), 3, "{lines:?}");
     job.finish().await;
 }
@@ -424,14 +385,14 @@ async fn untrusted_clock_after_a_failure_is_logged_hourly() {
 #[tokio::test(start_paused = true)]
 async fn missing_privilege_to_remove_events_is_logged_once_with_advice() {
     let cellar = Arc::new(Cellar::default());
-    let log = Log::keep();
+    let (log, _kept) = Lines::of_this_thread();
     let job = start(&cellar);
     sleep(MINUTE * 1_000).await;
     assert!(
         cellar.look(|contents| contents.removals_of_events) > 10,
         "it may be allowed one day"
     );
-    let [line] = &log.new_lines()[..] else {
+    let [line] = &log.take()[..] else {
         panic!("not one line");
     };
     assert!(line.starts_with("WARN"), "{line}");
