@@ -75,6 +75,19 @@ pub(crate) enum DatabaseUrlError {
     MigrationsAlone,
 }
 
+impl DatabaseUrlError {
+    /// Whether the variables are wrong, and not the file that one of them names.
+    pub(crate) const fn is_about_options(&self) -> bool {
+        match self {
+            Self::Ambiguous { .. } | Self::PasswordInFlag | Self::NotText(_) | Self::MigrationsAlone => true,
+            Self::UnreadableFile { .. }
+            | Self::EmptyFile { .. }
+            | Self::FileTooLong { .. }
+            | Self::SeveralLines { .. } => false,
+        }
+    }
+}
+
 /// The URL from the flag, else from one of the variables, if there is any.
 pub(crate) fn resolve(
     flag: Option<&Secret>,

@@ -93,7 +93,11 @@ fn main() -> ExitCode {
     };
     run(command_line.command).unwrap_or_else(|failure| {
         output::report(&format!("error: {}", sentence(&failure)));
-        ExitCode::FAILURE
+        if failure.is_about_options() {
+            ExitCode::from(output::INVALID_OPTIONS)
+        } else {
+            ExitCode::FAILURE
+        }
     })
 }
 

@@ -35,6 +35,9 @@ pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
     }
 }
 
+/// The exit code of options that are not valid, which clap gives, too.
+pub(crate) const INVALID_OPTIONS: u8 = 2;
+
 /// Prints a message to standard error; errors are ignored.
 pub(crate) fn report(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "{sentence}");

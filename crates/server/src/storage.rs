@@ -111,6 +111,26 @@ pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenErro
     }
 }
 
+impl OpenError {
+    /// Whether the options or the variables are wrong wherever they are used.
+    pub(crate) const fn is_about_options(&self) -> bool {
+        match self {
+            Self::Url(_) | Self::OwnerOfAnother => true,
+            Self::UrlUnreadable(error) => error.is_about_options(),
+            Self::DataDirectory(_)
+            | Self::Connect(_)
+            | Self::Unavailable(_)
+            | Self::Migrate(_)
+            | Self::File(_)
+            | Self::Moved(_)
+            | Self::MigrateFile(_)
+            | Self::NoDatabase { .. }
+            | Self::NotSetUp
+            | Self::Version(_) => false,
+        }
+    }
+}
+
 impl Database {
     /// Limits the connections to a server. For a file, the limit has no effect.
     pub(crate) fn limit_connections(&mut self, connections: u16) {
@@ -177,7 +197,22 @@ async fn open_within(
 /// Opens the configured database for a command that may be the first of an installation. It creates missing
 /// tables, and prints where it created a new file.
 pub(crate) async fn open_or_make(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
+    make_if_missing(configured(options)?).await
+}
+
+/// Opens the configured database like [`open_or_make`], but makes a file only where its directory is named:
+/// for a command that somebody types who means a server's database, which may be another one.
+pub(crate) async fn open_or_make_where_named(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
+    let by_variable = data_directory::from_variable(|name| std::env::var_os(name));
+    let is_named = options.data_directory.is_some() || by_variable.is_some();
     let database = configured(options)?;
+    match database.new_in() {
+        Some(directory) if !is_named => Err(OpenError::NoDatabase { directory }),
+        Some(_) | None => make_if_missing(database).await,
+    }
+}
+
+async fn make_if_missing(database: Database) -> Result<Arc<dyn Store>, OpenError> {
     let new_in = database.new_in();
     let opened = Opened::of(database)?;
     opened.make_if_empty(Tables::OwnOrCompatible).await?;

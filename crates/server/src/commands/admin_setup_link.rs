@@ -14,7 +14,7 @@ use crate::storage;
 /// Makes a new link and prints it on standard output, alone on its line.
 pub(crate) async fn run(options: SetupLinkOptions) -> Result<(), Failure> {
     let public_url = public_url::given(&options.public_url)?;
-    let store = storage::open_or_make(&options.storage.database).await?;
+    let store = storage::open_or_make_where_named(&options.storage.database).await?;
     let setup = Composition::new(sources_of_this_machine(), store).setup();
     let token = setup
         .create_link(RequestSource::default())

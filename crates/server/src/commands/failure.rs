@@ -151,6 +151,26 @@ pub(crate) enum Failure {
     Storage(#[from] StorageError),
 }
 
+impl Failure {
+    /// Whether an option or a variable has a value that is valid nowhere: repeating the command cannot help.
+    pub(crate) const fn is_about_options(&self) -> bool {
+        match self {
+            Self::PublicUrl(_)
+            | Self::Limits(_)
+            | Self::DisplayName(_)
+            | Self::UntilBeforeSince
+            | Self::Traces(TracesError::Endpoint(_))
+            | Self::Metrics(MetricsListenerError::PublicAddress { .. } | MetricsListenerError::Limits(_))
+            | Self::Demo(
+                DemoError::ReachedFromOtherMachines(_) | DemoError::DatabaseUrl | DemoError::DataDirectory,
+            ) => true,
+            Self::Open(error) => error.is_about_options(),
+            Self::Demo(DemoError::DatabaseUrlUnreadable(error)) => error.is_about_options(),
+            _ => false,
+        }
+    }
+}
+
 fn listed(slugs: &[Slug]) -> String {
     slugs.iter().map(Slug::as_str).collect::<Vec<_>>().join(", ")
 }

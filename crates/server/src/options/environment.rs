@@ -8,6 +8,7 @@ use clap::builder::Resettable;
 
 use crate::data_directory;
 use crate::database_url;
+use crate::program;
 
 const PREFIX: &str = "KEYWARD_";
 
@@ -33,7 +34,7 @@ pub(super) fn with_variables(command: Command) -> Command {
 /// The names among these that look like options of Keyward and are none of the command.
 pub(super) fn unknown_variables(command: &Command, names: impl IntoIterator<Item = OsString>) -> Vec<String> {
     let mut known = BTreeSet::from(database_url::VARIABLES.map(OsString::from));
-    known.insert(data_directory::VARIABLE.into());
+    known.extend([data_directory::VARIABLE, program::VARIABLE].map(OsString::from));
     collect_variables(command, &mut known);
     known.extend(CLIENT_VARIABLES.map(OsString::from));
     let mut unknown: Vec<String> = names

@@ -157,7 +157,7 @@ fn contradictory_time_limits_are_rejected_before_opening_storage() {
         (&["--until=2026-02-30"], 2, "expected a day such as 2026-01-31"),
         (
             &["--since=2026-01-31", "--until=2026-01-30"],
-            1,
+            2,
             "error: --until must be after --since",
         ),
     ] {

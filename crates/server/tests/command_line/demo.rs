@@ -354,7 +354,7 @@ fn demo_removes_nothing_by_retention() {
 /// Refused before anything was made.
 #[track_caller]
 fn assert_refused(directory: &TemporaryDirectory, answer: &Answer, words: &str) {
-    assert!(answer.refusal().contains(words), "{answer:?}");
+    assert!(answer.refusal_of_options().contains(words), "{answer:?}");
     assert_eq!(directory.entries(), Vec::<PathBuf>::new());
 }
 

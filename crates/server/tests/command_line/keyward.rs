@@ -117,7 +117,16 @@ impl Answer {
     /// The sentence of a refusal, which exits with 1 and says nothing else, except in the log.
     #[track_caller]
     pub(crate) fn refusal(&self) -> &str {
-        assert_eq!(self.code, Some(1), "{self:?}");
+        self.sentence(1)
+    }
+
+    /// The same for an option or a variable whose value is valid nowhere.
+    pub(crate) fn refusal_of_options(&self) -> &str {
+        self.sentence(2)
+    }
+
+    fn sentence(&self, code: i32) -> &str {
+        assert_eq!(self.code, Some(code), "{self:?}");
         assert_eq!(self.output, "", "a refusal prints nothing on standard output");
         let mut said = self
             .errors

@@ -350,23 +350,22 @@ fn metrics_address_that_cannot_be_used_is_named() {
     let busy = busy.local_addr().unwrap();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let directory = DataDirectory::new("metrics-address");
-    let refusal = |listen: &str, metrics: &str| {
+    let refused = |listen: &str, metrics: &str| {
         let options = [
             &format!("--listen={listen}")[..],
             &format!("--metrics-listen={metrics}"),
         ];
-        let answer = directory.run(&["serve", options[0], options[1]], "");
-        answer.refusal().to_owned()
+        directory.run(&["serve", options[0], options[1]], "")
     };
     assert_eq!(
-        refusal("127.0.0.1:0", &busy.to_string()),
+        refused("127.0.0.1:0", &busy.to_string()).refusal(),
         format!(
             "cannot serve metrics on {busy} (choose another address with --metrics-listen): Address already in use (os error 98)"
         )
     );
     for metrics in [free.to_string(), format!("0.0.0.0:{}", free.port())] {
         assert_eq!(
-            refusal(&free.to_string(), &metrics),
+            refused(&free.to_string(), &metrics).refusal_of_options(),
             format!(
                 "metrics cannot be served on {metrics}, which is also the address of --listen: choose another port for \
                  --metrics-listen"

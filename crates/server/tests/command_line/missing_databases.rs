@@ -49,6 +49,18 @@ fn command_on_existing_data_creates_no_database_and_names_directory() {
 }
 
 #[test]
+fn setup_link_is_made_for_no_database_that_nobody_named() {
+    let elsewhere = DataDirectory::new("unnamed");
+    fs::create_dir(elsewhere.path()).unwrap();
+    let refused = typed_in(&elsewhere, &["admin", "setup-link"]);
+    assert!(
+        refused.refusal().starts_with("there is no database in "),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn initial_command_reports_where_it_created_the_database() {
     let export = DataDirectory::new("made-from");
     export.bootstrap().success();

@@ -63,7 +63,7 @@ fn contradictory_limits_are_rejected() {
         .database(NOBODY)
         .run();
     assert_eq!(
-        answer.refusal(),
+        answer.refusal_of_options(),
         "invalid connection limits: a server needs connections: allow at least one"
     );
 }

@@ -91,7 +91,7 @@ fn public_url_without_https_or_with_a_path_is_rejected() {
         ] {
             let directory = DataDirectory::new("public-url");
             let answer = directory.run(command, "");
-            let refusal = answer.refusal();
+            let refusal = answer.refusal_of_options();
             assert!(
                 refusal.starts_with("the public URL (--public-url, KEYWARD_PUBLIC_URL) is refused: "),
                 "{refusal}"

@@ -36,7 +36,7 @@ fn invalid_postgresql_url_is_rejected_without_showing_it() {
         ),
     ] {
         let answer = Keyward::new(&["migrate"]).database(url).run();
-        assert!(answer.refusal().contains(sentence), "{answer:?}");
+        assert!(answer.refusal_of_options().contains(sentence), "{answer:?}");
     }
 }
 
@@ -45,7 +45,7 @@ fn password_in_a_flag_is_rejected_by_every_command() {
     for command in NEEDING_A_DATABASE {
         let answer = Keyward::new(&[command, &["--database-url", NOBODY]].concat()).run();
         assert_eq!(
-            answer.refusal(),
+            answer.refusal_of_options(),
             "--database-url holds a password, which every user of this machine can read: set KEYWARD_DATABASE_URL \
              instead, or name a file that holds the URL in KEYWARD_DATABASE_URL_FILE"
         );
@@ -59,7 +59,7 @@ fn database_url_has_one_source_only() {
         .variable("KEYWARD_DATABASE_URL_FILE", "/nowhere")
         .run();
     assert_eq!(
-        answer.refusal(),
+        answer.refusal_of_options(),
         "KEYWARD_DATABASE_URL and KEYWARD_DATABASE_URL_FILE are both set: unset one of them"
     );
 }

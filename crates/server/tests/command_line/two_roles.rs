@@ -242,7 +242,7 @@ async fn owner_of_another_database_changes_nothing() {
             .database(database.url())
             .variable(MIGRATION_URL, other.url())
             .run();
-        assert_eq!(answer.code, Some(1), "{command:?}: {answer:?}");
+        assert_eq!(answer.code, Some(2), "{command:?}: {answer:?}");
         assert!(
             answer.errors.contains("leads to another database"),
             "{command:?}: {answer:?}"
@@ -290,7 +290,7 @@ fn migration_url_without_service_url_is_rejected() {
         .variable(MIGRATION_URL, "postgres://owner:s3cret@localhost/keyward")
         .run();
     assert_eq!(
-        answer.refusal(),
+        answer.refusal_of_options(),
         "KEYWARD_MIGRATION_DATABASE_URL is set, but the database is a file: set KEYWARD_DATABASE_URL, too, or unset it"
     );
 }
