@@ -126,6 +126,8 @@ pub(crate) async fn serve<E: Endpoint + 'static>(
         Err(error) => {
             match activity.unfinished_answer() {
                 Some(id) => request_span(&id).in_scope(|| info!(%error, %peer, "response failed")),
+                // hyper has answered it with 400, 414 or 431; nobody else sees it.
+                None if error.is_parse() => info!(%error, %peer, "request not readable"),
                 None => debug!(%error, %peer, "connection ended"),
             }
             error.is_parse()

@@ -43,7 +43,7 @@ impl Nginx {
         let address = free.local_addr().expect("a free port");
         drop(free);
         let here = folder.display();
-        // The proxy as docs/behind-a-proxy.md configures it.
+        // What docs/behind-a-proxy.md configures, but for paths and traces of the application.
         let configuration = format!(
             "daemon off; master_process off; error_log stderr; pid {here}/pid;
              events {{ worker_connections 256; }}

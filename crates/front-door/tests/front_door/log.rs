@@ -90,6 +90,28 @@ async fn request_log_line_has_path_status_client_and_id_only() {
 }
 
 #[tokio::test]
+async fn request_that_is_no_http_is_logged_without_its_text() {
+    for (request, reason) in [
+        ("canary\r\n\r\n", "invalid"),
+        (
+            "GET / HTTP/1.1\r\nHost: localhost\r\ncanary\r\n\r\n",
+            "invalid HTTP header",
+        ),
+    ] {
+        let (log, _guard) = Log::start();
+        let door = Running::with_defaults().await;
+        let mut client = door.client().await;
+        client.send(request).await;
+        assert_eq!(client.answer().await.status, 400);
+        let line = log.line_with("request not readable").await;
+        for part in ["INFO", "peer=127.0.0.1:", reason] {
+            assert!(line.contains(part), "{part} in {line}");
+        }
+        assert!(!log.text().contains("canary"), "{}", log.text());
+    }
+}
+
+#[tokio::test]
 async fn overlong_path_segment_is_not_logged() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;
