@@ -160,14 +160,12 @@ where
 {
     let connection = connection.get();
     let given_up_after = store.timeouts.given_up_commit();
-    match store
+    if store
         .given_up_commits
         .one_waits_for_standby(connection, given_up_after)
         .await
     {
-        Ok(false) => {}
-        Ok(true) => return (true, Err(StorageError::Unavailable(StandbyAway.into()).into())),
-        Err(error) => return (false, Err(error.into())),
+        return (true, Err(StorageError::Unavailable(StandbyAway.into()).into()));
     }
     let (done, noted) = noting(work(connection)).await;
     let summarized = match done {

@@ -6,38 +6,41 @@
 //! refused before they begin for as long as there is such a commit.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use diesel::QueryResult;
 use diesel::dsl::sql;
 use diesel::sql_types::{Bool, Double};
 use diesel_async::{AsyncPgConnection, RunQueryDsl as _};
+use tracing::warn;
 
 /// Why a change is refused before it begins.
 #[derive(Debug, thiserror::Error)]
 #[error("commits wait for a synchronous standby")]
 pub(super) struct StandbyAway;
 
-/// Whether a commit was given up that may still wait for a standby.
+/// How many commits were given up that may still wait for a standby.
 #[derive(Clone, Default)]
-pub(super) struct GivenUpCommits(Arc<AtomicBool>);
+pub(super) struct GivenUpCommits(Arc<AtomicU64>);
 
 impl GivenUpCommits {
     /// Notes that a commit was given up.
     pub(super) fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Whether a commit, of this server or of another one, has waited for a standby for so long. The database
-    /// is asked only since a commit was given up here, and compares times of its own clock.
+    /// is asked only since a commit was given up here, and compares times of its own clock. One that does not
+    /// say so is one where none waits.
     pub(super) async fn one_waits_for_standby(
         &self,
         mut connection: &AsyncPgConnection,
         for_long: Duration,
-    ) -> QueryResult<bool> {
-        if !AtomicBool::load(&self.0, Ordering::Relaxed) {
-            return Ok(false);
+    ) -> bool {
+        let given_up = AtomicU64::load(&self.0, Ordering::Relaxed);
+        if given_up == 0 {
+            return false;
         }
         let waiting = sql::<Bool>(
             "EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep' \
@@ -45,9 +48,18 @@ impl GivenUpCommits {
         )
         .bind::<Double, _>(for_long.as_secs_f64())
         .sql("))");
-        let one_waits = diesel::select(waiting).get_result(&mut connection).await?;
-        self.0.store(one_waits, Ordering::Relaxed);
-        Ok(one_waits)
+        let asked: QueryResult<bool> = diesel::select(waiting).get_result(&mut connection).await;
+        let one_waits = asked.unwrap_or_else(|error| {
+            warn!(%error, "commits that wait for a standby are not known");
+            false
+        });
+        if !one_waits {
+            // Not of those that were given up meanwhile.
+            _ = self
+                .0
+                .compare_exchange(given_up, 0, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        one_waits
     }
 }
 

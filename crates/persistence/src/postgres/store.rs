@@ -55,9 +55,9 @@ pub(super) struct Timeouts {
 
 impl Timeouts {
     /// For how long a commit waits at least that is given up: a change that has not begun to commit at the
-    /// answer deadline is withdrawn.
+    /// answer deadline is withdrawn, and it may take a step to reach the server.
     pub(super) fn given_up_commit(self) -> Duration {
-        self.outcome.saturating_sub(self.answer)
+        self.outcome.saturating_sub(self.answer + self.step)
     }
 }
 
