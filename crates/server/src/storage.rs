@@ -115,10 +115,11 @@ impl OpenError {
     /// Whether the options or the variables are wrong wherever they are used.
     pub(crate) const fn is_about_options(&self) -> bool {
         match self {
-            Self::Url(_) | Self::OwnerOfAnother => true,
+            Self::Url(_) => true,
             Self::UrlUnreadable(error) => error.is_about_options(),
             Self::DataDirectory(_)
             | Self::Connect(_)
+            | Self::OwnerOfAnother
             | Self::Unavailable(_)
             | Self::Migrate(_)
             | Self::File(_)

@@ -242,7 +242,7 @@ async fn owner_of_another_database_changes_nothing() {
             .database(database.url())
             .variable(MIGRATION_URL, other.url())
             .run();
-        assert_eq!(answer.code, Some(2), "{command:?}: {answer:?}");
+        assert_eq!(answer.code, Some(1), "{command:?}: {answer:?}");
         assert!(
             answer.errors.contains("leads to another database"),
             "{command:?}: {answer:?}"
