@@ -104,7 +104,7 @@ async fn corrupt_key_is_named(database: Database) {
         ("revoked_at = created_at", "revoked_by_kind"),
         (&format!("{revoked}'administrator'"), "revoked_reason"),
         (
-            &format!("{revoked}'administrator', revoked_reason = 'x'"),
+            &format!("{revoked}'administrator', revoked_reason = 'X'"),
             "revoked_reason",
         ),
         (

@@ -186,7 +186,7 @@ const KEYS: &[Case] = &[
         r#""revoked_by_id":null"#,
     ),
     ("api_keys", "revoked_reason", 8, r#""holder""#, "null"),
-    ("api_keys", "revoked_reason", 8, r#""holder""#, r#""secret""#),
+    ("api_keys", "revoked_reason", 8, r#""holder""#, r#""Secret""#),
     (
         "api_keys",
         "revoked_note",
