@@ -41,7 +41,7 @@ pub(crate) fn upwards(mut chain: Vec<ChainKey>) -> Vec<ChainKey> {
 }
 
 /// No identifier from this moment on is less, and every earlier one is (RFC 9562, UUID version 7). So the
-/// identifier of an ancestor tells when it was created, also if it was purged.
+/// identifier that a key has of a purged parent tells when that was created.
 pub(crate) fn first_id_at(moment: DateTime<Utc>) -> Uuid {
     let milliseconds = u64::try_from(moment.timestamp_millis()).unwrap_or_default();
     Builder::from_unix_timestamp_millis(milliseconds, &[0; 10]).into_uuid()

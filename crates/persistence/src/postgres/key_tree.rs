@@ -98,38 +98,38 @@ async fn steps_to(
     Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
 }
 
-/// Valid keys of an organization that were created at this moment or later, and have an ancestor from before
-/// it, by ascending identifier; each with its consumer. Each walk skips all ancestors up to one from before
-/// that moment.
+/// Keys of an organization that are valid at `now`, were created at this moment or later, and have an ancestor
+/// from before it, by ascending identifier. Each walk skips most ancestors up to one from before that moment.
 pub(super) fn valid_below_earlier(
     mut connection: &AsyncPgConnection,
     organization: Uuid,
     moment: DateTime<Utc>,
     now: DateTime<Utc>,
     at_most: usize,
-) -> BoxFuture<'_, QueryResult<Vec<(Uuid, Uuid)>>> {
+) -> BoxFuture<'_, QueryResult<Vec<Uuid>>> {
     Box::pin(async move {
         let valid = not_over("api_keys", "revoked_at", "$4");
         let query = diesel::sql_query(format!(
             "WITH RECURSIVE climb AS (
                  SELECT id AS start, consumer_id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent,
-                     skip_key_id, tree_depth
+                     skip_key_id, tree_depth, created_at
                  FROM api_keys
                  WHERE organization_id = $1 AND created_at >= $2 AND {valid}
                      AND coalesce(adoptive_parent_key_id, created_by_key_id) IS NOT NULL
                  UNION ALL
                  SELECT climb.start, above.*
                  FROM climb CROSS JOIN LATERAL (
-                     SELECT consumer_id, coalesce(adoptive_parent_key_id, created_by_key_id), skip_key_id, tree_depth
+                     SELECT consumer_id, coalesce(adoptive_parent_key_id, created_by_key_id), skip_key_id, tree_depth,
+                         created_at
                      FROM api_keys
                      WHERE id IN (climb.skip_key_id, climb.effective_parent) AND consumer_id = climb.consumer_id
                          AND tree_depth < climb.tree_depth
                      ORDER BY tree_depth LIMIT 1
                  ) AS above
-                 WHERE least(climb.effective_parent, climb.skip_key_id) >= $3
+                 WHERE climb.created_at >= $2 AND least(climb.effective_parent, climb.skip_key_id) >= $3
              )
-             SELECT start AS id, consumer_id FROM climb
-             WHERE least(effective_parent, skip_key_id) < $3 ORDER BY start LIMIT $5"
+             SELECT start AS id FROM climb
+             WHERE created_at < $2 OR least(effective_parent, skip_key_id) < $3 ORDER BY start LIMIT $5"
         ));
         let query = query
             .bind::<SqlUuid, _>(organization)
@@ -137,8 +137,8 @@ pub(super) fn valid_below_earlier(
             .bind::<SqlUuid, _>(first_id_at(moment))
             .bind::<Timestamptz, _>(now)
             .bind::<BigInt, _>(limit::at_most(at_most));
-        let found: Vec<FoundKey> = PreparedOnce(query).load(&mut connection).await?;
-        Ok(found.into_iter().map(|key| (key.id, key.consumer_id)).collect())
+        let found: Vec<FoundId> = PreparedOnce(query).load(&mut connection).await?;
+        Ok(found.into_iter().map(|row| row.id).collect())
     })
 }
 
@@ -261,14 +261,6 @@ struct FoundStep {
     below: Option<Uuid>,
     #[diesel(sql_type = SqlUuid)]
     id: Uuid,
-}
-
-#[derive(QueryableByName)]
-struct FoundKey {
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-    #[diesel(sql_type = SqlUuid)]
-    consumer_id: Uuid,
 }
 
 #[derive(QueryableByName)]

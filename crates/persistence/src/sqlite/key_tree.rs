@@ -98,37 +98,37 @@ fn steps_to(
     Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
 }
 
-/// Valid keys of an organization that were created at this moment or later, and have an ancestor from before
-/// it, by ascending identifier; each with its consumer. Each walk skips all ancestors up to one from before
-/// that moment.
+/// Keys of an organization that are valid at `now`, were created at this moment or later, and have an ancestor
+/// from before it, by ascending identifier. Each walk skips most ancestors up to one from before that moment.
 pub(super) async fn valid_below_earlier(
     connection: Pipelined<'_>,
     organization: Uuid,
     moment: DateTime<Utc>,
     now: DateTime<Utc>,
     at_most: usize,
-) -> QueryResult<Vec<(Uuid, Uuid)>> {
+) -> QueryResult<Vec<Uuid>> {
     let valid = not_over("key", "revoked_at", "?3");
-    let found: Vec<FoundKey> = diesel::sql_query(format!(
-        "WITH RECURSIVE climb (start, consumer_id, effective_parent, skip_key_id, tree_depth) AS (
+    let found: Vec<FoundId> = diesel::sql_query(format!(
+        "WITH RECURSIVE climb (start, consumer_id, effective_parent, skip_key_id, tree_depth, created_at) AS (
              SELECT key.id, key.consumer_id, coalesce(key.adoptive_parent_key_id, key.created_by_key_id),
-                 key.skip_key_id, key.tree_depth
+                 key.skip_key_id, key.tree_depth, key.created_at
              FROM api_keys key
              WHERE key.organization_id = ?1 AND key.created_at >= ?2 AND {valid} AND not_cancelled(key.id)
                  AND coalesce(key.adoptive_parent_key_id, key.created_by_key_id) IS NOT NULL
              UNION ALL
              SELECT climb.start, above.consumer_id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id),
-                 above.skip_key_id, above.tree_depth
+                 above.skip_key_id, above.tree_depth, above.created_at
              FROM climb CROSS JOIN api_keys above ON above.id = (
                  SELECT step.id FROM api_keys step
                  WHERE step.id IN (climb.skip_key_id, climb.effective_parent) AND +step.consumer_id = climb.consumer_id
                      AND step.tree_depth < climb.tree_depth
                  ORDER BY step.tree_depth LIMIT 1
              )
-             WHERE climb.effective_parent >= ?4 AND (climb.skip_key_id IS NULL OR climb.skip_key_id >= ?4)
+             WHERE climb.created_at >= ?2 AND climb.effective_parent >= ?4
+                 AND (climb.skip_key_id IS NULL OR climb.skip_key_id >= ?4)
          )
-         SELECT start AS id, consumer_id FROM climb
-         WHERE effective_parent < ?4 OR skip_key_id < ?4 ORDER BY start LIMIT ?5"
+         SELECT start AS id FROM climb
+         WHERE created_at < ?2 OR effective_parent < ?4 OR skip_key_id < ?4 ORDER BY start LIMIT ?5"
     ))
     .bind::<Binary, _>(StoredId(organization))
     .bind::<BigInt, _>(moment.timestamp_millis())
@@ -136,10 +136,7 @@ pub(super) async fn valid_below_earlier(
     .bind::<Binary, _>(StoredId(first_id_at(moment)))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
-    Ok(found
-        .into_iter()
-        .map(|key| (key.id.0, key.consumer_id.0))
-        .collect())
+    Ok(found.into_iter().map(|row| row.id.0).collect())
 }
 
 /// Counts the valid keys among this key and its ancestors.
@@ -266,14 +263,6 @@ struct FoundStep {
     below: Option<StoredId>,
     #[diesel(sql_type = Binary)]
     id: StoredId,
-}
-
-#[derive(QueryableByName)]
-struct FoundKey {
-    #[diesel(sql_type = Binary)]
-    id: StoredId,
-    #[diesel(sql_type = Binary)]
-    consumer_id: StoredId,
 }
 
 #[derive(QueryableByName)]

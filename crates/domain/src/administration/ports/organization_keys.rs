@@ -61,6 +61,9 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// descendants, the first [`PreviewedKeys::SHOWN`] by [`ApiKey::search_text`], which begins with the
     /// name, then by rising identifier.
     ///
+    /// With a cut-off time, MUST count the later keys that came from earlier ones only if no earlier one is
+    /// valid: to find them, every later key may have to be read.
+    ///
     /// There may be hundreds of thousands. If there are more than [`PreviewedKeys::COUNTED`], MUST report on
     /// that many only, in the order in which the store reads them, and MUST NOT read all.
     ///

@@ -117,12 +117,20 @@ impl OrganizationKeyStore for MemoryStore {
             let mut keys = state.keys_within(organization);
             keys.any(|key| key.id == *id && key.is_valid(now))
         };
-        let valid = state
-            .selected(organization, selection)
+        let is_earlier = |id: &ApiKeyId| match &selection {
+            KeySelection::IssuedBefore(moment) => state
+                .keys_within(organization)
+                .any(|key| key.id == *id && key.created_at < moment.get()),
+            KeySelection::Keys { .. } | KeySelection::OfConsumer(_) => true,
+        };
+        let selected = state.selected(organization, selection.clone());
+        let mut valid: Vec<ApiKeyId> = selected.into_iter().filter(is_valid).collect();
+        if valid.iter().any(is_earlier) {
+            valid.retain(is_earlier);
+        }
+        let (selected, descendants) = valid
             .into_iter()
-            .filter(is_valid);
-        let (selected, descendants) =
-            valid.partition(|id| chosen.as_ref().is_none_or(|chosen| chosen.contains(id)));
+            .partition(|id| chosen.as_ref().is_none_or(|chosen| chosen.contains(id)));
         Ok(RevocationPreview {
             selected: state.revocation_preview(organization, selected, now),
             descendants: state.revocation_preview(organization, descendants, now),

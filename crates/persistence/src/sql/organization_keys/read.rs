@@ -70,16 +70,13 @@ async fn preview_keys(
     selected: &Selected,
     now: DateTime<Utc>,
 ) -> Result<PreviewedKeys, Abort<Infallible>> {
-    const ENOUGH: usize = PreviewedKeys::COUNTED + 1;
     let mut keys = previewed(connection, organization, selected, now).await?;
     if let Selected::IssuedBefore(moment) = selected
-        && keys.len() < ENOUGH
+        && keys.is_empty()
     {
-        let room = ENOUGH - keys.len();
-        let here = organization.as_uuid();
-        let below = valid_below_earlier(connection, here, *moment, now, room).await?;
-        let below = Selected::Keys(below.into_iter().map(|(key, _)| key).collect());
-        keys.extend(previewed(connection, organization, &below, now).await?);
+        let (here, enough) = (organization.as_uuid(), PreviewedKeys::COUNTED + 1);
+        let below = valid_below_earlier(connection, here, *moment, now, enough).await?;
+        keys = previewed(connection, organization, &Selected::Keys(below), now).await?;
     }
     let has_more = keys.len() > PreviewedKeys::COUNTED;
     keys.truncate(PreviewedKeys::COUNTED);

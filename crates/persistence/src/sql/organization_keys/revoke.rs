@@ -105,7 +105,9 @@ async fn select(
     Ok((selected, first))
 }
 
-/// The first selected keys that are valid, and the first that are due.
+/// The first selected keys that are valid, and the first that are due. With a cut-off time, the later keys that
+/// came from the others are a batch of their own, after all others: to find them, every later key that has a
+/// parent is read. By then, none of the earlier keys is valid, and creates more.
 async fn first_of(
     connection: Pipelined<'_>,
     organization: OrganizationId,
@@ -113,22 +115,38 @@ async fn first_of(
     at_most: NonZeroU32,
     at: DateTime<Utc>,
 ) -> QueryResult<Batch> {
-    let (mut valid, due) = pipeline!(
+    let first = first_named(connection, organization, selected, at_most, at).await?;
+    let Selected::IssuedBefore(moment) = selected else {
+        return Ok(first);
+    };
+    if !first.consumers.is_empty() {
+        return Ok(Batch {
+            is_last: false,
+            ..first
+        });
+    }
+    let (organization_id, most) = (organization.as_uuid(), at_most.get() as usize);
+    let below = valid_below_earlier(connection, organization_id, *moment, BEFORE_ALL_ENDS, most).await?;
+    let is_last = below.len() < most;
+    let below = Selected::Keys(below);
+    let later = first_named(connection, organization, &below, at_most, at).await?;
+    Ok(Batch { is_last, ..later })
+}
+
+/// The first keys that the selection names by itself.
+async fn first_named(
+    connection: Pipelined<'_>,
+    organization: OrganizationId,
+    selected: &Selected,
+    at_most: NonZeroU32,
+    at: DateTime<Utc>,
+) -> QueryResult<Batch> {
+    let (valid, due) = pipeline!(
         connection,
         first_valid(connection, organization, selected, at_most, at),
         first_due(connection, organization, selected, at_most, at),
     );
-    let at_most = at_most.get() as usize;
-    if let Selected::IssuedBefore(moment) = selected {
-        // Last, because these are not found by an index. Their consumers are locked before the batch is made,
-        // so no others are created with them; nor are any with the earlier keys, of which none is left.
-        let room = at_most - valid.len();
-        if room > 0 {
-            let organization = organization.as_uuid();
-            valid.extend(valid_below_earlier(connection, organization, *moment, at, room).await?);
-        }
-    }
-    let is_last = valid.len().max(due.len()) < at_most;
+    let is_last = valid.len().max(due.len()) < at_most.get() as usize;
     let (valid, of_valid): (Vec<Uuid>, Vec<Uuid>) = valid.into_iter().unzip();
     let (due, of_due): (Vec<DueKey>, Vec<Uuid>) = due.into_iter().unzip();
     Ok(Batch {

@@ -127,26 +127,38 @@ pub async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stores) {
     let own = scene.add_key(&ada, "own").await;
     let own_child = scene.add_child(&ada, &own, "child of own").await;
     let in_person = scene.add_key(&bob, "in person").await;
+    let due = scene.add_child(&bob, &stolen, "due").await;
+    scene
+        .plan_revocation(&due, scene.now() + TimeDelta::seconds(1))
+        .await;
     scene.later(TimeDelta::seconds(1));
 
     let expected = ids(&[&stolen, &rotated, &child, &successor, last]);
-    let store = &scene.stores.organization_keys;
-    let preview = store.revocation_preview(ada.organization.id, selection.clone(), scene.now());
-    let preview = preview.await.expect("the store answers").selected;
-    assert_eq!((preview.keys, preview.holders), (5, 2));
+    let previewed = async || {
+        let store = &scene.stores.organization_keys;
+        let preview = store.revocation_preview(ada.organization.id, selection.clone(), scene.now());
+        let preview = preview.await.expect("the store answers").selected;
+        (preview.keys, preview.holders)
+    };
+    assert_eq!(previewed().await, (2, 1), "the earlier keys");
     let mut revoked = Vec::new();
     let two = NonZeroU32::new(2).expect("some");
     loop {
         let act = scene.act(&ada);
         let batch = scene.revoke_batch(&ada, selection.clone(), two, act).await;
         let batch = batch.expect("revoked");
+        if revoked.is_empty() {
+            assert_eq!(previewed().await, (3, 2), "what came from them");
+        }
         revoked.extend(batch.keys);
         if batch.is_last {
             break;
         }
     }
+    assert_eq!(previewed().await, (0, 0));
     revoked.sort_unstable();
     assert_eq!(revoked, expected);
+    assert_eq!(scene.count_of(&ada, Action::ExpireApiKey, &due).await, 1);
     for key in [&own, &own_child, &in_person] {
         assert!(scene.stored(key).await.is_valid(scene.now()));
     }
