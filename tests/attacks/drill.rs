@@ -15,7 +15,7 @@ use crate::options::Database;
 use crate::person::Person;
 use crate::storage::Storage;
 use crate::target::{StolenKey, Tally, Target};
-use crate::watch::Watch;
+use crate::watch::{Watch, peak_mib};
 use crate::way::{Revokers, Stock, Way};
 
 /// How often to ask again.
@@ -48,7 +48,9 @@ pub(crate) async fn play(
     options.extend(places.iter().flat_map(|places| ["--max-connections", places]));
     let keyward = Arc::new(Keyward::serve(storage, &options).await);
     let server: SocketAddr = keyward.authority().parse().expect("an address");
-    let watch = Watch::begin(keyward.process_id(), server.port());
+    let watch = attack
+        .places()
+        .map(|places| (places, Watch::begin(server.port())));
     let revokers = Arc::new(revokers(&keyward, installation, &prepared));
     for person in [
         &revokers.bob,
@@ -87,12 +89,12 @@ pub(crate) async fn play(
     attackers.shutdown_background();
     figures.wrong.extend(not_revoked(&revokers, &revoked).await);
     figures.wrong.extend(target.tally.shortcomings(attack));
-    let most = watch.most_connections();
-    let vacant = attack.places().filter(|places| most < *places);
-    figures
-        .wrong
-        .extend(vacant.map(|places| format!("at most {most} of {places} connections were open at once")));
-    figures.peak_mib = watch.peak_mib();
+    if let Some((places, watch)) = watch {
+        let most = watch.most_connections();
+        let vacant = format!("at most {most} of {places} connections were open at once");
+        figures.wrong.extend((most < places).then_some(vacant));
+    }
+    figures.peak_mib = peak_mib(keyward.process_id());
     figures.attacker = target.tally.to_string();
     figures
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
@@ -11,42 +11,29 @@ use tokio::time::sleep;
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(200);
 
-/// A server that is looked at until this is dropped.
+/// Counts the connections of a server until this is dropped. The kernel lists all of the machine's for it, which
+/// takes long where an attack opens hundreds a second.
 pub(crate) struct Watch {
-    most: Arc<Most>,
+    most: Arc<AtomicUsize>,
     looking: JoinHandle<()>,
 }
 
-/// The most of each that was seen at one moment.
-#[derive(Default)]
-struct Most {
-    resident_kib: AtomicU64,
-    connections: AtomicUsize,
-}
-
 impl Watch {
-    pub(crate) fn begin(process: u32, port: u16) -> Self {
-        let most = Arc::new(Most::default());
+    pub(crate) fn begin(port: u16) -> Self {
+        let most = Arc::new(AtomicUsize::default());
         let seen = Arc::clone(&most);
         let looking = tokio::spawn(async move {
             loop {
-                let (resident, connections) = (resident_kib(process), connections(port));
-                seen.resident_kib.fetch_max(resident, Ordering::Relaxed);
-                seen.connections.fetch_max(connections, Ordering::Relaxed);
+                seen.fetch_max(connections(port), Ordering::Relaxed);
                 sleep(LOOK).await;
             }
         });
         Self { most, looking }
     }
 
-    /// The most resident memory, in MiB.
-    pub(crate) fn peak_mib(&self) -> u64 {
-        self.most.resident_kib.load(Ordering::Relaxed) / 1024
-    }
-
-    /// The most connections that were accepted and not closed.
+    /// The most connections that were accepted and not closed at one moment.
     pub(crate) fn most_connections(&self) -> usize {
-        self.most.connections.load(Ordering::Relaxed)
+        self.most.load(Ordering::Relaxed)
     }
 }
 
@@ -56,11 +43,12 @@ impl Drop for Watch {
     }
 }
 
-fn resident_kib(process: u32) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
-    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let resident = resident.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-    resident.unwrap_or_default()
+/// The most resident memory that a process has had, in MiB.
+pub(crate) fn peak_mib(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("the server runs");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.expect("its peak") / 1024
 }
 
 /// The connections to a port of this machine that its server has accepted, and neither end has closed.
