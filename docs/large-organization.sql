@@ -97,10 +97,10 @@ CREATE TEMPORARY TABLE made AS
     FROM here, generate_series(0::bigint, :keys - 1) AS number
     CROSS JOIN LATERAL (SELECT began + (number + 1) * ((now - began) / (:keys + 2)) AS created_at) AS moment;
 INSERT INTO api_keys (id, consumer_id, organization_id, digest, hint, name, description, search_text, created_by_user_id,
-        created_at, last_used_at, last_used_from, idle_since_day, used_on_day,
+        created_at, tree_began_at, last_used_at, last_used_from, idle_since_day, used_on_day,
         revoked_at, end_came_at, revoked_by_kind, revoked_by_id, revoked_reason)
     SELECT made.id, membership_id, organization_id, sha256(('key' || made.number)::bytea), 'kwp_…' || last_four, name, description,
-        name || E'\n' || lower(description) || E'\n' || last_four, user_id, created_at, last_used_at,
+        name || E'\n' || lower(description) || E'\n' || last_four, user_id, created_at, created_at, last_used_at,
         CASE WHEN last_used_at IS NOT NULL THEN '203.0.113.' || made.number % 250 END,
         floor(extract(epoch FROM coalesce(last_used_at, created_at)) / 86400),
         floor(extract(epoch FROM last_used_at) / 86400),

@@ -2,8 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use chrono::{DateTime, Utc};
-use uuid::{Builder, Uuid};
+use uuid::Uuid;
 
 /// A key in a chain of ancestors: its identifier and its depth in the key tree.
 pub(crate) type ChainKey = (Uuid, i64);
@@ -38,13 +37,6 @@ pub(crate) fn shown_of_key_tree(
 pub(crate) fn upwards(mut chain: Vec<ChainKey>) -> Vec<ChainKey> {
     chain.sort_unstable_by(|(_, depth), (_, other)| other.cmp(depth));
     chain
-}
-
-/// No identifier from this moment on is less, and every earlier one is (RFC 9562, UUID version 7). So the
-/// identifier that a key has of a purged parent tells when that was created.
-pub(crate) fn first_id_at(moment: DateTime<Utc>) -> Uuid {
-    let milliseconds = u64::try_from(moment.timestamp_millis()).unwrap_or_default();
-    Builder::from_unix_timestamp_millis(milliseconds, &[0; 10]).into_uuid()
 }
 
 /// One step of a walk from a key up to its ancestors: the key it leads from (`None` where a walk starts) and

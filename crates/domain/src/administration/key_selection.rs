@@ -17,16 +17,17 @@ pub enum KeySelection {
     },
     /// All of one consumer.
     OfConsumer(MembershipId),
-    /// All that were created before the cut-off time, and their descendants: whoever has stolen a key may
-    /// have created others with it since, and revoked it. The cut-off time is at least
-    /// [`CutoffTime::MIN_AGE`] old, because a store cannot see keys that are being created.
+    /// All that were created before the cut-off time, and their descendants, also below keys that retention
+    /// has removed: whoever has stolen a key may have created others with it since, and revoked it. The cut-off
+    /// time is at least [`CutoffTime::MIN_AGE`] old, because a store cannot see keys that are being created.
     IssuedBefore(CutoffTime),
 }
 
 /// What one batch of a revocation came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevokedBatch {
-    /// The keys that were valid until then, the oldest first (by identifier or by creation).
+    /// The keys that were valid until then, the oldest first (by identifier, or by when their key
+    /// trees began).
     pub keys: Vec<ApiKeyId>,
     /// Whether no other selected key is valid or has an end that is [due](crate::validity::End::is_due).
     /// Else, a repeated call continues.

@@ -94,6 +94,8 @@ struct StoredKey {
     key: ApiKey,
     digest: TokenDigest,
     idempotency_key: Option<IdempotencyKey>,
+    /// When the earliest of this key and its ancestors was created, also those that retention has removed.
+    tree_began_at: DateTime<Utc>,
 }
 
 struct StoredSession {

@@ -64,7 +64,10 @@ async fn edits_bypassing_the_rate_limit_are_detected() {
 
 #[tokio::test]
 async fn cutoff_time_that_keeps_descendants_is_detected() {
-    let by = ["cutoff_time_selects_descendants_of_earlier_keys"];
+    let by = [
+        "cutoff_time_selects_descendants_of_earlier_keys",
+        "cutoff_time_selects_descendants_of_removed_keys",
+    ];
     assert_caught(Fault::OwnersKeepDescendantsOfEarlierKeys, &by).await;
 }
 

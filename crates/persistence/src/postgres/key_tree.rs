@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::prepared_once::PreparedOnce;
 use super::validity::not_over;
-use crate::key_tree::{ChainKey, Step, first_id_at, starts_below, upwards};
+use crate::key_tree::{ChainKey, Step, starts_below, upwards};
 use crate::limit;
 
 /// Walks up from each start key through all depths of interest (`goals`) above it; each step goes as far as
@@ -96,50 +96,6 @@ async fn steps_to(
         .bind::<Timestamptz, _>(now);
     let found: Vec<FoundStep> = PreparedOnce(query).load(&mut connection).await?;
     Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
-}
-
-/// Keys of an organization that are valid at `now`, were created at this moment or later, and have an ancestor
-/// from before it, by ascending identifier. Each walk skips most ancestors up to one from before that moment.
-pub(super) fn valid_below_earlier(
-    mut connection: &AsyncPgConnection,
-    organization: Uuid,
-    moment: DateTime<Utc>,
-    now: DateTime<Utc>,
-    at_most: usize,
-) -> BoxFuture<'_, QueryResult<Vec<Uuid>>> {
-    Box::pin(async move {
-        let valid = not_over("api_keys", "revoked_at", "$4");
-        let query = diesel::sql_query(format!(
-            "WITH RECURSIVE climb AS (
-                 SELECT id AS start, consumer_id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent,
-                     skip_key_id, tree_depth, created_at
-                 FROM api_keys
-                 WHERE organization_id = $1 AND created_at >= $2 AND {valid}
-                     AND coalesce(adoptive_parent_key_id, created_by_key_id) IS NOT NULL
-                 UNION ALL
-                 SELECT climb.start, above.*
-                 FROM climb CROSS JOIN LATERAL (
-                     SELECT consumer_id, coalesce(adoptive_parent_key_id, created_by_key_id), skip_key_id, tree_depth,
-                         created_at
-                     FROM api_keys
-                     WHERE id IN (climb.skip_key_id, climb.effective_parent) AND consumer_id = climb.consumer_id
-                         AND tree_depth < climb.tree_depth
-                     ORDER BY tree_depth LIMIT 1
-                 ) AS above
-                 WHERE climb.created_at >= $2 AND least(climb.effective_parent, climb.skip_key_id) >= $3
-             )
-             SELECT start AS id FROM climb
-             WHERE created_at < $2 OR least(effective_parent, skip_key_id) < $3 ORDER BY start LIMIT $5"
-        ));
-        let query = query
-            .bind::<SqlUuid, _>(organization)
-            .bind::<Timestamptz, _>(moment)
-            .bind::<SqlUuid, _>(first_id_at(moment))
-            .bind::<Timestamptz, _>(now)
-            .bind::<BigInt, _>(limit::at_most(at_most));
-        let found: Vec<FoundId> = PreparedOnce(query).load(&mut connection).await?;
-        Ok(found.into_iter().map(|row| row.id).collect())
-    })
 }
 
 /// Counts the valid keys among this key and its ancestors.

@@ -49,6 +49,7 @@ tables! {
         idempotency_key -> Nullable<Binary>,
         request_digest -> Nullable<Binary>,
         created_at -> Moment,
+        tree_began_at -> Moment,
         last_used_at -> Nullable<Moment>,
         last_used_from -> Nullable<Text>,
         revoked_at -> Nullable<Moment>,

@@ -13,9 +13,7 @@ use super::errors::violates_unique;
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::count_change::count_change;
 pub(super) use super::errors::storage_error;
-pub(super) use super::key_tree::{
-    ancestor_chain, some_below, some_between, valid_below_earlier, valid_from, valid_in_chain,
-};
+pub(super) use super::key_tree::{ancestor_chain, some_below, some_between, valid_from, valid_in_chain};
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::listed::listed;
 pub(super) use super::organization_keys::sources;

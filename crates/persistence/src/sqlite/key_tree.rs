@@ -15,7 +15,7 @@ use super::dialect::Pipelined;
 use super::listed::as_json;
 use super::validity::not_over;
 use crate::columns::StoredId;
-use crate::key_tree::{ChainKey, Step, first_id_at, starts_below, upwards};
+use crate::key_tree::{ChainKey, Step, starts_below, upwards};
 use crate::limit;
 
 /// The deepest depth of interest (`goals`) that is at or above a key of a walk.
@@ -96,47 +96,6 @@ fn steps_to(
     .load(connection)?;
     let steps = found.into_iter();
     Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
-}
-
-/// Keys of an organization that are valid at `now`, were created at this moment or later, and have an ancestor
-/// from before it, by ascending identifier. Each walk skips most ancestors up to one from before that moment.
-pub(super) async fn valid_below_earlier(
-    connection: Pipelined<'_>,
-    organization: Uuid,
-    moment: DateTime<Utc>,
-    now: DateTime<Utc>,
-    at_most: usize,
-) -> QueryResult<Vec<Uuid>> {
-    let valid = not_over("key", "revoked_at", "?3");
-    let found: Vec<FoundId> = diesel::sql_query(format!(
-        "WITH RECURSIVE climb (start, consumer_id, effective_parent, skip_key_id, tree_depth, created_at) AS (
-             SELECT key.id, key.consumer_id, coalesce(key.adoptive_parent_key_id, key.created_by_key_id),
-                 key.skip_key_id, key.tree_depth, key.created_at
-             FROM api_keys key
-             WHERE key.organization_id = ?1 AND key.created_at >= ?2 AND {valid} AND not_cancelled(key.id)
-                 AND coalesce(key.adoptive_parent_key_id, key.created_by_key_id) IS NOT NULL
-             UNION ALL
-             SELECT climb.start, above.consumer_id, coalesce(above.adoptive_parent_key_id, above.created_by_key_id),
-                 above.skip_key_id, above.tree_depth, above.created_at
-             FROM climb CROSS JOIN api_keys above ON above.id = (
-                 SELECT step.id FROM api_keys step
-                 WHERE step.id IN (climb.skip_key_id, climb.effective_parent) AND +step.consumer_id = climb.consumer_id
-                     AND step.tree_depth < climb.tree_depth
-                 ORDER BY step.tree_depth LIMIT 1
-             )
-             WHERE climb.created_at >= ?2 AND climb.effective_parent >= ?4
-                 AND (climb.skip_key_id IS NULL OR climb.skip_key_id >= ?4)
-         )
-         SELECT start AS id FROM climb
-         WHERE created_at < ?2 OR effective_parent < ?4 OR skip_key_id < ?4 ORDER BY start LIMIT ?5"
-    ))
-    .bind::<Binary, _>(StoredId(organization))
-    .bind::<BigInt, _>(moment.timestamp_millis())
-    .bind::<BigInt, _>(now.timestamp_millis())
-    .bind::<Binary, _>(StoredId(first_id_at(moment)))
-    .bind::<BigInt, _>(limit::at_most(at_most))
-    .load(connection)?;
-    Ok(found.into_iter().map(|row| row.id.0).collect())
 }
 
 /// Counts the valid keys among this key and its ancestors.

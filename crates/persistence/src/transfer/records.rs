@@ -166,6 +166,7 @@ records! {
         idempotency_key: Option<Bytes> as idempotency_key,
         request_digest: Option<Bytes> as idempotency_key,
         created_at: Moment,
+        tree_began_at: Moment,
         last_used_at: Option<Moment>,
         last_used_from: Option<TextValue> as IpAddr::from_str,
         revoked_at: Option<Moment>,

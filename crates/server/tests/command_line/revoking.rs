@@ -36,7 +36,7 @@ async fn was_created_in_2020(database: &TestDatabase, key: &Key) {
     let (client, connection) = tokio_postgres::connect(database.url(), NoTls).await.unwrap();
     tokio::spawn(connection);
     let moment = format!(
-        "UPDATE api_keys SET created_at = '2020-06-01' WHERE id = '{}'",
+        "UPDATE api_keys SET created_at = '2020-06-01', tree_began_at = '2020-06-01' WHERE id = '{}'",
         key.id
     );
     client.batch_execute(&moment).await.unwrap();

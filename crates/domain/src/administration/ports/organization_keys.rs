@@ -61,9 +61,6 @@ pub trait OrganizationKeyStore: Send + Sync {
     /// descendants, the first [`PreviewedKeys::SHOWN`] by [`ApiKey::search_text`], which begins with the
     /// name, then by rising identifier.
     ///
-    /// With a cut-off time, MUST count the later keys that came from earlier ones only if no earlier one is
-    /// valid: to find them, every later key may have to be read.
-    ///
     /// There may be hundreds of thousands. If there are more than [`PreviewedKeys::COUNTED`], MUST report on
     /// that many only, in the order in which the store reads them, and MUST NOT read all.
     ///
@@ -77,8 +74,8 @@ pub trait OrganizationKeyStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<RevocationPreview, StorageError>;
 
-    /// Revokes the first of the selected keys that are valid, the oldest first (by identifier or by
-    /// creation), and returns them. Selected keys that the organization does not have are ignored.
+    /// Revokes the first of the selected keys that are valid, the oldest first (by identifier, or by
+    /// when their key trees began), and returns them. Selected keys that the organization does not have are ignored.
     ///
     /// There may be hundreds of thousands of them, too many for one transaction without blocking others. So
     /// each call revokes at most `at_most` keys, and a repeated call continues; in between, other changes

@@ -34,6 +34,7 @@ super::cases::cases! { $
         removed_key_becomes_no_parent
         key_chain_stays_connected_after_removals_in_any_order
         descendants_of_a_removed_key_are_revoked_with_selected_ancestors
+        cutoff_time_selects_descendants_of_removed_keys
         tree_depth_counts_valid_keys_above_a_removed_key
         key_tree_stays_connected_during_concurrent_removals
         removed_key_remains_recorded_as_creator_of_its_children

@@ -15,6 +15,7 @@ use crate::ports::{
     RevokeKeyError, RotateKeyError, StorageError,
 };
 use crate::rate::{Rate, Throttled};
+use crate::token::TokenDigest;
 use crate::validity::End;
 
 #[async_trait]
@@ -67,11 +68,7 @@ impl ApiKeys for MemoryStore {
         }
         state.write(vec![act.creation_of_key(&key)])?;
         state.count(change);
-        state.keys.push(StoredKey {
-            key: key.clone(),
-            digest: new.digest,
-            idempotency_key: new.idempotency_key,
-        });
+        state.store_key(key.clone(), new.digest, new.idempotency_key);
         Ok(key)
     }
 
@@ -207,11 +204,7 @@ impl ApiKeys for MemoryStore {
                 *key = changed;
             }
         }
-        state.keys.push(StoredKey {
-            key: successor.clone(),
-            digest: new.digest,
-            idempotency_key: new.idempotency_key,
-        });
+        state.store_key(successor.clone(), new.digest, new.idempotency_key);
         Ok(successor)
     }
 
@@ -339,6 +332,21 @@ impl State {
             key.effective_parent().and_then(|id| self.key(consumer, id))
         });
         chain.filter(|key| key.is_valid(at)).count()
+    }
+
+    fn store_key(&mut self, key: ApiKey, digest: TokenDigest, idempotency_key: Option<IdempotencyKey>) {
+        let stored = |id| self.keys.iter().find(|stored| stored.key.id == id);
+        // A forgotten parent is that of the key whose place this one takes.
+        let above = key
+            .effective_parent()
+            .and_then(|parent| stored(parent).or_else(|| stored(key.rotated_from?)));
+        let tree_began_at = above.map_or(key.created_at, |above| above.tree_began_at.min(key.created_at));
+        self.keys.push(StoredKey {
+            key,
+            digest,
+            idempotency_key,
+            tree_began_at,
+        });
     }
 
     fn keys_of(&self, consumer: MembershipId) -> impl Iterator<Item = &StoredKey> {

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{MemoryStore, State};
+use super::{MemoryStore, State, StoredKey};
 use crate::administration::ports::{
     ApplyLongestLifeError, HeldKey, HolderProfile, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
     OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch, ShortenedBatch,
@@ -117,19 +117,10 @@ impl OrganizationKeyStore for MemoryStore {
             let mut keys = state.keys_within(organization);
             keys.any(|key| key.id == *id && key.is_valid(now))
         };
-        let is_earlier = |id: &ApiKeyId| match &selection {
-            KeySelection::IssuedBefore(moment) => state
-                .keys_within(organization)
-                .any(|key| key.id == *id && key.created_at < moment.get()),
-            KeySelection::Keys { .. } | KeySelection::OfConsumer(_) => true,
-        };
-        let selected = state.selected(organization, selection.clone());
-        let mut valid: Vec<ApiKeyId> = selected.into_iter().filter(is_valid).collect();
-        if valid.iter().any(is_earlier) {
-            valid.retain(is_earlier);
-        }
-        let (selected, descendants) = valid
+        let (selected, descendants) = state
+            .selected(organization, selection)
             .into_iter()
+            .filter(is_valid)
             .partition(|id| chosen.as_ref().is_none_or(|chosen| chosen.contains(id)));
         Ok(RevocationPreview {
             selected: state.revocation_preview(organization, selected, now),
@@ -239,11 +230,14 @@ impl OrganizationKeyStore for MemoryStore {
 
 impl State {
     fn keys_within(&self, organization: OrganizationId) -> impl Iterator<Item = &ApiKey> {
-        let is_within = move |key: &&ApiKey| {
-            self.membership(key.consumer_id)
+        self.stored_within(organization).map(|stored| &stored.key)
+    }
+
+    fn stored_within(&self, organization: OrganizationId) -> impl Iterator<Item = &StoredKey> {
+        self.keys.iter().filter(move |stored| {
+            self.membership(stored.key.consumer_id)
                 .is_some_and(|membership| membership.organization_id == organization)
-        };
-        self.keys.iter().map(|stored| &stored.key).filter(is_within)
+        })
     }
 
     fn holder_of(&self, consumer: MembershipId) -> Option<HolderProfile> {
@@ -350,10 +344,11 @@ impl State {
                 .filter(|key| key.consumer_id == consumer)
                 .map(|key| key.id)
                 .collect(),
-            KeySelection::IssuedBefore(moment) => {
-                let earlier = here.filter(|key| key.created_at < moment.get());
-                self.with_descendants(organization, earlier.map(|key| key.id).collect())
-            }
+            KeySelection::IssuedBefore(moment) => self
+                .stored_within(organization)
+                .filter(|stored| stored.tree_began_at < moment.get())
+                .map(|stored| stored.key.id)
+                .collect(),
         };
         keys.sort_unstable();
         keys

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
-use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{
     HeldKey, HolderProfile, KeySelection, PreviewedKeys, RevocationPreview,
@@ -14,7 +13,7 @@ use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
 use super::super::api_keys::row::KeyRow;
-use super::super::dialect::{Connection, RunQueryDsl, cancellable, listed, valid_below_earlier};
+use super::super::dialect::{Connection, RunQueryDsl, cancellable, listed};
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::membership_is_over;
@@ -70,14 +69,13 @@ async fn preview_keys(
     selected: &Selected,
     now: DateTime<Utc>,
 ) -> Result<PreviewedKeys, Abort<Infallible>> {
-    let mut keys = previewed(connection, organization, selected, now).await?;
-    if let Selected::IssuedBefore(moment) = selected
-        && keys.is_empty()
-    {
-        let (here, enough) = (organization.as_uuid(), PreviewedKeys::COUNTED + 1);
-        let below = valid_below_earlier(connection, here, *moment, now, enough).await?;
-        keys = previewed(connection, organization, &Selected::Keys(below), now).await?;
-    }
+    let valid = oldest_first(organization, selected, now);
+    // Enough to count them, each with its consumer and its searched text.
+    let mut keys: Vec<(StoredId, StoredId, String)> = cancellable!(valid, api_keys::id)
+        .select((api_keys::id, api_keys::consumer_id, api_keys::search_text))
+        .limit(at_most(PreviewedKeys::COUNTED + 1))
+        .load(connection)
+        .await?;
     let has_more = keys.len() > PreviewedKeys::COUNTED;
     keys.truncate(PreviewedKeys::COUNTED);
     let holders: HashSet<Uuid> = keys.iter().map(|(_, consumer, _)| consumer.0).collect();
@@ -106,21 +104,6 @@ async fn preview_keys(
         holders: to_u32(holders.len()),
         first: shown,
     })
-}
-
-/// Enough of the selected keys to count them, each with its consumer and its searched text.
-async fn previewed(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    selected: &Selected,
-    now: DateTime<Utc>,
-) -> QueryResult<Vec<(StoredId, StoredId, String)>> {
-    let valid = oldest_first(organization, selected, now);
-    cancellable!(valid, api_keys::id)
-        .select((api_keys::id, api_keys::consumer_id, api_keys::search_text))
-        .limit(at_most(PreviewedKeys::COUNTED + 1))
-        .load(connection)
-        .await
 }
 
 /// These keys of the organization.

@@ -14,9 +14,7 @@ use uuid::Uuid;
 
 use super::super::api_keys::revoke::{NotEnded, end_keys};
 use super::super::authority::lock_authority;
-use super::super::dialect::{
-    Connection, Pipelined, RunQueryDsl, begin, lock_consumers, pipeline, valid_below_earlier,
-};
+use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, lock_consumers, pipeline};
 use super::super::due_keys::{DueKey, StoredDueKey};
 use super::super::schema::api_keys;
 use super::super::validity::BEFORE_ALL_ENDS;
@@ -105,36 +103,8 @@ async fn select(
     Ok((selected, first))
 }
 
-/// The first selected keys that are valid, and the first that are due. With a cut-off time, the later keys that
-/// came from the others are a batch of their own, after all others: to find them, every later key that has a
-/// parent is read. By then, none of the earlier keys is valid, and creates more.
+/// The first selected keys that are valid, and the first that are due.
 async fn first_of(
-    connection: Pipelined<'_>,
-    organization: OrganizationId,
-    selected: &Selected,
-    at_most: NonZeroU32,
-    at: DateTime<Utc>,
-) -> QueryResult<Batch> {
-    let first = first_named(connection, organization, selected, at_most, at).await?;
-    let Selected::IssuedBefore(moment) = selected else {
-        return Ok(first);
-    };
-    if !first.consumers.is_empty() {
-        return Ok(Batch {
-            is_last: false,
-            ..first
-        });
-    }
-    let (organization_id, most) = (organization.as_uuid(), at_most.get() as usize);
-    let below = valid_below_earlier(connection, organization_id, *moment, BEFORE_ALL_ENDS, most).await?;
-    let is_last = below.len() < most;
-    let below = Selected::Keys(below);
-    let later = first_named(connection, organization, &below, at_most, at).await?;
-    Ok(Batch { is_last, ..later })
-}
-
-/// The first keys that the selection names by itself.
-async fn first_named(
     connection: Pipelined<'_>,
     organization: OrganizationId,
     selected: &Selected,

@@ -127,12 +127,12 @@ pub(crate) fn valid_of(
                 .and(of_organization!(StoredId(organization.as_uuid()))),
         ),
         Selected::IssuedBefore(moment) => {
-            Box::new(valid.and(api_keys::created_at.lt(StoredMoment::from(*moment))))
+            Box::new(valid.and(api_keys::tree_began_at.lt(StoredMoment::from(*moment))))
         }
     }
 }
 
-/// The same keys in the order of an index that has them, the oldest first.
+/// The same keys in the order of an index that has them, the oldest first or those of the oldest trees.
 pub(super) fn oldest_first(
     organization: OrganizationId,
     selected: &Selected,
@@ -142,7 +142,7 @@ pub(super) fn oldest_first(
         .filter(valid_of(organization, selected, now))
         .into_boxed();
     match selected {
-        Selected::IssuedBefore(_) => valid.order((api_keys::created_at, api_keys::id)),
+        Selected::IssuedBefore(_) => valid.order((api_keys::tree_began_at, api_keys::id)),
         Selected::Keys(_) | Selected::OfConsumer(_) => valid.order(api_keys::id),
     }
 }
@@ -160,7 +160,7 @@ pub(crate) fn due_of_selection(
             Box::new(due.and(api_keys::consumer_id.eq(StoredId(consumer.as_uuid()))))
         }
         Selected::IssuedBefore(moment) => {
-            Box::new(due.and(api_keys::created_at.lt(StoredMoment::from(*moment))))
+            Box::new(due.and(api_keys::tree_began_at.lt(StoredMoment::from(*moment))))
         }
     }
 }

@@ -23,10 +23,10 @@ async fn add_keys(fixture: &Fixture) {
              SELECT gen_random_uuid(), '{organization}', '{user}', 'member', now(), now(), now() FROM generate_series(1, 300);
              SET session_replication_role = replica;
              INSERT INTO api_keys (id, consumer_id, organization_id, digest, hint, name, description, search_text,
-                 created_by_user_id, created_at, idle_since_day)
+                 created_by_user_id, created_at, tree_began_at, idle_since_day)
              SELECT gen_random_uuid(), former.id, '{organization}',
                  decode(md5(former.id::text || n) || md5('b' || former.id || n), 'hex'), 'kwp_…abcd', 'key ' || n, '',
-                 'key', '{user}', '2020-01-01T00:00:00Z', 18262
+                 'key', '{user}', '2020-01-01T00:00:00Z', '2020-01-01T00:00:00Z', 18262
              FROM memberships former, generate_series(1, {THOUSANDS} / 300) AS n WHERE ended_at IS NOT NULL"
         ))
         .await;

@@ -71,13 +71,13 @@ pub(crate) fn rows() -> Vec<String> {
             id(12),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"adoptive_parent_key_id":null,"tree_depth":0,"skip_key_id":null,"rotated_from_key_id":null,"rotated_to_key_id":null,"idempotency_key":"{}","request_digest":"{}","created_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"end_came_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null}}}}"#,
+            r#"{{"api_keys":{{"id":"{first}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":{words},"description":{words},"search_text":{anything},"can_manage_keys":true,"created_by_user_id":"{ada}","created_by_key_id":null,"adoptive_parent_key_id":null,"tree_depth":0,"skip_key_id":null,"rotated_from_key_id":null,"rotated_to_key_id":null,"idempotency_key":"{}","request_digest":"{}","created_at":"2026-01-01T00:00:00Z","tree_began_at":"2026-01-01T00:00:00Z","last_used_at":"2026-01-01T00:00:01Z","last_used_from":"2001:db8::1","revoked_at":null,"end_came_at":null,"revoked_by_kind":null,"revoked_by_id":null,"revoked_reason":null,"revoked_note":null}}}}"#,
             bytes(32, 0x00),
             bytes(16, 0xff),
             bytes(16, 0xfc),
         ),
         format!(
-            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","adoptive_parent_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","rotated_from_key_id":"{first}","rotated_to_key_id":"{child}","idempotency_key":null,"request_digest":null,"created_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","end_came_at":"2026-01-02T00:00:00.450Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}}}}}"#,
+            r#"{{"api_keys":{{"id":"{child}","consumer_id":"{adas}","digest":"{}","hint":"kwp_…yrI0","name":"child","description":"","search_text":"child","can_manage_keys":false,"created_by_user_id":null,"created_by_key_id":"{first}","adoptive_parent_key_id":"{first}","tree_depth":1,"skip_key_id":"{first}","rotated_from_key_id":"{first}","rotated_to_key_id":"{child}","idempotency_key":null,"request_digest":null,"created_at":"2026-01-01T00:00:00Z","tree_began_at":"2026-01-01T00:00:00Z","last_used_at":null,"last_used_from":null,"revoked_at":"2026-01-02T00:00:00.456Z","end_came_at":"2026-01-02T00:00:00.450Z","revoked_by_kind":"user","revoked_by_id":"{ada}","revoked_reason":"holder","revoked_note":{words}}}}}"#,
             bytes(32, 0x80),
         ),
     ];

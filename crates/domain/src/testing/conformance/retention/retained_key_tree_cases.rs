@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::scene::AMPLE;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
-use crate::administration::ports::{KeySelection, KeyTreeSize};
+use crate::administration::ports::{CutoffTime, KeySelection, KeyTreeSize};
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
@@ -173,6 +173,47 @@ pub async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(st
             .await;
         let descendants = revocation_preview.expect("an answer").descendants.keys;
         assert_eq!(descendants, 1 + below, "beside a key {deep} deep");
+    }
+}
+
+pub async fn cutoff_time_selects_descendants_of_removed_keys(stores: Stores) {
+    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let chain = scene.add_chain(&ada, 2).await;
+    let before = scene.later(CutoffTime::MIN_AGE);
+    let cutoff = CutoffTime::new(before, scene.later(CutoffTime::MIN_AGE)).expect("a minute ago");
+    let [child, of_removed] = [
+        scene.add_child(&ada, &chain[1], "child").await,
+        scene.add_child(&ada, &chain[1], "of the removed").await,
+    ];
+    let below = scene.add_child(&ada, &of_removed, "below").await;
+    let own = scene.add_chain(&ada, 2).await;
+    // From the oldest, so that no key is named in a removed one's place.
+    for key in [&own[0], &chain[0], &chain[1], &of_removed] {
+        scene.kill(&ada, key).await;
+        assert_eq!(scene.remove_dead_keys(ALL).await, 1);
+    }
+    let successor = scene.rotate(&ada, &child, RotationDraft::default()).await;
+    let of_own = scene.rotate(&ada, &own[1], RotationDraft::default()).await;
+    let selection = KeySelection::IssuedBefore(cutoff);
+    let store = &scene.stores.organization_keys;
+    let preview = store.revocation_preview(ada.organization.id, selection.clone(), scene.now());
+    assert_eq!(preview.await.expect("an answer").selected.keys, 3);
+    let act = scene.act(&ada);
+    let revoked = store
+        .revoke(
+            ada.organization.id,
+            selection,
+            NonZeroU32::MAX,
+            RevocationReason::Owner,
+            None,
+            act,
+        )
+        .await;
+    let mut revoked = revoked.expect("an owner revokes").keys;
+    revoked.sort_unstable();
+    assert_eq!(revoked, [child.id, below.id, successor.id]);
+    for key in [&own[1], &of_own] {
+        assert!(scene.stored(key).await.is_valid(scene.now()));
     }
 }
 

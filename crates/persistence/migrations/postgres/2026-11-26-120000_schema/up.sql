@@ -186,6 +186,9 @@ CREATE TABLE api_keys (
     request_digest bytea
         CONSTRAINT api_keys_request_digest_check CHECK (octet_length(request_digest) = 16),
     created_at timestamptz NOT NULL,
+    -- When the first of the keys was created that led to this one: its own moment, or that of an ancestor, which may be
+    -- forgotten. The trigger api_keys_tree fills it in; until then it is later than all. It never changes.
+    tree_began_at timestamptz NOT NULL DEFAULT 'infinity',
 
     last_used_at timestamptz,
     -- Absent also for a key that was used from nowhere in particular.
@@ -244,8 +247,8 @@ CREATE INDEX api_keys_organization_idle_idx ON api_keys (organization_id, idle_s
 -- index for those of all organizations.
 CREATE INDEX api_keys_organization_end_idx ON api_keys (organization_id, revoked_at, id)
     WHERE revoked_at > '-infinity' AND end_came_at IS NULL;
--- An organization's keys that may be valid, the earliest created first. (Identifiers are made by several clocks.)
-CREATE INDEX api_keys_organization_created_idx ON api_keys (organization_id, created_at, id) WHERE end_came_at IS NULL;
+-- An organization's keys that may be valid, those first whose trees began first.
+CREATE INDEX api_keys_organization_tree_idx ON api_keys (organization_id, tree_began_at, id) WHERE end_came_at IS NULL;
 -- The children of a key in its key tree: the keys that it created, and those of which it is the adoptive parent.
 -- Not partial, though keys that no key created are of
 -- no use here: PostgreSQL's planner passes over the statistics of a partial index.
@@ -287,6 +290,29 @@ $$;
 CREATE TRIGGER api_keys_line BEFORE INSERT ON api_keys
     FOR EACH ROW WHEN (coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id) IS NOT NULL AND NEW.tree_depth = 0)
     EXECUTE FUNCTION api_keys_line();
+
+CREATE FUNCTION api_keys_tree() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.tree_began_at := least(NEW.created_at, coalesce(
+        (
+            SELECT parent.tree_began_at FROM api_keys parent
+            WHERE parent.id = coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id)
+                AND parent.consumer_id = NEW.consumer_id
+        ),
+        -- A forgotten parent is that of the key whose place this one takes.
+        (
+            SELECT before.tree_began_at FROM api_keys before
+            WHERE before.id = NEW.rotated_from_key_id AND before.consumer_id = NEW.consumer_id
+                AND coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id) IS NOT NULL
+        )
+    ));
+    RETURN NEW;
+END;
+$$;
+-- An imported key comes with it.
+CREATE TRIGGER api_keys_tree BEFORE INSERT ON api_keys
+    FOR EACH ROW WHEN (NEW.tree_began_at = 'infinity')
+    EXECUTE FUNCTION api_keys_tree();
 
 CREATE FUNCTION api_keys_days() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -602,4 +628,4 @@ CREATE TABLE schema_compatibility (
         CONSTRAINT schema_compatibility_minimum_reader_check CHECK (minimum_reader ~ '^[0-9]{14}$')
 );
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261123180000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261126120000');

@@ -204,6 +204,9 @@ CREATE TABLE api_keys (
     request_digest BLOB
         CONSTRAINT api_keys_request_digest_check CHECK (length(request_digest) = 16),
     created_at INTEGER NOT NULL,
+    -- When the first of the keys was created that led to this one: its own moment, or that of an ancestor, which may be
+    -- forgotten. The trigger api_keys_tree fills it in; until then it is later than all. It never changes.
+    tree_began_at INTEGER NOT NULL DEFAULT 9223372036854775807,
 
     last_used_at INTEGER,
     -- Absent also for a key that was used from nowhere in particular.
@@ -259,8 +262,8 @@ CREATE INDEX api_keys_organization_idle_idx
 -- An organization's keys with a planned end that is not recorded as come, the earliest first.
 CREATE INDEX api_keys_organization_end_idx ON api_keys (organization_id, revoked_at, id)
     WHERE revoked_at IS NOT NULL AND end_came_at IS NULL;
--- An organization's keys that may be valid, the earliest created first. (Identifiers are made by several clocks.)
-CREATE INDEX api_keys_organization_created_idx ON api_keys (organization_id, created_at, id) WHERE end_came_at IS NULL;
+-- An organization's keys that may be valid, those first whose trees began first.
+CREATE INDEX api_keys_organization_tree_idx ON api_keys (organization_id, tree_began_at, id) WHERE end_came_at IS NULL;
 -- The children of a key in its key tree: the keys that it created, and those of which it is the adoptive parent.
 CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(adoptive_parent_key_id, created_by_key_id));
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
@@ -277,6 +280,27 @@ BEGIN
     UPDATE api_keys SET organization_id = memberships.organization_id
     FROM memberships
     WHERE api_keys.id = NEW.id AND memberships.id = NEW.consumer_id;
+END;
+
+-- An imported key comes with it.
+CREATE TRIGGER api_keys_tree AFTER INSERT ON api_keys
+WHEN NEW.tree_began_at = 9223372036854775807
+BEGIN
+    UPDATE api_keys SET tree_began_at = min(NEW.created_at, coalesce(
+        (
+            SELECT parent.tree_began_at FROM api_keys parent
+            WHERE parent.id = coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id)
+                AND parent.consumer_id = NEW.consumer_id
+        ),
+        -- A forgotten parent is that of the key whose place this one takes.
+        (
+            SELECT before.tree_began_at FROM api_keys before
+            WHERE before.id = NEW.rotated_from_key_id AND before.consumer_id = NEW.consumer_id
+                AND coalesce(NEW.adoptive_parent_key_id, NEW.created_by_key_id) IS NOT NULL
+        ),
+        NEW.created_at
+    ))
+    WHERE id = NEW.id;
 END;
 
 -- Two skips of the same length become one of both. An imported key comes with its place.
@@ -621,4 +645,4 @@ CREATE TABLE schema_compatibility (
         CHECK (length(minimum_reader) = 14 AND minimum_reader NOT GLOB '*[^0-9]*')
 ) STRICT;
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261123180000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261126120000');
