@@ -47,6 +47,7 @@ mod organization_keys;
 mod pooler;
 mod prepared_once;
 mod privileges;
+mod request_lock;
 mod retention;
 pub(crate) mod schema;
 mod search;

@@ -9,8 +9,8 @@ use crate::idempotency_key::IdempotencyKey;
 type Request = (MembershipId, [u8; 16]);
 
 /// Which requests this process is handling, so that a repeated one is answered at once rather than made to
-/// wait. The store alone decides which of them creates something: requests of other processes are not known
-/// here.
+/// wait. The store alone decides which of them creates something: requests of other processes are known only
+/// to it, if at all.
 #[derive(Clone, Default)]
 pub(super) struct InProgress(Arc<Mutex<HashSet<Request>>>);
 

@@ -59,6 +59,9 @@ pub trait ApiKeys: Send + Sync {
     /// organization has chosen for new keys, as read in this transaction. MUST write the event
     /// `act.creation_of_key(&key)`, with the key as it is stored.
     ///
+    /// While another transaction handles a request with the same idempotency key, a store MAY refuse this one
+    /// with [`AddKeyError::InProgress`], which precedes the checks. A form waits.
+    ///
     /// It MUST check in this order, in the same transaction as the insert. No concurrent addition or
     /// revocation of a key of this consumer may commit between the checks and the insert.
     /// 1. the consumer's membership is live and, if the key has a parent, that parent is a valid key of the
@@ -137,7 +140,8 @@ pub trait ApiKeys: Send + Sync {
         act: Act,
     ) -> Result<ApiKey, EditKeyError>;
 
-    /// Replaces a valid key by a successor (see [`ApiKey::rotate`]), which it adds and returns.
+    /// Replaces a valid key by a successor (see [`ApiKey::rotate`]), which it adds and returns. MAY refuse a
+    /// request that is being handled, as [`ApiKeys::add`] does.
     ///
     /// MUST check in this order, in the same transaction:
     /// 1. and 2. as in [`ApiKeys::add`], with the acting key, if any, in place of the parent;
@@ -207,7 +211,7 @@ pub enum AddKeyError {
     /// Another request had the same idempotency key before.
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
-    /// The same request is being handled at this moment.
+    /// The same request is being handled at this moment, by this server or another one.
     #[error("the same request is in progress")]
     InProgress,
     /// The consumer has the maximum number of valid keys.
@@ -271,7 +275,7 @@ pub enum RotateKeyError {
     /// Another request had the same idempotency key before.
     #[error("the idempotency key was used for another request")]
     IdempotencyKeyReused,
-    /// The same request is being handled at this moment.
+    /// The same request is being handled at this moment, by this server or another one.
     #[error("the same request is in progress")]
     InProgress,
     /// The consumer has no such key.

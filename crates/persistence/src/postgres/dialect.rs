@@ -27,6 +27,7 @@ pub(super) use super::key_tree::{ancestor_chain, some_below, some_between, valid
 pub(super) use super::leaving::valid_keys_of_member;
 pub(super) use super::organization_keys::sources;
 pub(super) use super::organization_keys::sources::containing_term;
+pub(super) use super::request_lock::{begin_request, begin_unless};
 pub(super) use super::standby::commits_wait_for_standbys;
 pub(super) use super::store::PostgresStore as Store;
 pub(super) use super::{import, last_uses, retention};

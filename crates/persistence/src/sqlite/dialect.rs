@@ -5,7 +5,8 @@ use diesel::dsl::sql;
 use diesel::result::Error as QueryError;
 use diesel::sql_types::{Bool, Text};
 use keyward_domain::api_key::LongestLife;
-use keyward_domain::id::OrganizationId;
+use keyward_domain::id::{MembershipId, OrganizationId};
+use keyward_domain::keys::IdempotencyKey;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
@@ -175,6 +176,22 @@ macro_rules! insert_all {
     };
 }
 pub(super) use {insert_all, moved, streamed};
+
+/// The transaction of a change has begun already.
+pub(super) struct Begun;
+
+/// One server serves a file, and knows which requests it handles.
+pub(super) async fn begin_request(
+    _: Pipelined<'_>,
+    _: MembershipId,
+    _: Option<IdempotencyKey>,
+) -> QueryResult<Option<Begun>> {
+    Ok(Some(Begun))
+}
+
+pub(super) async fn begin_unless(Begun: Begun, _: Pipelined<'_>) -> QueryResult<()> {
+    Ok(())
+}
 
 /// Does nothing: the transaction of a change has begun already.
 pub(super) async fn begin(_: Pipelined<'_>) -> QueryResult<()> {

@@ -12,6 +12,7 @@ mod locks;
 mod migrations;
 mod poolers;
 pub(crate) mod proxy;
+mod repeated_requests;
 mod retention;
 mod revoking_thousands;
 mod round_trips;

@@ -11,7 +11,8 @@ use keyward_domain::keys::{FirstUse, IdempotencyKey, Repetition, RequestDigest};
 use keyward_domain::ports::{AddKeyError, KeyLimits, NewApiKey, StorageError};
 
 use super::super::dialect::{
-    Connection, Database, Pipelined, RunQueryDsl, begin, listed, pipeline, valid_in_chain,
+    Connection, Database, Pipelined, RunQueryDsl, begin_request, begin_unless, listed, pipeline,
+    valid_in_chain,
 };
 use super::super::events::write_event;
 use super::super::people::longest_life;
@@ -32,11 +33,13 @@ pub(super) async fn add(
     act: Act,
 ) -> Result<ApiKey, Abort<AddKeyError>> {
     let consumer = new.key.consumer_id;
+    let begun = begin_request(connection, consumer, new.idempotency_key).await?;
+    let begun = begun.ok_or(Abort::Refused(AddKeyError::InProgress))?;
     // Under the lock, no other transaction adds or revokes keys of this consumer, so what the checks read
     // stays true.
     let ((), changer, first, valid, chosen) = pipeline!(
         connection,
-        begin(connection),
+        begin_unless(begun, connection),
         lock_changer(connection, consumer, new.key.parent(), limits.changes, act.at),
         created_with(connection, consumer, new.idempotency_key),
         valid_keys(connection, consumer, act.at),

@@ -13,8 +13,8 @@ use keyward_domain::rate::Rate;
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, Pipelined, RunQueryDsl, begin, lock_keys, pipeline, prepared_once, valid_in_chain,
-    write_events,
+    Connection, Pipelined, RunQueryDsl, begin_request, begin_unless, lock_keys, pipeline, prepared_once,
+    valid_in_chain, write_events,
 };
 use super::super::schema::api_keys;
 use super::add::{
@@ -34,11 +34,13 @@ pub(super) async fn rotate(
     act: Act,
 ) -> Result<ApiKey, Abort<RotateKeyError>> {
     let (consumer, acting_key) = (new.consumer_id, act.actor.api_key());
+    let begun = begin_request(connection, consumer, new.idempotency_key).await?;
+    let begun = begun.ok_or(refused(RotateKeyError::InProgress))?;
     // Under the lock, no other transaction rotates or revokes keys of this consumer, so a key gets one
     // successor.
     let ((), changer, first, row, chosen) = pipeline!(
         connection,
-        begin(connection),
+        begin_unless(begun, connection),
         lock_changer(connection, consumer, acting_key, changes, act.at),
         created_with(connection, consumer, new.idempotency_key),
         find_row(connection, consumer, new.old_key),

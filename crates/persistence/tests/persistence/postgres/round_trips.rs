@@ -7,7 +7,7 @@ use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
 use keyward_domain::audit::Actor;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::IdempotencyKey;
+use keyward_domain::keys::{ChosenKey, IdempotencyKey, RequestDigest};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys};
 use keyward_domain::token::TokenDigest;
@@ -76,6 +76,20 @@ impl Far {
         );
         revoked.await.expect("a revocation").keys.len()
     }
+}
+
+#[tokio::test]
+async fn creating_a_key_once_takes_four_round_trips() {
+    let far = Far::new().await;
+    let fixture = &far.fixture;
+    let created = async || {
+        let mut new = fixture.new_key("request", None);
+        let chosen = ChosenKey::parse(&new.key.id.to_string()).expect("a key");
+        new.idempotency_key = Some(chosen.for_request(RequestDigest::of("createApiKey", &["request"])));
+        far.store.add_key(new, fixture.act()).await.expect("a key");
+    };
+    // Before it waits for the consumer, it asks whether another server handles the same request.
+    assert_eq!(far.round_trips(created).await, 4);
 }
 
 #[tokio::test]
