@@ -33,7 +33,8 @@ use keyward_front_door::RequestIds;
 use keyward_http_api::{BaseUrl, GitHubKeys, HttpApi, RateLimits};
 use keyward_persistence::postgres::ConnectError;
 use keyward_verification_cache::{
-    BootClock, CachedCredentials, CachedReachableProjects, Lookups, MachineClock, VerificationCache,
+    BootClock, CachedCredentials, CachedReachableProjects, FamiliarCredentials, Lookups, MachineClock,
+    VerificationCache,
 };
 use tokio::sync::Notify;
 
@@ -61,6 +62,8 @@ const SEEN_SESSIONS: usize = 100_000;
 /// How many bytes verifications may take in memory: those of a million keys, and what they reach
 /// (`docs/performance.md`).
 const VERIFICATION_CACHE: usize = 250 * 1024 * 1024;
+/// How many keys a server without that cache knows to be no guesses (`docs/limits.md`).
+const FAMILIAR_KEYS: usize = 100_000;
 
 /// The real time and randomness.
 pub(crate) fn sources_of_this_machine() -> Sources {
@@ -159,6 +162,12 @@ impl Composition {
             Arc::clone(&self.boot_clock),
         ));
         Ok((self, job))
+    }
+
+    /// Asks the database about every verification, and remembers which keys it found.
+    pub(crate) fn without_verification_cache(mut self) -> Self {
+        self.credentials = Arc::new(FamiliarCredentials::new(self.store.clone(), FAMILIAR_KEYS));
+        self
     }
 
     /// For a server, which lasts.

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | what is kept, and until when | [`VerificationCache`], [`CachedCredentials`], [`CachedReachableProjects`] |
 //! | how often it answers | [`Lookups`] |
+//! | what is no guess, where nothing is kept | [`FamiliarCredentials`] |
 //! | what a replica does with what it reads | [`Replica`] |
 //! | how long a revocation waits | [`Wait`] |
 //! | the clock of leases | [`BootTime`] |
@@ -24,6 +25,7 @@ mod cached_reachable_projects;
 mod entry;
 #[cfg(test)]
 mod exploration;
+mod familiar_credentials;
 mod lookups;
 mod marks;
 mod memory;
@@ -40,6 +42,7 @@ pub use boot_time::{BootClock, BootTime, MachineClock};
 pub use cache::{Fill, VerificationCache};
 pub use cached_credentials::CachedCredentials;
 pub use cached_reachable_projects::CachedReachableProjects;
+pub use familiar_credentials::FamiliarCredentials;
 pub use lookups::Lookups;
 pub use replica::{Acknowledgement, Emptied, Next, Replica};
 pub use wait::{ReadingNumber, Verdict, Wait};

@@ -178,7 +178,7 @@ impl Server {
                     .map_err(storage::OpenError::from)?;
                 (composition, Some(job))
             }
-            Switch::Off => (composition, None),
+            Switch::Off => (composition.without_verification_cache(), None),
         };
         let key_limits = key_limits(&options.limits);
         let (trial_changes, changes) = TrialChanges::new(store.clone());
