@@ -18,7 +18,7 @@ use crate::pages::browser_name::browser_name;
 use crate::pages::field::{Field, focus_first_error};
 use crate::pages::filters;
 use crate::pages::notice::Notice;
-use crate::pages::sign_in::remember_browser;
+use crate::pages::sign_in::with_cookies;
 use crate::pages::waiting::too_many;
 use crate::path_id::PathId;
 use crate::paths;
@@ -81,10 +81,9 @@ pub(crate) async fn change_password(
             .change_password(&user.signed_in, passwords, source)
             .await
         {
-            Ok(browser) => {
-                let mut response = user.redirect(paths::Account, Message::PasswordChanged);
-                remember_browser(&mut response, &user.console, browser.as_ref());
-                return Ok(response);
+            Ok(cookies) => {
+                let response = user.redirect(paths::Account, Message::PasswordChanged);
+                return Ok(with_cookies(response, &user.console, &cookies));
             }
             Err(ChangeOwnPasswordError::WrongPassword) => {
                 fields.current.error = Some("The current password is incorrect.".to_owned());
@@ -134,11 +133,14 @@ pub(crate) async fn end_session(
 
 #[handler]
 pub(crate) async fn end_other_sessions(Sent(user, _, source): UserForm) -> Result<Response, Refusal> {
-    user.console
+    let console = &user.console;
+    let (_, token) = console
         .own_account
         .end_other_sessions(&user.signed_in, source)
         .await?;
-    Ok(user.redirect(paths::Account, Message::OtherSessionsEnded))
+    let mut response = user.redirect(paths::Account, Message::OtherSessionsEnded);
+    cookies::SESSION.set(&mut response, &console.public_url, token.expose());
+    Ok(response)
 }
 
 async fn page(user: &User, password: PasswordForm) -> Result<AccountPage, Refusal> {

@@ -3,7 +3,6 @@
 use askama::Template;
 use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::password::Password;
-use keyward_domain::sign_in::remembered_browser::BrowserToken;
 use keyward_domain::sign_in::signing_in::{NewCookies, SignInAttempt, SignInError};
 use keyward_domain::token::Token;
 use poem::http::{StatusCode, header};
@@ -125,18 +124,13 @@ pub(super) async fn sign_in_newcomer(
     response
 }
 
-/// Gives the browser a new session, and remembers it.
-fn with_cookies(mut response: Response, console: &Console, new: &NewCookies) -> Response {
+/// Gives the browser a session, and remembers it if that can be said.
+pub(super) fn with_cookies(mut response: Response, console: &Console, new: &NewCookies) -> Response {
     cookies::SESSION.set(&mut response, &console.public_url, new.session.expose());
-    remember_browser(&mut response, console, new.browser.as_ref());
-    response
-}
-
-/// Remembers the browser, if that can be said.
-pub(super) fn remember_browser(response: &mut Response, console: &Console, browser: Option<&BrowserToken>) {
-    if let Some(browser) = browser {
-        cookies::BROWSER.set(response, &console.public_url, browser.expose());
+    if let Some(browser) = &new.browser {
+        cookies::BROWSER.set(&mut response, &console.public_url, browser.expose());
     }
+    response
 }
 
 fn wanted_page(fields: &Fields) -> Option<LocalPath> {

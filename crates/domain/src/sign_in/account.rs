@@ -1,9 +1,9 @@
 //! What is stored of a user who signs in.
 
-use crate::id::SessionId;
 use crate::membership::Membership;
 use crate::organization::Organization;
 use crate::sign_in::password::PasswordHash;
+use crate::sign_in::session::KeptSession;
 use crate::user::User;
 
 /// A user and what their password is checked against.
@@ -53,6 +53,6 @@ pub struct PasswordChange {
     pub password_hash: PasswordHash,
     /// The hash that the current password was verified against.
     pub verified_against: PasswordHash,
-    /// The session in which they change it, which stays valid.
-    pub keep: SessionId,
+    /// The session in which they change it.
+    pub keep: KeptSession,
 }

@@ -11,7 +11,8 @@ use crate::sign_in::password::{HashingQueues, Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, SignInThrottle};
 use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt};
 use crate::sign_in::remembered_browser::BrowserToken;
-use crate::sign_in::session::{Session, SignedIn};
+use crate::sign_in::session::{KeptSession, Session, SessionToken, SignedIn};
+use crate::sign_in::signing_in::NewCookies;
 use crate::sign_in::throttle::{EventLimit, ThrottleBucket};
 use crate::sources::Sources;
 
@@ -139,8 +140,8 @@ impl OwnAccount {
         was_live.then_some(()).ok_or(EndSessionError::NotFound)
     }
 
-    /// Ends all of the user's sessions but this one. Returns how many there were: none if this one was ended
-    /// meanwhile.
+    /// Ends all of the user's sessions but this one. Returns how many there were (none if this one was ended
+    /// meanwhile), and this one's new token.
     ///
     /// # Errors
     /// Only if the store fails; then all of them stay valid.
@@ -148,15 +149,24 @@ impl OwnAccount {
         &self,
         signed_in: &SignedIn,
         source: RequestSource,
-    ) -> Result<usize, StorageError> {
+    ) -> Result<(usize, SessionToken), StorageError> {
         let act = self.sources.act(Actor::User(signed_in.user.id), source);
-        let (user, keep) = (signed_in.user.id, signed_in.session.id);
-        self.ports.sessions.end_others(user, keep, act).await
+        let token = SessionToken::generate(&self.sources);
+        let keep = KeptSession {
+            id: signed_in.session.id,
+            digest: token.digest(),
+        };
+        let ended = self
+            .ports
+            .sessions
+            .end_others(signed_in.user.id, keep, act)
+            .await?;
+        Ok((ended, token))
     }
 
     /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns
-    /// what the cookie of this browser shall hold: of the browsers in which they signed in, it is the only
-    /// one that is still remembered.
+    /// the cookies of this browser: the session goes on with another token, and of the browsers in which they
+    /// signed in, it is the only one that is still remembered.
     ///
     /// An attempt counts, whether it is right or not: each change of a password costs a hash and an audit
     /// event.
@@ -168,7 +178,7 @@ impl OwnAccount {
         signed_in: &SignedIn,
         passwords: NewPassword,
         source: RequestSource,
-    ) -> Result<Option<BrowserToken>, ChangeOwnPasswordError> {
+    ) -> Result<NewCookies, ChangeOwnPasswordError> {
         let user = signed_in.user.id;
         let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let bucket = ThrottleBucket::password_change(user);
@@ -196,14 +206,21 @@ impl OwnAccount {
         }
         let password_hash = hasher.hash(&passwords.new, queue).await?;
         let cookies = self.browsers.cookies().await?;
+        let session = SessionToken::generate(&self.sources);
         let change = PasswordChange {
             password_hash: password_hash.clone(),
             verified_against: account.password_hash,
-            keep: signed_in.session.id,
+            keep: KeptSession {
+                id: signed_in.session.id,
+                digest: session.digest(),
+            },
         };
         let event = act.event(Action::ChangePassword, Subject::User(user));
         self.ports.accounts.change_password(user, change, event).await?;
-        Ok(cookies.remember(user, &password_hash, passwords.browser.as_ref(), act.at))
+        Ok(NewCookies {
+            session,
+            browser: cookies.remember(user, &password_hash, passwords.browser.as_ref(), act.at),
+        })
     }
 
     fn note_refusal(&self, act: Act, action: Action, user: UserId, limit: EventLimit) {

@@ -77,6 +77,16 @@ pub struct SignedIn {
     pub user: User,
 }
 
+/// A session that stays while all others of its user end. It gets another token: whoever has a copy of its old
+/// one is signed out with the others.
+#[derive(Debug, Clone, Copy)]
+pub struct KeptSession {
+    /// Which one.
+    pub id: SessionId,
+    /// The new token's digest.
+    pub digest: SessionDigest,
+}
+
 /// A session to be stored.
 #[derive(Debug, Clone)]
 pub struct NewSession {

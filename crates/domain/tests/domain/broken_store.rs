@@ -33,9 +33,10 @@ use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Actor;
-use keyward_domain::id::{ApiKeyId, AuditEventId, MembershipId, OrganizationId, ProjectId};
+use keyward_domain::id::{ApiKeyId, AuditEventId, MembershipId, OrganizationId, ProjectId, SessionId};
 use keyward_domain::invitation::Invitation;
 use keyward_domain::project::Project;
+use keyward_domain::sign_in::session::SessionDigest;
 use keyward_domain::testing::conformance::{KeyStores, Stores};
 use keyward_domain::testing::{Builder, MemoryStore};
 use keyward_domain::token::TokenDigest;
@@ -52,6 +53,7 @@ pub(crate) struct BrokenStore {
     restricted: Mutex<HashSet<ApiKeyId>>,
     consumers: Mutex<HashMap<ApiKeyId, MembershipId>>,
     digests: Mutex<HashMap<ApiKeyId, TokenDigest>>,
+    sessions: Mutex<HashMap<SessionId, SessionDigest>>,
     credentials: Mutex<Vec<(TokenDigest, Credential)>>,
     buckets: Mutex<HashMap<[u8; 32], DateTime<Utc>>>,
     changes: Mutex<HashMap<MembershipId, DateTime<Utc>>>,
@@ -83,6 +85,7 @@ impl BrokenStore {
             sound: sound.clone(),
             restricted: Mutex::default(),
             consumers: Mutex::default(),
+            sessions: Mutex::default(),
             digests: Mutex::default(),
             credentials: Mutex::default(),
             buckets: Mutex::default(),

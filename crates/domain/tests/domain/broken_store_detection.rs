@@ -72,6 +72,15 @@ async fn cutoff_time_that_keeps_descendants_is_detected() {
 }
 
 #[tokio::test]
+async fn session_that_keeps_its_token_is_detected() {
+    let by = [
+        "password_change_ends_the_users_other_sessions",
+        "all_other_sessions_end_at_once_with_one_event_each",
+    ];
+    assert_caught(Fault::KeepsSessionTokens, &by).await;
+}
+
+#[tokio::test]
 async fn key_that_extends_itself_is_detected() {
     let by = ["key_extends_itself_in_no_store"];
     assert_caught(Fault::LetsKeysExtendThemselves, &by).await;

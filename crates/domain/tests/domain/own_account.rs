@@ -5,7 +5,7 @@ use keyward_domain::audit::{Action, Actor, Outcome, Subject};
 use keyward_domain::sign_in::own_account::{ChangeOwnPasswordError, EndSessionError, NewPassword};
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::{Session, SessionToken, SignedIn};
-use keyward_domain::sign_in::signing_in::SignInError;
+use keyward_domain::sign_in::signing_in::{NewCookies, SignInError};
 use keyward_domain::testing::TestInstallation;
 
 use crate::signing_in::{attempt, installation_with_ada, is_signed_in, sign_in, source};
@@ -92,18 +92,19 @@ async fn user_signs_out_everywhere_else() {
     let account = installation.own_account();
 
     let ended = account.end_other_sessions(&signed_in, source()).await;
-    assert_eq!(ended.expect("ended"), 2);
-    for token in &elsewhere {
+    let (ended, new_token) = ended.expect("ended");
+    assert_eq!(ended, 2);
+    for token in elsewhere.iter().chain([&here]) {
         assert!(!is_signed_in(&installation, token).await);
     }
-    for token in [&here, &his] {
+    for token in [&new_token, &his] {
         assert!(is_signed_in(&installation, token).await);
     }
     let recorded = installation.store.events();
     let recorded = recorded.iter().filter(|event| event.action == Action::EndSession);
     assert_eq!(recorded.count(), 2);
     let again = account.end_other_sessions(&signed_in, source()).await;
-    assert_eq!(again.expect("nothing to do"), 0);
+    assert_eq!(again.expect("nothing to do").0, 0);
 }
 
 #[tokio::test]
@@ -112,11 +113,11 @@ async fn password_change_ends_other_sessions_and_accepts_the_new_password() {
     let elsewhere = sign_in(&installation).await;
     let here = sign_in(&installation).await;
     let signed_in = session(&installation, &here).await;
-    change(&installation, &signed_in, TestInstallation::PASSWORD)
-        .await
-        .expect("changed");
+    let changed = change(&installation, &signed_in, TestInstallation::PASSWORD).await;
 
-    assert!(is_signed_in(&installation, &here).await);
+    let new_token = changed.expect("changed").session;
+    assert_eq!(session(&installation, &new_token).await, signed_in);
+    assert!(!is_signed_in(&installation, &here).await, "the token was copied");
     assert!(!is_signed_in(&installation, &elsewhere).await);
     let event = installation.store.events().pop().expect("an event");
     assert_eq!(event.action, Action::ChangePassword);
@@ -244,17 +245,16 @@ async fn change(
     installation: &TestInstallation,
     signed_in: &SignedIn,
     current: &str,
-) -> Result<(), ChangeOwnPasswordError> {
+) -> Result<NewCookies, ChangeOwnPasswordError> {
     let passwords = NewPassword {
         current: Password::attempt(current),
         new: Password::attempt(NEW),
         browser: None,
     };
-    let changed = installation
+    installation
         .own_account()
         .change_password(signed_in, passwords, source())
-        .await;
-    changed.map(drop)
+        .await
 }
 
 async fn session(installation: &TestInstallation, token: &SessionToken) -> SignedIn {

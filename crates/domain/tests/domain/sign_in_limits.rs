@@ -110,7 +110,7 @@ async fn only_the_browser_changing_the_password_stays_remembered() {
         .own_account()
         .change_password(&signed_in, passwords, RequestSource::default())
         .await;
-    let browser = changed.expect("changed").expect("a remembered browser");
+    let browser = changed.expect("changed").browser.expect("a remembered browser");
 
     assert_eq!(checked(&installation, &browsers[..1]).await, 10);
     let stranger = installation.sign_in().sign_in(attempt("ada", NEW)).await;

@@ -19,6 +19,7 @@ use super::dialect::{RunQueryDsl, Store, write_events};
 use super::events::write_event;
 use super::people::{OrganizationRow, UserRow, add_membership, add_user};
 use super::schema::{organizations, sessions, users};
+use super::sessions::replace_token;
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredId;
@@ -155,10 +156,11 @@ impl AccountStore for Store {
             diesel::delete(
                 sessions::table
                     .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-                    .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
+                    .filter(sessions::id.ne(StoredId(keep.id.as_uuid()))),
             )
             .execute(connection)
             .await?;
+            replace_token(connection, user, keep).await?;
             write_event(connection, event).await?;
             Ok(())
         })

@@ -114,7 +114,8 @@ impl AccountStore for MemoryStore {
         }
         state
             .sessions
-            .retain(|stored| stored.session.user_id != user || stored.session.id == change.keep);
+            .retain(|stored| stored.session.user_id != user || stored.session.id == change.keep.id);
+        state.replace_token(change.keep);
         Ok(())
     }
 }

@@ -60,9 +60,10 @@ impl AccountStore for BrokenStore {
     async fn change_password(
         &self,
         user: UserId,
-        change: PasswordChange,
+        mut change: PasswordChange,
         event: AuditEvent,
     ) -> Result<(), ChangeOwnPasswordError> {
+        change.keep = self.kept(change.keep);
         self.sound.change_password(user, change, event).await
     }
 }

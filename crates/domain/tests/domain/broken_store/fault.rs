@@ -57,6 +57,8 @@ pub(crate) enum Fault {
     /// A key is to be revoked with its descendants; only children and grandchildren go.
     KeepsGreatGrandchildren,
     OwnersKeepGreatGrandchildren,
+    /// Whoever has copied the cookie of a session stays signed in when all others of its user end.
+    KeepsSessionTokens,
     /// Whoever selects all keys from before a moment selects nothing that was made with them since.
     OwnersKeepDescendantsOfEarlierKeys,
     TakesPercentSignsForWildcards,

@@ -4,7 +4,7 @@ use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::account_cases::session_exists;
 use super::scene::{SignInScene, password_hash};
-use super::sessions::start_session;
+use super::sessions::{kept, start_session};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
 use crate::sign_in::password::PasswordHash;
@@ -17,12 +17,20 @@ pub async fn password_change_ends_the_users_other_sessions(stores: Stores) {
     let elsewhere = start_session(&scene, &ada.user).await;
     let his = start_session(&scene, &bob.user).await;
     let event = change_event(&scene, &ada);
-    change(&scene, &ada, change_to("new", "ada", &here), event.clone())
+    let changed = change_to(&scene, "new", "ada", &here);
+    let new_token = changed.keep.digest;
+    change(&scene, &ada, changed, event.clone())
         .await
         .expect("changed");
 
     assert_eq!(hash_of(&scene, &ada).await, password_hash("new"));
-    assert!(session_exists(&scene, &here.digest).await, "this session goes on");
+    let kept = scene.stores.sessions.find(&new_token).await.expect("an answer");
+    assert_eq!(
+        kept.map(|kept| kept.session),
+        Some(here.session),
+        "this session goes on"
+    );
+    assert!(!session_exists(&scene, &here.digest).await, "with another token");
     assert!(!session_exists(&scene, &elsewhere.digest).await, "the others end");
     assert!(session_exists(&scene, &his.digest).await, "his session goes on");
     assert_eq!(hash_of(&scene, &bob).await, password_hash("bob"));
@@ -37,7 +45,13 @@ pub async fn concurrently_replaced_password_is_not_changed(stores: Stores) {
     let here = start_session(&scene, &ada.user).await;
     let before = scene.events(None).await;
     let event = change_event(&scene, &ada);
-    let refused = change(&scene, &ada, change_to("new", "the one before", &here), event).await;
+    let refused = change(
+        &scene,
+        &ada,
+        change_to(&scene, "new", "the one before", &here),
+        event,
+    )
+    .await;
 
     assert!(
         matches!(refused, Err(ChangeOwnPasswordError::WrongPassword)),
@@ -53,7 +67,7 @@ pub async fn password_change_fails_when_event_cannot_be_written(stores: Stores) 
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;
     let event = scene.unwritable(change_event(&scene, &ada)).await;
-    let failed = change(&scene, &ada, change_to("new", "ada", &here), event).await;
+    let failed = change(&scene, &ada, change_to(&scene, "new", "ada", &here), event).await;
 
     assert!(
         matches!(failed, Err(ChangeOwnPasswordError::Storage(_))),
@@ -69,7 +83,7 @@ pub async fn password_change_completes_after_caller_cancellation(stores: Stores)
     let elsewhere = start_session(&scene, &ada.user).await;
     let event = change_event(&scene, &ada);
     let accounts = &scene.stores.accounts;
-    abandon(accounts.change_password(ada.user.id, change_to("new", "ada", &here), event)).await;
+    abandon(accounts.change_password(ada.user.id, change_to(&scene, "new", "ada", &here), event)).await;
 
     eventually("the abandoned password change happens", async || {
         hash_of(&scene, &ada).await == password_hash("new")
@@ -91,11 +105,11 @@ async fn change(
         .await
 }
 
-fn change_to(new: &str, current: &str, keep: &NewSession) -> PasswordChange {
+fn change_to(scene: &SignInScene, new: &str, current: &str, keep: &NewSession) -> PasswordChange {
     PasswordChange {
         password_hash: password_hash(new),
         verified_against: password_hash(current),
-        keep: keep.session.id,
+        keep: kept(scene, keep),
     }
 }
 

@@ -4,7 +4,7 @@ use super::scene::{SignInScene, password_hash};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::UserAgent;
 use crate::sign_in::ports::NewSession;
-use crate::sign_in::session::{Session, SessionDigest, SessionToken, SignedIn};
+use crate::sign_in::session::{KeptSession, Session, SessionDigest, SessionToken, SignedIn};
 use crate::user::User;
 
 pub(super) async fn start_session(scene: &SignInScene, user: &User) -> NewSession {
@@ -33,6 +33,14 @@ pub(super) fn new_session(scene: &SignInScene, user: &User, replaces: Option<Ses
         verified_against: password_hash(user.username.as_str()),
         replaces,
         act: scene.act_as(Actor::User(user.id), None),
+    }
+}
+
+/// The session with another token.
+pub(super) fn kept(scene: &SignInScene, keep: &NewSession) -> KeptSession {
+    KeptSession {
+        id: keep.session.id,
+        digest: SessionToken::generate(&*scene.make.random).digest(),
     }
 }
 
