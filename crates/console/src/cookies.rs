@@ -69,15 +69,14 @@ pub(crate) const INVITATION_LINK: Cookie<InvitationToken> = Cookie {
 
 impl<T> Cookie<T> {
     /// What the browser sent: of several cookies of that name, the first that can be ours. Cookies ignore ports, so another
-    /// program on `localhost` may have set one.
+    /// program on `localhost` may have set one; those of other names may hold any bytes.
     pub(crate) fn read(&self, headers: &HeaderMap, public_url: &PublicUrl) -> Option<T> {
         let name = self.full_name(public_url);
         headers
             .get_all(header::COOKIE)
             .iter()
-            .filter_map(|value| value.to_str().ok())
-            .flat_map(|value| value.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='))
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b';'))
+            .filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='))
             .filter(|(sent_name, _)| *sent_name == name)
             .find_map(|(_, value)| (self.parse)(value))
     }
@@ -201,6 +200,20 @@ mod tests {
         let ours = format!("theme=dark; session=not-ours;session={}", token.expose());
         let [_, local] = urls();
         assert_eq!(read(&local, &["a=b", &ours]).as_deref(), Some(token.expose()));
+    }
+
+    #[test]
+    fn cookie_is_found_beside_others_of_any_bytes() {
+        let token = SessionToken::generate(&SeededRandom::new(1));
+        let sent = [b"other=\xc3\xa9\xff; session=", token.expose().as_bytes()].concat();
+        let mut headers = HeaderMap::new();
+        headers.append(
+            header::COOKIE,
+            HeaderValue::from_bytes(&sent).expect("a header value"),
+        );
+        let [_, local] = urls();
+        let found = SESSION.read(&headers, &local).expect("a token");
+        assert_eq!(found.expose(), token.expose());
     }
 
     #[test]

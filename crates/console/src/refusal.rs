@@ -112,10 +112,10 @@ impl Refusal {
             }
             Self::CrossSite { public_url } => ErrorPage::new(status)
                 .with_text(
-                    "This form was sent from another site",
+                    "This request came from another site",
                     &format!(
-                        "Keyward only accepts forms from its own pages. Nothing was changed. If you sent the form here, \
-                         open Keyward at {public_url} and send it again."
+                        "Keyward only accepts it from its own pages. Nothing was changed. If you sent it here, open \
+                         Keyward at {public_url} and send it again."
                     ),
                 )
                 .into_response(request_id),

@@ -20,6 +20,14 @@ fn is_safe(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD || *method == Method::OPTIONS
 }
 
+/// Whether a page of another site asked for the request: a link there must not have an owner's browser write an audit event.
+/// An address that was typed, and a browser that does not say so, are no other site.
+pub(crate) fn is_cross_site(request: &Request, public_url: &PublicUrl) -> bool {
+    let headers = request.headers();
+    let is_typed = headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "none");
+    !is_typed && !is_same_origin(headers, public_url)
+}
+
 fn is_same_origin(headers: &HeaderMap, public_url: &PublicUrl) -> bool {
     let only = |name: HeaderName| {
         let mut values = headers.get_all(name).iter();

@@ -20,6 +20,7 @@ use crate::forms::{Fields, Query};
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 use crate::request_source::Source;
+use crate::same_origin;
 
 #[handler]
 pub(crate) async fn as_csv(
@@ -55,6 +56,10 @@ async fn download(
     format: Format,
 ) -> Result<Response, Refusal> {
     let console = &owner.console;
+    if same_origin::is_cross_site(request, &console.public_url) {
+        let public_url = console.public_url.clone();
+        return Err(Refusal::CrossSite { public_url });
+    }
     let search = Search::read(owner, query).await?;
     // A file is kept and handed on: it holds what was asked for, or there is none.
     if search.has_errors() {

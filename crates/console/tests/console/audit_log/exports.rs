@@ -2,6 +2,7 @@
 
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
+use reqwest::Method;
 use serde_json::Value;
 
 use super::{CSV, JSON_LINES, LOG, as_owner, called, events, record};
@@ -181,7 +182,7 @@ async fn export_aborts_and_is_logged_when_its_owner_is_removed() {
         .await;
     }
     let browser = running.signed_in("ada").await;
-    let request = browser.request(reqwest::Method::GET, JSON_LINES);
+    let request = browser.request(Method::GET, JSON_LINES);
     let mut response = request.send().await.unwrap();
     assert_eq!(response.status(), 200);
     let request_id = response.headers()["x-request-id"].to_str().unwrap().to_owned();
@@ -241,4 +242,27 @@ async fn search_without_match_is_neither_exported_nor_logged() {
     assert_ne!(browser.get(&format!("{CSV}?who=nobody")).await.status, 200);
     let events = running.installation.store.events();
     assert!(events.iter().all(|event| event.action != Action::ExportAuditLog));
+}
+
+#[tokio::test]
+async fn link_on_another_site_exports_nothing() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let exports = || {
+        let events = running.installation.store.events().into_iter();
+        events
+            .filter(|event| event.action == Action::ExportAuditLog)
+            .count()
+    };
+    for (path, site, status) in [
+        (CSV, "cross-site", 403),
+        (JSON_LINES, "same-site", 403),
+        (CSV, "same-origin", 200),
+        (JSON_LINES, "none", 200),
+    ] {
+        let before = exports();
+        let request = browser.request(Method::GET, path).header("sec-fetch-site", site);
+        assert_eq!(browser.send(request).await.status, status, "{site}");
+        assert_eq!(exports() - before, usize::from(status == 200), "{site}");
+    }
 }
