@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tracing::warn;
@@ -21,6 +21,16 @@ pub(crate) fn warn_of_open_data_directory(directory: &Path, database: &Path) {
             path = %directory.display(),
             hint = "run `chmod o-rwx` on the directory",
             "data directory is writable by other users, who may replace the database"
+        );
+    }
+    if let Ok(metadata) = fs::metadata(directory)
+        && !is_trusted(metadata.uid())
+    {
+        warn!(
+            path = %directory.display(),
+            owner = metadata.uid(),
+            hint = "make the user that runs this the owner of the directory",
+            "data directory belongs to another user, who may replace the database"
         );
     }
     // Nobody gets to a file in a directory that is closed to them.
@@ -52,6 +62,21 @@ pub(crate) fn warn_of_open_url_files(files: impl IntoIterator<Item = PathBuf>) {
     }
 }
 
+/// Warns of files that say whom this server believes, if others may change them, and of one that holds a
+/// secret, if others may also read it.
+pub(crate) fn warn_of_open_configuration(believed: [Option<&Path>; 2], secret: Option<&Path>) {
+    let believed = believed.into_iter().flatten().map(|file| (file, WRITE));
+    for (file, permissions) in believed.chain(secret.map(|file| (file, READ | WRITE))) {
+        if permissions_of_others(file) & permissions != 0 {
+            warn!(
+                path = %file.display(),
+                hint = "run `chmod o-rwx` on the file",
+                "configuration file is accessible to other users"
+            );
+        }
+    }
+}
+
 /// Warns of a listener that other machines reach and that nothing says is behind TLS.
 pub(crate) fn warn_of_plain_listener(address: SocketAddr, is_behind_tls: bool) {
     if !address.ip().is_loopback() && !is_behind_tls {
@@ -74,6 +99,11 @@ pub(crate) fn warn_of_reachable_metrics(address: SocketAddr) {
     }
 }
 
+/// Root may do anything anyway.
+fn is_trusted(user: u32) -> bool {
+    user == 0 || user == rustix::process::geteuid().as_raw()
+}
+
 /// The database and what SQLite keeps beside it.
 fn with_companions(database: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|suffix| {
@@ -86,4 +116,16 @@ fn with_companions(database: &Path) -> [PathBuf; 3] {
 /// What others may do; 0 if that cannot be determined.
 fn permissions_of_others(path: &Path) -> u32 {
     fs::metadata(path).map_or(0, |metadata| metadata.permissions().mode() & 0o007)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_trusted;
+
+    #[test]
+    fn root_and_the_servers_own_user_are_trusted() {
+        let own = rustix::process::geteuid().as_raw();
+        assert!(is_trusted(0) && is_trusted(own));
+        assert!(!is_trusted(own + 1));
+    }
 }

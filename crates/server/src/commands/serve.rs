@@ -116,6 +116,13 @@ impl Server {
             Some(_) => None,
             None => Some(options.retention.periods()?),
         };
+        exposure::warn_of_open_configuration(
+            [
+                options.verifiers.verifiers.as_deref(),
+                options.secret_scanning.github_keys.as_deref(),
+            ],
+            options.traces.otlp_headers_file.as_deref(),
+        );
         let verifiers = options
             .verifiers
             .verifiers

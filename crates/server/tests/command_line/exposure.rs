@@ -101,3 +101,36 @@ async fn publicly_readable_url_file_is_warned_of() {
     allow(&file, 0o640);
     assert_eq!(warnings(serve()), [""; 0]);
 }
+
+#[test]
+fn configuration_that_others_may_change_or_read_is_warned_of() {
+    let directory = DataDirectory::new("open-configuration");
+    fs::create_dir(directory.path()).unwrap();
+    let file = directory.path().join("configured");
+    fs::write(&file, "").unwrap();
+    let path = file.to_str().unwrap();
+    for (options, allowed, warned) in [
+        (&["--verifiers", path][..], 0o644, 0o646),
+        (
+            &[
+                "--otlp-endpoint",
+                "http://127.0.0.1:1",
+                "--otlp-headers-file",
+                path,
+            ],
+            0o640,
+            0o644,
+        ),
+    ] {
+        let found = |mode| {
+            allow(&file, mode);
+            let arguments = [&["serve", "--listen=127.0.0.1:0"], options].concat();
+            let found = warnings(Keyward::new(&arguments).data_directory(directory.path()));
+            found
+                .iter()
+                .filter(|found| found.contains("configuration file"))
+                .count()
+        };
+        assert_eq!((found(allowed), found(warned)), (0, 1), "{options:?}");
+    }
+}
