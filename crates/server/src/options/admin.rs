@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand, ValueEnum};
-use keyward_domain::api_key::RevocationNote;
+use keyward_domain::api_key::{Expiry, RevocationNote};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::membership::Role;
 use keyward_domain::organization::{OrganizationName, Slug};
@@ -175,9 +175,7 @@ pub(crate) struct WhichKeys {
 
 /// Reads a moment with its offset (RFC 3339).
 fn moment(text: &str) -> Result<DateTime<Utc>, String> {
-    DateTime::parse_from_rfc3339(text)
-        .map(|moment| moment.to_utc())
-        .map_err(|_| "expected a moment such as 2026-01-31T12:00:00Z".to_owned())
+    Expiry::parse_moment(text).map_err(|_| "expected a moment such as 2026-01-31T12:00:00Z".to_owned())
 }
 
 /// The options of `keyward admin reset-password`.

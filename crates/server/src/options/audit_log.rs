@@ -3,6 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use clap::{ArgGroup, Args};
 use keyward_domain::administration::FeedStart;
+use keyward_domain::api_key::Expiry;
 use keyward_domain::organization::Slug;
 
 use super::storage::StorageOptions;
@@ -65,8 +66,7 @@ fn until(text: &str) -> Result<DateTime<Utc>, String> {
 
 /// A moment with its offset (RFC 3339).
 fn moment(text: &str) -> Option<DateTime<Utc>> {
-    let moment = DateTime::parse_from_rfc3339(text).ok()?;
-    Some(moment.to_utc())
+    Expiry::parse_moment(text).ok()
 }
 
 fn first_of_day(text: &str) -> Option<DateTime<Utc>> {
@@ -111,6 +111,8 @@ mod tests {
             "2026-01-31T12:00:00",
             "2026-1-31",
             "+262142-12-31",
+            "2026-01-31T12:00:00\u{2212}01:00",
+            "2026-01-31T12:00:60Z",
             "7d",
         ] {
             for read in [since, until] {
