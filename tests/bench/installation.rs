@@ -1,6 +1,7 @@
-//! What the databases hold: one organization, and as many valid keys as are sent in turn.
+//! What the databases hold: one organization, as many valid keys of its owner as are sent in turn, some to be
+//! revoked, and other members with a key each.
 //!
-//! A small installation is made as people make it and exported; one key of the export is then copied, so that
+//! A small installation is made as people make it and exported; the rows of the export are then copied, so that
 //! what is imported into either database is what the product itself writes.
 
 use std::fs::{self, File};
@@ -15,10 +16,19 @@ use crate::keyward::{Keyward, OWNER_PASSWORD, keyward};
 use crate::storage::Storage;
 use crate::token::well_formed;
 
+/// How many other members there are.
+pub(crate) const PEOPLE: usize = 2_000;
+/// How many keys are there to be revoked.
+pub(crate) const TO_REVOKE: usize = 2_000;
+/// The tokens of these two begin after this number.
+const OTHERS: usize = 1_000_000_000;
+
 /// The export, which is removed with this value.
 pub(crate) struct Installation {
     export: PathBuf,
     pub(crate) keys: usize,
+    /// The identifier of the organization.
+    pub(crate) organization: String,
 }
 
 impl Installation {
@@ -38,7 +48,12 @@ impl Installation {
         let name = format!("measured-{}.jsonl", std::process::id());
         let export = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         write(&export, &lines, keys);
-        Self { export, keys }
+        let organization = lines.iter().find_map(|line| line["organizations"]["id"].as_str());
+        Self {
+            export,
+            keys,
+            organization: organization.expect("an organization").to_owned(),
+        }
     }
 
     /// Puts it into an empty storage.
@@ -63,13 +78,27 @@ pub(crate) fn id(number: usize) -> String {
     format!("01980000-0000-7000-8000-{number:012x}")
 }
 
+/// The identifier of a key to be revoked.
+pub(crate) fn id_to_revoke(number: usize) -> String {
+    other_id(4, number)
+}
+
+/// The token of another member's key.
+pub(crate) fn token_of_person(number: usize) -> String {
+    well_formed(OTHERS + number)
+}
+
+fn other_id(kind: u8, number: usize) -> String {
+    format!("01980000-0000-7000-800{kind}-{number:012x}")
+}
+
 /// The digest by which the key of a token is found.
 pub(crate) fn digest(token: &str) -> String {
     hex::encode(Sha256::digest(token))
 }
 
-/// The copies stand after the key itself, and the last line is right for all (see `transfer/format.rs`).
-fn write(path: &Path, lines: &[Value], copies: usize) {
+/// The copies stand after their originals, and the last line is right for all (see `transfer/format.rs`).
+fn write(path: &Path, lines: &[Value], keys: usize) {
     let file = File::create(path).expect("a file for the export");
     let mut out = Hashed {
         out: BufWriter::new(file),
@@ -78,29 +107,74 @@ fn write(path: &Path, lines: &[Value], copies: usize) {
     for line in lines {
         if line.get("end").is_some() {
             let mut end = line.clone();
-            let keys = end["end"]["rows"]["api_keys"].as_u64().expect("a count");
-            end["end"]["rows"]["api_keys"] = json!(keys + copies as u64);
+            let rows = &mut end["end"]["rows"];
+            for (table, copies) in [
+                ("users", PEOPLE),
+                ("memberships", PEOPLE),
+                ("api_keys", keys + TO_REVOKE + PEOPLE),
+            ] {
+                rows[table] = json!(rows[table].as_u64().expect("a count") + copies as u64);
+            }
             end["end"]["sha256"] = json!(hex::encode(out.hash.clone().finalize()));
             writeln!(out, "{end}").expect("the export is written");
             continue;
         }
         writeln!(out, "{line}").expect("the export is written");
-        let Some(key) = line.get("api_keys") else { continue };
-        let mut key = key.clone();
-        for number in 1..=copies {
-            key["id"] = json!(id(number));
-            key["digest"] = json!(digest(&well_formed(number)));
-            key["idempotency_key"] = Value::Null;
-            key["request_digest"] = Value::Null;
-            writeln!(out, "{}", json!({ "api_keys": key })).expect("the export is written");
+        if let Some(user) = line.get("users") {
+            out.copies(PEOPLE, "users", user, person);
+        }
+        if let Some(membership) = line.get("memberships") {
+            out.copies(PEOPLE, "memberships", membership, membership_of_person);
+        }
+        if let Some(key) = line.get("api_keys") {
+            out.copies(keys, "api_keys", key, |number| {
+                key_of(id(number), well_formed(number))
+            });
+            out.copies(TO_REVOKE, "api_keys", key, |number| {
+                key_of(id_to_revoke(number), well_formed(OTHERS + PEOPLE + number))
+            });
+            out.copies(PEOPLE, "api_keys", key, key_of_person);
         }
     }
     out.out.flush().expect("the export is written");
 }
 
+fn person(number: usize) -> Value {
+    let username = format!("person-{number}");
+    json!({ "id": other_id(1, number), "username": username, "search_text": username })
+}
+
+fn membership_of_person(number: usize) -> Value {
+    json!({ "id": other_id(2, number), "user_id": other_id(1, number), "role": "member" })
+}
+
+fn key_of(id: String, token: String) -> Value {
+    json!({ "id": id, "digest": digest(&token), "idempotency_key": null, "request_digest": null })
+}
+
+fn key_of_person(number: usize) -> Value {
+    let mut key = key_of(other_id(3, number), token_of_person(number));
+    key["consumer_id"] = json!(other_id(2, number));
+    key["created_by_user_id"] = json!(other_id(1, number));
+    key
+}
+
 struct Hashed<W> {
     out: W,
     hash: Sha256,
+}
+
+impl<W: Write> Hashed<W> {
+    /// Writes so many rows like this one, each with values of its own.
+    fn copies(&mut self, count: usize, table: &str, row: &Value, own: impl Fn(usize) -> Value) {
+        let mut row = row.clone();
+        for number in 1..=count {
+            for (column, value) in own(number).as_object().expect("columns") {
+                row[column] = value.clone();
+            }
+            writeln!(self, "{}", json!({ table: row })).expect("the export is written");
+        }
+    }
 }
 
 impl<W: Write> Write for Hashed<W> {

@@ -1,25 +1,25 @@
--- For wrk: asks one path again and again, with the tokens of a file in turn if one is named (as a verifier with these
--- credentials, if any, asks about them), and prints the figures in
--- one line: requests, microseconds, the 99th percentile of the latency in microseconds, answers of 400 and above, and
--- requests that failed otherwise.
+-- For wrk: asks one path again and again, with the tokens of a file in turn if one is named, and prints the figures in one
+-- line: requests, microseconds, the 99th percentile of the latency in microseconds, answers of 400 and above, and requests
+-- that failed otherwise. In the credentials and the body, `*` stands for the token.
 local requests, last = {}, 0
 
 function init(arguments)
-    local path, tokens, verifier = arguments[1], arguments[2], arguments[3]
-    local verifier_headers = verifier and {
-        Authorization = "Basic " .. verifier,
-        ["Content-Type"] = "application/x-www-form-urlencoded",
-    }
-    if tokens then
+    local path, tokens, method, credentials, content_type, body = unpack(arguments)
+    local function request_with(token)
+        local with_token = function(text) return (text:gsub("%*", token)) end
+        local headers = { Authorization = credentials ~= "" and with_token(credentials) or nil }
+        if body ~= "" then
+            headers["Content-Type"] = content_type
+            return wrk.format(method, path, headers, with_token(body))
+        end
+        return wrk.format(method, path, headers)
+    end
+    if tokens ~= "" then
         for token in io.lines(tokens) do
-            if verifier then
-                requests[#requests + 1] = wrk.format("POST", path, verifier_headers, "token=" .. token)
-            else
-                requests[#requests + 1] = wrk.format("GET", path, { Authorization = "Bearer " .. token })
-            end
+            requests[#requests + 1] = request_with(token)
         end
     else
-        requests[1] = wrk.format("GET", path)
+        requests[1] = request_with("")
     end
 end
 

@@ -3,15 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use tokio::process::Command;
 
 use crate::figures::Sample;
-use crate::installation::digest;
 use crate::process::Server;
-use crate::token::well_formed;
-use crate::verifiers::Verifier;
 
 /// As many clients as wait for an answer at the same time.
 pub(crate) const CONNECTIONS: u32 = 32;
@@ -19,25 +14,44 @@ pub(crate) const CONNECTIONS: u32 = 32;
 /// As many connections as Keyward has to PostgreSQL unless told otherwise.
 const DATABASE_CONNECTIONS: &str = "16";
 
-/// The lookup as Keyward sends it (`persistence`, `sql/credentials.rs`).
-const LOOKUP: &str = "SELECT api_keys.id, api_keys.created_at, api_keys.can_manage_keys, api_keys.revoked_at, \
-     api_keys.end_came_at, memberships.id, memberships.ended_at, memberships.end_came_at, users.id, users.username, \
-     organizations.id, organizations.slug, organizations.name \
-     FROM api_keys INNER JOIN (memberships INNER JOIN users ON memberships.user_id = users.id \
-     INNER JOIN organizations ON memberships.organization_id = organizations.id) \
-     ON api_keys.consumer_id = memberships.id WHERE api_keys.digest = ";
+/// What is sent again and again. In the credentials and the body, `*` stands for each token in turn.
+pub(crate) struct Sent<'a> {
+    pub(crate) path: &'static str,
+    /// A token a line.
+    pub(crate) tokens: Option<&'a Path>,
+    pub(crate) credentials: Option<String>,
+    /// Sent by POST, of this type.
+    pub(crate) body: Option<(&'static str, &'static str)>,
+}
 
-/// Asks a server for this long; all answers are of the same status. A verifier asks about the tokens, and
-/// does not send them as its own.
-pub(crate) async fn wrk(
-    server: &Server,
-    path: &str,
-    tokens: Option<&Path>,
-    verifier: Option<&Verifier>,
-    expects_error: bool,
-    time: Duration,
-) -> Sample {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("bench/load.lua");
+/// Asks a server for this long; either all answers are errors, or none is.
+pub(crate) async fn wrk(server: &Server, sent: &Sent<'_>, expects_error: bool, time: Duration) -> Sample {
+    let cpu_before = server.cpu();
+    let [requests, micros, p99, refused, failed] = figures(server, sent, time).await;
+    let cpu = server.cpu() - cpu_before;
+    let expected = if expects_error { requests } else { 0.0 };
+    assert!(
+        requests > 0.0 && failed == 0.0 && refused == expected,
+        "{requests} requests, of which {refused} were refused and {failed} failed"
+    );
+    Sample {
+        per_second: requests / micros * 1e6,
+        cpu: Some(cpu.each(requests)),
+        p99_millis: Some(p99 / 1e3),
+    }
+}
+
+/// Sends what is refused for this long.
+pub(crate) async fn guess(server: &Server, sent: &Sent<'_>, time: Duration) {
+    let [requests, _, _, refused, failed] = figures(server, sent, time).await;
+    assert!(
+        requests > 0.0 && failed == 0.0 && refused == requests,
+        "of {requests} guesses, {refused} were refused and {failed} failed"
+    );
+}
+
+/// What `load.lua` prints.
+async fn figures(server: &Server, sent: &Sent<'_>, time: Duration) -> [f64; 5] {
     let mut wrk = Command::new("wrk");
     wrk.args([
         "--threads",
@@ -48,52 +62,48 @@ pub(crate) async fn wrk(
     ])
     .arg(format!("{}s", time.as_secs()))
     .arg("--script")
-    .arg(script)
+    .arg(here("load.lua"))
     .arg(format!("http://{}", server.address))
-    .args(["--", path])
-    .args(tokens)
-    .args(verifier.map(|verifier| STANDARD.encode(format!("{}:{}", verifier.name, verifier.secret))));
-    let cpu_before = server.cpu();
+    .args(["--", sent.path])
+    .arg(sent.tokens.unwrap_or(Path::new("")))
+    .arg(sent.body.map_or("GET", |_| "POST"))
+    .arg(sent.credentials.as_deref().unwrap_or_default());
+    let (content_type, body) = sent.body.unwrap_or_default();
+    wrk.args([content_type, body]);
     let printed = output(wrk).await;
-    let cpu = server.cpu() - cpu_before;
     let figures = printed.lines().find_map(|line| line.strip_prefix("figures: "));
     let figures: Vec<f64> = figures
         .unwrap_or_else(|| panic!("no figures: {printed}"))
         .split(' ')
         .map(|number| number.parse().expect("a number"))
         .collect();
-    let [requests, micros, p99, refused, failed] = figures[..] else {
-        panic!("not the figures that load.lua prints: {printed}");
-    };
-    let expected = if expects_error { requests } else { 0.0 };
-    assert!(
-        requests > 0.0 && failed == 0.0 && refused == expected,
-        "{printed}"
-    );
-    Sample {
-        per_second: requests / micros * 1e6,
-        cpu: Some(cpu.each(requests)),
-        p99_millis: Some(p99 / 1e3),
-    }
+    figures
+        .try_into()
+        .unwrap_or_else(|_| panic!("not the figures that load.lua prints: {printed}"))
 }
 
-/// Asks PostgreSQL for this long for one key, prepared; what pgbench prepares for several is planned anew for
-/// each.
-pub(crate) async fn pgbench(database_url: &str, time: Duration) -> Sample {
-    let script =
-        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("lookup-{}.sql", std::process::id()));
-    std::fs::write(&script, format!("{LOOKUP}:digest;\n")).expect("a script");
+/// Runs a script of `pgbench/` for this long, prepared. What pgbench prepares is planned anew for each value of
+/// a variable.
+pub(crate) async fn pgbench(
+    database_url: &str,
+    script: &str,
+    variables: &[(&str, String)],
+    time: Duration,
+) -> Sample {
     let mut pgbench = Command::new("pgbench");
     pgbench
         .args(["--no-vacuum", "--protocol", "prepared", "--jobs", "1"])
         .args(["--client", DATABASE_CONNECTIONS, "--time"])
         .arg(time.as_secs().to_string())
-        .arg(format!("--define=digest=\\x{}", digest(&well_formed(1))))
+        .args(
+            variables
+                .iter()
+                .map(|(name, value)| format!("--define={name}={value}")),
+        )
         .arg("--file")
-        .arg(&script)
+        .arg(here("pgbench").join(script))
         .arg(database_url);
     let printed = output(pgbench).await;
-    let _ = std::fs::remove_file(&script);
     let tps = printed
         .lines()
         .find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
@@ -102,6 +112,10 @@ pub(crate) async fn pgbench(database_url: &str, time: Duration) -> Sample {
         cpu: None,
         p99_millis: None,
     }
+}
+
+fn here(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("bench").join(file)
 }
 
 async fn output(mut command: Command) -> String {

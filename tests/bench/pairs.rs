@@ -1,19 +1,23 @@
 //! Measures two in turn, A B A B …, so that what else the machine does meets both.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use reqwest::Client;
-use reqwest::header::CONTENT_TYPE;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{Client, StatusCode};
+use tokio::time::{Instant, interval};
 
 use crate::figures::{Sample, Samples};
-use crate::installation::Installation;
-use crate::load::{pgbench, wrk};
+use crate::installation::{Installation, PEOPLE, TO_REVOKE, digest, id_to_revoke, token_of_person};
+use crate::load::{Sent, guess, pgbench, wrk};
 use crate::many_keys;
 use crate::options::Options;
 use crate::process::Server;
-use crate::rows::{Database, Other, Pair, Rate, Request};
+use crate::rows::{Database, Meanwhile, Other, Pair, Rate, Request};
 use crate::steady::steady;
 use crate::storage::Storage;
 use crate::token::{malformed, well_formed};
@@ -22,13 +26,25 @@ use crate::verifiers::Verifier;
 /// How long each is asked before anything counts.
 const WARM_UP: Duration = Duration::from_secs(2);
 
+/// How often a key is revoked meanwhile.
+const REVOCATIONS: Duration = Duration::from_millis(200);
+
+/// How many tokens are guessed in turn, from this number on.
+const GUESSES: usize = 100_000;
+const FIRST_GUESS: usize = 2_000_000_000;
+
 /// Both databases, and what is sent to the servers over them.
 pub(crate) struct Scene {
     storages: HashMap<Database, Storage>,
-    tokens: HashMap<Request, TokenFile>,
+    valid: TokenFile,
+    malformed: TokenFile,
+    of_people: TokenFile,
+    guessed: TokenFile,
     /// As many as elsewhere, of keys all over the table that has many.
-    tokens_of_many: Option<TokenFile>,
+    valid_of_many: Option<TokenFile>,
     verifier: Verifier,
+    organization: String,
+    revoked: AtomicUsize,
 }
 
 /// A token a line, removed with this value.
@@ -39,26 +55,14 @@ impl Scene {
     pub(crate) async fn set(installation: Installation, many_keys: Option<usize>) -> Self {
         let mut scene = Self {
             storages: HashMap::new(),
-            tokens_of_many: None,
+            valid: TokenFile::write("valid", installation.keys, well_formed),
+            malformed: TokenFile::write("malformed", 1_000, malformed),
+            of_people: TokenFile::write("of-people", PEOPLE, token_of_person),
+            guessed: TokenFile::write("guessed", GUESSES, |number| well_formed(FIRST_GUESS + number)),
+            valid_of_many: None,
             verifier: Verifier::create("service").await,
-            tokens: HashMap::from([
-                (
-                    Request::User,
-                    TokenFile::write("valid", installation.keys, well_formed),
-                ),
-                (
-                    Request::ForwardAuth,
-                    TokenFile::write("valid-at-gateway", installation.keys, well_formed),
-                ),
-                (
-                    Request::Introspection,
-                    TokenFile::write("valid-at-service", installation.keys, well_formed),
-                ),
-                (
-                    Request::Malformed,
-                    TokenFile::write("malformed", 1_000, malformed),
-                ),
-            ]),
+            organization: installation.organization.clone(),
+            revoked: AtomicUsize::new(0),
         };
         for (database, storage) in [
             (Database::Postgres, Storage::postgres().await),
@@ -74,7 +78,7 @@ impl Scene {
             let tokens = TokenFile::write("valid-among-many", installation.keys.min(count), |number| {
                 well_formed(number * step)
             });
-            scene.tokens_of_many = Some(tokens);
+            scene.valid_of_many = Some(tokens);
         }
         scene
     }
@@ -83,20 +87,57 @@ impl Scene {
         &self.storages[&database]
     }
 
-    /// Starts a bare handler that answers as this server does.
-    async fn bare(&self, server: &Server, request: Request) -> Server {
-        let url = format!("http://{}{}", server.address, request.path());
-        let token = self.tokens.get(&request).map(TokenFile::first);
-        let asked = match (self.verifier_of(request), token) {
-            (Some(verifier), token) => Client::new()
-                .post(url)
-                .basic_auth(verifier.name, Some(&verifier.secret))
-                .form(&[("token", token)]),
-            (None, Some(token)) => Client::new().get(url).bearer_auth(token),
-            (None, None) => Client::new().get(url),
+    /// What a pair's servers are asked.
+    fn sent(&self, request: Request, database: Database) -> Sent<'_> {
+        let valid = match (database, &self.valid_of_many) {
+            (Database::PostgresWithManyKeys, Some(of_many)) => of_many,
+            _ => &self.valid,
         };
+        let (path, tokens) = match request {
+            Request::Health => ("/healthz", None),
+            Request::User => ("/api/v1/user", Some(valid)),
+            Request::Malformed => ("/api/v1/user", Some(&self.malformed)),
+            Request::ForwardAuth => ("/api/v1/auth", Some(valid)),
+            Request::Introspection => ("/api/v1/introspect", Some(valid)),
+            Request::OwnKeys => ("/api/v1/user/api-keys", Some(valid)),
+            Request::Create => ("/api/v1/user/api-keys", Some(&self.of_people)),
+        };
+        let credentials = match request {
+            Request::Introspection => {
+                let credentials = format!("{}:{}", self.verifier.name, self.verifier.secret);
+                format!("Basic {}", STANDARD.encode(credentials))
+            }
+            _ => "Bearer *".to_owned(),
+        };
+        Sent {
+            path,
+            tokens: tokens.map(TokenFile::path),
+            credentials: tokens.map(|_| credentials),
+            body: match request {
+                Request::Introspection => Some(("application/x-www-form-urlencoded", "token=*")),
+                Request::Create => Some(("application/json", r#"{"name":"nightly"}"#)),
+                _ => None,
+            },
+        }
+    }
+
+    /// Starts a bare handler that answers as this server does.
+    async fn bare(&self, server: &Server, pair: &Pair) -> Server {
+        let sent = self.sent(pair.request, pair.database);
+        let url = format!("http://{}{}", server.address, sent.path);
+        let token = sent.tokens.map(first_token).unwrap_or_default();
+        let mut asked = match sent.body {
+            Some((content_type, body)) => {
+                let post = Client::new().post(url).header(CONTENT_TYPE, content_type);
+                post.body(body.replace('*', &token))
+            }
+            None => Client::new().get(url),
+        };
+        if let Some(credentials) = &sent.credentials {
+            asked = asked.header(AUTHORIZATION, credentials.replace('*', &token));
+        }
         let answer = asked.send().await.expect("an answer");
-        assert_eq!(answer.status().is_client_error(), request.is_refused());
+        assert_eq!(answer.status().is_client_error(), pair.request.is_refused());
         let (status, content_type) = (answer.status(), answer.headers().get(CONTENT_TYPE).cloned());
         let content_type = content_type
             .as_ref()
@@ -106,45 +147,72 @@ impl Scene {
     }
 
     async fn ask(&self, server: &Server, database: Database, pair: &Pair, time: Duration) -> Sample {
-        let request = pair.request;
-        let tokens = match database {
-            Database::PostgresWithManyKeys => self.tokens_of_many.as_ref(),
-            Database::Postgres | Database::Sqlite => self.tokens.get(&request),
-        };
+        let sent = self.sent(pair.request, database);
         match pair.rate {
-            Rate::Full => {
-                let tokens = tokens.map(|tokens| tokens.0.as_path());
-                let verifier = self.verifier_of(request);
-                let is_refused = request.is_refused();
-                wrk(server, request.path(), tokens, verifier, is_refused, time).await
-            }
+            Rate::Full => wrk(server, &sent, pair.request.is_refused(), time).await,
             Rate::Steady(per_second) => {
-                let tokens = tokens.map(TokenFile::all).unwrap_or_default();
-                steady(server, request.path(), tokens, per_second, time).await
+                let tokens = sent.tokens.map(all_tokens).unwrap_or_default();
+                steady(server, sent.path, tokens, per_second, time).await
             }
         }
     }
 
-    fn verifier_of(&self, request: Request) -> Option<&Verifier> {
-        (request == Request::Introspection).then_some(&self.verifier)
+    /// Asks the server of a pair, to which something happens meanwhile.
+    async fn ask_meanwhile(&self, server: &Server, pair: &Pair, time: Duration) -> Sample {
+        let asked = self.ask(server, pair.database, pair, time);
+        match pair.meanwhile {
+            Meanwhile::Nothing => asked.await,
+            Meanwhile::Revocations => tokio::join!(asked, self.revoke(server, time)).0,
+            Meanwhile::Guesses => {
+                let sent = Sent {
+                    tokens: Some(self.guessed.path()),
+                    ..self.sent(Request::User, pair.database)
+                };
+                tokio::join!(asked, guess(server, &sent, time)).0
+            }
+        }
+    }
+
+    /// Revokes a key after the other for this long.
+    async fn revoke(&self, server: &Server, time: Duration) {
+        let (client, end) = (Client::new(), Instant::now() + time);
+        let token = first_token(self.valid.path());
+        let mut ticks = interval(REVOCATIONS);
+        while ticks.tick().await < end {
+            let number = self.revoked.fetch_add(1, Ordering::Relaxed) % TO_REVOKE + 1;
+            let url = format!(
+                "http://{}/api/v1/user/api-keys/{}",
+                server.address,
+                id_to_revoke(number)
+            );
+            let answer = client.delete(url).bearer_auth(&token).send().await;
+            assert_eq!(answer.expect("an answer").status(), StatusCode::NO_CONTENT);
+        }
+    }
+
+    /// What PostgreSQL does at best of a pair's requests.
+    async fn pgbench(&self, pair: &Pair, time: Duration) -> Sample {
+        let (script, variables) = match pair.request {
+            Request::Create => (
+                "create.sql",
+                vec![
+                    ("people", PEOPLE.to_string()),
+                    ("organization", self.organization.clone()),
+                ],
+            ),
+            _ => (
+                "lookup.sql",
+                vec![("digest", format!("\\x{}", digest(&well_formed(1))))],
+            ),
+        };
+        let url = self.storage(pair.database).as_postgres().url();
+        pgbench(url, script, &variables, time).await
     }
 }
 
 impl Request {
-    const fn path(self) -> &'static str {
-        match self {
-            Self::Health => "/healthz",
-            Self::User | Self::Malformed => "/api/v1/user",
-            Self::ForwardAuth => "/api/v1/auth",
-            Self::Introspection => "/api/v1/introspect",
-        }
-    }
-
     const fn is_refused(self) -> bool {
-        match self {
-            Self::Health | Self::User | Self::ForwardAuth | Self::Introspection => false,
-            Self::Malformed => true,
-        }
+        matches!(self, Self::Malformed)
     }
 }
 
@@ -157,14 +225,18 @@ impl TokenFile {
         Self(path)
     }
 
-    fn all(&self) -> Vec<String> {
-        let tokens = std::fs::read_to_string(&self.0).expect("the tokens");
-        tokens.lines().map(str::to_owned).collect()
+    fn path(&self) -> &Path {
+        &self.0
     }
+}
 
-    fn first(&self) -> String {
-        self.all().into_iter().next().expect("a token")
-    }
+fn all_tokens(file: &Path) -> Vec<String> {
+    let tokens = std::fs::read_to_string(file).expect("the tokens");
+    tokens.lines().map(str::to_owned).collect()
+}
+
+fn first_token(file: &Path) -> String {
+    all_tokens(file).into_iter().next().expect("a token")
 }
 
 impl Drop for TokenFile {
@@ -175,25 +247,29 @@ impl Drop for TokenFile {
 
 /// Measures a pair.
 pub(crate) async fn measure(pair: &Pair, scene: &Scene, options: &Options) -> (Samples, Samples) {
-    let storage = scene.storage(pair.database);
-    let keyward = async |storage| Server::keyward(storage, pair.cache, &[&scene.verifier.option()]).await;
-    let server = keyward(storage).await;
+    let keyward = async |storage| {
+        Server::keyward(storage, pair.cache, pair.meanwhile, &[&scene.verifier.option()]).await
+    };
+    let server = keyward(scene.storage(pair.database)).await;
     let against = match pair.against {
-        Other::BareHandler => Some(scene.bare(&server, pair.request).await),
+        Other::BareHandler => Some(scene.bare(&server, pair).await),
+        Other::Nginx => Some(Server::nginx().await),
         Other::FewKeys => Some(keyward(scene.storage(Database::Postgres)).await),
-        Other::Pgbench => None,
+        Other::Pgbench | Other::Undisturbed => None,
     };
-    let other = async |time| match &against {
-        Some(against) => scene.ask(against, Database::Postgres, pair, time).await,
-        None => pgbench(storage.as_postgres().url(), time).await,
+    let other = async |time| match pair.against {
+        Other::Pgbench => scene.pgbench(pair, time).await,
+        Other::BareHandler | Other::Nginx | Other::FewKeys | Other::Undisturbed => {
+            let other = against.as_ref().unwrap_or(&server);
+            scene.ask(other, Database::Postgres, pair, time).await
+        }
     };
-    scene.ask(&server, pair.database, pair, WARM_UP).await;
+    scene.ask_meanwhile(&server, pair, WARM_UP).await;
     other(WARM_UP).await;
     let mut samples = (Samples::default(), Samples::default());
     for _ in 0..options.rounds {
-        samples
-            .0
-            .add(scene.ask(&server, pair.database, pair, options.time).await);
+        let sample = scene.ask_meanwhile(&server, pair, options.time).await;
+        samples.0.add(sample);
         samples.1.add(other(options.time).await);
     }
     for started in [Some(server), against].into_iter().flatten() {

@@ -7,7 +7,7 @@ use tokio::time::sleep;
 use tokio_postgres::NoTls;
 
 use crate::process::Server;
-use crate::rows::Cache;
+use crate::rows::{Cache, Meanwhile};
 use crate::storage::Storage;
 
 /// How long servers are left alone before anything counts: each starts its jobs.
@@ -22,7 +22,7 @@ pub(crate) async fn database_millis(
 ) -> Vec<f64> {
     let mut running = Vec::new();
     for _ in 0..servers {
-        running.push(Server::keyward(storage, Cache::On, &[]).await);
+        running.push(Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await);
     }
     sleep(REST).await;
     let mut values = Vec::new();

@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::ops::Sub;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use tokio::time::sleep;
 
 use crate::figures::CpuMicros;
 use crate::keyward::{TIMEOUT, binary, keyward};
-use crate::rows::Cache;
+use crate::rows::{Cache, Meanwhile};
 use crate::storage::Storage;
 
 /// How often to ask whether a server has started.
@@ -29,12 +30,20 @@ pub(crate) struct Server {
 
 impl Server {
     /// Serves this storage.
-    pub(crate) async fn keyward(storage: &Storage, cache: Cache, options: &[&str]) -> Self {
+    pub(crate) async fn keyward(
+        storage: &Storage,
+        cache: Cache,
+        meanwhile: Meanwhile,
+        options: &[&str],
+    ) -> Self {
         let address = free_address();
         let mut command = keyward(storage);
         command.args(["serve", "--listen", &address, "--log-format", "json"]);
-        // Malformed tokens are answered all alike, as the bare handler does.
-        command.args(["--limit-failed-authentication", "off"]);
+        command.args(["--key-limit", "1000000", "--change-rate", "6000"]);
+        if meanwhile != Meanwhile::Guesses {
+            // Malformed tokens are answered all alike, as the bare handler does.
+            command.args(["--limit-failed-authentication", "off"]);
+        }
         command
             .args(["--verification-cache", cache.as_str()])
             .args(options);
@@ -48,6 +57,31 @@ impl Server {
         let mut command = Command::new(program);
         command.args([&address, status.as_str(), content_type]);
         Self::start(command, address, "/", body).await
+    }
+
+    /// nginx, which answers everything with 200 and logs it, as Keyward does.
+    pub(crate) async fn nginx() -> Self {
+        let address = free_address();
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("nginx-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder");
+        let here = folder.display();
+        let configuration = format!(
+            "daemon off; master_process off; error_log stderr crit; pid {here}/pid;
+             events {{ worker_connections 256; }}
+             http {{
+                 client_body_temp_path {here}/body; proxy_temp_path {here}/proxy;
+                 fastcgi_temp_path {here}/fastcgi; uwsgi_temp_path {here}/uwsgi; scgi_temp_path {here}/scgi;
+                 access_log /dev/null; keepalive_requests 100000000;
+                 server {{ listen {address}; return 200; }}
+             }}"
+        );
+        let file = folder.join("nginx.conf");
+        fs::write(&file, configuration).expect("a configuration");
+        let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
+        let mut command = Command::new("nginx");
+        command.env("PATH", path).args(["-e", "stderr", "-p"]);
+        command.arg(&folder).arg("-c").arg(file);
+        Self::start(command, address, "/", &[]).await
     }
 
     async fn start(mut command: Command, address: String, path: &str, input: &[u8]) -> Self {

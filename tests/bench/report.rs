@@ -55,6 +55,10 @@ impl Report {
                 let holds = more.map(|(what, against)| what - against <= most);
                 (format!("p99 ≤ + {most} ms"), holds)
             }),
+            goal.most_p99.map(|most| {
+                let times = ratio(what.p99_millis(), against.p99_millis());
+                (format!("p99 ≤ {most} ×"), times.map(|times| times <= most))
+            }),
         ];
         let goals: Vec<_> = goals
             .into_iter()
@@ -83,7 +87,7 @@ impl Report {
             "rate_ratio": rate,
             "cpu_ratio": cpu,
             "goals": { "least_rate": goal.least_rate, "most_cpu": goal.most_cpu, "most_micros": goal.most_micros,
-                "most_p99_more": goal.most_p99_more },
+                "most_p99_more": goal.most_p99_more, "most_p99": goal.most_p99 },
         }));
     }
 

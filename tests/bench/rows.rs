@@ -8,8 +8,33 @@ pub(crate) struct Pair {
     /// What the server is asked again and again.
     pub(crate) request: Request,
     pub(crate) rate: Rate,
+    pub(crate) meanwhile: Meanwhile,
     pub(crate) against: Other,
     pub(crate) goal: Goal,
+}
+
+impl Pair {
+    /// What most have.
+    const BASE: Self = Self {
+        name: "",
+        database: Database::Sqlite,
+        cache: Cache::On,
+        request: Request::User,
+        rate: Rate::Full,
+        meanwhile: Meanwhile::Nothing,
+        against: Other::BareHandler,
+        goal: Goal::NONE,
+    };
+}
+
+/// What else happens to the server, and not to the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Meanwhile {
+    Nothing,
+    /// Five keys a second are revoked.
+    Revocations,
+    /// One address sends tokens that no key has, as fast as it can. It is limited, as by default.
+    Guesses,
 }
 
 /// Whether verifications are answered from memory, or each by the database.
@@ -42,8 +67,12 @@ pub(crate) enum Rate {
 pub(crate) enum Other {
     /// A poem handler behind poem's own server, which answers with the same status, type and body as Keyward.
     BareHandler,
-    /// pgbench, which runs the lookup of a key, prepared, on as many connections as Keyward has.
+    /// nginx, which returns 200.
+    Nginx,
+    /// pgbench, which runs the same statements, prepared, on as many connections as Keyward has.
     Pgbench,
+    /// The same server, to which nothing else happens.
+    Undisturbed,
     /// The same server over a PostgreSQL database with few keys.
     FewKeys,
 }
@@ -69,6 +98,10 @@ pub(crate) enum Request {
     Introspection,
     /// `GET /api/v1/user`, with tokens of a wrong shape and of a wrong checksum in turn.
     Malformed,
+    /// The first page of a consumer's keys.
+    OwnKeys,
+    /// `POST /api/v1/user/api-keys`, by many consumers in turn.
+    Create,
 }
 
 /// What is to be reached; nothing fails where it is not.
@@ -81,6 +114,8 @@ pub(crate) struct Goal {
     pub(crate) most_micros: Option<f64>,
     /// The 99th percentile of the latency, in ms more than the other's.
     pub(crate) most_p99_more: Option<f64>,
+    /// The 99th percentile of the latency, in multiples of the other's.
+    pub(crate) most_p99: Option<f64>,
 }
 
 impl Goal {
@@ -89,6 +124,7 @@ impl Goal {
         most_cpu: None,
         most_micros: None,
         most_p99_more: None,
+        most_p99: None,
     };
 }
 
@@ -116,222 +152,208 @@ pub(crate) enum Figure {
 pub(crate) const PAIRS: &[Pair] = &[
     Pair {
         name: "health",
-        database: Database::Sqlite,
-        cache: Cache::On,
         request: Request::Health,
-        rate: Rate::Full,
-        against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.15),
             ..Goal::NONE
         },
+        ..Pair::BASE
     },
     Pair {
         name: "user-postgres",
         database: Database::Postgres,
-        cache: Cache::On,
-        request: Request::User,
-        rate: Rate::Full,
-        against: Other::BareHandler,
+        meanwhile: Meanwhile::Revocations,
         goal: Goal {
             least_rate: Some(0.9),
             most_cpu: Some(1.4),
             ..Goal::NONE
         },
+        ..Pair::BASE
     },
     Pair {
         name: "user-sqlite",
-        database: Database::Sqlite,
-        cache: Cache::On,
-        request: Request::User,
-        rate: Rate::Full,
-        against: Other::BareHandler,
+        meanwhile: Meanwhile::Revocations,
         goal: Goal {
             least_rate: Some(0.9),
             most_cpu: Some(1.4),
             ..Goal::NONE
         },
+        ..Pair::BASE
     },
     Pair {
         name: "forward-auth",
-        database: Database::Sqlite,
-        cache: Cache::On,
         request: Request::ForwardAuth,
-        rate: Rate::Full,
-        against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             most_cpu: Some(1.25),
             ..Goal::NONE
         },
+        ..Pair::BASE
+    },
+    Pair {
+        name: "forward-auth-nginx",
+        request: Request::ForwardAuth,
+        against: Other::Nginx,
+        goal: Goal {
+            least_rate: Some(0.9),
+            ..Goal::NONE
+        },
+        ..Pair::BASE
     },
     Pair {
         name: "introspection",
-        database: Database::Sqlite,
-        cache: Cache::On,
         request: Request::Introspection,
-        rate: Rate::Full,
-        against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.8),
             ..Goal::NONE
         },
+        ..Pair::BASE
     },
     Pair {
         name: "lookup-postgres",
         database: Database::Postgres,
         cache: Cache::Off,
-        request: Request::User,
-        rate: Rate::Full,
         against: Other::Pgbench,
         goal: Goal {
             least_rate: Some(0.5),
             ..Goal::NONE
         },
+        ..Pair::BASE
     },
     Pair {
         name: "lookup-sqlite",
-        database: Database::Sqlite,
         cache: Cache::Off,
-        request: Request::User,
-        rate: Rate::Full,
-        against: Other::BareHandler,
         goal: Goal {
             // 40,000 requests per second where the bare handler answers 109,000.
             least_rate: Some(0.37),
-            most_cpu: None,
             most_micros: Some(35.0),
-            most_p99_more: None,
+            ..Goal::NONE
         },
+        ..Pair::BASE
+    },
+    Pair {
+        name: "create",
+        database: Database::Postgres,
+        request: Request::Create,
+        against: Other::Pgbench,
+        goal: Goal {
+            least_rate: Some(0.5),
+            ..Goal::NONE
+        },
+        ..Pair::BASE
     },
     Pair {
         name: "malformed",
-        database: Database::Sqlite,
-        cache: Cache::On,
         request: Request::Malformed,
-        rate: Rate::Full,
-        against: Other::BareHandler,
         goal: Goal {
             least_rate: Some(0.95),
             ..Goal::NONE
         },
+        ..Pair::BASE
     },
     Pair {
         name: "user-steady",
         database: Database::Postgres,
-        cache: Cache::On,
-        request: Request::User,
         rate: Rate::Steady(10_000),
-        against: Other::BareHandler,
         goal: Goal {
             most_p99_more: Some(0.5),
             ..Goal::NONE
         },
+        ..Pair::BASE
     },
     Pair {
         name: "forward-auth-steady",
         database: Database::Postgres,
-        cache: Cache::On,
         request: Request::ForwardAuth,
         rate: Rate::Steady(10_000),
-        against: Other::BareHandler,
         goal: Goal {
             most_p99_more: Some(0.5),
             ..Goal::NONE
         },
+        ..Pair::BASE
+    },
+    Pair {
+        name: "user-guessed",
+        database: Database::Postgres,
+        rate: Rate::Steady(2_000),
+        meanwhile: Meanwhile::Guesses,
+        against: Other::Undisturbed,
+        goal: Goal {
+            most_p99: Some(2.0),
+            ..Goal::NONE
+        },
+        ..Pair::BASE
     },
     Pair {
         name: "lookup-many-keys",
         database: Database::PostgresWithManyKeys,
         cache: Cache::Off,
-        request: Request::User,
-        rate: Rate::Full,
         against: Other::FewKeys,
         goal: Goal {
             // At most 1.3 times the time.
             least_rate: Some(0.77),
-            most_cpu: None,
-            most_micros: None,
-            most_p99_more: None,
+            ..Goal::NONE
         },
+        ..Pair::BASE
+    },
+    Pair {
+        name: "own-keys-many-keys",
+        database: Database::PostgresWithManyKeys,
+        request: Request::OwnKeys,
+        against: Other::FewKeys,
+        goal: Goal {
+            // At most 1.2 times the time.
+            least_rate: Some(0.83),
+            ..Goal::NONE
+        },
+        ..Pair::BASE
     },
 ];
 
 pub(crate) const SINGLES: &[Single] = &[
-    Single {
-        name: "start-postgres",
-        what: Figure::StartToReady(Database::Postgres),
-        unit: "ms",
-        most: Some(150.0),
-    },
-    Single {
-        name: "start-sqlite",
-        what: Figure::StartToReady(Database::Sqlite),
-        unit: "ms",
-        most: Some(150.0),
-    },
-    Single {
-        name: "binary",
-        what: Figure::BinarySize,
-        unit: "MiB",
-        most: Some(25.0),
-    },
-    Single {
-        name: "idle-postgres",
-        what: Figure::IdleMemory(Database::Postgres),
-        unit: "MiB",
-        most: Some(30.0),
-    },
-    Single {
-        name: "idle-sqlite",
-        what: Figure::IdleMemory(Database::Sqlite),
-        unit: "MiB",
-        most: Some(30.0),
-    },
-    Single {
-        name: "polling-1",
-        what: Figure::Polling(1),
-        unit: "ms/s",
-        most: None,
-    },
-    Single {
-        name: "polling-2",
-        what: Figure::Polling(2),
-        unit: "ms/s",
-        most: None,
-    },
-    Single {
-        name: "polling-4",
-        what: Figure::Polling(4),
-        unit: "ms/s",
-        most: None,
-    },
-    Single {
-        name: "polling-8",
-        what: Figure::Polling(8),
-        unit: "ms/s",
-        most: None,
-    },
-    Single {
-        name: "polling-16",
-        what: Figure::Polling(16),
-        unit: "ms/s",
-        most: None,
-    },
-    Single {
-        name: "polling-32",
-        what: Figure::Polling(32),
-        unit: "ms/s",
-        most: None,
-    },
-    Single {
-        name: "polling-64",
-        what: Figure::Polling(64),
-        unit: "ms/s",
-        most: None,
-    },
+    single(
+        "start-postgres",
+        Figure::StartToReady(Database::Postgres),
+        "ms",
+        Some(150.0),
+    ),
+    single(
+        "start-sqlite",
+        Figure::StartToReady(Database::Sqlite),
+        "ms",
+        Some(150.0),
+    ),
+    single("binary", Figure::BinarySize, "MiB", Some(25.0)),
+    single(
+        "idle-postgres",
+        Figure::IdleMemory(Database::Postgres),
+        "MiB",
+        Some(30.0),
+    ),
+    single(
+        "idle-sqlite",
+        Figure::IdleMemory(Database::Sqlite),
+        "MiB",
+        Some(30.0),
+    ),
+    single("polling-1", Figure::Polling(1), "ms/s", None),
+    single("polling-2", Figure::Polling(2), "ms/s", None),
+    single("polling-4", Figure::Polling(4), "ms/s", None),
+    single("polling-8", Figure::Polling(8), "ms/s", None),
+    single("polling-16", Figure::Polling(16), "ms/s", None),
+    single("polling-32", Figure::Polling(32), "ms/s", None),
+    single("polling-64", Figure::Polling(64), "ms/s", None),
 ];
+
+const fn single(name: &'static str, what: Figure, unit: &'static str, most: Option<f64>) -> Single {
+    Single {
+        name,
+        what,
+        unit,
+        most,
+    }
+}
 
 /// The names of all rows.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {

@@ -10,7 +10,7 @@ use crate::options::Options;
 use crate::pairs::Scene;
 use crate::polling;
 use crate::process::{Server, version_time};
-use crate::rows::{Cache, Database, Figure, Single};
+use crate::rows::{Cache, Database, Figure, Meanwhile, Single};
 
 /// How long a server that is ready is left alone before its memory is looked at.
 const REST: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
             let mut values = Vec::new();
             for _ in 0..options.rounds {
                 let version = version_time().await;
-                let server = Server::keyward(storage, Cache::On, &[]).await;
+                let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await;
                 let more = server.started_in.as_secs_f64() - version.as_secs_f64();
                 values.push(more * 1e3);
                 server.end().await;
@@ -40,7 +40,7 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
         }
         Figure::IdleMemory(database) => {
             let storage = scene.storage(database);
-            let server = Server::keyward(storage, Cache::On, &[]).await;
+            let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await;
             sleep(REST).await;
             let values = vec![server.resident_mib()];
             server.end().await;

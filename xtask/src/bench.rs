@@ -13,7 +13,10 @@ use crate::workspace::Workspace;
 /// `tests/bench`, to which `arguments` go.
 pub(crate) fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
     let (profile, arguments) = take_profile(arguments)?;
-    tools::ensure(workspace, &[tools::POSTGRESQL, tools::PGBENCH, tools::WRK])?;
+    tools::ensure(
+        workspace,
+        &[tools::POSTGRESQL, tools::PGBENCH, tools::WRK, tools::NGINX],
+    )?;
     let (keyward, bare_handler) = binaries::measured(workspace, profile)?;
     let programs = binaries::bench(workspace)?;
     // This machine's own: a container's proxy for ports would be measured with it.

@@ -115,10 +115,10 @@ const PYTHON: Tool = Tool {
     )
 };
 
-const NGINX: Tool = Tool {
+pub(crate) const NGINX: Tool = Tool {
     folders: &["/usr/sbin"],
     ..debian(
-        "nginx, for the tests of clients and services behind it",
+        "nginx, to compare with, and for the tests of clients and services behind it",
         &["nginx"],
         &["nginx-light"],
     )
