@@ -20,6 +20,7 @@ pub(crate) mod join;
 mod key_right;
 mod key_status;
 mod key_text;
+mod leaks;
 pub(crate) mod leave;
 mod list;
 pub(crate) mod member;

@@ -15,6 +15,7 @@ use poem::{Response, handler};
 use crate::forms::{Fields, Query};
 use crate::pages::filters;
 use crate::pages::key_status::{called, title};
+use crate::pages::leaks;
 use crate::pages::list::{Items, List};
 use crate::pages::notice::Notice;
 use crate::pages::organization_keys::views;
@@ -36,6 +37,7 @@ struct ApiKeysPage<'a> {
     views: Vec<SectionLink>,
     /// The planned end of the holder's membership.
     expires_at: Option<DateTime<Utc>>,
+    leaks: Vec<ApiKey>,
     refused_uses: Option<AuditPage>,
     /// The holder has never had a key.
     is_first_visit: bool,
@@ -68,6 +70,7 @@ pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response
         public_url: &member.console.public_url,
         views: views(&member, false),
         expires_at: member.member.membership.expires_at(member.now),
+        leaks: leaks::of_member(&member, &list).await?,
         refused_uses: refused_uses(&member, &list).await?,
         is_first_visit: found.items.is_empty()
             && keys.list(&holder, any, first, member.now).await?.items.is_empty(),

@@ -17,6 +17,7 @@ use crate::flash::Message;
 use crate::forms::{Fields, Query};
 use crate::pages::filters;
 use crate::pages::held_key::names_beside;
+use crate::pages::leaks;
 use crate::pages::list::{Items, List};
 use crate::pages::notice::Notice;
 use crate::pages::organization_key_tab::OrganizationKeyTab;
@@ -36,6 +37,7 @@ struct OrganizationKeysPage {
     settings: Settings,
     views: Vec<SectionLink>,
     notice: Option<Notice>,
+    leaks: Vec<HeldKey>,
     /// The form was sent without a tick.
     nothing_selected: bool,
     /// The organization has never had a key.
@@ -190,6 +192,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         settings: Settings::new(&owner, Section::ApiKeys),
         views: views(&owner, true),
         notice: notice.filter(|_| !nothing_selected),
+        leaks: leaks::of_organization(&owner, &asked.list).await?,
         nothing_selected,
         is_empty: found.items.is_empty() && first_of(&owner, any).await?.is_none(),
         items: asked.tab.called(),

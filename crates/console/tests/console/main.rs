@@ -22,6 +22,7 @@ mod headers;
 mod invitations;
 mod joining;
 mod key_rights;
+mod leaks;
 mod leaving;
 mod list_texts;
 mod log;

@@ -15,10 +15,10 @@ use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::sources::Sources;
 use crate::user::Username;
 
-/// For how long holders see uses of their dead keys.
-const REFUSED_USES_OF_THE_LAST: TimeDelta = TimeDelta::days(7);
+/// For how long pages tell of uses of dead keys, and of leaks.
+const TOLD_FOR: TimeDelta = TimeDelta::days(7);
 /// In how many steps of the store they are searched for at most: a page waits for them.
-const STEPS_FOR_REFUSED_USES: usize = 4;
+const STEPS: usize = 4;
 
 /// The use cases that read audit events.
 #[derive(Clone)]
@@ -67,17 +67,42 @@ impl AuditTrail {
         let filter = AuditFilter {
             action: Some(Action::UseApiKey),
             subject: Some(Subject::Membership(member.membership.id)),
-            from: Some(self.sources.now() - REFUSED_USES_OF_THE_LAST),
+            from: Some(self.sources.now() - TOLD_FOR),
             ..AuditFilter::default()
         };
         let organization = Some(member.organization.id);
-        let size = PageSize::FEW;
+        let events = self.latest(organization, &filter, PageSize::FEW).await?;
+        self.with_names(organization, &filter, events).await
+    }
+
+    /// The latest revocations of keys whose tokens somebody reported as leaked, of the last days, the latest
+    /// first; as with [`AuditTrail::refused_uses`], only some of many.
+    pub async fn leaks(&self, organization: OrganizationId) -> Result<Vec<AuditEvent>, StorageError> {
+        let filter = AuditFilter {
+            action: Some(Action::RevokeApiKey),
+            // Nobody else revokes a key without saying who they are.
+            actor: Some(Actor::Anonymous),
+            from: Some(self.sources.now() - TOLD_FOR),
+            ..AuditFilter::default()
+        };
+        let found = self
+            .latest(Some(organization), &filter, PageSize::DEFAULT)
+            .await?;
+        Ok(found.items)
+    }
+
+    /// The store may search in several steps; a log in which the events are rare is searched no further.
+    async fn latest(
+        &self,
+        organization: Option<OrganizationId>,
+        filter: &AuditFilter,
+        size: PageSize,
+    ) -> Result<Page<AuditEvent, AuditPosition>, StorageError> {
         let mut events = Page {
             items: Vec::new(),
             next: None,
         };
-        // The store may search in several steps; a log in which these uses are rare is searched no further.
-        for _ in 0..STEPS_FOR_REFUSED_USES {
+        for _ in 0..STEPS {
             let request = PageRequest {
                 size,
                 after: events.next,
@@ -91,7 +116,7 @@ impl AuditTrail {
         }
         events.items.truncate(size.items());
         events.next = None;
-        self.with_names(organization, &filter, events).await
+        Ok(events)
     }
 
     pub(super) async fn record(&self, event: AuditEvent) -> Result<(), StorageError> {

@@ -237,6 +237,10 @@ impl Phrase {
             Action::LimitAttempts if is_actor(event.subject) => {
                 Self::alone("entered a wrong current password too often")
             }
+            // Nobody else revokes a key without saying who they are.
+            Action::RevokeApiKey if event.actor == Actor::Anonymous => {
+                Self::about_and("reported a leak of the API key", "which was revoked")
+            }
             Action::UseApiKey if event.object.is_none() => {
                 Self::alone("tried to use other inactive API keys")
             }

@@ -1,0 +1,64 @@
+//! Whoever's key was revoked because its token leaked is told so, and so are the owners.
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::keys::IssuedKey;
+use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
+use keyward_domain::membership::Role;
+
+use crate::running::{LIST, Running};
+
+const ALL: &str = "/organizations/acme/settings/api-keys/all";
+
+async fn report(running: &Running, key: &IssuedKey) {
+    let installation = &running.installation;
+    let store = Arc::new(installation.store.clone());
+    let leaks = RevokeLeakedKeys::new(store.clone(), store, installation.builder.sources.clone());
+    let source = RequestSource::default();
+    let found = LeakedToken::parse(key.token.expose(), "https://example.com/gist", "", source);
+    let reported = leaks.revoke(vec![found.expect("a token")]).await;
+    assert!(matches!(reported[..], [Ok(Reported::Revoked)]), "{reported:?}");
+}
+
+#[tokio::test]
+async fn leak_is_told_to_holder_and_owners_for_a_week() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let [grace, mary] =
+        ["grace", "mary"].map(|name| installation.member(&ada.organization, name, Role::Member));
+    let leaked = installation.issue(&grace.as_holder(), "Deploy").await;
+    installation.issue(&mary.as_holder(), "Other").await;
+    let [owner, holder, other] = [
+        running.signed_in("ada").await,
+        running.signed_in("grace").await,
+        running.signed_in("mary").await,
+    ];
+    let told = "The token of a key leaked.";
+    assert!(!holder.get(LIST).await.shows(told));
+    report(&running, &leaked).await;
+
+    for (browser, list) in [(&holder, LIST), (&owner, ALL)] {
+        let page = browser.get(list).await;
+        assert!(page.shows(told) && page.shows(leaked.key.hint.as_str()), "{list}");
+        assert!(
+            page.text().contains("Found at https://example.com/gist"),
+            "{list}"
+        );
+        assert!(
+            !browser.get(&format!("{list}?search=x")).await.shows(told),
+            "{list}"
+        );
+    }
+    assert!(owner.get(ALL).await.text().contains("of grace"));
+    assert!(!other.get(LIST).await.shows(told), "another one's key");
+    assert!(!owner.get(LIST).await.shows(told), "another one's key");
+    let log = owner.get("/organizations/acme/settings/audit-log").await.text();
+    let sentence = "Someone not signed in reported a leak of the API key Deploy which was revoked";
+    assert!(log.contains(sentence), "{log}");
+
+    installation.builder.clock.advance(TimeDelta::days(8));
+    let later = running.signed_in("grace").await;
+    assert!(!later.get(LIST).await.shows(told));
+}
