@@ -13,7 +13,8 @@ use crate::pages::organization_key_tab::{OrganizationKeyTab, keys_of};
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
-/// What the others are called who appear beside these keys: the keys that created them, and whoever revoked them.
+/// What the others are called who appear beside these keys: the keys that created or replaced them, those that they
+/// replace, and whoever revoked them.
 pub(super) async fn names_beside(
     keys: &[HeldKey],
     owner: &Owner,
@@ -21,7 +22,9 @@ pub(super) async fn names_beside(
     let parents = keys.iter().filter_map(|key| key.parent().map(Subject::ApiKey));
     let revocations = keys.iter().filter_map(|key| key.revoked(owner.now));
     let revokers = revocations.filter_map(|revocation| revocation.by.as_subject());
-    let others: HashSet<Subject> = parents.chain(revokers).collect();
+    let rotated = keys.iter().flat_map(|key| [key.rotated_from, key.rotated_to]);
+    let rotated = rotated.flatten().map(Subject::ApiKey);
+    let others: HashSet<Subject> = parents.chain(revokers).chain(rotated).collect();
     let others: Vec<Subject> = others.into_iter().collect();
     let organization = owner.authority.organization_id();
     Ok(owner.console.names.find(organization, &others).await?)
@@ -71,4 +74,13 @@ pub(super) fn parent<'a>(
 ) -> Option<(ApiKeyId, Option<&'a String>)> {
     let parent = key.parent()?;
     Some((parent, names.get(&Subject::ApiKey(parent))))
+}
+
+/// A key that this one replaces, or that replaces it, and what it is called as long as it is kept.
+pub(super) fn other<'a>(
+    key: Option<&ApiKeyId>,
+    names: &'a HashMap<Subject, String>,
+) -> Option<(ApiKeyId, &'a String)> {
+    let key = *key?;
+    Some((key, names.get(&Subject::ApiKey(key))?))
 }

@@ -1,4 +1,5 @@
-//! Who appears beside the viewer's own keys: the keys that created or revoked them, and the owners who did.
+//! Who appears beside the viewer's own keys: the keys that created, revoked or replaced them, those that they
+//! replace, and the owners who revoked them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -59,7 +60,8 @@ impl Others {
         let revokers = keys
             .iter()
             .filter_map(|key| revoking_key(key.revoked(member.now)?));
-        let named_keys: HashSet<ApiKeyId> = parents.chain(revokers).collect();
+        let rotated = keys.iter().flat_map(|key| [key.rotated_from, key.rotated_to]);
+        let named_keys: HashSet<ApiKeyId> = parents.chain(revokers).chain(rotated.flatten()).collect();
         let elsewhere = named_keys.into_iter().filter(|id| !known.contains_key(id));
         let elsewhere: Vec<ApiKeyId> = elsewhere.collect();
         if !elsewhere.is_empty() {
@@ -81,6 +83,16 @@ impl Others {
             Origin::Console(_) => Creator::Holder,
             Origin::Key(parent) => self.keys.get(&parent).map_or(Creator::ForgottenKey, Creator::Key),
         }
+    }
+
+    /// The key that took the place of this one.
+    pub(super) fn successor(&self, key: &ApiKey) -> Option<&NamedKey> {
+        self.keys.get(&key.rotated_to?)
+    }
+
+    /// The key whose place this one took.
+    pub(super) fn predecessor(&self, key: &ApiKey) -> Option<&NamedKey> {
+        self.keys.get(&key.rotated_from?)
     }
 
     pub(super) fn revoker(&self, key: &ApiKey, revocation: &Revocation) -> Revoker<'_> {
