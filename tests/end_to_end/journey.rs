@@ -68,7 +68,7 @@ async fn reload_and_back_after_token_page_show_no_token() {
     let api = Api::anonymous(keyward.base_url()).with_token(&token);
     let shown_at = browser.address().await;
 
-    browser.press("Done").await;
+    browser.press("I have saved it").await;
     browser.element("table").await;
     browser.driver.back().await.expect("back");
     let list = browser

@@ -42,9 +42,6 @@ pub(crate) enum Refusal {
     /// The URL was mistyped or cut off.
     #[error("unreadable URL")]
     BadUrl,
-    /// Keys are to be revoked by a moment that is hardly over, or still to come.
-    #[error("the moment is not settled")]
-    CutoffTooRecent,
     /// The body is no form.
     #[error("the content type is not that of a form")]
     UnsupportedForm,
@@ -70,7 +67,7 @@ pub(crate) enum Refusal {
 
 impl From<CutoffTooRecent> for Refusal {
     fn from(CutoffTooRecent: CutoffTooRecent) -> Self {
-        Self::CutoffTooRecent
+        Self::BadForm("Choose a time that was at least one minute ago: newer keys are still being saved.")
     }
 }
 
@@ -82,7 +79,6 @@ impl ResponseError for Refusal {
             Self::Instead(_) => StatusCode::SEE_OTHER,
             Self::CrossSite { .. } => StatusCode::FORBIDDEN,
             Self::BadForm(_) | Self::BadUrl => StatusCode::BAD_REQUEST,
-            Self::CutoffTooRecent => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -123,13 +119,6 @@ impl Refusal {
                 .with_text(
                     "This form could not be read",
                     &format!("{problem} Nothing was changed. Go back, reload the page and try again."),
-                )
-                .into_response(request_id),
-            Self::CutoffTooRecent => ErrorPage::new(status)
-                .with_text(
-                    "Choose an earlier time",
-                    "The time must be at least one minute ago, in UTC, because newer keys are still being saved. \
-                     Nothing was changed. Go back and choose an earlier time.",
                 )
                 .into_response(request_id),
             Self::Storage(error) => {

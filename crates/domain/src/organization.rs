@@ -37,7 +37,7 @@ pub struct Slug(String);
 
 /// A text that is not a slug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a slug: expected lower-case letters and digits, in words joined by single hyphens")]
+#[error("not a slug: expected lowercase letters and digits, in words joined by single hyphens")]
 pub struct InvalidSlug;
 
 impl Slug {

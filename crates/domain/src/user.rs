@@ -40,7 +40,7 @@ pub struct Username(Box<str>);
 /// A text that is not a username. The words are meant for the person who chose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "must be 1 to 39 lower-case letters, digits, dots, underscores or hyphens, and begin with a letter or digit"
+    "must be 1 to 39 lowercase letters, digits, dots, underscores or hyphens, and begin with a letter or digit"
 )]
 pub struct InvalidUsername;
 

@@ -85,8 +85,13 @@ impl Notice {
 
     const fn tone(&self) -> &'static str {
         match self.message {
-            Message::InvitationUsed => "bad",
-            Message::TokenLeftOut
+            Message::FormNotSent
+            | Message::LinkDamaged
+            | Message::InvitationUsed
+            | Message::NothingSelected
+            | Message::CutoffTooRecent => "bad",
+            Message::SessionOver
+            | Message::TokenLeftOut
             | Message::KeyAlreadyCreated
             | Message::KeyAlreadyRotated
             | Message::NothingToRevoke

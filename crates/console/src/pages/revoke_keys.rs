@@ -24,7 +24,6 @@ use crate::pages::filters::{self, grouped_digits};
 use crate::pages::list::List;
 use crate::pages::membership_end_preview::if_counted;
 use crate::pages::moment::{in_utc, to_the_second};
-use crate::pages::organization_key_tab::OrganizationKeyTab;
 use crate::pages::organization_keys::{Asked, behind_revocation};
 use crate::pages::settings::{Section, Settings};
 use crate::paths;
@@ -117,6 +116,9 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
         return Ok(owner.redirect(list.here(), Message::NothingSelected));
     }
+    if selected.is_too_recent(&owner.console) {
+        return Ok(owner.redirect(list.here(), Message::CutoffTooRecent));
+    }
     owner.page(&page(&owner, list, &selected).await?)
 }
 
@@ -128,6 +130,10 @@ pub(crate) async fn submit(
     let list = Asked::read_for_revocation(&owner, &query)?.list;
     let damaged = |_| Refusal::BadForm("The selection of keys is invalid.");
     let selected = Selected::parse(&form).map_err(damaged)?;
+    if selected.is_too_recent(&owner.console) {
+        return Ok(owner.redirect(list.here(), Message::CutoffTooRecent));
+    }
+    let back = list.here();
     let descendants = form.descendants()?;
     let mut field = Field::with_value(form.required("note")?);
     let note = field.check("Reason", RevocationNote::parse(&field.value));
@@ -146,7 +152,7 @@ pub(crate) async fn submit(
     let keys = &owner.console.organization_keys;
     let revocation = keys.revoke(&owner.authority, selection, Some(note), source, Some(TIME_BUDGET));
     let revoked = match revocation.await {
-        Ok(revoked) => return redirect_to_all_keys(&owner, &revoked),
+        Ok(revoked) => return Ok(redirect_to_list(&owner, back, &revoked)),
         Err(stopped) => some_of(stopped)?,
     };
     let page = page(&owner, list, &selected).await?;
@@ -158,7 +164,7 @@ pub(crate) async fn submit(
         ),
     });
     if left == Some((0, false)) {
-        return redirect_to_all_keys(&owner, &revoked);
+        return Ok(redirect_to_list(&owner, back, &revoked));
     }
     owner.page(&RevokeKeysPage {
         progress: Some(Progress {
@@ -172,8 +178,8 @@ pub(crate) async fn submit(
     })
 }
 
-/// The list of all keys, saying what was revoked.
-fn redirect_to_all_keys(owner: &Owner, revoked: &RevokedKeys) -> Result<Response, Refusal> {
+/// The list that the page was reached from, saying what was revoked.
+fn redirect_to_list(owner: &Owner, list: String, revoked: &RevokedKeys) -> Response {
     let flash: Flash = match revoked.first {
         Some(first) => {
             let others = usize::try_from(revoked.count.saturating_sub(1)).unwrap_or(usize::MAX);
@@ -181,9 +187,7 @@ fn redirect_to_all_keys(owner: &Owner, revoked: &RevokedKeys) -> Result<Response
         }
         None => Message::NothingToRevoke.into(),
     };
-    let path = paths::OrganizationKeys(owner.slug());
-    let list = List::<ApiKeyId>::read(path, &Fields::default())?.among(&OrganizationKeyTab::All);
-    Ok(owner.redirect(list.first(), flash))
+    owner.redirect(list, flash)
 }
 
 /// Keys revoked before the time budget was used up or the store became unavailable. An unknown outcome is an error.
@@ -223,6 +227,10 @@ impl Selected {
         }
         ids.sort_unstable();
         Ok(Self::Keys(ids))
+    }
+
+    fn is_too_recent(&self, console: &crate::Console) -> bool {
+        self.selection(console, DescendantKeys::Keep).is_err()
     }
 
     fn selection(

@@ -41,7 +41,7 @@ async fn created_token_is_shown_once_and_works() {
     let tokens = page.tokens();
     assert_eq!(tokens.len(), 2, "in its field and in the example");
     assert_eq!(tokens.first(), tokens.last());
-    assert!(page.shows("It cannot be shown again.") && page.shows("Done"));
+    assert!(page.shows("It cannot be shown again.") && page.shows("I have saved it"));
     let example = format!(
         "curl -H \"Authorization: Bearer {}\" {}/api/v1/user",
         tokens[0], running.public_url

@@ -160,7 +160,7 @@ async fn invalid_setup_form_shows_all_errors_and_preserves_nonsecret_input() {
     for (name, error) in [
         ("organization", "Organization name must not be empty."),
         ("display_name", "Your name must not contain the character U+202E."),
-        ("username", "Username must be 1 to 39 lower-case letters"),
+        ("username", "Username must be 1 to 39 lowercase letters"),
         ("password", "Password must be at least 15 characters long."),
     ] {
         let beside = page

@@ -120,6 +120,10 @@ fn limits(schema: &Value) -> String {
         "integer" => (limit("minimum"), limit("maximum"), ""),
         _ => (limit("minLength"), limit("maxLength"), " characters"),
     };
+    let unit = match (least, most) {
+        (Some(1), None) | (_, Some(1)) => unit.trim_end_matches('s'),
+        _ => unit,
+    };
     match (least, most) {
         (Some(least), Some(most)) => format!("{least} to {most}{unit}"),
         (Some(least), None) => format!("At least {least}{unit}"),
