@@ -278,6 +278,17 @@ mod tests {
     }
 
     #[test]
+    fn default_deadlines_are_ten_seconds_for_each_part_of_a_request() {
+        let Deadlines {
+            header_read,
+            body,
+            handler,
+            ..
+        } = Deadlines::default();
+        assert_eq!([header_read, body, handler], [Duration::from_secs(10); 3]);
+    }
+
+    #[test]
     fn invalid_configuration_is_rejected_by_setting_name() {
         let refused = |change: fn(&mut FrontDoorConfig)| config(change).connection_cap().err();
         assert_eq!(

@@ -235,7 +235,29 @@ fn seconds_above_zero(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use keyward_domain::ports::KeyLimits;
+    use keyward_domain::rate::Rate;
+
     use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        server: ServerOptions,
+        #[command(flatten)]
+        limits: LimitOptions,
+    }
+
+    #[test]
+    fn omitted_options_listen_locally_with_the_domains_limits() {
+        let Line { server, limits } = Line::parse_from(["keyward"]);
+        assert!(server.listen.ip().is_loopback());
+        assert_eq!(server.listen.port(), 8080);
+        let KeyLimits { valid, changes } = KeyLimits::default();
+        assert_eq!(limits.key_limit, valid.0);
+        assert_eq!(Rate::per_minute(limits.change_rate, limits.change_burst), changes);
+    }
 
     #[test]
     fn durations_are_whole_seconds_up_to_an_hour() {
