@@ -1,7 +1,7 @@
 //! The real binary, started as a user starts it.
 
 use std::process::Stdio;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -21,7 +21,32 @@ pub(crate) struct Keyward {
     storage: Arc<Storage>,
     process: Child,
     base_url: String,
-    log: JoinHandle<String>,
+    log: ServerLog,
+}
+
+/// What a server has logged, for whoever reads why a test has failed.
+struct ServerLog {
+    text: Arc<Mutex<String>>,
+    reading: JoinHandle<()>,
+}
+
+impl ServerLog {
+    /// Waits until the server has ended.
+    async fn whole(mut self) -> String {
+        (&mut self.reading).await.expect("a readable log");
+        self.text.lock().expect("no panic").clone()
+    }
+}
+
+impl Drop for ServerLog {
+    #[expect(clippy::print_stderr, reason = "a failed test shows it")]
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Ok(text) = self.text.lock()
+        {
+            eprintln!("the log of a server:\n{text}");
+        }
+    }
 }
 
 impl Keyward {
@@ -80,13 +105,16 @@ impl Keyward {
         })
         .await
         .expect("keyward listens");
-        let log = tokio::spawn(async move {
+        let text = Arc::new(Mutex::new(log));
+        let written = Arc::clone(&text);
+        let reading = tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {
-                log.push_str(&line);
-                log.push('\n');
+                let mut text = written.lock().expect("no panic");
+                text.push_str(&line);
+                text.push('\n');
             }
-            log
         });
+        let log = ServerLog { text, reading };
         Self {
             storage,
             process,
@@ -160,7 +188,7 @@ impl Keyward {
         let status = tokio::time::timeout(TIMEOUT, self.process.wait())
             .await
             .expect("keyward ends");
-        let log = self.log.await.expect("a readable log");
+        let log = self.log.whole().await;
         (status.expect("an exit status").code(), log, self.storage)
     }
 
