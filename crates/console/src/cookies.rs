@@ -76,7 +76,8 @@ impl<T> Cookie<T> {
             .get_all(header::COOKIE)
             .iter()
             .flat_map(|value| value.as_bytes().split(|byte| *byte == b';'))
-            .filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='))
+            // Only spaces of ASCII, as browsers see names: `\u{2000}__Host-session` is one that any subdomain may set.
+            .filter_map(|pair| std::str::from_utf8(pair.trim_ascii()).ok()?.split_once('='))
             .filter(|(sent_name, _)| *sent_name == name)
             .find_map(|(_, value)| (self.parse)(value))
     }
@@ -220,6 +221,14 @@ mod tests {
     fn cookie_without_host_prefix_is_ignored_over_https() {
         let token = SessionToken::generate(&SeededRandom::new(1));
         let [https, _] = urls();
-        assert_eq!(read(&https, &[&format!("session={}", token.expose())]), None);
+        for name in ["session", "\u{2000}__Host-session", "\u{a0}__Host-session"] {
+            let sent = format!("theme=dark; {name}={}", token.expose());
+            let mut headers = HeaderMap::new();
+            headers.append(
+                header::COOKIE,
+                HeaderValue::from_bytes(sent.as_bytes()).expect("a value"),
+            );
+            assert!(SESSION.read(&headers, &https).is_none(), "{name}");
+        }
     }
 }
