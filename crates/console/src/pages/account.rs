@@ -133,14 +133,11 @@ pub(crate) async fn end_session(
 
 #[handler]
 pub(crate) async fn end_other_sessions(Sent(user, _, source): UserForm) -> Result<Response, Refusal> {
-    let console = &user.console;
-    let (_, token) = console
+    user.console
         .own_account
         .end_other_sessions(&user.signed_in, source)
         .await?;
-    let mut response = user.redirect(paths::Account, Message::OtherSessionsEnded);
-    cookies::SESSION.set(&mut response, &console.public_url, token.expose());
-    Ok(response)
+    Ok(user.redirect(paths::Account, Message::OtherSessionsEnded))
 }
 
 async fn page(user: &User, password: PasswordForm) -> Result<AccountPage, Refusal> {

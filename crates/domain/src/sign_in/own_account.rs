@@ -140,8 +140,8 @@ impl OwnAccount {
         was_live.then_some(()).ok_or(EndSessionError::NotFound)
     }
 
-    /// Ends all of the user's sessions but this one. Returns how many there were (none if this one was ended
-    /// meanwhile), and this one's new token.
+    /// Ends all of the user's sessions but this one. Returns how many there were: none if this one was ended
+    /// meanwhile.
     ///
     /// # Errors
     /// Only if the store fails; then all of them stay valid.
@@ -149,19 +149,10 @@ impl OwnAccount {
         &self,
         signed_in: &SignedIn,
         source: RequestSource,
-    ) -> Result<(usize, SessionToken), StorageError> {
+    ) -> Result<usize, StorageError> {
         let act = self.sources.act(Actor::User(signed_in.user.id), source);
-        let token = SessionToken::generate(&self.sources);
-        let keep = KeptSession {
-            id: signed_in.session.id,
-            digest: token.digest(),
-        };
-        let ended = self
-            .ports
-            .sessions
-            .end_others(signed_in.user.id, keep, act)
-            .await?;
-        Ok((ended, token))
+        let (user, keep) = (signed_in.user.id, signed_in.session.id);
+        self.ports.sessions.end_others(user, keep, act).await
     }
 
     /// Changes the user's password, and ends all their other sessions with it. Their keys stay valid. Returns

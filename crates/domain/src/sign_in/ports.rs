@@ -17,7 +17,7 @@ use crate::rate::Throttled;
 use crate::sign_in::account::Account;
 use crate::sign_in::password::{HashingError, PasswordHash};
 use crate::sign_in::remembered_browser::BrowserKey;
-use crate::sign_in::session::{KeptSession, Session, SessionDigest, SignedIn};
+use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 use crate::sign_in::setup_link::SetupDigest;
 use crate::sign_in::throttle::ThrottleBucket;
 use crate::user::Username;
@@ -166,12 +166,12 @@ pub trait SessionStore: Send + Sync {
     /// Returns whether it was.
     async fn end(&self, user: UserId, session: SessionId, event: AuditEvent) -> Result<bool, StorageError>;
 
-    /// Ends all of a user's sessions but one, which they act from, and gives that one its new token; none if
-    /// that has ended itself, so that of sessions that end each other at once one MUST stay. MUST write an event of [`Action::EndSession`] for
+    /// Ends all of a user's sessions but one, which they act from; none if that has ended itself, so that of
+    /// sessions that end each other at once one MUST stay. MUST write an event of [`Action::EndSession`] for
     /// each of them that [was live](Session::is_live) at the moment of the act. Returns how many were.
     ///
     /// [`Action::EndSession`]: crate::audit::Action::EndSession
-    async fn end_others(&self, user: UserId, keep: KeptSession, act: Act) -> Result<usize, StorageError>;
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError>;
 }
 
 /// Why nobody was signed in.

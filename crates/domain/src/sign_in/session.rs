@@ -77,8 +77,9 @@ pub struct SignedIn {
     pub user: User,
 }
 
-/// A session that stays while all others of its user end. It gets another token: whoever has a copy of its old
-/// one is signed out with the others.
+/// A session that stays when its user changes their password. It gets another token: whoever has a copy of its
+/// old one is signed out with all other sessions. Ending the others without the password renews no token: whoever
+/// has a copy could keep the session for themselves.
 #[derive(Debug, Clone, Copy)]
 pub struct KeptSession {
     /// Which one.

@@ -19,7 +19,6 @@ use super::dialect::{RunQueryDsl, Store, write_events};
 use super::events::write_event;
 use super::people::{OrganizationRow, UserRow, add_membership, add_user};
 use super::schema::{organizations, sessions, users};
-use super::sessions::replace_token;
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredId;
@@ -160,7 +159,11 @@ impl AccountStore for Store {
             )
             .execute(connection)
             .await?;
-            replace_token(connection, user, keep).await?;
+            // The only one that is left.
+            diesel::update(sessions::table.filter(sessions::user_id.eq(StoredId(user.as_uuid()))))
+                .set(sessions::digest.eq(keep.digest.as_bytes().as_slice()))
+                .execute(connection)
+                .await?;
             write_event(connection, event).await?;
             Ok(())
         })

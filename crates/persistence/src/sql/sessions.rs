@@ -4,14 +4,14 @@ use std::net::IpAddr;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable, Selectable, SelectableHelper};
-use diesel::{OptionalExtension, QueryResult};
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::UserAgent;
 use keyward_domain::sign_in::ports::{NewSession, SessionStore, SignInError};
-use keyward_domain::sign_in::session::{KeptSession, Session, SessionDigest, SignedIn};
+use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
 use super::dialect::{Connection, Database, RunQueryDsl, Store, kept, locked, write_events};
 use super::events::write_event;
@@ -139,7 +139,7 @@ impl SessionStore for Store {
         })
     }
 
-    async fn end_others(&self, user: UserId, keep: KeptSession, act: Act) -> Result<usize, StorageError> {
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
         change!(self, Claim::Revoking, |connection| {
             // If two sessions end all others at once, the lock serializes them, and the second has already
             // ended.
@@ -155,7 +155,7 @@ impl SessionStore for Store {
             let kept: Option<StoredId> = kept!(
                 sessions::table
                     .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-                    .filter(sessions::id.eq(StoredId(keep.id.as_uuid())))
+                    .filter(sessions::id.eq(StoredId(keep.as_uuid())))
                     .select(sessions::id)
             )
             .get_result(connection)
@@ -169,31 +169,14 @@ impl SessionStore for Store {
             let others: Vec<SessionRow> = diesel::delete(
                 sessions::table
                     .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-                    .filter(sessions::id.ne(StoredId(keep.id.as_uuid()))),
+                    .filter(sessions::id.ne(StoredId(keep.as_uuid()))),
             )
             .returning(SessionRow::as_returning())
             .get_results(connection)
             .await?;
-            replace_token(connection, user, keep).await?;
             write_end_events(connection, others, &act).await
         })
     }
-}
-
-/// Gives a session of the user its new token.
-pub(super) async fn replace_token(
-    connection: &mut Connection,
-    user: UserId,
-    kept: KeptSession,
-) -> QueryResult<()> {
-    let session = sessions::table
-        .filter(sessions::user_id.eq(StoredId(user.as_uuid())))
-        .filter(sessions::id.eq(StoredId(kept.id.as_uuid())));
-    diesel::update(session)
-        .set(sessions::digest.eq(kept.digest.as_bytes().as_slice()))
-        .execute(connection)
-        .await?;
-    Ok(())
 }
 
 /// Ends the oldest sessions of the user, so that one more can start.

@@ -115,7 +115,11 @@ impl AccountStore for MemoryStore {
         state
             .sessions
             .retain(|stored| stored.session.user_id != user || stored.session.id == change.keep.id);
-        state.replace_token(change.keep);
+        for stored in &mut state.sessions {
+            if stored.session.user_id == user {
+                stored.digest = change.keep.digest;
+            }
+        }
         Ok(())
     }
 }

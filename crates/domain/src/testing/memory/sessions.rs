@@ -3,13 +3,13 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{MemoryStore, State, StoredSession};
+use super::{MemoryStore, StoredSession};
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::id::{SessionId, UserId};
 use crate::ports::StorageError;
 use crate::sign_in::accounts::Account;
 use crate::sign_in::ports::{NewSession, SessionStore, SignInError};
-use crate::sign_in::session::{KeptSession, Session, SessionDigest, SignedIn};
+use crate::sign_in::session::{Session, SessionDigest, SignedIn};
 
 #[async_trait]
 impl SessionStore for MemoryStore {
@@ -108,13 +108,13 @@ impl SessionStore for MemoryStore {
         Ok(was_live)
     }
 
-    async fn end_others(&self, user: UserId, keep: KeptSession, act: Act) -> Result<usize, StorageError> {
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
         let mut state = self.state()?;
-        let is_kept = |stored: &StoredSession| stored.session.user_id == user && stored.session.id == keep.id;
+        let is_kept = |stored: &StoredSession| stored.session.user_id == user && stored.session.id == keep;
         if !state.sessions.iter().any(is_kept) {
             return Ok(0);
         }
-        let is_other = |session: &Session| session.user_id == user && session.id != keep.id;
+        let is_other = |session: &Session| session.user_id == user && session.id != keep;
         let events: Vec<AuditEvent> = state
             .sessions
             .iter()
@@ -125,17 +125,6 @@ impl SessionStore for MemoryStore {
         let ended = events.len();
         state.write(events)?;
         state.sessions.retain(|stored| !is_other(&stored.session));
-        state.replace_token(keep);
         Ok(ended)
-    }
-}
-
-impl State {
-    pub(super) fn replace_token(&mut self, kept: KeptSession) {
-        for stored in &mut self.sessions {
-            if stored.session.id == kept.id {
-                stored.digest = kept.digest;
-            }
-        }
     }
 }

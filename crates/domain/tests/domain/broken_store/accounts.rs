@@ -11,7 +11,7 @@ use keyward_domain::sign_in::ports::{
 };
 use keyward_domain::user::Username;
 
-use super::BrokenStore;
+use super::{BrokenStore, Fault, Secret, lock};
 
 #[async_trait]
 impl AccountStore for BrokenStore {
@@ -63,7 +63,11 @@ impl AccountStore for BrokenStore {
         mut change: PasswordChange,
         event: AuditEvent,
     ) -> Result<(), ChangeOwnPasswordError> {
-        change.keep = self.kept(change.keep);
+        let old_token = lock(&self.sessions).get(&change.keep.id).copied();
+        if let (Fault::KeepsSessionTokens, Some(old_token)) = (self.fault, old_token) {
+            change.keep.digest = old_token;
+        }
+        self.keep_digest(Secret::Session, change.keep.digest.as_bytes());
         self.sound.change_password(user, change, event).await
     }
 }

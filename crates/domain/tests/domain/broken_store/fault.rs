@@ -57,7 +57,8 @@ pub(crate) enum Fault {
     /// A key is to be revoked with its descendants; only children and grandchildren go.
     KeepsGreatGrandchildren,
     OwnersKeepGreatGrandchildren,
-    /// Whoever has copied the cookie of a session stays signed in when all others of its user end.
+    /// Whoever has copied the cookie of a session stays signed in when its user changes their
+    /// password there.
     KeepsSessionTokens,
     /// Whoever selects all keys from before a moment selects nothing that was made with them since.
     OwnersKeepDescendantsOfEarlierKeys,

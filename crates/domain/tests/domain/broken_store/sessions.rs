@@ -4,9 +4,9 @@ use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{SessionId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::{NewSession, SessionStore, SignInError};
-use keyward_domain::sign_in::session::{KeptSession, Session, SessionDigest, SignedIn};
+use keyward_domain::sign_in::session::{Session, SessionDigest, SignedIn};
 
-use super::{BrokenStore, Fault, Secret, lock};
+use super::{BrokenStore, Secret, lock};
 
 #[async_trait]
 impl SessionStore for BrokenStore {
@@ -41,18 +41,7 @@ impl SessionStore for BrokenStore {
         SessionStore::end(&self.sound, user, session, event).await
     }
 
-    async fn end_others(&self, user: UserId, keep: KeptSession, act: Act) -> Result<usize, StorageError> {
-        self.sound.end_others(user, self.kept(keep), act).await
-    }
-}
-
-impl BrokenStore {
-    pub(super) fn kept(&self, mut keep: KeptSession) -> KeptSession {
-        let old_token = lock(&self.sessions).get(&keep.id).copied();
-        if let (Fault::KeepsSessionTokens, Some(old_token)) = (self.fault, old_token) {
-            keep.digest = old_token;
-        }
-        self.keep_digest(Secret::Session, keep.digest.as_bytes());
-        keep
+    async fn end_others(&self, user: UserId, keep: SessionId, act: Act) -> Result<usize, StorageError> {
+        self.sound.end_others(user, keep, act).await
     }
 }

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::scene::SignInScene;
-use super::sessions::{find, kept, new_session, sign_in, sign_out, start_session};
+use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::Session;
@@ -103,15 +103,17 @@ pub async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) 
         start_session(&scene, &ada.user).await,
     ];
     let act = scene.act_as(Actor::User(ada.user.id), None);
-    let renewed = kept(&scene, &keep);
-    let ended = scene.stores.sessions.end_others(ada.user.id, renewed, act);
+    let ended = scene
+        .stores
+        .sessions
+        .end_others(ada.user.id, keep.session.id, act);
     assert_eq!(ended.await.expect("ended"), 2);
 
-    for new in [&expired, &others[0], &others[1], &keep] {
+    for new in [&expired, &others[0], &others[1]] {
         assert_eq!(find(&scene, &new.digest).await, None);
     }
-    for digest in [&renewed.digest, &his.digest] {
-        assert!(find(&scene, digest).await.is_some());
+    for new in [&keep, &his] {
+        assert!(find(&scene, &new.digest).await.is_some());
     }
     let recorded = ended_by_others(&scene).await;
     assert_eq!(
@@ -122,7 +124,7 @@ pub async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) 
     let again = scene
         .stores
         .sessions
-        .end_others(ada.user.id, kept(&scene, &keep), act);
+        .end_others(ada.user.id, keep.session.id, act);
     assert_eq!(again.await.expect("nothing to do"), 0);
     assert_eq!(ended_by_others(&scene).await, recorded);
 }
@@ -140,7 +142,7 @@ pub async fn ended_session_ends_no_other_sessions(stores: Stores) {
     assert!(was_live.expect("an answer"));
     for keep in [&ended, &his] {
         let act = scene.act_as(Actor::User(ada.user.id), None);
-        let none = sessions.end_others(ada.user.id, kept(&scene, keep), act).await;
+        let none = sessions.end_others(ada.user.id, keep.session.id, act).await;
         assert_eq!(none.expect("an answer"), 0);
     }
 
@@ -157,7 +159,7 @@ pub async fn other_sessions_continue_when_end_events_cannot_be_written(stores: S
     let failed = scene
         .stores
         .sessions
-        .end_others(ada.user.id, kept(&scene, &keep), act);
+        .end_others(ada.user.id, keep.session.id, act);
     failed.await.expect_err("not written");
 
     assert!(find(&scene, &other.digest).await.is_some());
@@ -174,7 +176,7 @@ pub async fn sessions_ending_each_other_concurrently_leave_one(stores: Stores) {
         let task: BoxFuture<'static, _> = Box::pin(async move {
             let act = scene.act_as(Actor::User(user), None);
             let sessions = &scene.stores.sessions;
-            sessions.end_others(user, kept(&scene, &keep), act).await
+            sessions.end_others(user, keep.session.id, act).await
         });
         task
     });
@@ -208,8 +210,7 @@ pub async fn sessions_signing_out_during_sign_out_everywhere_end_once(stores: St
             }));
         }
         // In the middle of them all.
-        let (ending, user) = (scene.clone(), ada.user.id);
-        let keep = kept(&scene, &keep);
+        let (ending, user, keep) = (scene.clone(), ada.user.id, keep.session.id);
         let end_others = Box::pin(async move {
             let act = ending.act_as(Actor::User(user), None);
             let ended = ending.stores.sessions.end_others(user, keep, act).await;

@@ -12,7 +12,7 @@ use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::ports::ReachableProjects;
 use keyward_domain::project::ProjectName;
 use keyward_domain::sign_in::ports::{OpenInvitations, SessionStore};
-use keyward_domain::sign_in::session::{KeptSession, SessionToken};
+use keyward_domain::sign_in::session::SessionToken;
 use uuid::Uuid;
 
 use crate::both::scene::draft;
@@ -32,11 +32,7 @@ async fn people_and_project_queries_use_an_index(database: Database) {
     let digest = ("sessions_digest_key", "sqlite_autoindex_sessions_2");
     listening.expect("a session", &[digest.0], &[digest.1]).await;
     let act = scene.make.act(Actor::User(scene.ada.user.id));
-    let keep = KeptSession {
-        id: scene.here.session.id,
-        digest: session,
-    };
-    let ended = SessionStore::end_others(store, scene.ada.user.id, keep, act).await;
+    let ended = SessionStore::end_others(store, scene.ada.user.id, scene.here.session.id, act).await;
     ended.expect("an end");
     listening
         .expect(
