@@ -1,4 +1,4 @@
-//! What others on this machine or on the network may see that they should not: each is warned of when the
+//! What others on this machine or on the network may see or change that they should not: each is warned of when the
 //! server starts.
 
 use std::fs;
@@ -11,6 +11,10 @@ use tracing::warn;
 /// Of those who are neither the owner nor of the group.
 const READ: u32 = 0o004;
 const WRITE: u32 = 0o002;
+
+/// How to keep a file with a secret from others.
+const CLOSE_SECRET: &str = "run `chmod o-rwx` on the file; in Docker set the secret's `mode: 0400` and `uid`, in \
+                            Kubernetes `defaultMode: 0440` and `fsGroup`";
 
 /// Warns of a data directory in which others may put another database, and of files in it that they may read
 /// or write.
@@ -54,23 +58,25 @@ pub(crate) fn warn_of_open_url_files(files: impl IntoIterator<Item = PathBuf>) {
         if permissions_of_others(&file) & (READ | WRITE) != 0 {
             warn!(
                 path = %file.display(),
-                hint = "run `chmod o-rwx` on the file; in Docker set the secret's `mode: 0400` and `uid`, in Kubernetes \
-                        `defaultMode: 0440` and `fsGroup`",
+                hint = CLOSE_SECRET,
                 "database URL file is accessible to other users"
             );
         }
     }
 }
 
-/// Warns of files that say whom this server believes, if others may change them, and of one that holds a
-/// secret, if others may also read it.
-pub(crate) fn warn_of_open_configuration(believed: [Option<&Path>; 2], secret: Option<&Path>) {
-    let believed = believed.into_iter().flatten().map(|file| (file, WRITE));
-    for (file, permissions) in believed.chain(secret.map(|file| (file, READ | WRITE))) {
+/// Warns of files that say whom this server trusts, if others may change them, and of one that holds a secret,
+/// if others may also read it.
+pub(crate) fn warn_of_open_configuration(trusted: [Option<&Path>; 2], secret: Option<&Path>) {
+    let trusted = trusted
+        .into_iter()
+        .flatten()
+        .map(|file| (file, WRITE, "run `chmod o-w` on the file"));
+    for (file, permissions, hint) in trusted.chain(secret.map(|file| (file, READ | WRITE, CLOSE_SECRET))) {
         if permissions_of_others(file) & permissions != 0 {
             warn!(
                 path = %file.display(),
-                hint = "run `chmod o-rwx` on the file",
+                hint,
                 "configuration file is accessible to other users"
             );
         }
