@@ -173,7 +173,7 @@ impl Scene {
         }
     }
 
-    /// Revokes a key after the other for this long.
+    /// Revokes one key after another for this long.
     async fn revoke(&self, server: &Server, time: Duration) {
         let (client, end) = (Client::new(), Instant::now() + time);
         let token = first_token(self.valid.path());
