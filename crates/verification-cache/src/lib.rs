@@ -10,7 +10,7 @@
 //! |---|---|
 //! | what is kept, and until when | [`VerificationCache`], [`CachedCredentials`], [`CachedReachableProjects`] |
 //! | how often it answers | [`Lookups`] |
-//! | what is no guess, where nothing is kept | [`FamiliarCredentials`] |
+//! | which tokens were found before, without the cache | [`FamiliarCredentials`] |
 //! | what a replica does with what it reads | [`Replica`] |
 //! | how long a revocation waits | [`Wait`] |
 //! | the clock of leases | [`BootTime`] |
