@@ -65,7 +65,7 @@ const PAGES: &[(&str, &str)] = &[
     ),
     (
         "API keys issued before a moment",
-        "/organizations/engines/settings/api-keys/all/revoke?before=2199-01-01T00:00",
+        "/organizations/engines/settings/api-keys/all/revoke?before=2020-01-01T00:00",
     ),
     ("audit log", "/organizations/engines/settings/audit-log"),
     (

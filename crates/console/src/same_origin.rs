@@ -24,8 +24,8 @@ fn is_safe(method: &Method) -> bool {
 /// An address that was typed, and a browser that does not say so, are no other site.
 pub(crate) fn is_cross_site(request: &Request, public_url: &PublicUrl) -> bool {
     let headers = request.headers();
-    let is_typed = headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "none");
-    !is_typed && !is_same_origin(headers, public_url)
+    let names_no_site = headers.get_all(SEC_FETCH_SITE).iter().all(|site| site == "none");
+    !names_no_site && !is_same_origin(headers, public_url)
 }
 
 fn is_same_origin(headers: &HeaderMap, public_url: &PublicUrl) -> bool {

@@ -262,7 +262,7 @@ async fn each_page_queries_each_thing_once() {
         2 /general
         6 /general/leave
         3 /projects
-        6 /api-keys
+        7 /api-keys
         2 /api-keys/new
         3 /api-keys/KEY/edit
         3 /api-keys/KEY/rotate
@@ -275,8 +275,8 @@ async fn each_page_queries_each_thing_once() {
         4 /members/invitations
         3 /projects
         5 /projects/PROJECT
-        4 /api-keys/all
-        5 /api-keys/all?holder=GRACE
+        5 /api-keys/all
+        6 /api-keys/all?holder=GRACE
         4 /api-keys/all/KEY
         3 /api-keys/all/revoke?key-KEY=on
         4 /audit-log

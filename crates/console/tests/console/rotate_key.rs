@@ -178,3 +178,37 @@ async fn rotation_form_leads_leaked_tokens_to_revocation() {
     let page = browser.get(&rotate_path(&restricted.key)).await;
     assert!(!page.shows("/revoke\"") && page.text().contains("choose “Now”"));
 }
+
+#[tokio::test]
+async fn rotated_key_and_its_successor_name_each_other() {
+    for (old_key_ends, until_used) in [("on_first_use", true), ("after_a_day", false)] {
+        let (running, ada, browser, old) = ada_with_key().await;
+        let other = running.installation.issue(&ada.as_holder(), "Other").await;
+        rotate(&browser, &old.key, old_key_ends).await;
+        let keys = running.installation.keys();
+        let old = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
+        let new = keys
+            .read(&ada.as_holder(), old.rotated_to.unwrap())
+            .await
+            .unwrap();
+
+        let list = browser.get(LIST).await.text();
+        let until = if until_used {
+            ", works until that is used"
+        } else {
+            ""
+        };
+        let replaced = format!("Replaced by {}{until} ", new.hint);
+        assert!(list.contains(&replaced), "{replaced}: {list}");
+        assert!(list.contains(&format!("Replaces {}", old.hint)), "{list}");
+        assert_eq!(list.matches("Replace").count(), 2, "{list}");
+
+        let page = async |key: &ApiKey| browser.get(&format!("{LIST}/all/{}", key.id)).await;
+        let old_page = page(&old).await;
+        assert!(old_page.text().contains("Replaced by") && old_page.shows(&new.id.to_string()));
+        assert_eq!(old_page.text().contains("works until that is used"), until_used);
+        let new_page = page(&new).await;
+        assert!(new_page.text().contains("Replaces") && new_page.shows(&old.id.to_string()));
+        assert!(!page(&other.key).await.text().contains("Replace"));
+    }
+}

@@ -16,9 +16,9 @@ use crate::sources::Sources;
 use crate::user::Username;
 
 /// For how long pages tell of uses of dead keys, and of leaks.
-const TOLD_FOR: TimeDelta = TimeDelta::days(7);
+const NOTICE_PERIOD: TimeDelta = TimeDelta::days(7);
 /// In how many steps of the store they are searched for at most: a page waits for them.
-const STEPS: usize = 4;
+const MAX_SEARCH_STEPS: usize = 4;
 
 /// The use cases that read audit events.
 #[derive(Clone)]
@@ -67,7 +67,7 @@ impl AuditTrail {
         let filter = AuditFilter {
             action: Some(Action::UseApiKey),
             subject: Some(Subject::Membership(member.membership.id)),
-            from: Some(self.sources.now() - TOLD_FOR),
+            from: Some(self.sources.now() - NOTICE_PERIOD),
             ..AuditFilter::default()
         };
         let organization = Some(member.organization.id);
@@ -82,7 +82,7 @@ impl AuditTrail {
             action: Some(Action::RevokeApiKey),
             // Nobody else revokes a key without saying who they are.
             actor: Some(Actor::Anonymous),
-            from: Some(self.sources.now() - TOLD_FOR),
+            from: Some(self.sources.now() - NOTICE_PERIOD),
             ..AuditFilter::default()
         };
         let found = self
@@ -102,7 +102,7 @@ impl AuditTrail {
             items: Vec::new(),
             next: None,
         };
-        for _ in 0..STEPS {
+        for _ in 0..MAX_SEARCH_STEPS {
             let request = PageRequest {
                 size,
                 after: events.next,

@@ -239,7 +239,7 @@ impl Phrase {
             }
             // Nobody else revokes a key without saying who they are.
             Action::RevokeApiKey if event.actor == Actor::Anonymous => {
-                Self::about_and("reported a leak of the API key", "which was revoked")
+                Self::about_and("reported the API key", "as leaked, and it was revoked")
             }
             Action::UseApiKey if event.object.is_none() => {
                 Self::alone("tried to use other inactive API keys")
