@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn default_deadlines_are_ten_seconds_for_each_part_of_a_request() {
+    fn default_deadlines_give_each_part_of_a_request_ten_seconds() {
         let Deadlines {
             header_read,
             body,
