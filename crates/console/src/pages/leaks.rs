@@ -6,6 +6,7 @@ use keyward_domain::administration::ports::HeldKey;
 use keyward_domain::api_key::{ApiKey, RevocationReason};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::ApiKeyId;
+use keyward_domain::page::PageSize;
 
 use crate::pages::list::List;
 use crate::reader::{Member, Owner};
@@ -24,9 +25,10 @@ pub(super) async fn of_member(member: &Member, list: &List<ApiKeyId>) -> Result<
     Ok(own)
 }
 
-/// Those of the whole organization, likewise.
+/// Those of the whole organization, likewise; only the latest of many.
 pub(super) async fn of_organization(owner: &Owner, list: &List<ApiKeyId>) -> Result<Vec<HeldKey>, Refusal> {
-    let leaked = leaked(owner, list).await?;
+    let mut leaked = leaked(owner, list).await?;
+    leaked.truncate(PageSize::DEFAULT.items());
     if leaked.is_empty() {
         return Ok(Vec::new());
     }

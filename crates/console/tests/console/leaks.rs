@@ -23,6 +23,24 @@ async fn report(running: &Running, key: &IssuedKey) {
 }
 
 #[tokio::test]
+async fn leak_is_told_beside_many_later_ones_of_others() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let [grace, mary] =
+        ["grace", "mary"].map(|name| installation.member(&ada.organization, name, Role::Member));
+    let leaked = installation.issue(&grace.as_holder(), "Deploy").await;
+    report(&running, &leaked).await;
+    for number in 0..60 {
+        let other = installation
+            .issue(&mary.as_holder(), &format!("key {number}"))
+            .await;
+        report(&running, &other).await;
+    }
+    let list = running.signed_in("grace").await.get(LIST).await;
+    assert!(list.shows("The token of a key leaked.") && list.shows(leaked.key.hint.as_str()));
+}
+
+#[tokio::test]
 async fn leak_is_told_to_holder_and_owners_for_a_week() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;

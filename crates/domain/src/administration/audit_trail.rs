@@ -85,9 +85,7 @@ impl AuditTrail {
             from: Some(self.sources.now() - NOTICE_PERIOD),
             ..AuditFilter::default()
         };
-        let found = self
-            .latest(Some(organization), &filter, PageSize::DEFAULT)
-            .await?;
+        let found = self.latest(Some(organization), &filter, PageSize::EXPORT).await?;
         Ok(found.items)
     }
 

@@ -26,8 +26,8 @@ pub enum KeySelection {
 /// What one batch of a revocation came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RevokedBatch {
-    /// The keys that were valid until then, the oldest first (by identifier, or by when their key
-    /// trees began).
+    /// The keys that were valid until then, the oldest first (by identifier, or by when their
+    /// key trees began).
     pub keys: Vec<ApiKeyId>,
     /// Whether no other selected key is valid or has an end that is [due](crate::validity::End::is_due).
     /// Else, a repeated call continues.

@@ -82,9 +82,9 @@ pub struct SignedIn {
 /// has a copy could keep the session for themselves.
 #[derive(Debug, Clone, Copy)]
 pub struct KeptSession {
-    /// Which one.
+    /// It keeps its identifier.
     pub id: SessionId,
-    /// The new token's digest.
+    /// The digest of its new token.
     pub digest: SessionDigest,
 }
 

@@ -74,8 +74,8 @@ pub trait OrganizationKeyStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<RevocationPreview, StorageError>;
 
-    /// Revokes the first of the selected keys that are valid, the oldest first (by identifier, or by
-    /// when their key trees began), and returns them. Selected keys that the organization does not have are ignored.
+    /// Revokes the first of the selected keys that are valid, the oldest first (by identifier, or by when their
+    /// key trees began), and returns them. Selected keys that the organization does not have are ignored.
     ///
     /// There may be hundreds of thousands of them, too many for one transaction without blocking others. So
     /// each call revokes at most `at_most` keys, and a repeated call continues; in between, other changes

@@ -147,6 +147,9 @@ pub async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stores) {
         let act = scene.act(&ada);
         let batch = scene.revoke_batch(&ada, selection.clone(), two, act).await;
         let batch = batch.expect("revoked");
+        if revoked.is_empty() {
+            assert_eq!(previewed().await, (3, 2), "two are gone");
+        }
         revoked.extend(batch.keys);
         if batch.is_last {
             break;
