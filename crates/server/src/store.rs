@@ -13,7 +13,7 @@ use keyward_domain::ports::{
 };
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
-    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
+    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, Throttle,
 };
 use keyward_persistence::postgres::{
     ConnectError, ConnectionRefused, PoolUsage, PostgresStore, WaitObserver,
@@ -33,7 +33,7 @@ pub(crate) trait Store:
     + AuditFeed
     + AccountStore
     + SessionStore
-    + SignInThrottle
+    + Throttle
     + LimitedAuditLog
     + InstallationStore
     + OrganizationStore

@@ -13,8 +13,7 @@ use crate::sign_in::account::Account;
 use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitations, PendingInvitation,
-    SignInThrottle,
+    AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitations, PendingInvitation, Throttle,
 };
 use crate::sign_in::throttle::ThrottleBucket;
 use crate::sources::Sources;
@@ -46,7 +45,7 @@ pub struct JoiningPorts {
     /// Where the password of a user who exists is found.
     pub accounts: Arc<dyn AccountStore>,
     /// Counts attempts at passwords.
-    pub throttle: Arc<dyn SignInThrottle>,
+    pub throttle: Arc<dyn Throttle>,
     /// Hashes passwords, a bounded number at a time.
     pub hasher: Arc<dyn PasswordHasher>,
 }

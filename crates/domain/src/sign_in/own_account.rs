@@ -8,7 +8,7 @@ use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, StorageError};
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingQueues, Password, PasswordHasher};
-use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, SignInThrottle};
+use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, Throttle};
 use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{KeptSession, Session, SessionToken, SignedIn};
@@ -42,7 +42,7 @@ pub struct OwnAccountPorts {
     /// The key of remembered browsers.
     pub installation: Arc<dyn InstallationStore>,
     /// The throttle, which counts guesses at the current password.
-    pub throttle: Arc<dyn SignInThrottle>,
+    pub throttle: Arc<dyn Throttle>,
     /// Where refused attempts are read.
     pub audit_log: Arc<dyn AuditLog>,
     /// The queue of refusals to be recorded.

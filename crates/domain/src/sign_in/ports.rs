@@ -191,10 +191,10 @@ pub enum SignInError {
     Storage(#[from] StorageError),
 }
 
-/// Counts attempts to sign in, for all replicas together.
+/// Counts attempts to sign in and other acts in buckets, for all replicas together.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
-pub trait SignInThrottle: Send + Sync {
+pub trait Throttle: Send + Sync {
     /// Takes one attempt from each of the buckets, as [`ThrottleBucket::count_attempt`] says, in their order;
     /// or, if one of them is full, from none, and returns the first that is. Of concurrent attempts MUST NOT
     /// let more pass than one after the other would.

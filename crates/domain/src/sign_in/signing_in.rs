@@ -11,7 +11,7 @@ use crate::sign_in::account::Account;
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, HashingQueues, Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, SignInThrottle,
+    AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, Throttle,
 };
 use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
@@ -54,7 +54,7 @@ pub struct SignIn {
     accounts: Arc<dyn AccountStore>,
     sessions: Arc<dyn SessionStore>,
     browsers: BrowserMemory,
-    throttle: Arc<dyn SignInThrottle>,
+    throttle: Arc<dyn Throttle>,
     refusals: Arc<dyn RefusalQueue>,
     memberships: Arc<dyn Memberships>,
     hasher: Arc<dyn PasswordHasher>,
@@ -71,7 +71,7 @@ pub struct SignInPorts {
     /// The key of remembered browsers.
     pub installation: Arc<dyn InstallationStore>,
     /// Where attempts are counted, by account and address.
-    pub throttle: Arc<dyn SignInThrottle>,
+    pub throttle: Arc<dyn Throttle>,
     /// The queue of refusals to be recorded.
     pub refusals: Arc<dyn RefusalQueue>,
     /// In which organizations' logs people's sign-ins are recorded.

@@ -9,7 +9,7 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
+use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog, Throttle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::dialect::{Connection, RunQueryDsl, Store, begin, for_any_connection, locked, write_events};
@@ -20,7 +20,7 @@ use crate::columns::StoredMoment;
 use crate::not_counted::NotCounted;
 
 #[async_trait]
-impl SignInThrottle for Store {
+impl Throttle for Store {
     async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,

@@ -22,7 +22,7 @@ use keyward_domain::ports::{
 };
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::sign_in::ports::{
-    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
+    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, Throttle,
 };
 use keyward_domain::testing::FixedClock;
 use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
@@ -72,7 +72,7 @@ pub(crate) trait Store:
     + PlannedEndStore
     + RetentionStore
     + SessionStore
-    + SignInThrottle
+    + Throttle
     + LimitedAuditLog
     + Transfer
 {

@@ -17,7 +17,7 @@ use crate::planned_ends::ports::PlannedEndStore;
 use crate::ports::{ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects};
 use crate::retention::ports::RetentionStore;
 use crate::sign_in::ports::{
-    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, SignInThrottle,
+    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, Throttle,
 };
 use crate::user::User;
 
@@ -76,7 +76,7 @@ pub struct Stores {
     pub keys: KeyStores,
     pub accounts: Arc<dyn AccountStore>,
     pub sessions: Arc<dyn SessionStore>,
-    pub throttle: Arc<dyn SignInThrottle>,
+    pub throttle: Arc<dyn Throttle>,
     /// The log of what strangers bring about.
     pub limited_audit_log: Arc<dyn LimitedAuditLog>,
     pub installation: Arc<dyn InstallationStore>,
@@ -114,7 +114,7 @@ impl Stores {
             + AuditLog
             + AccountStore
             + SessionStore
-            + SignInThrottle
+            + Throttle
             + LimitedAuditLog
             + InstallationStore
             + OrganizationStore

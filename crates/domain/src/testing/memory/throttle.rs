@@ -7,12 +7,12 @@ use futures_util::FutureExt;
 use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
-use crate::sign_in::ports::{FullBucket, LimitedAuditLog, SignInThrottle};
+use crate::sign_in::ports::{FullBucket, LimitedAuditLog, Throttle};
 use crate::sign_in::refusals::{RefusalQueue, RefusalWriter, RefusedAttempt};
 use crate::sign_in::throttle::ThrottleBucket;
 
 #[async_trait]
-impl SignInThrottle for MemoryStore {
+impl Throttle for MemoryStore {
     async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,

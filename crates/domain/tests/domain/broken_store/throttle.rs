@@ -1,13 +1,13 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::{FullBucket, SignInThrottle};
+use keyward_domain::sign_in::ports::{FullBucket, Throttle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::{BrokenStore, Fault, lock, pause};
 
 #[async_trait]
-impl SignInThrottle for BrokenStore {
+impl Throttle for BrokenStore {
     async fn count_attempt(
         &self,
         buckets: Vec<ThrottleBucket>,

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use keyward_domain::membership::Role;
 use keyward_domain::rate::Throttled;
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
-use keyward_domain::sign_in::ports::{FullBucket, MockSessionStore, MockSignInThrottle};
+use keyward_domain::sign_in::ports::{FullBucket, MockSessionStore, MockThrottle};
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInError, SignInPorts};
 use keyward_domain::testing::TestInstallation;
 
@@ -20,7 +20,7 @@ async fn throttled_attempts_are_refused_before_the_password_check() {
     for username in ["Ada ", "nobody"] {
         let (installation, _) = installation_with_ada();
         let retry_after = TimeDelta::seconds(30);
-        let mut throttle = MockSignInThrottle::new();
+        let mut throttle = MockThrottle::new();
         throttle
             .expect_count_attempt()
             .once()

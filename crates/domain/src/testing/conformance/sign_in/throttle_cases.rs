@@ -1,4 +1,4 @@
-//! What [`SignInThrottle`](crate::sign_in::ports::SignInThrottle) and
+//! What [`Throttle`](crate::sign_in::ports::Throttle) and
 //! [`LimitedAuditLog`](crate::sign_in::ports::LimitedAuditLog) promise.
 
 use chrono::{DateTime, TimeDelta, Utc};
