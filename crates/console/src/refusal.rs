@@ -8,6 +8,7 @@ use keyward_domain::administration::ports::CutoffTooRecent;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_domain::public_url::PublicUrl;
+use keyward_domain::rate::Throttled;
 use keyward_domain::sign_in::password::HashingError;
 use poem::Response;
 use poem::error::ResponseError;
@@ -51,6 +52,9 @@ pub(crate) enum Refusal {
     /// The form did not arrive in time.
     #[error("the form did not arrive in time")]
     FormTooSlow,
+    /// An owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -82,6 +86,7 @@ impl ResponseError for Refusal {
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
             Self::Storage(error) if error.is_outage() => StatusCode::SERVICE_UNAVAILABLE,
             Self::Hashing(HashingError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Storage(_)
@@ -136,6 +141,18 @@ impl Refusal {
                     | StorageError::Defect(_) => error_page(status, request_id),
                 };
                 leave_outage(error, &mut response);
+                response
+            }
+            Self::Throttled(throttled) => {
+                let mut response = ErrorPage::new(status)
+                    .with_text(
+                        "Too many changes",
+                        "You have made many changes in a short time. This one was not made. Wait a moment, go back and \
+                         try again.",
+                    )
+                    .into_response(request_id);
+                let seconds = throttled.whole_seconds();
+                response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
                 response
             }
             Self::NotFound

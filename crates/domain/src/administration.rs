@@ -8,6 +8,7 @@ mod audit_export;
 mod audit_follower;
 mod audit_trail;
 mod batches;
+mod change_limit;
 mod cutoff_time;
 mod events;
 mod held_key;
@@ -24,7 +25,7 @@ mod project_overview;
 mod projects;
 
 pub use crate::authority::Authority;
-pub use audit_export::AuditExport;
+pub use audit_export::{AuditExport, ExportAuditLogError};
 pub use audit_follower::{AuditFollower, FeedStart, FollowedEvents, FollowedLog};
 pub use audit_trail::{AuditPage, AuditTrail};
 pub use batches::{StopReason, Stopped};

@@ -337,7 +337,12 @@ impl Composition {
 
     /// The use cases that read the audit log.
     pub(crate) fn audit_trail(&self) -> AuditTrail {
-        AuditTrail::new(self.store.clone(), self.store.clone(), self.sources.clone())
+        AuditTrail::new(
+            self.store.clone(),
+            self.store.clone(),
+            self.store.clone(),
+            self.sources.clone(),
+        )
     }
 
     /// Follows the audit log in commit order.
@@ -366,16 +371,17 @@ impl Composition {
 
     /// What owners choose for their organizations.
     pub(crate) fn organizations(&self) -> Organizations {
-        Organizations::new(self.store.clone(), self.sources.clone())
+        Organizations::new(self.store.clone(), self.store.clone(), self.sources.clone())
     }
 
     /// The use cases of members.
     pub(crate) fn members(&self) -> Members {
-        Members::new(self.store.clone(), self.sources.clone()).with_propagation(self.propagation())
+        Members::new(self.store.clone(), self.store.clone(), self.sources.clone())
+            .with_propagation(self.propagation())
     }
 
     pub(crate) fn invitations(&self) -> Invitations {
-        Invitations::new(self.store.clone(), self.sources.clone())
+        Invitations::new(self.store.clone(), self.store.clone(), self.sources.clone())
     }
 
     pub(crate) fn joining(&self) -> Joining {
@@ -390,7 +396,8 @@ impl Composition {
 
     /// The use cases of projects.
     pub(crate) fn projects(&self) -> Projects {
-        Projects::new(self.store.clone(), self.sources.clone()).with_propagation(self.propagation())
+        Projects::new(self.store.clone(), self.store.clone(), self.sources.clone())
+            .with_propagation(self.propagation())
     }
 
     /// The use cases of sign-in.

@@ -3,6 +3,7 @@
 
 use std::error::Error;
 
+use keyward_domain::administration::ExportAuditLogError;
 use keyward_domain::administration::ports::{
     AddInvitationError, AddProjectError, ChangeMembershipExpiryError, ChangeOrganizationError,
     ChangeProjectError, ChangeProjectMembersError, ChangeRoleError, EndMembershipError,
@@ -53,15 +54,16 @@ refused! {
         { AlreadyCreated(_), AlreadyRotated(_), Throttled(_), Revoked, InvalidExpiry(_), CannotExtendLife(_) } { Storage }
     RevokeKeyError { HolderGone NotFound } { PreconditionFailed } { Storage }
     RevokeKeysError { NotAllowed } {} { Storage }
-    ChangeOrganizationError { NotAllowed } {} { Storage }
-    ChangeRoleError { NotAllowed NotFound } { LastOwner } { Storage }
-    ChangeMembershipExpiryError { NotAllowed NotFound } { InvalidExpiry(_), LastOwner } { Storage }
+    ChangeOrganizationError { NotAllowed } {} { Throttled Storage }
+    ChangeRoleError { NotAllowed NotFound } { LastOwner } { Throttled Storage }
+    ChangeMembershipExpiryError { NotAllowed NotFound } { InvalidExpiry(_), LastOwner } { Throttled Storage }
     EndMembershipError { NotAllowed NotFound } { LastOwner } { Storage }
-    AddInvitationError { NotAllowed } { AlreadyCreated(_) } { Storage }
+    AddInvitationError { NotAllowed } { AlreadyCreated(_) } { Throttled Storage }
     RevokeInvitationError { NotAllowed NotFound } { Accepted } { Storage }
-    AddProjectError { NotAllowed } { AlreadyCreated(_) } { Storage }
-    ChangeProjectError { NotAllowed NotFound } {} { Storage }
-    ChangeProjectMembersError { NotAllowed ProjectNotFound MemberNotFound } {} { Storage }
+    AddProjectError { NotAllowed } { AlreadyCreated(_) } { Throttled Storage }
+    ChangeProjectError { NotAllowed NotFound } {} { Throttled Storage }
+    ChangeProjectMembersError { NotAllowed ProjectNotFound MemberNotFound } {} { Throttled Storage }
+    ExportAuditLogError {} {} { Throttled Storage }
     EndSessionError { NotFound } {} { Storage }
     ChangeOwnPasswordError {} { WrongPassword, Throttled(_) } { Hashing Storage }
     SignInError {} { WrongCredentials, Throttled(_) } { Hashing Storage }

@@ -32,6 +32,7 @@ mod members;
 mod membership;
 mod operations;
 mod organization_keys;
+mod owners_changes;
 mod planned_ends;
 mod preview_failures;
 mod project;

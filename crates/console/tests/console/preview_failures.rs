@@ -55,7 +55,7 @@ async fn nothing_can_be_counted() -> (Running, Member) {
     let down = TestInstallation::new();
     down.store.go_down();
     let slow = |console: &mut Console| {
-        console.members = Members::new(Arc::new(members), sources);
+        console.members = Members::new(Arc::new(members), Arc::new(down.store.clone()), sources);
         console.invitations = down.invitations();
         console.organization_keys = down.organization_keys();
         console.reachable_projects = Arc::new(down.store.clone());

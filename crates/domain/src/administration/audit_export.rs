@@ -5,6 +5,7 @@ use crate::audit::{Act, Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::id::OrganizationId;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditPosition, StorageError};
+use crate::rate::Throttled;
 
 /// An export of all events that pass a filter, latest first. Holds at most one page in memory.
 ///
@@ -13,9 +14,22 @@ use crate::ports::{AuditFilter, AuditPosition, StorageError};
 pub struct AuditExport {
     trail: AuditTrail,
     organization: Option<OrganizationId>,
+    /// Whose changes it counts among.
+    authority: Option<Authority>,
     filter: AuditFilter,
     next: NextPage,
     event: Option<AuditEvent>,
+}
+
+/// Why an export did not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportAuditLogError {
+    /// The owner has made too many changes. Only an export that has not begun is refused.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
 }
 
 enum NextPage {
@@ -25,12 +39,17 @@ enum NextPage {
 }
 
 impl AuditTrail {
-    /// Exports the organization's events that pass the filter, which writes an audit event.
+    /// Exports the organization's events that pass the filter, which writes an audit event, and so counts as a
+    /// change of an owner.
     #[must_use]
     pub fn export(&self, authority: &Authority, filter: AuditFilter, source: RequestSource) -> AuditExport {
         let organization = authority.organization_id();
         let act = authority.act(&self.sources, source);
-        AuditExport::new(self.clone(), act, Subject::Organization(organization), filter)
+        let export = AuditExport::new(self.clone(), act, Subject::Organization(organization), filter);
+        AuditExport {
+            authority: Some(*authority),
+            ..export
+        }
     }
 
     /// Exports the events of no organization, such as sign-ins; for administrators only.
@@ -46,6 +65,7 @@ impl AuditExport {
         Self {
             trail,
             organization: act.organization_id,
+            authority: None,
             filter,
             next: NextPage::First,
             event: Some(act.event(Action::ExportAuditLog, subject)),
@@ -57,13 +77,19 @@ impl AuditExport {
     /// so an event older than the position is included.
     ///
     /// # Errors
-    /// Only if the store fails; the export stays where it was.
-    pub async fn next(&mut self) -> Result<Option<AuditPage>, StorageError> {
+    /// See [`ExportAuditLogError`]; the export stays where it was.
+    pub async fn next(&mut self) -> Result<Option<AuditPage>, ExportAuditLogError> {
         let after = match self.next {
             NextPage::First => None,
             NextPage::After(position) => Some(position),
             NextPage::None => return Ok(None),
         };
+        if let (Some(event), Some(authority)) = (&self.event, &self.authority) {
+            self.trail
+                .limit
+                .count::<ExportAuditLogError>(authority, event.at)
+                .await?;
+        }
         let request = PageRequest {
             size: PageSize::EXPORT,
             after,

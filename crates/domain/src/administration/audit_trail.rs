@@ -6,12 +6,14 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 
 use crate::administration::Authority;
+use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::Names;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, OrganizationId, UserId};
 use crate::membership::Member;
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
+use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 use crate::user::Username;
 
@@ -25,6 +27,7 @@ const MAX_SEARCH_STEPS: usize = 4;
 pub struct AuditTrail {
     audit_log: Arc<dyn AuditLog>,
     names: Arc<dyn Names>,
+    pub(super) limit: ChangeLimit,
     pub(super) sources: Sources,
 }
 
@@ -42,10 +45,16 @@ pub struct AuditPage {
 impl AuditTrail {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(audit_log: Arc<dyn AuditLog>, names: Arc<dyn Names>, sources: Sources) -> Self {
+    pub fn new(
+        audit_log: Arc<dyn AuditLog>,
+        names: Arc<dyn Names>,
+        throttle: Arc<dyn Throttle>,
+        sources: Sources,
+    ) -> Self {
         Self {
             audit_log,
             names,
+            limit: ChangeLimit(throttle),
             sources,
         }
     }

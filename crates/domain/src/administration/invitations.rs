@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::administration::Authority;
+use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
@@ -15,6 +16,7 @@ use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::Role;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 
 /// The owner's input for a new invitation.
@@ -39,14 +41,19 @@ pub struct IssuedInvitation {
 #[derive(Clone)]
 pub struct Invitations {
     invitations: Arc<dyn InvitationStore>,
+    limit: ChangeLimit,
     sources: Sources,
 }
 
 impl Invitations {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(invitations: Arc<dyn InvitationStore>, sources: Sources) -> Self {
-        Self { invitations, sources }
+    pub fn new(invitations: Arc<dyn InvitationStore>, throttle: Arc<dyn Throttle>, sources: Sources) -> Self {
+        Self {
+            invitations,
+            limit: ChangeLimit(throttle),
+            sources,
+        }
     }
 
     /// Creates an invitation, valid for [`Invitation::LIFETIME`].
@@ -62,6 +69,7 @@ impl Invitations {
         source: RequestSource,
     ) -> Result<IssuedInvitation, AddInvitationError> {
         let act = authority.act(&self.sources, source);
+        self.limit.count::<AddInvitationError>(authority, act.at).await?;
         let token = InvitationToken::generate(&self.sources);
         let invitation = Invitation {
             id: self.sources.next_id(),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::administration::Authority;
+use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{
     ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HeldKey, HolderProfile, LeavingPreview,
     MemberFilter, MemberOverview, MemberStore, WhichMember,
@@ -16,6 +17,7 @@ use crate::membership::{Member, Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::propagation::{Propagation, ToAllServers};
+use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 use crate::user::Username;
 
@@ -23,6 +25,7 @@ use crate::user::Username;
 #[derive(Clone)]
 pub struct Members {
     members: Arc<dyn MemberStore>,
+    limit: ChangeLimit,
     sources: Sources,
     to_all_servers: ToAllServers,
 }
@@ -30,9 +33,10 @@ pub struct Members {
 impl Members {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(members: Arc<dyn MemberStore>, sources: Sources) -> Self {
+    pub fn new(members: Arc<dyn MemberStore>, throttle: Arc<dyn Throttle>, sources: Sources) -> Self {
         Self {
             members,
+            limit: ChangeLimit(throttle),
             sources,
             to_all_servers: ToAllServers::default(),
         }
@@ -175,6 +179,9 @@ impl Members {
         source: RequestSource,
     ) -> Result<(), ChangeRoleError> {
         let act = authority.act(&self.sources, source);
+        if role == Role::Owner {
+            self.limit.count::<ChangeRoleError>(authority, act.at).await?;
+        }
         self.members
             .change_role(authority.organization_id(), id, role, act)
             .await
@@ -193,6 +200,9 @@ impl Members {
         source: RequestSource,
     ) -> Result<(), ChangeMembershipExpiryError> {
         let act = authority.act(&self.sources, source);
+        self.limit
+            .count::<ChangeMembershipExpiryError>(authority, act.at)
+            .await?;
         let organization = authority.organization_id();
         let changed = self.members.change_expiry(organization, id, change, act).await;
         // Also after one that changed nothing, or found that the end came: the first one may still be

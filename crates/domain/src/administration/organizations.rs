@@ -3,24 +3,32 @@
 use std::sync::Arc;
 
 use crate::administration::Authority;
+use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{ChangeOrganizationError, OrganizationStore};
 use crate::api_key::LongestLife;
 use crate::audit::RequestSource;
+use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 
 /// The use cases of an organization's settings, for owners.
 #[derive(Clone)]
 pub struct Organizations {
     organizations: Arc<dyn OrganizationStore>,
+    limit: ChangeLimit,
     sources: Sources,
 }
 
 impl Organizations {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(organizations: Arc<dyn OrganizationStore>, sources: Sources) -> Self {
+    pub fn new(
+        organizations: Arc<dyn OrganizationStore>,
+        throttle: Arc<dyn Throttle>,
+        sources: Sources,
+    ) -> Self {
         Self {
             organizations,
+            limit: ChangeLimit(throttle),
             sources,
         }
     }
@@ -37,6 +45,9 @@ impl Organizations {
     ) -> Result<(), ChangeOrganizationError> {
         let organization = authority.organization_id();
         let act = authority.act(&self.sources, source);
+        self.limit
+            .count::<ChangeOrganizationError>(authority, act.at)
+            .await?;
         self.organizations
             .choose_for_new_keys(organization, manage_keys, act)
             .await
@@ -55,6 +66,9 @@ impl Organizations {
     ) -> Result<(), ChangeOrganizationError> {
         let organization = authority.organization_id();
         let act = authority.act(&self.sources, source);
+        self.limit
+            .count::<ChangeOrganizationError>(authority, act.at)
+            .await?;
         self.organizations
             .limit_key_life(organization, longest, act)
             .await

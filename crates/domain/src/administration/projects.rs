@@ -6,6 +6,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::administration::Authority;
+use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStore,
@@ -17,12 +18,14 @@ use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::{NewProject, Project, ProjectName};
 use crate::propagation::{Propagation, ToAllServers};
+use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 
 /// The use cases of projects, for owners.
 #[derive(Clone)]
 pub struct Projects {
     projects: Arc<dyn ProjectStore>,
+    limit: ChangeLimit,
     sources: Sources,
     to_all_servers: ToAllServers,
 }
@@ -30,9 +33,10 @@ pub struct Projects {
 impl Projects {
     /// The use cases over a store.
     #[must_use]
-    pub fn new(projects: Arc<dyn ProjectStore>, sources: Sources) -> Self {
+    pub fn new(projects: Arc<dyn ProjectStore>, throttle: Arc<dyn Throttle>, sources: Sources) -> Self {
         Self {
             projects,
+            limit: ChangeLimit(throttle),
             sources,
             to_all_servers: ToAllServers::default(),
         }
@@ -59,6 +63,7 @@ impl Projects {
         source: RequestSource,
     ) -> Result<Project, AddProjectError> {
         let act = authority.act(&self.sources, source);
+        self.limit.count::<AddProjectError>(authority, act.at).await?;
         let project = Project {
             id: self.sources.next_id(),
             organization_id: authority.organization_id(),
@@ -110,6 +115,9 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
         let event = self.event(authority, source, Action::RenameProject, id);
+        self.limit
+            .count::<ChangeProjectError>(authority, event.at)
+            .await?;
         let changed = self.projects.rename(authority.organization_id(), id, name, event);
         self.to_all_servers.after(changed).await
     }
@@ -140,6 +148,9 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
         let event = self.event(authority, source, Action::RestoreProject, id);
+        self.limit
+            .count::<ChangeProjectError>(authority, event.at)
+            .await?;
         let changed = self.projects.restore(authority.organization_id(), id, event);
         self.to_all_servers.after(changed).await
     }
@@ -180,6 +191,9 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectMembersError> {
         let event = self.event_with_member(authority, source, Action::AddProjectMember, id, member);
+        self.limit
+            .count::<ChangeProjectMembersError>(authority, event.at)
+            .await?;
         let changed = self
             .projects
             .add_member(authority.organization_id(), id, member, event);

@@ -181,7 +181,12 @@ impl TestInstallation {
     #[must_use]
     pub fn audit_trail(&self) -> AuditTrail {
         let store = Arc::new(self.store.clone());
-        AuditTrail::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
+        AuditTrail::new(
+            Arc::clone(&store) as _,
+            Arc::clone(&store) as _,
+            store,
+            self.builder.sources.clone(),
+        )
     }
 
     /// The accounts, as the command line manages them.
@@ -196,28 +201,28 @@ impl TestInstallation {
     #[must_use]
     pub fn members(&self) -> Members {
         let store = Arc::new(self.store.clone());
-        Members::new(store, self.builder.sources.clone())
+        Members::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
     }
 
     /// What organizations have chosen for themselves.
     #[must_use]
     pub fn organizations(&self) -> Organizations {
         let store = Arc::new(self.store.clone());
-        Organizations::new(store, self.builder.sources.clone())
+        Organizations::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
     }
 
     /// The projects, as owners manage them.
     #[must_use]
     pub fn projects(&self) -> Projects {
         let store = Arc::new(self.store.clone());
-        Projects::new(store, self.builder.sources.clone())
+        Projects::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
     }
 
     /// The invitations, as owners make them.
     #[must_use]
     pub fn invitations(&self) -> Invitations {
         let store = Arc::new(self.store.clone());
-        Invitations::new(store, self.builder.sources.clone())
+        Invitations::new(Arc::clone(&store) as _, store, self.builder.sources.clone())
     }
 
     /// Joining with an invitation.

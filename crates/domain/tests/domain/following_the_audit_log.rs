@@ -157,7 +157,12 @@ async fn follower_with_unknown_event_outcome_records_another_event() {
     });
     let store = Arc::new(installation.store.clone());
     let sources = installation.builder.sources.clone();
-    let trail = AuditTrail::new(Arc::new(log), Arc::clone(&store) as _, sources);
+    let trail = AuditTrail::new(
+        Arc::new(log),
+        Arc::clone(&store) as _,
+        Arc::clone(&store) as _,
+        sources,
+    );
     let (filter, start) = (AuditFilter::default(), FeedStart::Beginning);
     let mut follower = AuditFollower::new(store, trail, FollowedLog::ALL, filter, start);
     let unknown = follower.next().await;

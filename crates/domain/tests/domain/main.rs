@@ -24,6 +24,7 @@ mod managing_projects;
 mod memory_store;
 mod misread_column_detection;
 mod own_account;
+mod owners_changes;
 mod propagation;
 mod race_detection;
 mod reading_the_audit_trail;

@@ -279,8 +279,13 @@ async fn refused_uses_are_searched_for_until_enough_are_found() {
             next: Some(end),
         })
     });
-    let names = Arc::new(installation.store.clone());
-    let trail = AuditTrail::new(Arc::new(log), names, installation.builder.sources.clone());
+    let store = Arc::new(installation.store.clone());
+    let trail = AuditTrail::new(
+        Arc::new(log),
+        Arc::clone(&store) as _,
+        store,
+        installation.builder.sources.clone(),
+    );
     let page = trail.refused_uses(&ada).await.expect("a page");
     assert_eq!(page.events.items, events[..5]);
 }

@@ -3,9 +3,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use keyward_domain::administration::StopReason;
 use keyward_domain::administration::ports::CutoffTooRecent;
 use keyward_domain::administration::ports::RevokeKeysError;
+use keyward_domain::administration::{ExportAuditLogError, StopReason};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{FeedPosition, StorageError};
@@ -147,6 +147,8 @@ pub(crate) enum Failure {
     AuditEventsStay,
     #[error(transparent)]
     Hashing(#[from] HashingError),
+    #[error(transparent)]
+    ExportAuditLog(#[from] ExportAuditLogError),
     #[error(transparent)]
     Storage(#[from] StorageError),
 }

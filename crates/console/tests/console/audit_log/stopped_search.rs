@@ -37,8 +37,13 @@ async fn stopped_search_reports_its_reach_and_links_on() {
                 next: Some(end),
             })
         });
-        let names = Arc::new(installation.store.clone());
-        let trail = AuditTrail::new(Arc::new(log), names, installation.builder.sources.clone());
+        let store = Arc::new(installation.store.clone());
+        let trail = AuditTrail::new(
+            Arc::new(log),
+            Arc::clone(&store) as _,
+            store,
+            installation.builder.sources.clone(),
+        );
         let running = Running::with(installation, None, |console| console.audit_trail = trail).await;
         let filtered = format!("{LOG}?who=ada&action=api_key.edit");
         let page = running.signed_in("ada").await.get(&filtered).await;

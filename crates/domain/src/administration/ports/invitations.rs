@@ -8,6 +8,7 @@ use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, NewInvitation};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::rate::Throttled;
 
 /// Keeps the invitations of an organization, each under the digest of its link's secret. What whoever has the
 /// link does with it is [`OpenInvitations`](crate::sign_in::ports::OpenInvitations).
@@ -67,6 +68,9 @@ pub enum AddInvitationError {
     /// This form has made this invitation before; its link is not shown again.
     #[error("this form has made invitation {0} already")]
     AlreadyCreated(InvitationId),
+    /// The owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

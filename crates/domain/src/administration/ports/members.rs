@@ -11,6 +11,7 @@ use crate::id::{MembershipId, OrganizationId};
 use crate::membership::Role;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
+use crate::rate::Throttled;
 
 /// Keeps who belongs to an organization, and as what.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -147,6 +148,9 @@ pub enum ChangeRoleError {
         "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
     )]
     LastOwner,
+    /// The owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -169,6 +173,9 @@ pub enum ChangeMembershipExpiryError {
         "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
     )]
     LastOwner,
+    /// The owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

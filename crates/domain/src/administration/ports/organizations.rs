@@ -6,6 +6,7 @@ use crate::api_key::LongestLife;
 use crate::audit::Act;
 use crate::id::OrganizationId;
 use crate::ports::StorageError;
+use crate::rate::Throttled;
 
 /// Changes what an organization has chosen for itself.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -44,6 +45,9 @@ pub enum ChangeOrganizationError {
     /// The actor is not an owner any more.
     #[error("only an owner may change the organization")]
     NotAllowed,
+    /// The owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

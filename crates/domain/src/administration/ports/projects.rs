@@ -11,6 +11,7 @@ use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::{NewProject, ProjectName};
+use crate::rate::Throttled;
 
 /// Keeps projects, each with its members. What keys reach of them is
 /// [`ReachableProjects`](crate::ports::ReachableProjects).
@@ -119,6 +120,9 @@ pub enum AddProjectError {
     /// This form created this project before.
     #[error("this form has already created the project {0}")]
     AlreadyCreated(ProjectId),
+    /// The owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -133,6 +137,9 @@ pub enum ChangeProjectError {
     /// The organization has no such project.
     #[error("no such project")]
     NotFound,
+    /// The owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -150,6 +157,9 @@ pub enum ChangeProjectMembersError {
     /// The organization has no such live member.
     #[error("no such member")]
     MemberNotFound,
+    /// The owner has made too many changes.
+    #[error(transparent)]
+    Throttled(#[from] Throttled),
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -1,4 +1,5 @@
-//! What attempts at passwords and at invitations are counted by, and how many there may be.
+//! What attempts at passwords and at invitations, and changes by owners, are counted by, and how many there may
+//! be.
 
 use std::net::IpAddr;
 
@@ -40,6 +41,9 @@ const PER_SITE: Rate = Rate::new(500, TimeDelta::seconds(5));
 
 /// More than any person needs, and few events in a year.
 const SIGN_INS: Rate = Rate::new(60, TimeDelta::minutes(1));
+
+/// More than somebody does by hand in ten minutes, and some 100 MB of audit log in a day of trying.
+const CHANGES_BY_OWNER: Rate = Rate::new(600, TimeDelta::seconds(1));
 
 const PER_INVITATION: Rate = Rate::new(10, TimeDelta::days(1));
 
@@ -110,6 +114,12 @@ impl ThrottleBucket {
     #[must_use]
     pub fn password_change(user: UserId) -> Self {
         Self::of("password", user.as_uuid().as_bytes(), PER_PERSON)
+    }
+
+    /// The bucket of a user's changes to the organizations that they own, which are never given back.
+    #[must_use]
+    pub fn changes_by_owner(user: UserId) -> Self {
+        Self::of("changes by owner", user.as_uuid().as_bytes(), CHANGES_BY_OWNER)
     }
 
     /// The bucket of the usernames that were tried with an invitation and are taken. An honest newcomer meets

@@ -112,13 +112,13 @@ impl UseCases {
             refusal_writer: RefusalWriter::new(store(), store()),
             own_account: OwnAccount::new(own_account, sources()),
             joining: Joining::new(joining, sources()),
-            members: Members::new(store(), sources()),
-            invitations: Invitations::new(store(), sources()),
-            projects: Projects::new(store(), sources()),
-            organizations: Organizations::new(store(), sources()),
+            members: Members::new(store(), store(), sources()),
+            invitations: Invitations::new(store(), store(), sources()),
+            projects: Projects::new(store(), store(), sources()),
+            organizations: Organizations::new(store(), store(), sources()),
             keys: PersonalKeys::new(store(), sources(), KeyLimits::default()),
             organization_keys: OrganizationKeys::new(store(), sources()),
-            audit_trail: AuditTrail::new(store(), store(), sources()),
+            audit_trail: AuditTrail::new(store(), store(), store(), sources()),
         }
     }
 }

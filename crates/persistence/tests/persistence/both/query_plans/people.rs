@@ -67,6 +67,7 @@ async fn people_and_project_queries_use_an_index(database: Database) {
 
     let invitations = Invitations::new(
         Arc::clone(&listening.asked.store) as _,
+        Arc::clone(&listening.asked.store) as _,
         scene.make.sources.clone(),
     );
     let idempotency_key = Some(IdempotencyKey::generate(&*scene.make.random));
@@ -82,6 +83,7 @@ async fn people_and_project_queries_use_an_index(database: Database) {
     let index = "invitations_idempotency_key_key";
     listening.expect("a new invitation", &[index], &[index]).await;
     let projects = Projects::new(
+        Arc::clone(&listening.asked.store) as _,
         Arc::clone(&listening.asked.store) as _,
         scene.make.sources.clone(),
     );
