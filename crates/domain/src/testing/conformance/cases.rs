@@ -37,14 +37,22 @@ macro_rules! cases {
     ) => {
         $(#[$doc])*
         pub mod $cases {
-            $(pub use super::$module::{$($case),*};)*
+            use futures_util::future::LocalBoxFuture;
 
             use crate::testing::conformance::{Case, $Stores};
+
+            // In boxes, so that cases are compiled once, with this crate. An `async fn` is compiled again in
+            // every crate that awaits it.
+            $($(
+                pub fn $case(stores: $Stores) -> LocalBoxFuture<'static, ()> {
+                    Box::pin(super::$module::$case(stores))
+                }
+            )*)*
 
             /// All of these cases.
             #[must_use]
             pub fn all() -> Vec<Case<$Stores>> {
-                vec![$($(Case::new(stringify!($case), |stores| Box::pin($case(stores)))),*),*]
+                vec![$($(Case::new(stringify!($case), $case)),*),*]
             }
         }
 

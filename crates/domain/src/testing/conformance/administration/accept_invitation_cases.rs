@@ -17,7 +17,7 @@ use crate::sign_in::accounts::Account;
 use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
 use crate::user::Username;
 
-pub async fn newcomer_joins_with_account_and_membership(stores: Stores) {
+pub(super) async fn newcomer_joins_with_account_and_membership(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for (username, role) in [("bob", Role::Member), ("cleo", Role::Owner)] {
         let new = scene.invite(&ada, role).await;
@@ -45,7 +45,7 @@ pub async fn newcomer_joins_with_account_and_membership(stores: Stores) {
     }
 }
 
-pub async fn user_joins_with_existing_account(stores: Stores) {
+pub(super) async fn user_joins_with_existing_account(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join_named(&other, "stranger", "A Stranger").await;
@@ -67,7 +67,7 @@ pub async fn user_joins_with_existing_account(stores: Stores) {
     assert_eq!(listed.len(), 1);
 }
 
-pub async fn invitation_is_accepted_once(stores: Stores) {
+pub(super) async fn invitation_is_accepted_once(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     scene.accept_as_newcomer(&new, "bob").await.expect("joined");
@@ -80,7 +80,7 @@ pub async fn invitation_is_accepted_once(stores: Stores) {
     assert_eq!(scene.roles(ada.organization.id).await.len(), 2);
 }
 
-pub async fn invitation_is_accepted_until_it_expires(stores: Stores) {
+pub(super) async fn invitation_is_accepted_until_it_expires(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [in_time, too_late] = [
         scene.invite(&ada, Role::Member).await,
@@ -97,7 +97,7 @@ pub async fn invitation_is_accepted_until_it_expires(stores: Stores) {
     assert_eq!(stored_account(&scene, "cleo").await, None);
 }
 
-pub async fn revoked_or_unknown_invitation_is_not_accepted(stores: Stores) {
+pub(super) async fn revoked_or_unknown_invitation_is_not_accepted(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     revoke(&scene, &ada, &new).await.expect("revoked");
@@ -109,7 +109,7 @@ pub async fn revoked_or_unknown_invitation_is_not_accepted(stores: Stores) {
     assert_eq!(scene.roles(ada.organization.id).await.len(), 1);
 }
 
-pub async fn invitation_grants_no_other_organization_or_role(stores: Stores) {
+pub(super) async fn invitation_grants_no_other_organization_or_role(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let new = scene.invite(&ada, Role::Member).await;
@@ -126,7 +126,7 @@ pub async fn invitation_grants_no_other_organization_or_role(stores: Stores) {
     assert!(scene.open_invitation(&new).await.is_some());
 }
 
-pub async fn newcomer_with_taken_username_is_refused(stores: Stores) {
+pub(super) async fn newcomer_with_taken_username_is_refused(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let before = stored_account(&scene, "ada").await;
     let new = scene.invite(&ada, Role::Member).await;
@@ -143,7 +143,7 @@ pub async fn newcomer_with_taken_username_is_refused(stores: Stores) {
         .expect("the invitation is still open");
 }
 
-pub async fn member_cannot_join_again_and_invitation_stays_open(stores: Stores) {
+pub(super) async fn member_cannot_join_again_and_invitation_stays_open(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     let before = scene.events(Some(ada.organization.id)).await;
@@ -158,7 +158,7 @@ pub async fn member_cannot_join_again_and_invitation_stays_open(stores: Stores) 
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
 }
 
-pub async fn returning_member_has_no_former_keys_or_projects(stores: Stores) {
+pub(super) async fn returning_member_has_no_former_keys_or_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let old = scene.new_key(&bob, "old");
@@ -188,7 +188,7 @@ pub async fn returning_member_has_no_former_keys_or_projects(stores: Stores) {
     assert!(!credential.is_accepted(scene.now()), "old keys stay dead");
 }
 
-pub async fn closed_invitation_is_reported_before_other_errors(stores: Stores) {
+pub(super) async fn closed_invitation_is_reported_before_other_errors(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     revoke(&scene, &ada, &new).await.expect("revoked");
@@ -197,7 +197,7 @@ pub async fn closed_invitation_is_reported_before_other_errors(stores: Stores) {
     assert_closed_to_user(&scene.accept_as_user(&new, &ada, &ada.organization).await);
 }
 
-pub async fn joining_fails_when_its_events_cannot_be_written(stores: Stores) {
+pub(super) async fn joining_fails_when_its_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     let account = scene.account("bob");
@@ -220,7 +220,7 @@ pub async fn joining_fails_when_its_events_cannot_be_written(stores: Stores) {
     assert!(scene.open_invitation(&new).await.is_some());
 }
 
-pub async fn joining_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn joining_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     abandon(scene.accept_as_newcomer(&new, "bob")).await;
@@ -234,7 +234,7 @@ pub async fn joining_completes_after_caller_cancellation(stores: Stores) {
     assert_eq!(joinings(&scene, &ada.organization).await, 1);
 }
 
-pub async fn concurrent_acceptances_of_one_invitation_admit_one_user(stores: Stores) {
+pub(super) async fn concurrent_acceptances_of_one_invitation_admit_one_user(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     let attempts = (0..CROWD).map(|number| {
@@ -255,7 +255,7 @@ pub async fn concurrent_acceptances_of_one_invitation_admit_one_user(stores: Sto
     assert_eq!(joinings(&scene, &ada.organization).await, 1);
 }
 
-pub async fn concurrent_acceptances_by_one_user_create_one_membership(stores: Stores) {
+pub(super) async fn concurrent_acceptances_by_one_user_create_one_membership(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join(&other, "stranger").await;
@@ -289,7 +289,7 @@ pub async fn concurrent_acceptances_by_one_user_create_one_membership(stores: St
     assert_eq!(open, invitations.len() - 1, "one is used up");
 }
 
-pub async fn concurrent_newcomers_with_one_username_admit_one(stores: Stores) {
+pub(super) async fn concurrent_newcomers_with_one_username_admit_one(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join_as(&other, "stranger", Role::Owner).await;
@@ -322,7 +322,7 @@ pub async fn concurrent_newcomers_with_one_username_admit_one(stores: Stores) {
     assert_eq!(here + there, 3);
 }
 
-pub async fn nobody_joins_after_concurrent_invitation_revocation(stores: Stores) {
+pub(super) async fn nobody_joins_after_concurrent_invitation_revocation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let new = scene.invite(&ada, Role::Member).await;

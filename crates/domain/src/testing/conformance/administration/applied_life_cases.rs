@@ -74,7 +74,7 @@ fn text(at: DateTime<Utc>) -> Option<String> {
     Some(at.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
 }
 
-pub async fn applied_longest_life_ends_only_keys_that_would_outlive_it(stores: Stores) {
+pub(super) async fn applied_longest_life_ends_only_keys_that_would_outlive_it(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let gone = scene.join(&ada.organization, "gone").await;
@@ -150,7 +150,7 @@ pub async fn applied_longest_life_ends_only_keys_that_would_outlive_it(stores: S
     }
 }
 
-pub async fn applied_longest_life_writes_one_event_for_each_key(stores: Stores) {
+pub(super) async fn applied_longest_life_writes_one_event_for_each_key(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let without_end = scene.add_key(&bob, "without an end").await;
@@ -173,7 +173,7 @@ pub async fn applied_longest_life_writes_one_event_for_each_key(stores: Stores) 
     assert_eq!(recorded(&scene, &short, &ada).await, []);
 }
 
-pub async fn longest_life_is_applied_in_batches(stores: Stores) {
+pub(super) async fn longest_life_is_applied_in_batches(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut ids = Vec::new();
@@ -209,7 +209,7 @@ pub async fn longest_life_is_applied_in_batches(stores: Stores) {
     }
 }
 
-pub async fn longest_life_is_applied_by_the_clock_under_the_lock(stores: Stores) {
+pub(super) async fn longest_life_is_applied_by_the_clock_under_the_lock(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let old = scene.add_key(&ada, "old").await;
     scene.later(DAY * 60);
@@ -225,7 +225,7 @@ pub async fn longest_life_is_applied_by_the_clock_under_the_lock(stores: Stores)
     assert_eq!(end, Some(End::Planned(scene.now() + DAY * 7)));
 }
 
-pub async fn owner_whose_end_came_meanwhile_applies_no_longest_life(stores: Stores) {
+pub(super) async fn owner_whose_end_came_meanwhile_applies_no_longest_life(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let owner = scene.join_as(&ada.organization, "owner", Role::Owner).await;
     let key = scene.add_key(&ada, "key").await;
@@ -238,7 +238,7 @@ pub async fn owner_whose_end_came_meanwhile_applies_no_longest_life(stores: Stor
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn only_the_chosen_longest_life_is_applied(stores: Stores) {
+pub(super) async fn only_the_chosen_longest_life_is_applied(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     for chosen in [None, Some(days(31)), Some(days(29))] {
@@ -254,7 +254,7 @@ pub async fn only_the_chosen_longest_life_is_applied(stores: Stores) {
     assert_eq!(recorded(&scene, &key, &ada).await, []);
 }
 
-pub async fn only_active_owners_and_administrators_apply_the_longest_life(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_apply_the_longest_life(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     set_limit(&scene, &ada, days(30)).await;
@@ -275,7 +275,7 @@ pub async fn only_active_owners_and_administrators_apply_the_longest_life(stores
     assert_eq!(planned.by, Actor::Administrator);
 }
 
-pub async fn longest_life_ends_no_key_when_events_cannot_be_written(stores: Stores) {
+pub(super) async fn longest_life_ends_no_key_when_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     set_limit(&scene, &ada, days(30)).await;
@@ -288,7 +288,7 @@ pub async fn longest_life_ends_no_key_when_events_cannot_be_written(stores: Stor
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn longest_life_preview_equals_what_is_applied(stores: Stores) {
+pub(super) async fn longest_life_preview_equals_what_is_applied(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let carl = scene.join(&ada.organization, "carl").await;
@@ -318,7 +318,7 @@ pub async fn longest_life_preview_equals_what_is_applied(stores: Stores) {
     assert_eq!(listed(&scene, &ada, days(30)).await, []);
 }
 
-pub async fn longest_life_preview_shows_latest_used_keys_first(stores: Stores) {
+pub(super) async fn longest_life_preview_shows_latest_used_keys_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut keys = Vec::new();
     for number in 0..PreviewedKeys::SHOWN_OF_SHORTENED + 2 {

@@ -19,7 +19,7 @@ const ALL: u32 = 1_000;
 const WRITERS: usize = 16;
 const EVENTS_OF_EACH: usize = 20;
 
-pub async fn events_of_all_logs_are_read_in_commit_order(stores: Stores) {
+pub(super) async fn events_of_all_logs_are_read_in_commit_order(stores: Stores) {
     let (scene, ada) = AdministrationScene::with_owner(stores).await;
     let begun = last_position(&scene).await;
     let mut recorded = Vec::new();
@@ -46,7 +46,7 @@ pub async fn events_of_all_logs_are_read_in_commit_order(stores: Stores) {
     assert_eq!(read, scene.all_as_shown(recorded).await);
 }
 
-pub async fn continued_reading_neither_misses_nor_repeats_events(stores: Stores) {
+pub(super) async fn continued_reading_neither_misses_nor_repeats_events(stores: Stores) {
     let (scene, _) = AdministrationScene::with_owner(stores).await;
     for _ in 0..7 {
         record(&scene, None).await;
@@ -71,7 +71,7 @@ pub async fn continued_reading_neither_misses_nor_repeats_events(stores: Stores)
     }
 }
 
-pub async fn positions_remain_valid_and_unique_after_event_removal(stores: Stores) {
+pub(super) async fn positions_remain_valid_and_unique_after_event_removal(stores: Stores) {
     let (scene, _) = AdministrationScene::with_owner(stores).await;
     let removed: Vec<FeedPosition> = {
         record(&scene, None).await;
@@ -96,7 +96,7 @@ pub async fn positions_remain_valid_and_unique_after_event_removal(stores: Store
     }
 }
 
-pub async fn unknown_positions_are_refused(stores: Stores) {
+pub(super) async fn unknown_positions_are_refused(stores: Stores) {
     let (scene, _) = AdministrationScene::with_owner(stores).await;
     record(&scene, None).await;
     let known = last_position(&scene).await.expect("an event");
@@ -131,7 +131,7 @@ pub async fn unknown_positions_are_refused(stores: Stores) {
     }
 }
 
-pub async fn positions_are_found_by_event_after_import(stores: Stores) {
+pub(super) async fn positions_are_found_by_event_after_import(stores: Stores) {
     let (scene, _) = AdministrationScene::with_owner(stores).await;
     record(&scene, None).await;
     let known = last_position(&scene).await.expect("an event");
@@ -146,7 +146,7 @@ pub async fn positions_are_found_by_event_after_import(stores: Stores) {
     assert_eq!(page.after, known.number);
 }
 
-pub async fn feed_misses_no_event_of_concurrent_writers(stores: Stores) {
+pub(super) async fn feed_misses_no_event_of_concurrent_writers(stores: Stores) {
     let (scene, ada) = AdministrationScene::with_owner(stores).await;
     let begun = last_position(&scene).await;
     let finished = Arc::new(AtomicUsize::new(0));

@@ -21,7 +21,7 @@ fn ids(keys: &[&ApiKey]) -> Vec<ApiKeyId> {
     keys.iter().map(|key| key.id).collect()
 }
 
-pub async fn revoked_keys_store_all_details_with_one_event_each(stores: Stores) {
+pub(super) async fn revoked_keys_store_all_details_with_one_event_each(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let hers = scene.new_key(&ada, "hers");
@@ -72,7 +72,7 @@ pub async fn revoked_keys_store_all_details_with_one_event_each(stores: Stores) 
     }
 }
 
-pub async fn every_selection_revokes_only_its_valid_keys(stores: Stores) {
+pub(super) async fn every_selection_revokes_only_its_valid_keys(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let hers = scene.add_key(&ada, "hers").await;
@@ -101,7 +101,7 @@ pub async fn every_selection_revokes_only_its_valid_keys(stores: Stores) {
     }
 }
 
-pub async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stores) {
+pub(super) async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [stolen, rotated, revoked] = [
@@ -164,7 +164,7 @@ pub async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stores) {
     }
 }
 
-pub async fn keys_are_revoked_in_batches_each_with_its_own_act(stores: Stores) {
+pub(super) async fn keys_are_revoked_in_batches_each_with_its_own_act(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -213,7 +213,7 @@ pub async fn keys_are_revoked_in_batches_each_with_its_own_act(stores: Stores) {
     assert_eq!(again.expect("nothing is left"), []);
 }
 
-pub async fn every_batch_checks_the_actors_authority_again(stores: Stores) {
+pub(super) async fn every_batch_checks_the_actors_authority_again(stores: Stores) {
     const ONE: NonZeroU32 = NonZeroU32::MIN;
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let eve = scene.join_as(&ada.organization, "eve", Role::Owner).await;
@@ -229,7 +229,7 @@ pub async fn every_batch_checks_the_actors_authority_again(stores: Stores) {
 }
 
 /// Nobody is passed over because somebody else's revocation came between.
-pub async fn concurrent_batches_leave_no_key_valid(stores: Stores) {
+pub(super) async fn concurrent_batches_leave_no_key_valid(stores: Stores) {
     const KEYS: usize = 24;
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
@@ -266,7 +266,7 @@ pub async fn concurrent_batches_leave_no_key_valid(stores: Stores) {
     }
 }
 
-pub async fn keys_of_a_former_member_can_be_revoked(stores: Stores) {
+pub(super) async fn keys_of_a_former_member_can_be_revoked(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&bob, "key").await;
@@ -275,7 +275,7 @@ pub async fn keys_of_a_former_member_can_be_revoked(stores: Stores) {
     assert_eq!(revoked.expect("revoked"), [key.id]);
 }
 
-pub async fn other_organizations_keys_are_never_revoked(stores: Stores) {
+pub(super) async fn other_organizations_keys_are_never_revoked(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -296,7 +296,7 @@ pub async fn other_organizations_keys_are_never_revoked(stores: Stores) {
     }
 }
 
-pub async fn only_owners_and_administrators_revoke_other_members_keys(stores: Stores) {
+pub(super) async fn only_owners_and_administrators_revoke_other_members_keys(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&bob, "key").await;
@@ -327,7 +327,7 @@ pub async fn only_owners_and_administrators_revoke_other_members_keys(stores: St
     assert_eq!(revoked.expect("revoked"), [key.id]);
 }
 
-pub async fn keys_are_not_revoked_when_events_cannot_be_written(stores: Stores) {
+pub(super) async fn keys_are_not_revoked_when_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
     let act = scene.unwritable_act(scene.act(&ada)).await;
@@ -341,7 +341,7 @@ pub async fn keys_are_not_revoked_when_events_cannot_be_written(stores: Stores) 
     }
 }
 
-pub async fn batch_revocation_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn batch_revocation_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
     let selection = KeySelection::OfConsumer(ada.membership.id);
@@ -357,7 +357,7 @@ pub async fn batch_revocation_completes_after_caller_cancellation(stores: Stores
 }
 
 /// Owners and the holder revoke at once, in overlapping selections; nobody waits for another in a circle.
-pub async fn concurrent_revocations_by_owner_and_holder_end_each_key_once(stores: Stores) {
+pub(super) async fn concurrent_revocations_by_owner_and_holder_end_each_key_once(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -400,7 +400,7 @@ pub async fn concurrent_revocations_by_owner_and_holder_end_each_key_once(stores
     }
 }
 
-pub async fn no_child_survives_an_owners_revocation_of_its_key_tree(stores: Stores) {
+pub(super) async fn no_child_survives_an_owners_revocation_of_its_key_tree(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;

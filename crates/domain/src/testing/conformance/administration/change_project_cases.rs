@@ -19,7 +19,7 @@ const CHANGES: [Action; 3] = [
     Action::RestoreProject,
 ];
 
-pub async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
+pub(super) async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
@@ -48,7 +48,7 @@ pub async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
     assert_eq!(recorded(&scene, Action::RenameProject, &project).await, [event]);
 }
 
-pub async fn archived_project_keeps_its_archival_time_until_restored(stores: Stores) {
+pub(super) async fn archived_project_keeps_its_archival_time_until_restored(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let archived_at = scene.later(TimeDelta::milliseconds(3));
@@ -72,7 +72,7 @@ pub async fn archived_project_keeps_its_archival_time_until_restored(stores: Sto
     assert_eq!(recorded(&scene, Action::RestoreProject, &project).await.len(), 1);
 }
 
-pub async fn unchanged_project_name_writes_no_event(stores: Stores) {
+pub(super) async fn unchanged_project_name_writes_no_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
@@ -87,7 +87,7 @@ pub async fn unchanged_project_name_writes_no_event(stores: Stores) {
     assert_eq!(recorded(&scene, Action::RenameProject, &project).await, []);
 }
 
-pub async fn only_active_owners_and_administrators_change_projects(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_change_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let outsiders = scene.outsiders(&ada.organization).await;
     let active = scene.add_project(&ada.organization, "Notes").await;
@@ -118,7 +118,7 @@ pub async fn only_active_owners_and_administrators_change_projects(stores: Store
     }
 }
 
-pub async fn only_projects_of_the_organization_are_changed(stores: Stores) {
+pub(super) async fn only_projects_of_the_organization_are_changed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let theirs = scene.add_project(&other, "Theirs").await;
@@ -140,7 +140,7 @@ pub async fn only_projects_of_the_organization_are_changed(stores: Stores) {
     assert_eq!(stored(&scene, &theirs).await, theirs);
 }
 
-pub async fn project_is_unchanged_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn project_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let active = scene.add_project(&ada.organization, "Notes").await;
     let archived = scene.add_project(&ada.organization, "Old").await;
@@ -162,7 +162,7 @@ pub async fn project_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     }
 }
 
-pub async fn project_change_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn project_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     for action in CHANGES {

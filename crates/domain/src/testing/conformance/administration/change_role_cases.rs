@@ -10,7 +10,7 @@ use crate::administration::ports::{ChangeRoleError, EndMembershipError};
 use crate::audit::{Action, Actor, Subject};
 use crate::membership::{Member, Role};
 
-pub async fn changed_role_reads_back_with_its_event(stores: Stores) {
+pub(super) async fn changed_role_reads_back_with_its_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let (here, him) = (ada.organization.id, Subject::Membership(bob.membership.id));
@@ -45,7 +45,7 @@ pub async fn changed_role_reads_back_with_its_event(stores: Stores) {
     assert_eq!(recorded, [(as_user(&bob), scene.now())]);
 }
 
-pub async fn unchanged_role_writes_no_event(stores: Stores) {
+pub(super) async fn unchanged_role_writes_no_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let before = scene.events(Some(ada.organization.id)).await;
@@ -59,7 +59,7 @@ pub async fn unchanged_role_writes_no_event(stores: Stores) {
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
 }
 
-pub async fn last_owner_cannot_be_demoted(stores: Stores) {
+pub(super) async fn last_owner_cannot_be_demoted(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.join(&ada.organization, "bob").await;
     // Neither counts: one is no owner any more, the other is one somewhere else.
@@ -79,7 +79,7 @@ pub async fn last_owner_cannot_be_demoted(stores: Stores) {
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
 }
 
-pub async fn the_last_owner_without_a_planned_end_stays_owner(stores: Stores) {
+pub(super) async fn the_last_owner_without_a_planned_end_stays_owner(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let carl = scene.join_as(&ada.organization, "carl", Role::Owner).await;
@@ -110,7 +110,7 @@ pub async fn the_last_owner_without_a_planned_end_stays_owner(stores: Stores) {
     assert_eq!(roles, expected);
 }
 
-pub async fn an_owner_is_not_the_last_while_there_is_another(stores: Stores) {
+pub(super) async fn an_owner_is_not_the_last_while_there_is_another(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     assert!(is_last_owner(&scene, &ada).await);
@@ -129,7 +129,7 @@ async fn is_last_owner(scene: &AdministrationScene, owner: &Member) -> bool {
     !others.await.expect("the store answers")
 }
 
-pub async fn only_active_owners_and_administrators_change_roles(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_change_roles(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let outsiders = scene.outsiders(&ada.organization).await;
@@ -164,7 +164,7 @@ pub async fn only_active_owners_and_administrators_change_roles(stores: Stores) 
         .expect("an administrator may");
 }
 
-pub async fn role_changes_apply_to_active_members_of_the_organization_only(stores: Stores) {
+pub(super) async fn role_changes_apply_to_active_members_of_the_organization_only(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let former = scene.join(&ada.organization, "former").await;
     scene.end_membership(&former).await;
@@ -183,7 +183,7 @@ pub async fn role_changes_apply_to_active_members_of_the_organization_only(store
     );
 }
 
-pub async fn role_is_unchanged_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn role_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let act = scene.unwritable_act(scene.act(&ada)).await;
@@ -198,7 +198,7 @@ pub async fn role_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     assert!(roles.contains(&(bob.membership.id, Role::Member)));
 }
 
-pub async fn role_change_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn role_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     abandon(scene.change_role(as_user(&ada), &bob, Role::Owner)).await;

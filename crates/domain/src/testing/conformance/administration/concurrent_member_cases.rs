@@ -10,7 +10,7 @@ use crate::audit::{Action, Subject};
 use crate::id::OrganizationId;
 use crate::membership::{Member, Role};
 
-pub async fn concurrent_mutual_removal_of_two_owners_removes_one(stores: Stores) {
+pub(super) async fn concurrent_mutual_removal_of_two_owners_removes_one(stores: Stores) {
     let (scene, owners) = two_owners(stores).await;
     let attempts = (0..CROWD).map(|number| {
         let (scene, [actor, other]) = (scene.clone(), turn(&owners, number));
@@ -33,7 +33,7 @@ pub async fn concurrent_mutual_removal_of_two_owners_removes_one(stores: Stores)
     assert_one_owner(&scene, &owners).await;
 }
 
-pub async fn concurrent_mutual_demotion_of_two_owners_keeps_one_owner(stores: Stores) {
+pub(super) async fn concurrent_mutual_demotion_of_two_owners_keeps_one_owner(stores: Stores) {
     let (scene, owners) = two_owners(stores).await;
     let attempts = (0..CROWD).map(|number| {
         let (scene, [actor, other]) = (scene.clone(), turn(&owners, number));
@@ -57,7 +57,7 @@ pub async fn concurrent_mutual_demotion_of_two_owners_keeps_one_owner(stores: St
     assert_eq!(recorded.len(), 1, "one of the two was demoted, once");
 }
 
-pub async fn concurrent_leaving_of_two_owners_keeps_one(stores: Stores) {
+pub(super) async fn concurrent_leaving_of_two_owners_keeps_one(stores: Stores) {
     let (scene, owners) = two_owners(stores).await;
     let attempts = (0..CROWD).map(|number| {
         let (scene, [actor, _]) = (scene.clone(), turn(&owners, number));
@@ -80,7 +80,7 @@ pub async fn concurrent_leaving_of_two_owners_keeps_one(stores: Stores) {
     assert_one_owner(&scene, &owners).await;
 }
 
-pub async fn concurrent_leaving_and_demotion_of_many_owners_keeps_one(stores: Stores) {
+pub(super) async fn concurrent_leaving_and_demotion_of_many_owners_keeps_one(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let here = &ada.organization;
     let mut owners = vec![ada.clone()];
@@ -115,7 +115,7 @@ pub async fn concurrent_leaving_and_demotion_of_many_owners_keeps_one(stores: St
     assert_eq!(owners_left(&scene, here.id).await, 1);
 }
 
-pub async fn concurrent_ends_of_one_membership_end_it_once(stores: Stores) {
+pub(super) async fn concurrent_ends_of_one_membership_end_it_once(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let attempts = (0..CROWD).map(|_| {

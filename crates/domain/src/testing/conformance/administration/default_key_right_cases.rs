@@ -11,7 +11,7 @@ use crate::membership::Member;
 use crate::organization::Organization;
 use crate::ports::NewApiKey;
 
-pub async fn default_key_right_applies_to_keys_created_later(stores: Stores) {
+pub(super) async fn default_key_right_applies_to_keys_created_later(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let before = scene.add_key(&ada, "before").await;
     for manage_keys in [false, true] {
@@ -28,7 +28,7 @@ pub async fn default_key_right_applies_to_keys_created_later(stores: Stores) {
     assert_eq!(scene.stored(&before).await, before);
 }
 
-pub async fn default_key_right_change_writes_one_event(stores: Stores) {
+pub(super) async fn default_key_right_change_writes_one_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     choose(&scene, as_user(&ada), &ada.organization, true)
         .await
@@ -62,7 +62,7 @@ pub async fn default_key_right_change_writes_one_event(stores: Stores) {
     }
 }
 
-pub async fn only_active_owners_and_administrators_set_the_default_key_right(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_set_the_default_key_right(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let outsiders = scene.outsiders(&ada.organization).await;
     let before = scene.events(Some(ada.organization.id)).await;
@@ -82,7 +82,7 @@ pub async fn only_active_owners_and_administrators_set_the_default_key_right(sto
     assert!(!chosen(&scene, &ada).await);
 }
 
-pub async fn default_key_right_is_per_organization(stores: Stores) {
+pub(super) async fn default_key_right_is_per_organization(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -94,7 +94,7 @@ pub async fn default_key_right_is_per_organization(stores: Stores) {
     assert!(chosen(&scene, &elsewhere).await);
 }
 
-pub async fn default_key_right_is_unchanged_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn default_key_right_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let act = scene.unwritable_act(scene.act(&ada)).await;
     let organizations = &scene.stores.organizations;
@@ -109,7 +109,7 @@ pub async fn default_key_right_is_unchanged_when_event_cannot_be_written(stores:
     assert!(chosen(&scene, &ada).await);
 }
 
-pub async fn default_key_right_change_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn default_key_right_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     abandon(choose(&scene, as_user(&ada), &ada.organization, false)).await;
 

@@ -13,7 +13,7 @@ use crate::membership::{Member, Role};
 use crate::ports::{AddKeyError, NewApiKey};
 use crate::validity::End;
 
-pub async fn removed_member_and_their_keys_are_rejected(stores: Stores) {
+pub(super) async fn removed_member_and_their_keys_are_rejected(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.new_key(&bob, "root");
@@ -45,7 +45,7 @@ pub async fn removed_member_and_their_keys_are_rejected(stores: Stores) {
     assert_eq!(recorded, [(as_user(&ada), scene.now())]);
 }
 
-pub async fn ending_one_membership_keeps_other_memberships_and_keys(stores: Stores) {
+pub(super) async fn ending_one_membership_keeps_other_memberships_and_keys(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let cleo = scene.join(&ada.organization, "cleo").await;
@@ -63,7 +63,7 @@ pub async fn ending_one_membership_keeps_other_memberships_and_keys(stores: Stor
     }
 }
 
-pub async fn member_of_any_role_may_leave(stores: Stores) {
+pub(super) async fn member_of_any_role_may_leave(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let owner = scene.join_as(&ada.organization, "owner", Role::Owner).await;
@@ -80,7 +80,7 @@ pub async fn member_of_any_role_may_leave(stores: Stores) {
     assert!(matches!(again, Err(EndMembershipError::NotAllowed)), "{again:?}");
 }
 
-pub async fn last_owner_can_neither_leave_nor_be_removed(stores: Stores) {
+pub(super) async fn last_owner_can_neither_leave_nor_be_removed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.join(&ada.organization, "bob").await;
     let former = scene.join_as(&ada.organization, "former", Role::Owner).await;
@@ -100,7 +100,7 @@ pub async fn last_owner_can_neither_leave_nor_be_removed(stores: Stores) {
     assert_eq!(scene.events(Some(ada.organization.id)).await, before);
 }
 
-pub async fn only_owners_administrators_and_the_member_end_a_membership(stores: Stores) {
+pub(super) async fn only_owners_administrators_and_the_member_end_a_membership(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let his = scene.add_key(&bob, "his own key").await;
@@ -132,7 +132,7 @@ pub async fn only_owners_administrators_and_the_member_end_a_membership(stores: 
         .expect("an administrator may");
 }
 
-pub async fn only_active_memberships_of_the_organization_can_be_ended(stores: Stores) {
+pub(super) async fn only_active_memberships_of_the_organization_can_be_ended(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let former = scene.join(&ada.organization, "former").await;
     scene.end_membership(&former).await;
@@ -162,7 +162,7 @@ pub async fn only_active_memberships_of_the_organization_can_be_ended(stores: St
     assert_eq!(live(&scene, &stranger).await.as_ref(), Some(&stranger));
 }
 
-pub async fn membership_continues_when_end_event_cannot_be_written(stores: Stores) {
+pub(super) async fn membership_continues_when_end_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.new_key(&bob, "key");
@@ -179,7 +179,7 @@ pub async fn membership_continues_when_end_event_cannot_be_written(stores: Store
     assert!(credential(&scene, &key).await.is_accepted(scene.now()));
 }
 
-pub async fn membership_end_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn membership_end_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.new_key(&bob, "key");

@@ -22,7 +22,7 @@ use crate::project::Project;
 const ROUNDS: usize = 8;
 const ACTS: usize = 16;
 
-pub async fn removed_owner_revokes_no_key_after_removal_is_confirmed(stores: Stores) {
+pub(super) async fn removed_owner_revokes_no_key_after_removal_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let eve = another_owner(&scene, &ada, round).await;
@@ -49,7 +49,7 @@ pub async fn removed_owner_revokes_no_key_after_removal_is_confirmed(stores: Sto
     }
 }
 
-pub async fn removed_owner_adds_no_project_after_removal_is_confirmed(stores: Stores) {
+pub(super) async fn removed_owner_adds_no_project_after_removal_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let eve = another_owner(&scene, &ada, round).await;

@@ -15,7 +15,7 @@ use crate::membership::Role;
 use crate::page::PageSize;
 use crate::sign_in::ports::PendingInvitation;
 
-pub async fn invitation_reads_back_as_added(stores: Stores) {
+pub(super) async fn invitation_reads_back_as_added(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let (here, invitations) = (&ada.organization, &scene.stores.invitations);
     for (actor, role) in [(as_user(&ada), Role::Member), (Actor::Administrator, Role::Owner)] {
@@ -36,7 +36,7 @@ pub async fn invitation_reads_back_as_added(stores: Stores) {
     }
 }
 
-pub async fn unknown_digest_finds_no_invitation(stores: Stores) {
+pub(super) async fn unknown_digest_finds_no_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.invite(&ada, Role::Member).await;
     let digest = InvitationToken::generate(&*scene.make.random).digest();
@@ -49,7 +49,7 @@ pub async fn unknown_digest_finds_no_invitation(stores: Stores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn invitation_lookup_compares_every_byte_of_the_digest(stores: Stores) {
+pub(super) async fn invitation_lookup_compares_every_byte_of_the_digest(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.invite(&ada, Role::Member).await;
     let similar = similar_to(first.digest.as_bytes()).map(InvitationDigest::from_bytes);
@@ -76,7 +76,7 @@ pub async fn invitation_lookup_compares_every_byte_of_the_digest(stores: Stores)
     }
 }
 
-pub async fn expired_invitation_is_still_found(stores: Stores) {
+pub(super) async fn expired_invitation_is_still_found(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     scene.later(Invitation::LIFETIME + TimeDelta::days(1));
@@ -88,7 +88,7 @@ pub async fn expired_invitation_is_still_found(stores: Stores) {
     );
 }
 
-pub async fn pending_invitations_are_listed_newest_first(stores: Stores) {
+pub(super) async fn pending_invitations_are_listed_newest_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [first, revoked, accepted, last] = [
         scene.invite(&ada, Role::Member).await,
@@ -108,7 +108,7 @@ pub async fn pending_invitations_are_listed_newest_first(stores: Stores) {
     assert_eq!(pending(&scene, other.id, PageSize::MAX).await, []);
 }
 
-pub async fn pages_of_pending_invitations_form_the_whole_list(stores: Stores) {
+pub(super) async fn pages_of_pending_invitations_form_the_whole_list(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for _ in 0..7 {
         scene.invite(&ada, Role::Member).await;
@@ -121,7 +121,7 @@ pub async fn pages_of_pending_invitations_form_the_whole_list(stores: Stores) {
     }
 }
 
-pub async fn revoked_invitation_disappears_with_one_event(stores: Stores) {
+pub(super) async fn revoked_invitation_disappears_with_one_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [new, other] = [
         scene.invite(&ada, Role::Member).await,
@@ -136,7 +136,7 @@ pub async fn revoked_invitation_disappears_with_one_event(stores: Stores) {
     assert_eq!(revocations(&scene, &new).await, 1);
 }
 
-pub async fn accepted_invitation_cannot_be_revoked_in_store(stores: Stores) {
+pub(super) async fn accepted_invitation_cannot_be_revoked_in_store(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.invite(&ada, Role::Member).await;
     let bob = scene.accept_as_newcomer(&new, "bob").await.expect("joined");
@@ -151,7 +151,7 @@ pub async fn accepted_invitation_cannot_be_revoked_in_store(stores: Stores) {
     assert!(roles.contains(&(bob.id, Role::Member)));
 }
 
-pub async fn only_invitations_of_the_organization_are_revoked(stores: Stores) {
+pub(super) async fn only_invitations_of_the_organization_are_revoked(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join_as(&other, "stranger", Role::Owner).await;
@@ -173,7 +173,7 @@ pub async fn only_invitations_of_the_organization_are_revoked(stores: Stores) {
     assert!(scene.open_invitation(&theirs).await.is_some());
 }
 
-pub async fn only_active_owners_and_administrators_invite(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_invite(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let outsiders = scene.outsiders(&ada.organization).await;
     let open = scene.invite(&ada, Role::Member).await;
@@ -203,7 +203,7 @@ pub async fn only_active_owners_and_administrators_invite(stores: Stores) {
         .expect("an administrator may");
 }
 
-pub async fn invitation_is_unchanged_when_its_event_cannot_be_written(stores: Stores) {
+pub(super) async fn invitation_is_unchanged_when_its_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
     let event = scene.unwritable(creation(&scene, as_user(&ada), &new)).await;
@@ -227,7 +227,7 @@ pub async fn invitation_is_unchanged_when_its_event_cannot_be_written(stores: St
     assert!(scene.open_invitation(&open).await.is_some());
 }
 
-pub async fn invitation_change_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn invitation_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
     let event = creation(&scene, as_user(&ada), &new);

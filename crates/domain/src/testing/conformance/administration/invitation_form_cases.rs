@@ -13,7 +13,7 @@ use crate::keys::IdempotencyKey;
 use crate::membership::{Member, Role};
 use crate::page::{PageRequest, PageSize};
 
-pub async fn invitation_form_creates_one_invitation_even_after_its_end(stores: Stores) {
+pub(super) async fn invitation_form_creates_one_invitation_even_after_its_end(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = scene.idempotency_key();
     let first = filled_in(&scene, &ada, idempotency_key);
@@ -51,7 +51,7 @@ async fn assert_repeats(
     assert_eq!(recorded, []);
 }
 
-pub async fn two_organizations_may_use_the_same_idempotency_key(stores: Stores) {
+pub(super) async fn two_organizations_may_use_the_same_idempotency_key(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let elsewhere = scene.add_organization("Elsewhere").await;
     let stranger = scene.join_as(&elsewhere, "stranger", Role::Owner).await;
@@ -62,7 +62,7 @@ pub async fn two_organizations_may_use_the_same_idempotency_key(stores: Stores) 
     }
 }
 
-pub async fn form_state_is_hidden_from_callers_who_may_not_invite(stores: Stores) {
+pub(super) async fn form_state_is_hidden_from_callers_who_may_not_invite(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let idempotency_key = scene.idempotency_key();
@@ -77,7 +77,7 @@ pub async fn form_state_is_hidden_from_callers_who_may_not_invite(stores: Stores
     );
 }
 
-pub async fn concurrent_submissions_of_one_form_create_one_invitation(stores: Stores) {
+pub(super) async fn concurrent_submissions_of_one_form_create_one_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = scene.idempotency_key();
     let sendings = (0..CROWD).map(|_| {

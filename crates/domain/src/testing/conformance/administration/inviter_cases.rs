@@ -12,7 +12,7 @@ use crate::invitation::Invitation;
 use crate::membership::{Member, Role};
 use crate::sign_in::ports::AcceptAsNewcomerError;
 
-pub async fn owners_invitations_are_revoked_on_removal_leaving_or_demotion(stores: Stores) {
+pub(super) async fn owners_invitations_are_revoked_on_removal_leaving_or_demotion(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for username in ["removed", "left", "demoted", "stepped-back"] {
         let owner = scene.join_as(&ada.organization, username, Role::Owner).await;
@@ -43,7 +43,7 @@ pub async fn owners_invitations_are_revoked_on_removal_leaving_or_demotion(store
     }
 }
 
-pub async fn removed_owner_cannot_return_with_own_invitation(stores: Stores) {
+pub(super) async fn removed_owner_cannot_return_with_own_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let his = scene.invite(&bob, Role::Owner).await;
@@ -56,7 +56,7 @@ pub async fn removed_owner_cannot_return_with_own_invitation(stores: Stores) {
     );
 }
 
-pub async fn reinstated_owner_finds_old_invitations_revoked(stores: Stores) {
+pub(super) async fn reinstated_owner_finds_old_invitations_revoked(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let old = scene.invite(&bob, Role::Member).await;
@@ -73,7 +73,7 @@ pub async fn reinstated_owner_finds_old_invitations_revoked(stores: Stores) {
         .expect("an owner invites");
 }
 
-pub async fn unrelated_invitations_remain_valid_after_an_owners_removal(stores: Stores) {
+pub(super) async fn unrelated_invitations_remain_valid_after_an_owners_removal(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let other = scene.add_organization("Difference Engines").await;
@@ -119,7 +119,7 @@ pub async fn unrelated_invitations_remain_valid_after_an_owners_removal(stores: 
 }
 
 /// The inviter's membership decides, even if the invitation was not revoked when that membership ended.
-pub async fn invitation_is_invalid_once_its_inviter_may_not_invite(stores: Stores) {
+pub(super) async fn invitation_is_invalid_once_its_inviter_may_not_invite(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let former = scene.join_as(&ada.organization, "former", Role::Owner).await;
     let new = scene.invite(&former, Role::Owner).await;
@@ -135,7 +135,7 @@ pub async fn invitation_is_invalid_once_its_inviter_may_not_invite(stores: Store
     assert_eq!(scene.roles(ada.organization.id).await.len(), 1);
 }
 
-pub async fn failed_membership_end_revokes_no_invitation(stores: Stores) {
+pub(super) async fn failed_membership_end_revokes_no_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let new = scene.invite(&bob, Role::Member).await;
@@ -151,7 +151,7 @@ pub async fn failed_membership_end_revokes_no_invitation(stores: Stores) {
         .expect("bob is an owner");
 }
 
-pub async fn open_invitations_of_a_user_are_counted(stores: Stores) {
+pub(super) async fn open_invitations_of_a_user_are_counted(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     scene.invite(&bob, Role::Member).await;
@@ -171,7 +171,7 @@ pub async fn open_invitations_of_a_user_are_counted(stores: Stores) {
     assert_eq!(open_invitations(&scene, &ada).await, 1);
 }
 
-pub async fn open_invitations_created_by_others_are_counted(stores: Stores) {
+pub(super) async fn open_invitations_created_by_others_are_counted(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let other = scene.add_organization("Difference Engines").await;
@@ -198,7 +198,7 @@ pub async fn open_invitations_created_by_others_are_counted(stores: Stores) {
     assert_eq!(open_by_others(&scene, &bob).await, 2);
 }
 
-pub async fn nobody_joins_after_inviters_removal_or_demotion_is_confirmed(stores: Stores) {
+pub(super) async fn nobody_joins_after_inviters_removal_or_demotion_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let bob = scene

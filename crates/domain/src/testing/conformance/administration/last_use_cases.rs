@@ -16,7 +16,7 @@ fn address(text: &str) -> Option<IpAddr> {
     Some(text.parse().expect("an address"))
 }
 
-pub async fn last_use_reads_back_as_recorded(stores: Stores) {
+pub(super) async fn last_use_reads_back_as_recorded(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for from in [
         address("203.0.113.7"),
@@ -33,7 +33,7 @@ pub async fn last_use_reads_back_as_recorded(stores: Stores) {
     }
 }
 
-pub async fn last_use_only_moves_forward(stores: Stores) {
+pub(super) async fn last_use_only_moves_forward(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let begun = scene.now();
@@ -52,7 +52,7 @@ pub async fn last_use_only_moves_forward(stores: Stores) {
     }
 }
 
-pub async fn last_use_of_a_clock_far_ahead_is_replaced(stores: Stores) {
+pub(super) async fn last_use_of_a_clock_far_ahead_is_replaced(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let used = |ahead: TimeDelta| LastUse {
@@ -72,7 +72,7 @@ pub async fn last_use_of_a_clock_far_ahead_is_replaced(stores: Stores) {
     }
 }
 
-pub async fn batch_of_last_uses_records_each_for_its_key(stores: Stores) {
+pub(super) async fn batch_of_last_uses_records_each_for_its_key(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
@@ -97,7 +97,7 @@ pub async fn batch_of_last_uses_records_each_for_its_key(stores: Stores) {
     }
 }
 
-pub async fn last_use_of_unknown_key_is_ignored(stores: Stores) {
+pub(super) async fn last_use_of_unknown_key_is_ignored(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let last = LastUse {
@@ -113,7 +113,7 @@ pub async fn last_use_of_unknown_key_is_ignored(stores: Stores) {
     nothing.expect("nothing is recorded, and nothing fails");
 }
 
-pub async fn last_use_changes_nothing_else_and_writes_no_event(stores: Stores) {
+pub(super) async fn last_use_changes_nothing_else_and_writes_no_event(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -131,7 +131,7 @@ pub async fn last_use_changes_nothing_else_and_writes_no_event(stores: Stores) {
 }
 
 /// Replicas record the same keys in whatever order, and meanwhile whole key trees are revoked.
-pub async fn concurrent_last_uses_and_revocations_are_all_recorded(stores: Stores) {
+pub(super) async fn concurrent_last_uses_and_revocations_are_all_recorded(stores: Stores) {
     const ROUNDS: usize = 12;
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;

@@ -8,7 +8,7 @@ use super::scene::{AdministrationScene, as_user};
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 
-pub async fn no_key_is_accepted_after_membership_end_is_confirmed(stores: Stores) {
+pub(super) async fn no_key_is_accepted_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -17,7 +17,7 @@ pub async fn no_key_is_accepted_after_membership_end_is_confirmed(stores: Stores
     }
 }
 
-pub async fn no_key_is_edited_after_membership_end_is_confirmed(stores: Stores) {
+pub(super) async fn no_key_is_edited_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -26,7 +26,7 @@ pub async fn no_key_is_edited_after_membership_end_is_confirmed(stores: Stores) 
     }
 }
 
-pub async fn no_key_is_rotated_after_membership_end_is_confirmed(stores: Stores) {
+pub(super) async fn no_key_is_rotated_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -35,7 +35,7 @@ pub async fn no_key_is_rotated_after_membership_end_is_confirmed(stores: Stores)
     }
 }
 
-pub async fn no_key_revokes_another_after_membership_end_is_confirmed(stores: Stores) {
+pub(super) async fn no_key_revokes_another_after_membership_end_is_confirmed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;

@@ -36,7 +36,7 @@ async fn preview(
     preview.await.expect("the store answers")
 }
 
-pub async fn preview_counts_valid_and_recently_used_keys(stores: Stores) {
+pub(super) async fn preview_counts_valid_and_recently_used_keys(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -71,7 +71,7 @@ pub async fn preview_counts_valid_and_recently_used_keys(stores: Stores) {
     assert_eq!((theirs.keys, theirs.recently_used), (1, 1));
 }
 
-pub async fn preview_lists_the_50_most_recently_used_keys(stores: Stores) {
+pub(super) async fn preview_lists_the_50_most_recently_used_keys(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let mut keys = Vec::new();
     for number in 0..60 {

@@ -12,7 +12,7 @@ use crate::page::PageSize;
 use crate::ports::DescendantKeys;
 use crate::user::Username;
 
-pub async fn members_are_listed_latest_first(stores: Stores) {
+pub(super) async fn members_are_listed_latest_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.later(TimeDelta::milliseconds(5));
     let bob = scene
@@ -24,7 +24,7 @@ pub async fn members_are_listed_latest_first(stores: Stores) {
     assert_eq!(listed, [&cleo, &bob, &ada].map(without_keys_or_projects));
 }
 
-pub async fn pages_of_members_form_the_whole_list(stores: Stores) {
+pub(super) async fn pages_of_members_form_the_whole_list(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for number in 1..7 {
         scene.join(&ada.organization, &format!("member{number}")).await;
@@ -41,7 +41,7 @@ pub async fn pages_of_members_form_the_whole_list(stores: Stores) {
     }
 }
 
-pub async fn only_active_members_of_the_organization_are_listed(stores: Stores) {
+pub(super) async fn only_active_members_of_the_organization_are_listed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -59,7 +59,7 @@ pub async fn only_active_members_of_the_organization_are_listed(stores: Stores) 
     );
 }
 
-pub async fn member_is_found_in_their_organization_only(stores: Stores) {
+pub(super) async fn member_is_found_in_their_organization_only(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_named(&ada.organization, "bob", "Bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -74,7 +74,7 @@ pub async fn member_is_found_in_their_organization_only(stores: Stores) {
     assert_eq!(find(&scene, ada.organization.id, bob.membership.id).await, None);
 }
 
-pub async fn active_member_is_identified_by_membership_or_full_username(stores: Stores) {
+pub(super) async fn active_member_is_identified_by_membership_or_full_username(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_named(&ada.organization, "bob", "Bobby").await;
     scene.join(&ada.organization, "bobby").await;
@@ -124,7 +124,7 @@ pub async fn active_member_is_identified_by_membership_or_full_username(stores: 
     assert_eq!(found.map(|found| found.membership), Some(again.membership));
 }
 
-pub async fn member_is_listed_with_count_of_valid_keys(stores: Stores) {
+pub(super) async fn member_is_listed_with_count_of_valid_keys(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -142,7 +142,7 @@ pub async fn member_is_listed_with_count_of_valid_keys(stores: Stores) {
     assert_eq!(keys, [2, 0]);
 }
 
-pub async fn member_search_matches_usernames_and_display_names(stores: Stores) {
+pub(super) async fn member_search_matches_usernames_and_display_names(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let here = &ada.organization;
     scene
@@ -170,7 +170,7 @@ pub async fn member_search_matches_usernames_and_display_names(stores: Stores) {
 }
 
 /// Whoever arranges users directly leaves no search text, as did the version before searches.
-pub async fn member_search_finds_members_of_the_previous_version_by_username(stores: Stores) {
+pub(super) async fn member_search_finds_members_of_the_previous_version_by_username(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.join(&ada.organization, "bob.builder").await;
 
@@ -178,7 +178,7 @@ pub async fn member_search_finds_members_of_the_previous_version_by_username(sto
     assert_eq!(found_by(&scene, &ada, "ada").await, ["ada"]);
 }
 
-pub async fn wildcards_and_quotes_in_member_search_are_literal(stores: Stores) {
+pub(super) async fn wildcards_and_quotes_in_member_search_are_literal(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene
         .join_named(&ada.organization, "bob", "100% Bob \\ 'B_b'")
@@ -200,7 +200,7 @@ pub async fn wildcards_and_quotes_in_member_search_are_literal(stores: Stores) {
     }
 }
 
-pub async fn member_search_continues_over_pages(stores: Stores) {
+pub(super) async fn member_search_continues_over_pages(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for number in 0..5 {
         scene.join(&ada.organization, &format!("bob{number}")).await;

@@ -14,7 +14,7 @@ use crate::membership::Member;
 use crate::page::PageSize;
 use crate::project::Project;
 
-pub async fn project_reads_back_as_added(stores: Stores) {
+pub(super) async fn project_reads_back_as_added(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.new_project(&ada.organization, "Ключ 🦀 'Notes' & \\ more");
     let act = scene.act(&ada);
@@ -33,7 +33,7 @@ pub async fn project_reads_back_as_added(stores: Stores) {
     assert_eq!(recorded, [scene.as_shown(event).await]);
 }
 
-pub async fn project_is_found_in_its_organization_only(stores: Stores) {
+pub(super) async fn project_is_found_in_its_organization_only(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -46,7 +46,7 @@ pub async fn project_is_found_in_its_organization_only(stores: Stores) {
     );
 }
 
-pub async fn projects_are_listed_newest_first_and_by_status(stores: Stores) {
+pub(super) async fn projects_are_listed_newest_first_and_by_status(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let here = ada.organization.id;
     let [first, second, third] = [
@@ -77,7 +77,7 @@ pub async fn projects_are_listed_newest_first_and_by_status(stores: Stores) {
     }
 }
 
-pub async fn pages_of_projects_form_the_whole_list(stores: Stores) {
+pub(super) async fn pages_of_projects_form_the_whole_list(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for number in 0..7 {
         scene
@@ -94,7 +94,7 @@ pub async fn pages_of_projects_form_the_whole_list(stores: Stores) {
     }
 }
 
-pub async fn project_search_matches_names_literally(stores: Stores) {
+pub(super) async fn project_search_matches_names_literally(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["Élodie's Notes", "100%_\\", "Σίσυφος"] {
         scene.add_project(&ada.organization, name).await;
@@ -124,7 +124,7 @@ pub async fn project_search_matches_names_literally(stores: Stores) {
     }
 }
 
-pub async fn only_active_owners_and_administrators_create_projects(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_create_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let outsiders = scene.outsiders(&ada.organization).await;
     let here = ada.organization.id;
@@ -147,7 +147,7 @@ pub async fn only_active_owners_and_administrators_create_projects(stores: Store
     }
 }
 
-pub async fn project_is_not_added_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn project_is_not_added_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.new_project(&ada.organization, "Notes");
     let act = scene.act(&ada);
@@ -159,7 +159,7 @@ pub async fn project_is_not_added_when_event_cannot_be_written(stores: Stores) {
     assert_eq!(scene.project(ada.organization.id, project.id).await, None);
 }
 
-pub async fn project_addition_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn project_addition_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.new_project(&ada.organization, "Notes");
     let (here, subject) = (ada.organization.id, Subject::Project(project.id));

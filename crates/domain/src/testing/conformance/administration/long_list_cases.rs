@@ -17,7 +17,7 @@ use crate::ports::StatusFilter;
 
 const SIZES: [PageSize; 2] = [PageSize::DEFAULT, PageSize::EXPORT];
 
-pub async fn list_of_members_continues_beyond_100(stores: Stores) {
+pub(super) async fn list_of_members_continues_beyond_100(stores: Stores) {
     let (scene, members) = many_members(stores).await;
     let (store, here) = (&scene.stores.members, members[0].organization.id);
     for (search, expected) in [(None, &members[..]), (Some("member"), &members[1..])] {
@@ -33,7 +33,7 @@ pub async fn list_of_members_continues_beyond_100(stores: Stores) {
     }
 }
 
-pub async fn list_of_project_members_continues_beyond_100(stores: Stores) {
+pub(super) async fn list_of_project_members_continues_beyond_100(stores: Stores) {
     let (scene, members) = many_members(stores).await;
     let project = scene.add_project(&members[0].organization, "Notes").await;
     let assignments = members.iter().map(|member| {
@@ -52,7 +52,7 @@ pub async fn list_of_project_members_continues_beyond_100(stores: Stores) {
     }
 }
 
-pub async fn list_of_projects_continues_beyond_100(stores: Stores) {
+pub(super) async fn list_of_projects_continues_beyond_100(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let additions = (0..MORE_THAN_A_HUNDRED).map(|number| {
         let (scene, ada) = (scene.clone(), ada.clone());
@@ -79,7 +79,7 @@ pub async fn list_of_projects_continues_beyond_100(stores: Stores) {
     }
 }
 
-pub async fn list_of_reachable_projects_continues_beyond_100(stores: Stores) {
+pub(super) async fn list_of_reachable_projects_continues_beyond_100(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let additions = (0..MORE_THAN_A_HUNDRED).map(|number| {
         let (scene, ada): (AdministrationScene, _) = (scene.clone(), ada.clone());
@@ -102,7 +102,7 @@ pub async fn list_of_reachable_projects_continues_beyond_100(stores: Stores) {
     }
 }
 
-pub async fn list_of_invitations_continues_beyond_100(stores: Stores) {
+pub(super) async fn list_of_invitations_continues_beyond_100(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let additions = (0..MORE_THAN_A_HUNDRED).map(|_| {
         let (scene, ada): (AdministrationScene, _) = (scene.clone(), ada.clone());
@@ -121,7 +121,7 @@ pub async fn list_of_invitations_continues_beyond_100(stores: Stores) {
     }
 }
 
-pub async fn list_of_organization_keys_continues_beyond_100(stores: Stores) {
+pub(super) async fn list_of_organization_keys_continues_beyond_100(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let hers = scene
         .add_keys(std::slice::from_ref(&ada), MORE_THAN_A_HUNDRED)

@@ -68,7 +68,7 @@ fn planned(at: chrono::DateTime<chrono::Utc>) -> Option<End> {
     Some(End::Planned(at))
 }
 
-pub async fn longest_life_applies_to_keys_created_later(stores: Stores) {
+pub(super) async fn longest_life_applies_to_keys_created_later(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let before = scene.add_key(&ada, "before").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -109,7 +109,7 @@ pub async fn longest_life_applies_to_keys_created_later(stores: Stores) {
     assert!(scene.stored(&key).await.end().is_some());
 }
 
-pub async fn planned_end_is_not_put_off_beyond_the_longest_life(stores: Stores) {
+pub(super) async fn planned_end_is_not_put_off_beyond_the_longest_life(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let without_end = scene.add_key(&ada, "without an end").await;
     let long = scene.store(&ada, &ending_in(&scene, &ada, DAY * 90)).await;
@@ -174,7 +174,7 @@ async fn rotate(
     scene.rotate_as(&new, scene.act(member)).await
 }
 
-pub async fn successor_ends_after_the_longest_life(stores: Stores) {
+pub(super) async fn successor_ends_after_the_longest_life(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let without_end = scene.add_key(&ada, "without an end").await;
     let long = scene.store(&ada, &ending_in(&scene, &ada, DAY * 90)).await;
@@ -199,7 +199,7 @@ pub async fn successor_ends_after_the_longest_life(stores: Stores) {
     assert_eq!(successor.end(), planned(scene.now() + DAY * 29));
 }
 
-pub async fn longest_life_change_writes_one_event(stores: Stores) {
+pub(super) async fn longest_life_change_writes_one_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     limit(&scene, as_user(&ada), &ada, None)
         .await
@@ -221,7 +221,7 @@ pub async fn longest_life_change_writes_one_event(stores: Stores) {
     }
 }
 
-pub async fn only_active_owners_and_administrators_limit_key_life(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_limit_key_life(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for (who, actor) in scene.outsiders(&ada.organization).await {
         let refused = limit(&scene, actor, &ada, Some(days(1))).await;
@@ -239,7 +239,7 @@ pub async fn only_active_owners_and_administrators_limit_key_life(stores: Stores
     assert_eq!(longest(&scene, &ada).await, Some(days(1)));
 }
 
-pub async fn longest_life_is_unchanged_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn longest_life_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let act = scene.unwritable_act(scene.act(&ada)).await;
     let organizations = &scene.stores.organizations;

@@ -32,7 +32,7 @@ async fn recorded(scene: &AdministrationScene, member: &Member) -> Vec<AuditEven
         .await
 }
 
-pub async fn planned_end_of_a_member_is_set_moved_and_removed(stores: Stores) {
+pub(super) async fn planned_end_of_a_member_is_set_moved_and_removed(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -66,7 +66,7 @@ pub async fn planned_end_of_a_member_is_set_moved_and_removed(stores: Stores) {
     assert_eq!(values.collect::<Vec<_>>(), [false, true, true, true]);
 }
 
-pub async fn last_permanent_owner_gets_no_planned_end(stores: Stores) {
+pub(super) async fn last_permanent_owner_gets_no_planned_end(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.join(&ada.organization, "bob").await;
     let carl = scene.join_as(&ada.organization, "carl", Role::Owner).await;
@@ -90,7 +90,7 @@ pub async fn last_permanent_owner_gets_no_planned_end(stores: Stores) {
     set.await.expect("carl stays");
 }
 
-pub async fn two_owners_who_plan_each_others_end_leave_one(stores: Stores) {
+pub(super) async fn two_owners_who_plan_each_others_end_leave_one(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let change = in_hours(&scene, 1);
@@ -111,7 +111,7 @@ pub async fn two_owners_who_plan_each_others_end_leave_one(stores: Stores) {
     );
 }
 
-pub async fn only_active_owners_and_administrators_plan_ends_of_members(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_plan_ends_of_members(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let outsiders = scene.outsiders(&ada.organization).await;
@@ -129,7 +129,7 @@ pub async fn only_active_owners_and_administrators_plan_ends_of_members(stores: 
     set.await.expect("an administrator may");
 }
 
-pub async fn planned_end_of_a_member_that_has_come_is_final(stores: Stores) {
+pub(super) async fn planned_end_of_a_member_that_has_come_is_final(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let (soon, later) = (in_hours(&scene, 1), in_hours(&scene, 2));
@@ -161,7 +161,7 @@ pub async fn planned_end_of_a_member_that_has_come_is_final(stores: Stores) {
     assert_eq!(recorded(&scene, &bob).await.len(), 1);
 }
 
-pub async fn planned_end_is_unchanged_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn planned_end_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let act = scene.unwritable_act(scene.act(&ada)).await;
@@ -175,7 +175,7 @@ pub async fn planned_end_is_unchanged_when_event_cannot_be_written(stores: Store
     assert_eq!(end_of(&scene, &bob).await, None);
 }
 
-pub async fn planned_end_is_changed_after_caller_cancellation(stores: Stores) {
+pub(super) async fn planned_end_is_changed_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     abandon(scene.change_member_expiry(as_user(&ada), &bob, in_hours(&scene, 1))).await;
@@ -187,7 +187,7 @@ pub async fn planned_end_is_changed_after_caller_cancellation(stores: Stores) {
     assert!(end_of(&scene, &bob).await.is_some());
 }
 
-pub async fn member_end_that_came_meanwhile_is_final(stores: Stores) {
+pub(super) async fn member_end_that_came_meanwhile_is_final(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let carl = scene.join(&ada.organization, "carl").await;
@@ -213,7 +213,7 @@ pub async fn member_end_that_came_meanwhile_is_final(stores: Stores) {
     assert_eq!(end_of(&scene, &carl).await, None);
 }
 
-pub async fn owner_whose_end_came_meanwhile_plans_no_end(stores: Stores) {
+pub(super) async fn owner_whose_end_came_meanwhile_plans_no_end(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let owner = scene.join_as(&ada.organization, "owner", Role::Owner).await;
     let bob = scene.join(&ada.organization, "bob").await;

@@ -10,7 +10,7 @@ use crate::id::OrganizationId;
 use crate::ports::DescendantKeys;
 use crate::user::Username;
 
-pub async fn every_subject_of_the_organization_has_a_name(stores: Stores) {
+pub(super) async fn every_subject_of_the_organization_has_a_name(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "نظام القياس").await;
     let named = [
@@ -28,7 +28,7 @@ pub async fn every_subject_of_the_organization_has_a_name(stores: Stores) {
     );
 }
 
-pub async fn former_members_and_revoked_keys_keep_their_names(stores: Stores) {
+pub(super) async fn former_members_and_revoked_keys_keep_their_names(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "Deploy").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -48,7 +48,7 @@ pub async fn former_members_and_revoked_keys_keep_their_names(stores: Stores) {
     assert_eq!(names(&scene, ada.organization.id, &subjects).await.len(), 2);
 }
 
-pub async fn names_of_other_organizations_subjects_are_not_returned(stores: Stores) {
+pub(super) async fn names_of_other_organizations_subjects_are_not_returned(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "Deploy").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -70,7 +70,7 @@ pub async fn names_of_other_organizations_subjects_are_not_returned(stores: Stor
     assert_eq!(names(&scene, ada.organization.id, &theirs).await, HashMap::new());
 }
 
-pub async fn subjects_without_name_are_omitted(stores: Stores) {
+pub(super) async fn subjects_without_name_are_omitted(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let subjects = [
         Subject::Installation,
@@ -90,7 +90,7 @@ pub async fn subjects_without_name_are_omitted(stores: Stores) {
     assert_eq!(names(&scene, ada.organization.id, &[]).await, HashMap::new());
 }
 
-pub async fn names_of_a_full_page_are_found_in_one_call(stores: Stores) {
+pub(super) async fn names_of_a_full_page_are_found_in_one_call(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut subjects = Vec::new();
     for number in 0..120 {
@@ -110,7 +110,7 @@ pub async fn names_of_a_full_page_are_found_in_one_call(stores: Stores) {
     );
 }
 
-pub async fn subject_with_display_name_has_username_in_the_same_organizations(stores: Stores) {
+pub(super) async fn subject_with_display_name_has_username_in_the_same_organizations(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "Deploy").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -139,7 +139,7 @@ pub async fn subject_with_display_name_has_username_in_the_same_organizations(st
     assert_eq!(usernames(ada.organization.id).await, expected, "a former member");
 }
 
-pub async fn subject_of_any_kind_is_found_by_identifier(stores: Stores) {
+pub(super) async fn subject_of_any_kind_is_found_by_identifier(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "Deploy").await;
     let charles = scene.join(&ada.organization, "charles").await;
@@ -170,7 +170,7 @@ pub async fn subject_of_any_kind_is_found_by_identifier(stores: Stores) {
     assert_eq!(key, None, "of another organization");
 }
 
-pub async fn removed_subject_is_found_by_identifier_in_the_log(stores: Stores) {
+pub(super) async fn removed_subject_is_found_by_identifier_in_the_log(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let about = Subject::Membership(ada.membership.id);
@@ -205,7 +205,7 @@ pub async fn removed_subject_is_found_by_identifier_in_the_log(stores: Stores) {
     }
 }
 
-pub async fn user_is_found_by_name_in_own_organizations_only(stores: Stores) {
+pub(super) async fn user_is_found_by_name_in_own_organizations_only(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let find = async |organization: OrganizationId, username: &str| {
@@ -231,7 +231,7 @@ pub async fn user_is_found_by_name_in_own_organizations_only(stores: Stores) {
     );
 }
 
-pub async fn users_are_found_across_organizations(stores: Stores) {
+pub(super) async fn users_are_found_across_organizations(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let charles = scene.join(&other, "charles").await;

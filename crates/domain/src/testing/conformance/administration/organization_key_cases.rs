@@ -71,7 +71,7 @@ async fn find(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Option<HeldKey
     found.expect("the store answers")
 }
 
-pub async fn held_key_is_complete_except_for_its_exact_last_address(stores: Stores) {
+pub(super) async fn held_key_is_complete_except_for_its_exact_last_address(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -102,7 +102,7 @@ pub async fn held_key_is_complete_except_for_its_exact_last_address(stores: Stor
     assert_eq!(from.to_string(), "203.0.113.0/24");
 }
 
-pub async fn keys_of_all_members_are_listed_newest_first_over_pages(stores: Stores) {
+pub(super) async fn keys_of_all_members_are_listed_newest_first_over_pages(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut expected = Vec::new();
@@ -118,7 +118,7 @@ pub async fn keys_of_all_members_are_listed_newest_first_over_pages(stores: Stor
     }
 }
 
-pub async fn other_organizations_keys_are_neither_listed_nor_found(stores: Stores) {
+pub(super) async fn other_organizations_keys_are_neither_listed_nor_found(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -142,7 +142,7 @@ pub async fn other_organizations_keys_are_neither_listed_nor_found(stores: Store
     }
 }
 
-pub async fn key_batch_lookup_returns_each_organization_key_once(stores: Stores) {
+pub(super) async fn key_batch_lookup_returns_each_organization_key_once(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -171,7 +171,7 @@ pub async fn key_batch_lookup_returns_each_organization_key_once(stores: Stores)
     assert_eq!(find_many(&[]).await, []);
 }
 
-pub async fn keys_of_former_members_are_marked_as_not_working(stores: Stores) {
+pub(super) async fn keys_of_former_members_are_marked_as_not_working(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let cleo = scene.join(&ada.organization, "cleo").await;
@@ -206,7 +206,7 @@ pub async fn keys_of_former_members_are_marked_as_not_working(stores: Stores) {
     assert_eq!((preview.keys, preview.without_access), (1, 1));
 }
 
-pub async fn held_keys_are_filtered_by_state_and_holder(stores: Stores) {
+pub(super) async fn held_keys_are_filtered_by_state_and_holder(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.add_key(&ada, "hers").await;
@@ -231,7 +231,7 @@ pub async fn held_keys_are_filtered_by_state_and_holder(stores: Stores) {
     }
 }
 
-pub async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Stores) {
+pub(super) async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob.builder").await;
     scene.add_key(&ada, "Ключ Сборки").await;
@@ -257,7 +257,7 @@ pub async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Sto
     }
 }
 
-pub async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
+pub(super) async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for name in ["never used", "used long ago", "used recently", "revoked"] {
         let key = scene.add_key(&ada, name).await;
@@ -293,7 +293,7 @@ pub async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
     );
 }
 
-pub async fn key_tree_contains_all_ancestors_and_their_descendants(stores: Stores) {
+pub(super) async fn key_tree_contains_all_ancestors_and_their_descendants(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -309,7 +309,7 @@ pub async fn key_tree_contains_all_ancestors_and_their_descendants(stores: Store
     }
 }
 
-pub async fn key_tree_of_limited_depth_keeps_the_nearest_ancestors(stores: Stores) {
+pub(super) async fn key_tree_of_limited_depth_keeps_the_nearest_ancestors(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let parent = scene.add_child(&ada, &root, "parent").await;
@@ -327,7 +327,7 @@ pub async fn key_tree_of_limited_depth_keeps_the_nearest_ancestors(stores: Store
     }
 }
 
-pub async fn large_key_tree_shows_key_ancestors_and_valid_keys_first(stores: Stores) {
+pub(super) async fn large_key_tree_shows_key_ancestors_and_valid_keys_first(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let mut siblings = Vec::new();
@@ -361,7 +361,7 @@ pub async fn large_key_tree_shows_key_ancestors_and_valid_keys_first(stores: Sto
     assert_eq!((keys.len(), has_more), (14, false));
 }
 
-pub async fn revocation_preview_equals_what_the_revocation_ends(stores: Stores) {
+pub(super) async fn revocation_preview_equals_what_the_revocation_ends(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let old = scene.add_key(&ada, "b").await;
@@ -408,7 +408,7 @@ pub async fn revocation_preview_equals_what_the_revocation_ends(stores: Stores) 
     }
 }
 
-pub async fn revocation_preview_of_many_keys_shows_the_first_by_name(stores: Stores) {
+pub(super) async fn revocation_preview_of_many_keys_shows_the_first_by_name(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for number in (0..PreviewedKeys::SHOWN + 5).rev() {
         scene.add_key(&ada, &format!("key {number:02}")).await;
@@ -423,7 +423,9 @@ pub async fn revocation_preview_of_many_keys_shows_the_first_by_name(stores: Sto
     assert_eq!(names, expected);
 }
 
-pub async fn revocation_preview_lists_selected_keys_and_descendants_separately_by_name(stores: Stores) {
+pub(super) async fn revocation_preview_lists_selected_keys_and_descendants_separately_by_name(
+    stores: Stores,
+) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut selected = Vec::new();

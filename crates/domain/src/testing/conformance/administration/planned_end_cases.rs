@@ -43,7 +43,7 @@ async fn shown_at(
     keys.await.into_iter().map(|key| key.id).collect()
 }
 
-pub async fn members_are_listed_until_their_planned_end(stores: Stores) {
+pub(super) async fn members_are_listed_until_their_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let (here, him) = (ada.organization.id, bob.membership.id);
@@ -70,7 +70,7 @@ pub async fn members_are_listed_until_their_planned_end(stores: Stores) {
     }
 }
 
-pub async fn member_stays_in_projects_until_the_planned_end(stores: Stores) {
+pub(super) async fn member_stays_in_projects_until_the_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let (here, him) = (ada.organization.id, bob.membership.id);
@@ -102,7 +102,7 @@ pub async fn member_stays_in_projects_until_the_planned_end(stores: Stores) {
     );
 }
 
-pub async fn owner_has_authority_until_the_planned_end(stores: Stores) {
+pub(super) async fn owner_has_authority_until_the_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let key = scene.add_key(&ada, "key").await;
@@ -123,7 +123,7 @@ pub async fn owner_has_authority_until_the_planned_end(stores: Stores) {
     assert!(matches!(refused, Err(RevokeKeysError::NotAllowed)), "{refused:?}");
 }
 
-pub async fn membership_with_planned_end_can_be_ended_earlier(stores: Stores) {
+pub(super) async fn membership_with_planned_end_can_be_ended_earlier(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let [bob, carl] = [
         scene.join(&ada.organization, "bob").await,
@@ -148,7 +148,7 @@ pub async fn membership_with_planned_end_can_be_ended_earlier(stores: Stores) {
     assert!(matches!(again, Err(EndMembershipError::NotFound)), "{again:?}");
 }
 
-pub async fn member_past_planned_end_returns_with_a_later_invitation(stores: Stores) {
+pub(super) async fn member_past_planned_end_returns_with_a_later_invitation(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let end = soon(&scene);
@@ -178,7 +178,7 @@ pub async fn member_past_planned_end_returns_with_a_later_invitation(stores: Sto
     );
 }
 
-pub async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
+pub(super) async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [of_ada, of_bob] = [
@@ -211,7 +211,7 @@ pub async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
     assert_eq!(scene.stored(&of_bob).await.revocation, None);
 }
 
-pub async fn owners_list_filters_by_planned_end(stores: Stores) {
+pub(super) async fn owners_list_filters_by_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let [_without, planned] = [
         scene.add_key(&ada, "without").await,
@@ -236,7 +236,7 @@ pub async fn owners_list_filters_by_planned_end(stores: Stores) {
     }
 }
 
-pub async fn previews_apply_planned_ends_at_the_given_time(stores: Stores) {
+pub(super) async fn previews_apply_planned_ends_at_the_given_time(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
@@ -283,7 +283,7 @@ pub async fn previews_apply_planned_ends_at_the_given_time(stores: Stores) {
     );
 }
 
-pub async fn large_key_tree_shows_keys_first_until_their_planned_end(stores: Stores) {
+pub(super) async fn large_key_tree_shows_keys_first_until_their_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     for number in 0..5 {
@@ -313,7 +313,7 @@ pub async fn large_key_tree_shows_keys_first_until_their_planned_end(stores: Sto
     assert_eq!(key_tree_at(end, 2).await, [root.id, valid.id]);
 }
 
-pub async fn owners_revoke_keys_until_their_planned_end(stores: Stores) {
+pub(super) async fn owners_revoke_keys_until_their_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let [early, late] = [
         scene.add_key(&ada, "early").await,

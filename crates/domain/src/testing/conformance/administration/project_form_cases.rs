@@ -13,7 +13,7 @@ use crate::keys::IdempotencyKey;
 use crate::membership::{Member, Role};
 use crate::project::NewProject;
 
-pub async fn project_form_creates_one_project_even_after_archival(stores: Stores) {
+pub(super) async fn project_form_creates_one_project_even_after_archival(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.idempotency_key();
     let first = filled_in(&scene, &ada, key);
@@ -42,7 +42,7 @@ async fn assert_repeats(scene: &AdministrationScene, owner: &Member, key: Idempo
     assert_eq!(recorded, []);
 }
 
-pub async fn projects_of_two_organizations_may_use_one_idempotency_key(stores: Stores) {
+pub(super) async fn projects_of_two_organizations_may_use_one_idempotency_key(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let elsewhere = scene.add_organization("Elsewhere").await;
     let stranger = scene.join_as(&elsewhere, "stranger", Role::Owner).await;
@@ -53,7 +53,7 @@ pub async fn projects_of_two_organizations_may_use_one_idempotency_key(stores: S
     }
 }
 
-pub async fn form_state_is_hidden_from_members_who_cannot_create_projects(stores: Stores) {
+pub(super) async fn form_state_is_hidden_from_members_who_cannot_create_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.idempotency_key();
@@ -65,7 +65,7 @@ pub async fn form_state_is_hidden_from_members_who_cannot_create_projects(stores
     assert!(matches!(refused, Err(AddProjectError::NotAllowed)), "{refused:?}");
 }
 
-pub async fn concurrent_submissions_of_one_form_create_one_project(stores: Stores) {
+pub(super) async fn concurrent_submissions_of_one_form_create_one_project(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.idempotency_key();
     let sendings = (0..CROWD).map(|_| {
@@ -91,7 +91,7 @@ pub async fn concurrent_submissions_of_one_form_create_one_project(stores: Store
     assert_eq!(refused, vec![*created; CROWD - 1]);
 }
 
-pub async fn refused_project_form_can_be_submitted_again(stores: Stores) {
+pub(super) async fn refused_project_form_can_be_submitted_again(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = filled_in(&scene, &ada, scene.idempotency_key());
     let subject = Subject::Project(new.project.id);

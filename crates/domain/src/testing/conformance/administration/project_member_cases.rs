@@ -14,7 +14,7 @@ use crate::membership::{Member, Role};
 use crate::page::PageSize;
 use crate::project::Project;
 
-pub async fn added_member_is_in_the_project_with_one_event(stores: Stores) {
+pub(super) async fn added_member_is_in_the_project_with_one_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
@@ -43,7 +43,7 @@ pub async fn added_member_is_in_the_project_with_one_event(stores: Stores) {
     assert_eq!(active, [0, 0]);
 }
 
-pub async fn removed_member_is_not_in_the_project(stores: Stores) {
+pub(super) async fn removed_member_is_not_in_the_project(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [first, second] = [
@@ -64,7 +64,7 @@ pub async fn removed_member_is_not_in_the_project(stores: Stores) {
     assert_eq!(recorded(&scene, Action::RemoveProjectMember, &bob).await, [event]);
 }
 
-pub async fn unchanged_project_membership_writes_no_event(stores: Stores) {
+pub(super) async fn unchanged_project_membership_writes_no_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
@@ -80,7 +80,7 @@ pub async fn unchanged_project_membership_writes_no_event(stores: Stores) {
     assert_eq!(ids(&scene, &project).await, [bob.membership.id]);
 }
 
-pub async fn pages_of_project_members_form_the_whole_list(stores: Stores) {
+pub(super) async fn pages_of_project_members_form_the_whole_list(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     let mut expected = Vec::new();
@@ -97,7 +97,7 @@ pub async fn pages_of_project_members_form_the_whole_list(stores: Stores) {
     }
 }
 
-pub async fn project_members_are_visible_within_their_organization_only(stores: Stores) {
+pub(super) async fn project_members_are_visible_within_their_organization_only(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
@@ -116,7 +116,7 @@ pub async fn project_members_are_visible_within_their_organization_only(stores: 
     assert_eq!(overview.map(|overview| overview.members), Some(0));
 }
 
-pub async fn batch_lookup_finds_which_members_are_in_a_project(stores: Stores) {
+pub(super) async fn batch_lookup_finds_which_members_are_in_a_project(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [bob, cleo, former, elsewhere] = [
         scene.join(&ada.organization, "bob").await,
@@ -165,7 +165,7 @@ pub async fn batch_lookup_finds_which_members_are_in_a_project(stores: Stores) {
     assert_eq!(among(&pretended, &asked).await, []);
 }
 
-pub async fn leaving_member_loses_all_projects_and_returns_without_them(stores: Stores) {
+pub(super) async fn leaving_member_loses_all_projects_and_returns_without_them(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let projects = [
@@ -191,7 +191,7 @@ pub async fn leaving_member_loses_all_projects_and_returns_without_them(stores: 
     assert_eq!((found.projects, found.valid_keys), (0, 0));
 }
 
-pub async fn only_active_owners_and_administrators_change_project_members(stores: Stores) {
+pub(super) async fn only_active_owners_and_administrators_change_project_members(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let outsiders = scene.outsiders(&ada.organization).await;
@@ -228,7 +228,7 @@ pub async fn only_active_owners_and_administrators_change_project_members(stores
     .expect("an administrator may");
 }
 
-pub async fn only_active_members_of_the_organization_join_its_projects(stores: Stores) {
+pub(super) async fn only_active_members_of_the_organization_join_its_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let former = scene.join(&ada.organization, "former").await;
@@ -263,7 +263,7 @@ pub async fn only_active_members_of_the_organization_join_its_projects(stores: S
     assert_eq!(ids(&scene, &project).await, []);
 }
 
-pub async fn project_members_are_unchanged_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn project_members_are_unchanged_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
@@ -284,7 +284,7 @@ pub async fn project_members_are_unchanged_when_event_cannot_be_written(stores: 
     assert_eq!(ids(&scene, &project).await, [ada.membership.id]);
 }
 
-pub async fn project_member_change_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn project_member_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
@@ -301,7 +301,7 @@ pub async fn project_member_change_completes_after_caller_cancellation(stores: S
     }
 }
 
-pub async fn member_leaving_during_addition_to_projects_is_in_none(stores: Stores) {
+pub(super) async fn member_leaving_during_addition_to_projects_is_in_none(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut projects = Vec::new();
     for number in 0..CROWD / 2 {
@@ -341,7 +341,7 @@ pub async fn member_leaving_during_addition_to_projects_is_in_none(stores: Store
     }
 }
 
-pub async fn concurrent_additions_of_one_project_member_add_it_once(stores: Stores) {
+pub(super) async fn concurrent_additions_of_one_project_member_add_it_once(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;

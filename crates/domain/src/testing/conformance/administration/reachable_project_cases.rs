@@ -9,7 +9,7 @@ use crate::membership::Member;
 use crate::page::PageSize;
 use crate::project::Project;
 
-pub async fn consumer_reaches_its_own_projects_newest_first(stores: Stores) {
+pub(super) async fn consumer_reaches_its_own_projects_newest_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [first, second, not_his] = [
@@ -37,7 +37,7 @@ pub async fn consumer_reaches_its_own_projects_newest_first(stores: Stores) {
     assert_eq!(find(&scene, &ada, second.id).await, None);
 }
 
-pub async fn pages_of_reachable_projects_form_the_whole_list(stores: Stores) {
+pub(super) async fn pages_of_reachable_projects_form_the_whole_list(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for number in 0..7 {
         let project = scene
@@ -53,7 +53,7 @@ pub async fn pages_of_reachable_projects_form_the_whole_list(stores: Stores) {
     }
 }
 
-pub async fn archived_project_is_unreachable_until_restored(stores: Stores) {
+pub(super) async fn archived_project_is_unreachable_until_restored(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     scene.assign(&project, &ada).await.expect("added");
@@ -75,7 +75,7 @@ pub async fn archived_project_is_unreachable_until_restored(stores: Stores) {
     assert_eq!(find(&scene, &ada, project.id).await, Some(project));
 }
 
-pub async fn member_removed_from_a_project_cannot_reach_it(stores: Stores) {
+pub(super) async fn member_removed_from_a_project_cannot_reach_it(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
@@ -94,7 +94,7 @@ pub async fn member_removed_from_a_project_cannot_reach_it(stores: Stores) {
     assert_not_reached(&scene, &bob, &project).await;
 }
 
-pub async fn former_member_reaches_nothing_and_returns_without_projects(stores: Stores) {
+pub(super) async fn former_member_reaches_nothing_and_returns_without_projects(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let cleo = scene.join(&ada.organization, "cleo").await;
@@ -113,7 +113,7 @@ pub async fn former_member_reaches_nothing_and_returns_without_projects(stores: 
     }
 }
 
-pub async fn user_of_two_organizations_reaches_each_organizations_projects_separately(stores: Stores) {
+pub(super) async fn user_of_two_organizations_reaches_each_organizations_projects_separately(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;

@@ -99,7 +99,7 @@ impl KeyScene {
     }
 }
 
-pub async fn end_is_due_from_its_moment_until_recorded(stores: Stores) {
+pub(super) async fn end_is_due_from_its_moment_until_recorded(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
@@ -123,7 +123,7 @@ pub async fn end_is_due_from_its_moment_until_recorded(stores: Stores) {
     }
 }
 
-pub async fn recorded_key_end_keeps_its_plan_and_has_one_event(stores: Stores) {
+pub(super) async fn recorded_key_end_keeps_its_plan_and_has_one_event(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -147,7 +147,7 @@ pub async fn recorded_key_end_keeps_its_plan_and_has_one_event(stores: Stores) {
     );
 }
 
-pub async fn the_recorded_end_of_a_membership_revokes_open_invitations(stores: Stores) {
+pub(super) async fn the_recorded_end_of_a_membership_revokes_open_invitations(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let new = scene.new_key(&bob, "key");
@@ -172,7 +172,7 @@ pub async fn the_recorded_end_of_a_membership_revokes_open_invitations(stores: S
     assert_eq!(scene.stored(&key).await.revocation, None);
 }
 
-pub async fn a_batch_of_recorded_ends_has_a_limit(stores: Stores) {
+pub(super) async fn a_batch_of_recorded_ends_has_a_limit(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let end = scene.in_an_hour();
@@ -200,7 +200,7 @@ pub async fn a_batch_of_recorded_ends_has_a_limit(stores: Stores) {
     assert_eq!(scene.record(2).await, (0, 0));
 }
 
-pub async fn ends_that_many_record_at_once_are_recorded_once(stores: Stores) {
+pub(super) async fn ends_that_many_record_at_once_are_recorded_once(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let end = scene.in_an_hour();
     for number in 0..20 {
@@ -239,7 +239,7 @@ pub async fn ends_that_many_record_at_once_are_recorded_once(stores: Stores) {
     }
 }
 
-pub async fn an_end_whose_event_cannot_be_written_is_not_recorded(stores: Stores) {
+pub(super) async fn an_end_whose_event_cannot_be_written_is_not_recorded(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
@@ -257,7 +257,7 @@ pub async fn an_end_whose_event_cannot_be_written_is_not_recorded(stores: Stores
     assert_eq!(scene.record(MANY).await, (1, 1));
 }
 
-pub async fn ends_are_recorded_in_full_after_cancellation(stores: Stores) {
+pub(super) async fn ends_are_recorded_in_full_after_cancellation(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let end = scene.in_an_hour();
@@ -270,7 +270,7 @@ pub async fn ends_are_recorded_in_full_after_cancellation(stores: Stores) {
     scene.assert_key_is_recorded(&ada, &planned).await;
 }
 
-pub async fn returning_member_has_no_invitations_from_before_planned_end(stores: Stores) {
+pub(super) async fn returning_member_has_no_invitations_from_before_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let his = scene.invite(&bob, Role::Owner).await;
@@ -290,7 +290,7 @@ pub async fn returning_member_has_no_invitations_from_before_planned_end(stores:
     assert_eq!(events.len(), 1, "{events:?}");
 }
 
-pub async fn ending_an_elapsed_membership_records_its_planned_end(stores: Stores) {
+pub(super) async fn ending_an_elapsed_membership_records_its_planned_end(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     for (username, is_removed) in [("leaver", false), ("removed", true)] {
         let bob = scene.join_as(&ada.organization, username, Role::Owner).await;
@@ -315,7 +315,7 @@ pub async fn ending_an_elapsed_membership_records_its_planned_end(stores: Stores
     }
 }
 
-pub async fn a_revocation_goes_on_until_no_selected_end_is_due(stores: Stores) {
+pub(super) async fn a_revocation_goes_on_until_no_selected_end_is_due(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let end = scene.in_an_hour();
     for number in 0..5 {
@@ -339,7 +339,7 @@ pub async fn a_revocation_goes_on_until_no_selected_end_is_due(stores: Stores) {
     assert!(!scene.has_due().await);
 }
 
-pub async fn owners_record_planned_ends_of_selected_keys_that_have_come(stores: Stores) {
+pub(super) async fn owners_record_planned_ends_of_selected_keys_that_have_come(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;

@@ -12,7 +12,7 @@ use crate::audit::Actor;
 use crate::membership::{Member, Role};
 use crate::sign_in::ports::AcceptAsUserError;
 
-pub async fn former_member_cannot_return_with_an_earlier_invitation(stores: Stores) {
+pub(super) async fn former_member_cannot_return_with_an_earlier_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for (username, newcomer) in [("left", "lea"), ("removed", "remy")] {
         let bob = scene.join(&ada.organization, username).await;
@@ -35,7 +35,7 @@ pub async fn former_member_cannot_return_with_an_earlier_invitation(stores: Stor
     }
 }
 
-pub async fn invitation_made_at_the_instant_of_the_end_is_refused(stores: Stores) {
+pub(super) async fn invitation_made_at_the_instant_of_the_end_is_refused(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let before = scene.invite(&ada, Role::Member).await;
@@ -47,7 +47,7 @@ pub async fn invitation_made_at_the_instant_of_the_end_is_refused(stores: Stores
     }
 }
 
-pub async fn invitation_from_fast_clock_admits_no_member_ended_before_it(stores: Stores) {
+pub(super) async fn invitation_from_fast_clock_admits_no_member_ended_before_it(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let an_hour = TimeDelta::hours(1);
     for username in ["leaver", "removed", "removed-by-administrator"] {
@@ -77,7 +77,7 @@ pub async fn invitation_from_fast_clock_admits_no_member_ended_before_it(stores:
     }
 }
 
-pub async fn ended_invitation_from_fast_clock_does_not_block_later_ones(stores: Stores) {
+pub(super) async fn ended_invitation_from_fast_clock_does_not_block_later_ones(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_as(&other, "elsewhere", Role::Owner).await;
@@ -102,7 +102,7 @@ pub async fn ended_invitation_from_fast_clock_does_not_block_later_ones(stores: 
     again.expect("joined");
 }
 
-pub async fn invitation_between_two_memberships_is_refused_after_the_second(stores: Stores) {
+pub(super) async fn invitation_between_two_memberships_is_refused_after_the_second(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
@@ -120,7 +120,7 @@ pub async fn invitation_between_two_memberships_is_refused_after_the_second(stor
     assert_is_dead(&scene, &kept, &bob).await;
 }
 
-pub async fn later_invitation_admits_a_former_member(stores: Stores) {
+pub(super) async fn later_invitation_admits_a_former_member(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut bob = scene.join(&ada.organization, "bob").await;
     for _ in 0..2 {
@@ -135,7 +135,7 @@ pub async fn later_invitation_admits_a_former_member(stores: Stores) {
     }
 }
 
-pub async fn unrelated_membership_end_invalidates_no_invitation(stores: Stores) {
+pub(super) async fn unrelated_membership_end_invalidates_no_invitation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join(&other, "stranger").await;
@@ -150,7 +150,7 @@ pub async fn unrelated_membership_end_invalidates_no_invitation(stores: Stores) 
     joined.expect("joined");
 }
 
-pub async fn earlier_invitation_is_reported_closed_even_to_a_member(stores: Stores) {
+pub(super) async fn earlier_invitation_is_reported_closed_even_to_a_member(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let kept = scene.invite(&ada, Role::Member).await;
@@ -163,7 +163,7 @@ pub async fn earlier_invitation_is_reported_closed_even_to_a_member(stores: Stor
     assert_is_dead(&scene, &kept, &bob).await;
 }
 
-pub async fn concurrent_joining_does_not_undo_a_removal(stores: Stores) {
+pub(super) async fn concurrent_joining_does_not_undo_a_removal(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..8 {
         let bob = scene.join(&ada.organization, &format!("bob{round}")).await;

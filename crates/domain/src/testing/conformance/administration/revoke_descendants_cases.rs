@@ -5,7 +5,7 @@ use super::key_scene::{KeyScene, only, with_descendants};
 use crate::api_key::ApiKey;
 use crate::id::ApiKeyId;
 
-pub async fn descendants_remain_valid_after_owner_revocation_unless_selected(stores: Stores) {
+pub(super) async fn descendants_remain_valid_after_owner_revocation_unless_selected(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 5).await;
     let mut survivors = chain.as_slice();
@@ -24,7 +24,7 @@ pub async fn descendants_remain_valid_after_owner_revocation_unless_selected(sto
     }
 }
 
-pub async fn owner_revokes_a_long_chain_of_descendants_completely(stores: Stores) {
+pub(super) async fn owner_revokes_a_long_chain_of_descendants_completely(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let selection = with_descendants(&[&chain[0]]);

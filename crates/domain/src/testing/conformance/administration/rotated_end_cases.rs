@@ -55,7 +55,7 @@ impl KeyScene {
     }
 }
 
-pub async fn rotated_key_ends_once_its_successor_was_used(stores: Stores) {
+pub(super) async fn rotated_key_ends_once_its_successor_was_used(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -91,7 +91,7 @@ pub async fn rotated_key_ends_once_its_successor_was_used(stores: Stores) {
     assert_eq!(scene.end_rotated(MANY).await, 0);
 }
 
-pub async fn only_keys_that_wait_for_a_use_end_with_it(stores: Stores) {
+pub(super) async fn only_keys_that_wait_for_a_use_end_with_it(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let [graced, revoked, expired] = [
         scene.add_key(&ada, "graced").await,
@@ -124,7 +124,7 @@ pub async fn only_keys_that_wait_for_a_use_end_with_it(stores: Stores) {
     }
 }
 
-pub async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {
+pub(super) async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     for (number, organization) in [&ada.organization, &other, &ada.organization]
@@ -142,7 +142,7 @@ pub async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {
     }
 }
 
-pub async fn rotated_key_whose_event_cannot_be_written_stays(stores: Stores) {
+pub(super) async fn rotated_key_whose_event_cannot_be_written_stays(stores: Stores) {
     let (scene, ada) = KeyScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let successor = scene.rotate(&ada, &key, ending(OldKeyEnd::OnFirstUse)).await;

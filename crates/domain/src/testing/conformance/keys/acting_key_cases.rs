@@ -7,7 +7,7 @@ use crate::api_key::ApiKey;
 use crate::membership::Member;
 use crate::ports::DescendantKeys;
 
-pub async fn revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
+pub(super) async fn revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -16,7 +16,7 @@ pub async fn revoked_key_adds_no_key_after_concurrent_revocation_is_confirmed(st
     }
 }
 
-pub async fn revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
+pub(super) async fn revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -25,7 +25,7 @@ pub async fn revoked_key_edits_nothing_after_concurrent_revocation_is_confirmed(
     }
 }
 
-pub async fn revoked_key_rotates_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
+pub(super) async fn revoked_key_rotates_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;
@@ -34,7 +34,7 @@ pub async fn revoked_key_rotates_nothing_after_concurrent_revocation_is_confirme
     }
 }
 
-pub async fn revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
+pub(super) async fn revoked_key_revokes_nothing_after_concurrent_revocation_is_confirmed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..ROUNDS {
         let (bob, acting) = holder(&scene, &ada, round).await;

@@ -9,7 +9,7 @@ use crate::api_key::{ApiKey, KeyDescription, KeyName};
 use crate::audit::{Action, AuditEvent, Subject};
 use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey};
 
-pub async fn key_reads_back_as_added(stores: KeyStores) {
+pub(super) async fn key_reads_back_as_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "plain");
     let by = new.key.origin.actor();
@@ -24,7 +24,7 @@ pub async fn key_reads_back_as_added(stores: KeyStores) {
     assert_eq!(child.parent(), Some(console.id));
 }
 
-pub async fn longest_texts_can_be_stored(stores: KeyStores) {
+pub(super) async fn longest_texts_can_be_stored(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, &"🔑".repeat(KeyName::MAX));
     // The letter that grows most when it is folded for searches: eighteenfold.
@@ -35,7 +35,7 @@ pub async fn longest_texts_can_be_stored(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, new.key);
 }
 
-pub async fn key_creation_writes_its_event(stores: KeyStores) {
+pub(super) async fn key_creation_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.act(&ada);
@@ -63,7 +63,7 @@ pub async fn key_creation_writes_its_event(stores: KeyStores) {
     assert_eq!(*event, scene.as_shown(expected).await);
 }
 
-pub async fn key_is_not_added_when_event_cannot_be_written(stores: KeyStores) {
+pub(super) async fn key_is_not_added_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.unwritable_act(scene.act(&ada)).await;
@@ -73,7 +73,7 @@ pub async fn key_is_not_added_when_event_cannot_be_written(stores: KeyStores) {
     assert!(!scene.is_stored(&new.key).await);
 }
 
-pub async fn key_creation_completes_after_caller_cancellation(stores: KeyStores) {
+pub(super) async fn key_creation_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "ci");
     let act = scene.act(&ada);
@@ -86,14 +86,14 @@ pub async fn key_creation_completes_after_caller_cancellation(stores: KeyStores)
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &new.key).await, 1);
 }
 
-pub async fn no_key_is_added_after_the_membership_ended(stores: KeyStores) {
+pub(super) async fn no_key_is_added_after_the_membership_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
 
     assert_gone(&scene, &ada, &scene.new_key(&ada, "too late")).await;
 }
 
-pub async fn no_key_is_added_for_an_unknown_consumer(stores: KeyStores) {
+pub(super) async fn no_key_is_added_for_an_unknown_consumer(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut new = scene.new_key(&ada, "nobody's");
     new.key.consumer_id = scene.id();
@@ -101,7 +101,7 @@ pub async fn no_key_is_added_for_an_unknown_consumer(stores: KeyStores) {
     assert_gone(&scene, &ada, &new).await;
 }
 
-pub async fn no_key_is_added_below_a_revoked_key(stores: KeyStores) {
+pub(super) async fn no_key_is_added_below_a_revoked_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     scene.revoke(&ada, &parent, DescendantKeys::Keep).await;
@@ -109,13 +109,13 @@ pub async fn no_key_is_added_below_a_revoked_key(stores: KeyStores) {
     assert_gone(&scene, &ada, &scene.new_child(&ada, parent.id, "child")).await;
 }
 
-pub async fn no_key_is_added_below_an_unknown_key(stores: KeyStores) {
+pub(super) async fn no_key_is_added_below_an_unknown_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
 
     assert_gone(&scene, &ada, &scene.new_child(&ada, scene.id(), "orphan")).await;
 }
 
-pub async fn no_key_is_added_below_another_consumers_key(stores: KeyStores) {
+pub(super) async fn no_key_is_added_below_another_consumers_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let parent = scene.add_key(&ada, "ada's").await;
@@ -123,7 +123,7 @@ pub async fn no_key_is_added_below_another_consumers_key(stores: KeyStores) {
     assert_gone(&scene, &bob, &scene.new_child(&bob, parent.id, "stolen")).await;
 }
 
-pub async fn no_key_is_added_below_a_key_of_another_membership(stores: KeyStores) {
+pub(super) async fn no_key_is_added_below_a_key_of_another_membership(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -137,7 +137,7 @@ pub async fn no_key_is_added_below_a_key_of_another_membership(stores: KeyStores
     .await;
 }
 
-pub async fn form_sent_twice_creates_one_key(stores: KeyStores) {
+pub(super) async fn form_sent_twice_creates_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = Some(scene.idempotency_key());
     let first = NewApiKey {
@@ -155,7 +155,7 @@ pub async fn form_sent_twice_creates_one_key(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &second.key).await, 0);
 }
 
-pub async fn form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
+pub(super) async fn form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = Some(scene.idempotency_key());
     let first = NewApiKey {
@@ -172,7 +172,7 @@ pub async fn form_stays_used_after_its_key_was_revoked(stores: KeyStores) {
     assert_already_created(&scene.try_add(&ada, &second, AMPLE).await, &first);
 }
 
-pub async fn two_consumers_may_use_the_same_idempotency_key(stores: KeyStores) {
+pub(super) async fn two_consumers_may_use_the_same_idempotency_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let idempotency_key = Some(scene.idempotency_key());
@@ -186,7 +186,7 @@ pub async fn two_consumers_may_use_the_same_idempotency_key(stores: KeyStores) {
     }
 }
 
-pub async fn refused_form_can_be_submitted_again(stores: KeyStores) {
+pub(super) async fn refused_form_can_be_submitted_again(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = NewApiKey {
         idempotency_key: Some(scene.idempotency_key()),
@@ -202,7 +202,7 @@ pub async fn refused_form_can_be_submitted_again(stores: KeyStores) {
     assert!(scene.is_stored(&key).await);
 }
 
-pub async fn valid_keys_of_a_consumer_never_exceed_the_limit(stores: KeyStores) {
+pub(super) async fn valid_keys_of_a_consumer_never_exceed_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let limit = KeyLimit(2);
     for name in ["one", "two"] {
@@ -220,7 +220,7 @@ pub async fn valid_keys_of_a_consumer_never_exceed_the_limit(stores: KeyStores) 
     assert_eq!(scene.count_of(&ada, Action::CreateApiKey, &third.key).await, 0);
 }
 
-pub async fn lowered_limit_applies_immediately(stores: KeyStores) {
+pub(super) async fn lowered_limit_applies_immediately(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two", "three"] {
         scene.add_key(&ada, name).await;
@@ -235,7 +235,7 @@ pub async fn lowered_limit_applies_immediately(stores: KeyStores) {
     );
 }
 
-pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: KeyStores) {
+pub(super) async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let limit = KeyLimit(1);
@@ -250,7 +250,7 @@ pub async fn revoked_keys_and_other_consumers_keys_do_not_count(stores: KeyStore
         .expect("room after a revocation");
 }
 
-pub async fn missing_holder_is_reported_before_a_repeated_form(stores: KeyStores) {
+pub(super) async fn missing_holder_is_reported_before_a_repeated_form(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = Some(scene.idempotency_key());
     let parent = scene.add_key(&ada, "parent").await;
@@ -275,7 +275,7 @@ pub async fn missing_holder_is_reported_before_a_repeated_form(stores: KeyStores
     assert_gone(&scene, &ada, &again).await;
 }
 
-pub async fn missing_holder_is_reported_before_the_limit(stores: KeyStores) {
+pub(super) async fn missing_holder_is_reported_before_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
     let refused = scene
@@ -285,7 +285,7 @@ pub async fn missing_holder_is_reported_before_the_limit(stores: KeyStores) {
     assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn repeated_form_is_reported_before_the_limit(stores: KeyStores) {
+pub(super) async fn repeated_form_is_reported_before_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = Some(scene.idempotency_key());
     let first = NewApiKey {
@@ -301,7 +301,7 @@ pub async fn repeated_form_is_reported_before_the_limit(stores: KeyStores) {
     assert_already_created(&scene.try_add(&ada, &again, KeyLimit(1)).await, &first);
 }
 
-pub async fn key_with_an_existing_token_is_refused(stores: KeyStores) {
+pub(super) async fn key_with_an_existing_token_is_refused(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let first = scene.new_key(&ada, "first");

@@ -10,7 +10,7 @@ use crate::id::{AuditEventId, OrganizationId};
 use crate::page::PageSize;
 use crate::ports::AuditFilter;
 
-pub async fn actor_filter_finds_the_actors_events(stores: KeyStores) {
+pub(super) async fn actor_filter_finds_the_actors_events(stores: KeyStores) {
     let log = Log::new(stores).await;
     let key = Actor::ApiKey(log.scene.id());
     let bob = Actor::User(log.scene.id());
@@ -35,7 +35,7 @@ pub async fn actor_filter_finds_the_actors_events(stores: KeyStores) {
     assert_eq!(log.found(filter).await, []);
 }
 
-pub async fn action_filter_finds_events_of_that_action(stores: KeyStores) {
+pub(super) async fn action_filter_finds_events_of_that_action(stores: KeyStores) {
     let log = Log::new(stores).await;
     let mut recorded = Vec::new();
     for action in Action::ALL {
@@ -52,7 +52,7 @@ pub async fn action_filter_finds_events_of_that_action(stores: KeyStores) {
     }
 }
 
-pub async fn subject_filter_finds_events_involving_the_subject(stores: KeyStores) {
+pub(super) async fn subject_filter_finds_events_involving_the_subject(stores: KeyStores) {
     let log = Log::new(stores).await;
     let (scene, action) = (&log.scene, Action::AddProjectMember);
     let (grace, project) = (Subject::Membership(scene.id()), Subject::Project(scene.id()));
@@ -81,7 +81,7 @@ pub async fn subject_filter_finds_events_involving_the_subject(stores: KeyStores
     }
 }
 
-pub async fn time_range_includes_its_start_and_excludes_its_end(stores: KeyStores) {
+pub(super) async fn time_range_includes_its_start_and_excludes_its_end(stores: KeyStores) {
     let log = Log::new(stores).await;
     let mut recorded = Vec::new();
     for _ in 0..4 {
@@ -109,7 +109,7 @@ pub async fn time_range_includes_its_start_and_excludes_its_end(stores: KeyStore
     }
 }
 
-pub async fn time_range_filters_by_event_time_instead_of_identifier(stores: KeyStores) {
+pub(super) async fn time_range_filters_by_event_time_instead_of_identifier(stores: KeyStores) {
     let log = Log::new(stores).await;
     // Three servers write at once: one with the right time, one that is a day behind, one a day ahead.
     let now = log.scene.now();
@@ -143,7 +143,7 @@ pub async fn time_range_filters_by_event_time_instead_of_identifier(stores: KeyS
     assert_eq!(found(-1, 2).await.len(), 3);
 }
 
-pub async fn filters_are_combined(stores: KeyStores) {
+pub(super) async fn filters_are_combined(stores: KeyStores) {
     let log = Log::new(stores).await;
     let bob = Actor::User(log.scene.id());
     let (here, there) = (Subject::Project(log.scene.id()), Subject::Project(log.scene.id()));
@@ -184,7 +184,7 @@ pub async fn filters_are_combined(stores: KeyStores) {
     }
 }
 
-pub async fn every_filter_continues_over_pages(stores: KeyStores) {
+pub(super) async fn every_filter_continues_over_pages(stores: KeyStores) {
     let log = Log::new(stores).await;
     let project = Subject::Project(log.scene.id());
     let start = log.scene.now();
@@ -236,7 +236,7 @@ pub async fn every_filter_continues_over_pages(stores: KeyStores) {
     }
 }
 
-pub async fn no_filter_finds_other_organizations_events(stores: KeyStores) {
+pub(super) async fn no_filter_finds_other_organizations_events(stores: KeyStores) {
     let log = Log::new(stores).await;
     let other = log.scene.add_organization("Difference Engines").await;
     let project = Subject::Project(log.scene.id());

@@ -11,7 +11,7 @@ use crate::id::OrganizationId;
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditPosition};
 
-pub async fn every_kind_of_event_reads_back_as_recorded(stores: KeyStores) {
+pub(super) async fn every_kind_of_event_reads_back_as_recorded(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let before = scene.events(None).await.len();
     let actions = Action::ALL;
@@ -82,7 +82,7 @@ pub async fn every_kind_of_event_reads_back_as_recorded(stores: KeyStores) {
     assert_eq!(events, recorded);
 }
 
-pub async fn event_is_listed_in_its_organization_only(stores: KeyStores) {
+pub(super) async fn event_is_listed_in_its_organization_only(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let places = [Some(ada.organization.id), Some(other.id), None];
@@ -102,7 +102,7 @@ pub async fn event_is_listed_in_its_organization_only(stores: KeyStores) {
     }
 }
 
-pub async fn pages_of_events_form_the_whole_log(stores: KeyStores) {
+pub(super) async fn pages_of_events_form_the_whole_log(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let organization = Some(scene.add_organization("Difference Engines").await.id);
     let mut recorded = Vec::new();
@@ -140,7 +140,7 @@ pub async fn pages_of_events_form_the_whole_log(stores: KeyStores) {
     }
 }
 
-pub async fn log_continues_beyond_100_events(stores: KeyStores) {
+pub(super) async fn log_continues_beyond_100_events(stores: KeyStores) {
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let events = || act.refusal(Action::SignIn, Subject::Installation);
@@ -182,7 +182,7 @@ pub async fn log_continues_beyond_100_events(stores: KeyStores) {
     }
 }
 
-pub async fn event_page_continues_after_an_unknown_identifier(stores: KeyStores) {
+pub(super) async fn event_page_continues_after_an_unknown_identifier(stores: KeyStores) {
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let older = act.refusal(Action::SignIn, Subject::Installation);
@@ -200,7 +200,7 @@ pub async fn event_page_continues_after_an_unknown_identifier(stores: KeyStores)
     assert_eq!(page.next, None);
 }
 
-pub async fn events_are_ordered_by_time_then_identifier(stores: KeyStores) {
+pub(super) async fn events_are_ordered_by_time_then_identifier(stores: KeyStores) {
     let scene = Scene::new(stores);
     let act = scene.act_as(Actor::Anonymous, None);
     let [first, second, third] = [(); 3].map(|()| act.refusal(Action::SignIn, Subject::Installation));
@@ -224,7 +224,7 @@ pub async fn events_are_ordered_by_time_then_identifier(stores: KeyStores) {
     assert_eq!(after, None);
 }
 
-pub async fn recorded_event_is_never_replaced(stores: KeyStores) {
+pub(super) async fn recorded_event_is_never_replaced(stores: KeyStores) {
     let scene = Scene::new(stores);
     let first = scene
         .act_as(Actor::Anonymous, None)

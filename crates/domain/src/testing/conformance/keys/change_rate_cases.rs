@@ -77,7 +77,7 @@ fn wait_to_edit(refused: Result<ApiKey, EditKeyError>) -> TimeDelta {
     }
 }
 
-pub async fn change_121_in_one_burst_is_refused_with_its_wait(stores: KeyStores) {
+pub(super) async fn change_121_in_one_burst_is_refused_with_its_wait(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let rate = KeyLimits::default().changes;
     let key = add_at(&scene, &ada, rate, AMPLE).await.expect("the first change");
@@ -93,7 +93,7 @@ pub async fn change_121_in_one_burst_is_refused_with_its_wait(stores: KeyStores)
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 119);
 }
 
-pub async fn one_change_is_accepted_after_the_wait(stores: KeyStores) {
+pub(super) async fn one_change_is_accepted_after_the_wait(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = use_up(&scene, &ada).await;
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
@@ -108,7 +108,7 @@ pub async fn one_change_is_accepted_after_the_wait(stores: KeyStores) {
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
 }
 
-pub async fn creating_and_editing_keys_share_one_consumers_rate_limit(stores: KeyStores) {
+pub(super) async fn creating_and_editing_keys_share_one_consumers_rate_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = add(&scene, &ada).await.expect("in person");
     let child = scene.new_child(&ada, key.id, "child");
@@ -127,7 +127,7 @@ pub async fn creating_and_editing_keys_share_one_consumers_rate_limit(stores: Ke
     wait_to_edit(rename(&scene, &ada, &key, "once more").await);
 }
 
-pub async fn consumers_have_separate_rate_limits(stores: KeyStores) {
+pub(super) async fn consumers_have_separate_rate_limits(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     use_up(&scene, &ada).await;
@@ -139,7 +139,7 @@ pub async fn consumers_have_separate_rate_limits(stores: KeyStores) {
     use_up(&scene, &also_ada).await;
 }
 
-pub async fn revoking_is_neither_limited_nor_counted(stores: KeyStores) {
+pub(super) async fn revoking_is_neither_limited_nor_counted(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = add(&scene, &ada).await.expect("the first change");
     let other = add(&scene, &ada).await.expect("the second change");
@@ -152,7 +152,7 @@ pub async fn revoking_is_neither_limited_nor_counted(stores: KeyStores) {
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
 }
 
-pub async fn refused_change_is_not_counted(stores: KeyStores) {
+pub(super) async fn refused_change_is_not_counted(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "the only one").await;
     scene.later(TimeDelta::minutes(1));
@@ -175,7 +175,7 @@ pub async fn refused_change_is_not_counted(stores: KeyStores) {
     }
 }
 
-pub async fn ineffective_edit_is_counted(stores: KeyStores) {
+pub(super) async fn ineffective_edit_is_counted(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "same").await;
     scene.later(TimeDelta::minutes(1));
@@ -186,7 +186,7 @@ pub async fn ineffective_edit_is_counted(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn rotation_is_limited_and_counted(stores: KeyStores) {
+pub(super) async fn rotation_is_limited_and_counted(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = use_up(&scene, &ada).await;
     let rotate = async || {
@@ -204,7 +204,7 @@ pub async fn rotation_is_limited_and_counted(stores: KeyStores) {
     wait_to_add(add(&scene, &ada).await);
 }
 
-pub async fn missing_holder_is_reported_before_the_rate_limit(stores: KeyStores) {
+pub(super) async fn missing_holder_is_reported_before_the_rate_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = use_up(&scene, &ada).await;
     wait_to_add(add(&scene, &ada).await);
@@ -216,7 +216,7 @@ pub async fn missing_holder_is_reported_before_the_rate_limit(stores: KeyStores)
     assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn rate_limit_is_reported_before_more_expensive_checks(stores: KeyStores) {
+pub(super) async fn rate_limit_is_reported_before_more_expensive_checks(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = use_up(&scene, &ada).await;
     wait_to_add(add_at(&scene, &ada, RATE, KeyLimit(1)).await);
@@ -224,7 +224,7 @@ pub async fn rate_limit_is_reported_before_more_expensive_checks(stores: KeyStor
     wait_to_edit(rename(&scene, &ada, &key, "revoked").await);
 }
 
-pub async fn recorded_change_time_far_in_the_future_refuses_no_change(stores: KeyStores) {
+pub(super) async fn recorded_change_time_far_in_the_future_refuses_no_change(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut ahead = scene.act(&ada);
     ahead.at += TimeDelta::days(400);
@@ -240,7 +240,7 @@ pub async fn recorded_change_time_far_in_the_future_refuses_no_change(stores: Ke
     assert_eq!(wait_to_add(add(&scene, &ada).await), TimeDelta::seconds(10));
 }
 
-pub async fn concurrent_changes_admit_exactly_the_burst(stores: KeyStores) {
+pub(super) async fn concurrent_changes_admit_exactly_the_burst(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "shared").await;
     scene.later(TimeDelta::minutes(1));

@@ -10,7 +10,7 @@ use crate::ports::{AddKeyError, DescendantKeys, KeyLimit, NewApiKey, RotateKeyEr
 /// Enough to fill every gap between a check and the change it is for.
 const CROWD: usize = 64;
 
-pub async fn concurrent_key_creations_stop_at_the_limit(stores: KeyStores) {
+pub(super) async fn concurrent_key_creations_stop_at_the_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let limit = KeyLimit(5);
     for number in 1..limit.0 {
@@ -40,7 +40,7 @@ pub async fn concurrent_key_creations_stop_at_the_limit(stores: KeyStores) {
     assert_eq!(created.len(), limit.0 as usize, "refused keys leave no event");
 }
 
-pub async fn concurrent_submissions_of_one_form_create_one_key(stores: KeyStores) {
+pub(super) async fn concurrent_submissions_of_one_form_create_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = Some(scene.idempotency_key());
     let attempts = (0..CROWD).map(|number| {
@@ -72,7 +72,7 @@ pub async fn concurrent_submissions_of_one_form_create_one_key(stores: KeyStores
     }
 }
 
-pub async fn concurrent_revocations_of_one_key_write_one_event(stores: KeyStores) {
+pub(super) async fn concurrent_revocations_of_one_key_write_one_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let attempts = (0..50).map(|_| {
@@ -87,7 +87,7 @@ pub async fn concurrent_revocations_of_one_key_write_one_event(stores: KeyStores
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn no_child_survives_a_concurrent_revocation_with_descendants(stores: KeyStores) {
+pub(super) async fn no_child_survives_a_concurrent_revocation_with_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..4 {
         let parent = scene.add_key(&ada, &format!("parent {round}")).await;
@@ -120,7 +120,7 @@ pub async fn no_child_survives_a_concurrent_revocation_with_descendants(stores: 
     }
 }
 
-pub async fn no_successor_survives_a_concurrent_revocation_with_descendants(stores: KeyStores) {
+pub(super) async fn no_successor_survives_a_concurrent_revocation_with_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let consumer = ada.membership.id;
     for round in 0..4 {
@@ -156,7 +156,7 @@ pub async fn no_successor_survives_a_concurrent_revocation_with_descendants(stor
     }
 }
 
-pub async fn concurrent_revocations_of_one_key_tree_write_each_event_once(stores: KeyStores) {
+pub(super) async fn concurrent_revocations_of_one_key_tree_write_each_event_once(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;

@@ -10,7 +10,7 @@ use crate::ports::{DescendantKeys, NewApiKey};
 use crate::token::TokenDigest;
 use crate::validity::End;
 
-pub async fn credential_holds_all_facts_about_the_caller(stores: KeyStores) {
+pub(super) async fn credential_holds_all_facts_about_the_caller(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Ünïted Wörks").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -25,7 +25,7 @@ pub async fn credential_holds_all_facts_about_the_caller(stores: KeyStores) {
     }
 }
 
-pub async fn unknown_digest_has_no_credential(stores: KeyStores) {
+pub(super) async fn unknown_digest_has_no_credential(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.add_key(&ada, "key").await;
     let unknown = scene.new_key(&ada, "never added").digest;
@@ -33,7 +33,7 @@ pub async fn unknown_digest_has_no_credential(stores: KeyStores) {
     assert_eq!(find(&scene, &unknown).await, None);
 }
 
-pub async fn credential_lookup_compares_every_byte_of_the_digest(stores: KeyStores) {
+pub(super) async fn credential_lookup_compares_every_byte_of_the_digest(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.new_key(&ada, "first");
     scene.store(&ada, &first).await;
@@ -53,7 +53,7 @@ pub async fn credential_lookup_compares_every_byte_of_the_digest(stores: KeyStor
     }
 }
 
-pub async fn credential_includes_the_revocation_time_of_its_key(stores: KeyStores) {
+pub(super) async fn credential_includes_the_revocation_time_of_its_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -69,7 +69,7 @@ pub async fn credential_includes_the_revocation_time_of_its_key(stores: KeyStore
     assert_eq!(find(&scene, &new.digest).await, Some(expected));
 }
 
-pub async fn credentials_immediately_reflect_the_end_of_their_membership(stores: KeyStores) {
+pub(super) async fn credentials_immediately_reflect_the_end_of_their_membership(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -97,7 +97,7 @@ pub async fn credentials_immediately_reflect_the_end_of_their_membership(stores:
     );
 }
 
-pub async fn keys_stay_invalid_when_their_user_is_invited_again(stores: KeyStores) {
+pub(super) async fn keys_stay_invalid_when_their_user_is_invited_again(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let old = scene.new_key(&ada, "old");
     scene.store(&ada, &old).await;

@@ -7,7 +7,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::DescendantKeys;
 
-pub async fn descendants_include_all_generations_newest_first(stores: KeyStores) {
+pub(super) async fn descendants_include_all_generations_newest_first(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -21,7 +21,7 @@ pub async fn descendants_include_all_generations_newest_first(stores: KeyStores)
     assert_eq!(descendants(&scene, &ada, child.id).await, [grandchild]);
 }
 
-pub async fn childless_key_has_no_descendants_and_none_contains_itself(stores: KeyStores) {
+pub(super) async fn childless_key_has_no_descendants_and_none_contains_itself(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     scene.add_key(&ada, "unrelated").await;
@@ -29,7 +29,7 @@ pub async fn childless_key_has_no_descendants_and_none_contains_itself(stores: K
     assert_eq!(descendants(&scene, &ada, root.id).await, []);
 }
 
-pub async fn descendants_are_found_below_revoked_keys(stores: KeyStores) {
+pub(super) async fn descendants_are_found_below_revoked_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -44,7 +44,7 @@ pub async fn descendants_are_found_below_revoked_keys(stores: KeyStores) {
     assert_eq!(descendants(&scene, &ada, root.id).await, [grandchild]);
 }
 
-pub async fn long_chain_of_descendants_is_found_completely(stores: KeyStores) {
+pub(super) async fn long_chain_of_descendants_is_found_completely(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut chain: Vec<ApiKey> = Vec::new();
@@ -62,7 +62,7 @@ pub async fn long_chain_of_descendants_is_found_completely(stores: KeyStores) {
     assert_eq!(descendants(&scene, &ada, root.id).await, chain);
 }
 
-pub async fn unknown_key_has_no_descendants(stores: KeyStores) {
+pub(super) async fn unknown_key_has_no_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     scene.add_child(&ada, &root, "child").await;
@@ -70,7 +70,7 @@ pub async fn unknown_key_has_no_descendants(stores: KeyStores) {
     assert_eq!(descendants(&scene, &ada, scene.id()).await, []);
 }
 
-pub async fn another_consumers_key_has_no_descendants(stores: KeyStores) {
+pub(super) async fn another_consumers_key_has_no_descendants(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&ada, "root").await;

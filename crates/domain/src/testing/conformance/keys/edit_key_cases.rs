@@ -13,7 +13,7 @@ use crate::membership::Member;
 use crate::ports::{DescendantKeys, EditKeyError};
 use crate::validity::End;
 
-pub async fn edit_changes_only_the_given_fields(stores: KeyStores) {
+pub(super) async fn edit_changes_only_the_given_fields(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let renamed = edit(&scene, &ada, key.id, name("after")).await.expect("edited");
@@ -47,7 +47,7 @@ pub async fn edit_changes_only_the_given_fields(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, expected);
 }
 
-pub async fn edit_writes_its_event(stores: KeyStores) {
+pub(super) async fn edit_writes_its_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let act = scene.act(&ada);
@@ -82,7 +82,7 @@ pub async fn edit_writes_its_event(stores: KeyStores) {
     assert_eq!(*event, scene.as_shown(expected).await);
 }
 
-pub async fn ineffective_edit_writes_no_event(stores: KeyStores) {
+pub(super) async fn ineffective_edit_writes_no_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "same").await;
     for unchanged in [KeyEdit::default(), name("same"), description("")] {
@@ -93,7 +93,7 @@ pub async fn ineffective_edit_writes_no_event(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn edit_fails_when_event_cannot_be_written(stores: KeyStores) {
+pub(super) async fn edit_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let act = scene.unwritable_act(scene.act(&ada)).await;
@@ -114,7 +114,7 @@ pub async fn edit_fails_when_event_cannot_be_written(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn edit_completes_after_caller_cancellation(stores: KeyStores) {
+pub(super) async fn edit_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     abandon(scene.stores.api_keys.edit(
@@ -134,7 +134,7 @@ pub async fn edit_completes_after_caller_cancellation(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
 }
 
-pub async fn revoked_key_cannot_be_edited_in_store(stores: KeyStores) {
+pub(super) async fn revoked_key_cannot_be_edited_in_store(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "old").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -158,7 +158,7 @@ pub async fn revoked_key_cannot_be_edited_in_store(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 0);
 }
 
-pub async fn no_key_is_edited_after_the_membership_ended(stores: KeyStores) {
+pub(super) async fn no_key_is_edited_after_the_membership_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.end_membership(&ada).await;
@@ -170,7 +170,7 @@ pub async fn no_key_is_edited_after_the_membership_ended(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn revoked_key_edits_no_other_key(stores: KeyStores) {
+pub(super) async fn revoked_key_edits_no_other_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
@@ -190,14 +190,14 @@ pub async fn revoked_key_edits_no_other_key(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
 }
 
-pub async fn unknown_key_cannot_be_edited(stores: KeyStores) {
+pub(super) async fn unknown_key_cannot_be_edited(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let refused = edit(&scene, &ada, scene.id(), name("new")).await;
 
     assert!(matches!(refused, Err(EditKeyError::NotFound)), "{refused:?}");
 }
 
-pub async fn another_consumers_key_cannot_be_edited(stores: KeyStores) {
+pub(super) async fn another_consumers_key_cannot_be_edited(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let valid = scene.add_key(&ada, "hers").await;
@@ -212,7 +212,7 @@ pub async fn another_consumers_key_cannot_be_edited(stores: KeyStores) {
     }
 }
 
-pub async fn concurrent_edits_preserve_each_others_fields(stores: KeyStores) {
+pub(super) async fn concurrent_edits_preserve_each_others_fields(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     for round in 0..16 {

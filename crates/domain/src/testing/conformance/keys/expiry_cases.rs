@@ -57,7 +57,7 @@ async fn end_of_credential(scene: &Scene, new: &NewApiKey) -> Option<End> {
     found.expect("the store answers").expect("a known token").key_end
 }
 
-pub async fn planned_end_is_set_moved_and_removed(stores: KeyStores) {
+pub(super) async fn planned_end_is_set_moved_and_removed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -92,7 +92,7 @@ pub async fn planned_end_is_set_moved_and_removed(stores: KeyStores) {
     assert_eq!(scene.stored(&other).await, other);
 }
 
-pub async fn unchanged_planned_end_writes_no_event(stores: KeyStores) {
+pub(super) async fn unchanged_planned_end_writes_no_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let person = Actor::User(ada.user.id);
@@ -106,7 +106,7 @@ pub async fn unchanged_planned_end_writes_no_event(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::ChangeExpiry, &key).await, 1);
 }
 
-pub async fn edit_keeps_the_planned_end_unless_it_changes_it(stores: KeyStores) {
+pub(super) async fn edit_keeps_the_planned_end_unless_it_changes_it(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let person = Actor::User(ada.user.id);
@@ -122,7 +122,7 @@ pub async fn edit_keeps_the_planned_end_unless_it_changes_it(stores: KeyStores) 
     assert_eq!(scene.count_of(&ada, Action::EditApiKey, &key).await, 1);
 }
 
-pub async fn key_extends_itself_in_no_store(stores: KeyStores) {
+pub(super) async fn key_extends_itself_in_no_store(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let itself = Actor::ApiKey(key.id);
@@ -143,7 +143,7 @@ pub async fn key_extends_itself_in_no_store(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::ChangeExpiry, &key).await, 1);
 }
 
-pub async fn planned_end_that_came_does_not_change(stores: KeyStores) {
+pub(super) async fn planned_end_that_came_does_not_change(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let person = Actor::User(ada.user.id);
@@ -157,7 +157,7 @@ pub async fn planned_end_that_came_does_not_change(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, planned);
 }
 
-pub async fn edit_that_began_before_an_end_comes_too_late(stores: KeyStores) {
+pub(super) async fn edit_that_began_before_an_end_comes_too_late(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [ending, acting] = [
         scene.add_key(&ada, "ending").await,
@@ -188,7 +188,7 @@ pub async fn edit_that_began_before_an_end_comes_too_late(stores: KeyStores) {
     assert_eq!(scene.stored(&other).await, other);
 }
 
-pub async fn planned_end_that_passed_meanwhile_is_not_set(stores: KeyStores) {
+pub(super) async fn planned_end_that_passed_meanwhile_is_not_set(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let in_an_hour = planned_in(HOUR, scene.now());
@@ -216,7 +216,7 @@ pub async fn planned_end_that_passed_meanwhile_is_not_set(stores: KeyStores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn key_whose_parent_ended_meanwhile_is_not_added(stores: KeyStores) {
+pub(super) async fn key_whose_parent_ended_meanwhile_is_not_added(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let person = Actor::User(ada.user.id);
@@ -230,7 +230,7 @@ pub async fn key_whose_parent_ended_meanwhile_is_not_added(stores: KeyStores) {
     assert!(matches!(late, Err(AddKeyError::HolderGone)), "{late:?}");
 }
 
-pub async fn list_filters_by_planned_end(stores: KeyStores) {
+pub(super) async fn list_filters_by_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let start = scene.now();
     let mut keys = Vec::new();

@@ -6,7 +6,7 @@ use super::super::scene::Scene;
 use crate::id::ApiKeyId;
 use crate::ports::DescendantKeys;
 
-pub async fn unknown_key_is_not_found(stores: KeyStores) {
+pub(super) async fn unknown_key_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.add_key(&ada, "hers").await;
     let found = scene.stores.api_keys.find(ada.membership.id, scene.id()).await;
@@ -14,7 +14,7 @@ pub async fn unknown_key_is_not_found(stores: KeyStores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn another_consumers_key_is_not_found(stores: KeyStores) {
+pub(super) async fn another_consumers_key_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "hers").await;
@@ -23,7 +23,7 @@ pub async fn another_consumers_key_is_not_found(stores: KeyStores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn users_key_in_another_organization_is_not_found(stores: KeyStores) {
+pub(super) async fn users_key_in_another_organization_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -33,7 +33,7 @@ pub async fn users_key_in_another_organization_is_not_found(stores: KeyStores) {
     assert_eq!(found.expect("the store answers"), None);
 }
 
-pub async fn revoked_key_is_still_found(stores: KeyStores) {
+pub(super) async fn revoked_key_is_still_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "old").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -41,7 +41,7 @@ pub async fn revoked_key_is_still_found(stores: KeyStores) {
     assert!(!scene.stored(&key).await.is_valid(scene.now()));
 }
 
-pub async fn key_batch_lookup_returns_each_own_key_once(stores: KeyStores) {
+pub(super) async fn key_batch_lookup_returns_each_own_key_once(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;

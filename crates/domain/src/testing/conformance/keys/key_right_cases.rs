@@ -9,7 +9,7 @@ use crate::membership::Member;
 use crate::organization::Organization;
 use crate::ports::{AddKeyError, DescendantKeys, EditKeyError, NewApiKey, RevokeKeyError};
 
-pub async fn key_keeps_its_right_to_manage_keys(stores: KeyStores) {
+pub(super) async fn key_keeps_its_right_to_manage_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let manager = scene.add_key(&ada, "manager").await;
     for can_manage_keys in [true, false] {
@@ -26,7 +26,7 @@ pub async fn key_keeps_its_right_to_manage_keys(stores: KeyStores) {
     }
 }
 
-pub async fn credential_includes_the_right_to_manage_keys(stores: KeyStores) {
+pub(super) async fn credential_includes_the_right_to_manage_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for can_manage_keys in [true, false] {
         let mut new = scene.new_key(&ada, "ci");
@@ -38,7 +38,7 @@ pub async fn credential_includes_the_right_to_manage_keys(stores: KeyStores) {
     }
 }
 
-pub async fn key_creation_event_records_the_right_to_manage_keys(stores: KeyStores) {
+pub(super) async fn key_creation_event_records_the_right_to_manage_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let manager = scene.add_key(&ada, "manager").await;
     let restricted = scene.add_restricted(&ada, "restricted").await;
@@ -52,7 +52,7 @@ pub async fn key_creation_event_records_the_right_to_manage_keys(stores: KeyStor
     }
 }
 
-pub async fn restricted_key_creates_no_keys_in_store(stores: KeyStores) {
+pub(super) async fn restricted_key_creates_no_keys_in_store(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let restricted = scene.add_restricted(&ada, "restricted").await;
     for can_manage_keys in [true, false] {
@@ -78,7 +78,7 @@ pub async fn restricted_key_creates_no_keys_in_store(stores: KeyStores) {
     assert!(matches!(refused, Err(AddKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn restricted_key_edits_only_itself(stores: KeyStores) {
+pub(super) async fn restricted_key_edits_only_itself(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let (restricted, others) = restricted_among_others(&scene, &ada).await;
     let acts = Actor::ApiKey(restricted.id);
@@ -97,7 +97,7 @@ pub async fn restricted_key_edits_only_itself(stores: KeyStores) {
     assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn restricted_key_revokes_only_itself(stores: KeyStores) {
+pub(super) async fn restricted_key_revokes_only_itself(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
         let (restricted, others) = restricted_among_others(&scene, &ada).await;
@@ -116,7 +116,7 @@ pub async fn restricted_key_revokes_only_itself(stores: KeyStores) {
     }
 }
 
-pub async fn unspecified_key_right_defaults_to_the_organizations_choice(stores: KeyStores) {
+pub(super) async fn unspecified_key_right_defaults_to_the_organizations_choice(stores: KeyStores) {
     let scene = Scene::new(stores);
     for (name, new_keys_manage_keys) in [("Open", true), ("Careful", false)] {
         let organization = Organization {

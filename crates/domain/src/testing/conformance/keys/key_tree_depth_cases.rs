@@ -34,7 +34,7 @@ pub(super) async fn descendants(scene: &Scene, member: &Member, id: ApiKeyId) ->
         .collect()
 }
 
-pub async fn valid_keys_of_a_key_tree_have_a_maximum_depth(stores: KeyStores) {
+pub(super) async fn valid_keys_of_a_key_tree_have_a_maximum_depth(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let chain = longest_chain(&scene, &ada).await;
     let last = &chain[chain.len() - 1];
@@ -51,7 +51,7 @@ pub async fn valid_keys_of_a_key_tree_have_a_maximum_depth(stores: KeyStores) {
     scene.add_key(&ada, "another first one").await;
 }
 
-pub async fn revoked_key_frees_a_level_of_its_key_tree(stores: KeyStores) {
+pub(super) async fn revoked_key_frees_a_level_of_its_key_tree(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let chain = longest_chain(&scene, &ada).await;
     let last = &chain[chain.len() - 1];
@@ -75,7 +75,7 @@ pub async fn revoked_key_frees_a_level_of_its_key_tree(stores: KeyStores) {
     );
 }
 
-pub async fn key_that_replaces_itself_can_do_so_without_limit(stores: KeyStores) {
+pub(super) async fn key_that_replaces_itself_can_do_so_without_limit(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.add_key(&ada, "generation 0").await;
     let bystander = scene.add_child(&ada, &first, "bystander").await;

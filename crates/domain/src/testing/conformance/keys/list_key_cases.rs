@@ -8,7 +8,7 @@ use crate::id::{ApiKeyId, MembershipId};
 use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
 
-pub async fn keys_are_listed_newest_first(stores: KeyStores) {
+pub(super) async fn keys_are_listed_newest_first(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut added = Vec::new();
     for name in ["one", "two", "three"] {
@@ -21,7 +21,7 @@ pub async fn keys_are_listed_newest_first(stores: KeyStores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn consumer_without_keys_has_an_empty_page(stores: KeyStores) {
+pub(super) async fn consumer_without_keys_has_an_empty_page(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let page = page_of(&scene, ada.membership.id, StatusFilter::All, 50, None).await;
 
@@ -29,7 +29,7 @@ pub async fn consumer_without_keys_has_an_empty_page(stores: KeyStores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn pages_of_every_size_form_the_whole_list(stores: KeyStores) {
+pub(super) async fn pages_of_every_size_form_the_whole_list(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut added = Vec::new();
     for number in 0..7 {
@@ -59,7 +59,7 @@ pub async fn pages_of_every_size_form_the_whole_list(stores: KeyStores) {
     }
 }
 
-pub async fn list_of_keys_continues_beyond_100(stores: KeyStores) {
+pub(super) async fn list_of_keys_continues_beyond_100(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let added = scene
         .add_keys(std::slice::from_ref(&ada), MORE_THAN_A_HUNDRED)
@@ -81,7 +81,7 @@ pub async fn list_of_keys_continues_beyond_100(stores: KeyStores) {
     }
 }
 
-pub async fn full_last_page_has_no_next_page(stores: KeyStores) {
+pub(super) async fn full_last_page_has_no_next_page(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two"] {
         scene.add_key(&ada, name).await;
@@ -92,7 +92,7 @@ pub async fn full_last_page_has_no_next_page(stores: KeyStores) {
     assert_eq!(page.next, None);
 }
 
-pub async fn key_page_continues_after_an_unknown_identifier(stores: KeyStores) {
+pub(super) async fn key_page_continues_after_an_unknown_identifier(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let older = scene.add_key(&ada, "older").await;
     let between = scene.id();
@@ -102,7 +102,7 @@ pub async fn key_page_continues_after_an_unknown_identifier(stores: KeyStores) {
     assert_eq!(page.items, [older]);
 }
 
-pub async fn key_page_continues_after_a_key_that_left_the_filter(stores: KeyStores) {
+pub(super) async fn key_page_continues_after_a_key_that_left_the_filter(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let oldest = scene.add_key(&ada, "oldest").await;
     let middle = scene.add_key(&ada, "middle").await;
@@ -115,7 +115,7 @@ pub async fn key_page_continues_after_a_key_that_left_the_filter(stores: KeyStor
     assert_eq!(second.items, [oldest]);
 }
 
-pub async fn another_consumers_keys_are_never_listed(stores: KeyStores) {
+pub(super) async fn another_consumers_keys_are_never_listed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -130,7 +130,7 @@ pub async fn another_consumers_keys_are_never_listed(stores: KeyStores) {
     assert_eq!(page.items, [hers]);
 }
 
-pub async fn list_contains_only_keys_of_the_requested_status(stores: KeyStores) {
+pub(super) async fn list_contains_only_keys_of_the_requested_status(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let valid = scene.add_key(&ada, "valid").await;
     let revoked = scene.add_key(&ada, "revoked").await;
@@ -146,7 +146,7 @@ pub async fn list_contains_only_keys_of_the_requested_status(stores: KeyStores) 
     }
 }
 
-pub async fn listed_key_is_complete(stores: KeyStores) {
+pub(super) async fn listed_key_is_complete(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let child = scene.add_child(&ada, &parent, "child").await;

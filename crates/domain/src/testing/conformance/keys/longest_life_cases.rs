@@ -41,7 +41,7 @@ fn new_key_ending_in(scene: &Scene, member: &Member, time: TimeDelta) -> NewApiK
     new
 }
 
-pub async fn new_key_ends_within_the_longest_life(stores: KeyStores) {
+pub(super) async fn new_key_ends_within_the_longest_life(stores: KeyStores) {
     let (scene, ada) = member_with_longest_life(stores).await;
     let latest = Some(End::Planned(scene.now() + LONGEST));
     let without_end = scene.new_key(&ada, "key");
@@ -62,7 +62,7 @@ pub async fn new_key_ends_within_the_longest_life(stores: KeyStores) {
     assert!(!scene.is_stored(&longer.key).await);
 }
 
-pub async fn planned_end_stays_within_the_longest_life(stores: KeyStores) {
+pub(super) async fn planned_end_stays_within_the_longest_life(stores: KeyStores) {
     let (scene, ada) = member_with_longest_life(stores).await;
     let key = scene.store(&ada, &new_key_ending_in(&scene, &ada, DAY)).await;
     let person = Actor::User(ada.user.id);
@@ -83,7 +83,7 @@ pub async fn planned_end_stays_within_the_longest_life(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, postponed);
 }
 
-pub async fn successor_ends_within_the_longest_life(stores: KeyStores) {
+pub(super) async fn successor_ends_within_the_longest_life(stores: KeyStores) {
     let (scene, ada) = member_with_longest_life(stores).await;
     let [short, long] = [
         scene.store(&ada, &new_key_ending_in(&scene, &ada, DAY * 2)).await,

@@ -7,7 +7,7 @@ use crate::membership::{Member, Role};
 use crate::organization::{Organization, Slug};
 use crate::user::{DisplayName, User};
 
-pub async fn active_member_is_found_completely(stores: KeyStores) {
+pub(super) async fn active_member_is_found_completely(stores: KeyStores) {
     let scene = Scene::new(stores);
     let organization = scene.add_organization("Analytical Engines").await;
     let arrange = &scene.stores.arrange;
@@ -30,7 +30,7 @@ pub async fn active_member_is_found_completely(stores: KeyStores) {
     }
 }
 
-pub async fn former_member_is_not_found(stores: KeyStores) {
+pub(super) async fn former_member_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
 
@@ -38,7 +38,7 @@ pub async fn former_member_is_not_found(stores: KeyStores) {
     assert_eq!(organizations_of(&scene, ada.user.id).await, []);
 }
 
-pub async fn member_invited_again_has_a_new_membership(stores: KeyStores) {
+pub(super) async fn member_invited_again_has_a_new_membership(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.end_membership(&ada).await;
     let again = scene.join_also(&ada.user, &ada.organization).await;
@@ -50,7 +50,7 @@ pub async fn member_invited_again_has_a_new_membership(stores: KeyStores) {
     assert_eq!(organizations_of(&scene, ada.user.id).await, [ada.organization]);
 }
 
-pub async fn foreign_organization_is_not_found(stores: KeyStores) {
+pub(super) async fn foreign_organization_is_not_found(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let strange = scene.add_organization("Difference Engines").await;
     let nowhere = Slug::parse("nowhere").expect("a slug");
@@ -60,7 +60,7 @@ pub async fn foreign_organization_is_not_found(stores: KeyStores) {
     assert_eq!(find(&scene, scene.id(), &ada.organization.slug).await, None);
 }
 
-pub async fn user_has_a_separate_membership_in_each_organization(stores: KeyStores) {
+pub(super) async fn user_has_a_separate_membership_in_each_organization(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -81,7 +81,7 @@ pub async fn user_has_a_separate_membership_in_each_organization(stores: KeyStor
     );
 }
 
-pub async fn organizations_of_a_user_are_sorted_by_name(stores: KeyStores) {
+pub(super) async fn organizations_of_a_user_are_sorted_by_name(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let zebra = scene.add_organization("Zebra").await;
     let babbage = scene.add_organization("Babbage").await;

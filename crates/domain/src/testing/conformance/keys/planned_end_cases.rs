@@ -63,7 +63,7 @@ async fn revoke_as(
         .await
 }
 
-pub async fn key_is_accepted_until_its_planned_end(stores: KeyStores) {
+pub(super) async fn key_is_accepted_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -77,7 +77,7 @@ pub async fn key_is_accepted_until_its_planned_end(stores: KeyStores) {
     assert!(!found.is_accepted(end));
 }
 
-pub async fn keys_are_accepted_until_their_memberships_planned_end(stores: KeyStores) {
+pub(super) async fn keys_are_accepted_until_their_memberships_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let new = scene.new_key(&bob, "key");
@@ -91,7 +91,7 @@ pub async fn keys_are_accepted_until_their_memberships_planned_end(stores: KeySt
     assert!(!found.is_accepted(end));
 }
 
-pub async fn key_is_listed_as_valid_until_its_planned_end(stores: KeyStores) {
+pub(super) async fn key_is_listed_as_valid_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_key(&ada, "other").await;
     let key = scene.add_key(&ada, "planned").await;
@@ -114,7 +114,7 @@ pub async fn key_is_listed_as_valid_until_its_planned_end(stores: KeyStores) {
     }
 }
 
-pub async fn key_counts_toward_the_limit_until_its_planned_end(stores: KeyStores) {
+pub(super) async fn key_counts_toward_the_limit_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "planned").await;
     let end = soon(&scene);
@@ -132,7 +132,7 @@ pub async fn key_counts_toward_the_limit_until_its_planned_end(stores: KeyStores
     added.expect("there is room");
 }
 
-pub async fn key_counts_toward_tree_depth_until_its_planned_end(stores: KeyStores) {
+pub(super) async fn key_counts_toward_tree_depth_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let end = soon(&scene);
@@ -147,7 +147,7 @@ pub async fn key_counts_toward_tree_depth_until_its_planned_end(stores: KeyStore
     added.expect("there is room");
 }
 
-pub async fn key_acts_until_its_planned_end(stores: KeyStores) {
+pub(super) async fn key_acts_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let acting = scene.add_key(&ada, "acting").await;
     let [key, other] = [
@@ -173,7 +173,7 @@ pub async fn key_acts_until_its_planned_end(stores: KeyStores) {
     assert!(matches!(refused, Err(RevokeKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn key_is_editable_until_its_planned_end(stores: KeyStores) {
+pub(super) async fn key_is_editable_until_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let end = soon(&scene);
@@ -190,7 +190,7 @@ pub async fn key_is_editable_until_its_planned_end(stores: KeyStores) {
     assert!(matches!(refused, Err(EditKeyError::Revoked)), "{refused:?}");
 }
 
-pub async fn revocation_before_the_planned_end_ends_the_key_immediately(stores: KeyStores) {
+pub(super) async fn revocation_before_the_planned_end_ends_the_key_immediately(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
@@ -207,7 +207,7 @@ pub async fn revocation_before_the_planned_end_ends_the_key_immediately(stores: 
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn revoking_an_elapsed_key_records_its_planned_end(stores: KeyStores) {
+pub(super) async fn revoking_an_elapsed_key_records_its_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for descendants in [DescendantKeys::Keep, DescendantKeys::Revoke] {
         let new = scene.new_key(&ada, "key");
@@ -226,7 +226,7 @@ pub async fn revoking_an_elapsed_key_records_its_planned_end(stores: KeyStores) 
     }
 }
 
-pub async fn revoking_a_tree_records_elapsed_planned_ends_below(stores: KeyStores) {
+pub(super) async fn revoking_a_tree_records_elapsed_planned_ends_below(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for root_is_valid in [true, false] {
         let root = scene.add_key(&ada, "root").await;
@@ -277,7 +277,7 @@ async fn assert_recorded(scene: &Scene, member: &Member, planned: &ApiKey) {
     assert!(events[0].old_value.is_some(), "{events:?}");
 }
 
-pub async fn descendants_are_valid_until_their_planned_end(stores: KeyStores) {
+pub(super) async fn descendants_are_valid_until_their_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let middle = scene.add_child(&ada, &root, "middle").await;
@@ -299,7 +299,7 @@ pub async fn descendants_are_valid_until_their_planned_end(stores: KeyStores) {
     assert_eq!(revoked, [root.id, leaf.id]);
 }
 
-pub async fn member_is_active_until_the_planned_end(stores: KeyStores) {
+pub(super) async fn member_is_active_until_the_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let end = soon(&scene);
@@ -322,7 +322,7 @@ pub async fn member_is_active_until_the_planned_end(stores: KeyStores) {
     assert!(matches!(refused, Err(EditKeyError::HolderGone)), "{refused:?}");
 }
 
-pub async fn revoked_and_ended_states_hold_on_a_slow_clock(stores: KeyStores) {
+pub(super) async fn revoked_and_ended_states_hold_on_a_slow_clock(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [revoked, lost] = [scene.new_key(&ada, "revoked"), scene.new_key(&bob, "lost")];

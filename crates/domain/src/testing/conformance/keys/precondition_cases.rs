@@ -14,7 +14,7 @@ use crate::ports::{DescendantKeys, EditKeyError, RevokeKeyError};
 /// Enough to fill every gap between a check and the change it is for.
 const CROWD: usize = 32;
 
-pub async fn second_edit_of_the_same_version_is_refused(stores: KeyStores) {
+pub(super) async fn second_edit_of_the_same_version_is_refused(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     let seen = key.version();
@@ -36,7 +36,7 @@ pub async fn second_edit_of_the_same_version_is_refused(stores: KeyStores) {
     assert_eq!(again.expect("edited").name.as_str(), "second");
 }
 
-pub async fn edit_precondition_names_several_versions_or_none(stores: KeyStores) {
+pub(super) async fn edit_precondition_names_several_versions_or_none(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_key(&ada, "other").await;
     let key = scene.add_key(&ada, "before").await;
@@ -52,7 +52,7 @@ pub async fn edit_precondition_names_several_versions_or_none(stores: KeyStores)
     assert_eq!(edited.expect("edited").name.as_str(), "after");
 }
 
-pub async fn concurrent_edits_of_one_version_apply_once(stores: KeyStores) {
+pub(super) async fn concurrent_edits_of_one_version_apply_once(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..4 {
         let key = scene.add_key(&ada, &format!("key {round}")).await;
@@ -80,7 +80,7 @@ pub async fn concurrent_edits_of_one_version_apply_once(stores: KeyStores) {
     }
 }
 
-pub async fn revocation_of_another_version_revokes_nothing(stores: KeyStores) {
+pub(super) async fn revocation_of_another_version_revokes_nothing(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -109,7 +109,7 @@ pub async fn revocation_of_another_version_revokes_nothing(stores: KeyStores) {
     assert_eq!(revoked, [root.id, child.id]);
 }
 
-pub async fn repeated_revocation_succeeds_with_any_version(stores: KeyStores) {
+pub(super) async fn repeated_revocation_succeeds_with_any_version(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -135,7 +135,7 @@ pub async fn repeated_revocation_succeeds_with_any_version(stores: KeyStores) {
     assert_eq!(repeated.expect("revoked before"), []);
 }
 
-pub async fn concurrent_edit_and_revocation_of_one_version_apply_once(stores: KeyStores) {
+pub(super) async fn concurrent_edit_and_revocation_of_one_version_apply_once(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for round in 0..16 {
         let key = scene.add_key(&ada, &format!("key {round}")).await;
@@ -178,7 +178,7 @@ pub async fn concurrent_edit_and_revocation_of_one_version_apply_once(stores: Ke
     }
 }
 
-pub async fn actor_and_key_state_are_reported_before_the_version(stores: KeyStores) {
+pub(super) async fn actor_and_key_state_are_reported_before_the_version(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let his = scene.add_key(&bob, "his").await;

@@ -36,7 +36,7 @@ fn assert_reused(refused: &Result<ApiKey, AddKeyError>) {
     );
 }
 
-pub async fn repeated_request_creates_one_key(stores: KeyStores) {
+pub(super) async fn repeated_request_creates_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.store(&ada, &request(&scene, &ada, "retry", "ci")).await;
     let again = request(&scene, &ada, "retry", "ci");
@@ -47,7 +47,7 @@ pub async fn repeated_request_creates_one_key(stores: KeyStores) {
     scene.store(&ada, &request(&scene, &ada, "Retry", "ci")).await;
 }
 
-pub async fn repeated_request_finds_its_revoked_key(stores: KeyStores) {
+pub(super) async fn repeated_request_finds_its_revoked_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.store(&ada, &request(&scene, &ada, "retry", "ci")).await;
     scene.revoke(&ada, &first, DescendantKeys::Keep).await;
@@ -56,7 +56,7 @@ pub async fn repeated_request_finds_its_revoked_key(stores: KeyStores) {
     assert_already_created(&scene.try_add(&ada, &again, AMPLE).await, &first);
 }
 
-pub async fn idempotency_key_of_a_different_request_is_refused(stores: KeyStores) {
+pub(super) async fn idempotency_key_of_a_different_request_is_refused(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.store(&ada, &request(&scene, &ada, "retry", "ci")).await;
     let other = request(&scene, &ada, "retry", "cd");
@@ -67,7 +67,7 @@ pub async fn idempotency_key_of_a_different_request_is_refused(stores: KeyStores
     assert_already_created(&scene.try_add(&ada, &again, AMPLE).await, &first);
 }
 
-pub async fn consumers_may_choose_the_same_idempotency_key(stores: KeyStores) {
+pub(super) async fn consumers_may_choose_the_same_idempotency_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     for (member, name) in [(&ada, "ci"), (&bob, "cd")] {
@@ -75,7 +75,7 @@ pub async fn consumers_may_choose_the_same_idempotency_key(stores: KeyStores) {
     }
 }
 
-pub async fn idempotency_key_of_a_request_is_free_after_24_hours(stores: KeyStores) {
+pub(super) async fn idempotency_key_of_a_request_is_free_after_24_hours(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.store(&ada, &request(&scene, &ada, "retry", "ci")).await;
     scene.later(IdempotencyKey::REMEMBERED - TimeDelta::milliseconds(1));
@@ -89,7 +89,7 @@ pub async fn idempotency_key_of_a_request_is_free_after_24_hours(stores: KeyStor
     assert_already_created(&scene.try_add(&ada, &again, AMPLE).await, &second);
 }
 
-pub async fn refused_request_does_not_use_its_idempotency_key(stores: KeyStores) {
+pub(super) async fn refused_request_does_not_use_its_idempotency_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let refused = scene
         .try_add(&ada, &request(&scene, &ada, "retry", "ci"), KeyLimit(0))
@@ -107,7 +107,7 @@ pub async fn refused_request_does_not_use_its_idempotency_key(stores: KeyStores)
     scene.store(&ada, &request(&scene, &ada, "retry", "cd")).await;
 }
 
-pub async fn missing_holder_is_reported_before_a_repeated_request(stores: KeyStores) {
+pub(super) async fn missing_holder_is_reported_before_a_repeated_request(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.store(&ada, &request(&scene, &ada, "retry", "ci")).await;
     scene.end_membership(&ada).await;
@@ -118,7 +118,7 @@ pub async fn missing_holder_is_reported_before_a_repeated_request(stores: KeySto
     }
 }
 
-pub async fn concurrently_repeated_requests_create_one_key(stores: KeyStores) {
+pub(super) async fn concurrently_repeated_requests_create_one_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     // Once the key of the day before must be forgotten, too.
     scene

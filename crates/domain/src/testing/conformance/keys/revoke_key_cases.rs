@@ -14,7 +14,7 @@ use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, RevokeKeyError};
 use crate::validity::End;
 
-pub async fn revocation_stores_time_actor_reason_and_note(stores: KeyStores) {
+pub(super) async fn revocation_stores_time_actor_reason_and_note(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let revoking_key = scene.add_key(&ada, "revoking").await;
     let actors = [
@@ -57,7 +57,7 @@ pub async fn revocation_stores_time_actor_reason_and_note(stores: KeyStores) {
     }
 }
 
-pub async fn second_revocation_changes_nothing(stores: KeyStores) {
+pub(super) async fn second_revocation_changes_nothing(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
@@ -73,13 +73,13 @@ pub async fn second_revocation_changes_nothing(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &key).await, 1);
 }
 
-pub async fn unknown_key_cannot_be_revoked(stores: KeyStores) {
+pub(super) async fn unknown_key_cannot_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
 
     assert_not_found(&scene, &ada, scene.id()).await;
 }
 
-pub async fn another_consumers_key_cannot_be_revoked(stores: KeyStores) {
+pub(super) async fn another_consumers_key_cannot_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
@@ -100,7 +100,7 @@ pub async fn another_consumers_key_cannot_be_revoked(stores: KeyStores) {
     }
 }
 
-pub async fn revoked_key_revokes_no_other_key(stores: KeyStores) {
+pub(super) async fn revoked_key_revokes_no_other_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let acting = scene.add_key(&ada, "acting").await;
@@ -117,7 +117,7 @@ pub async fn revoked_key_revokes_no_other_key(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &acting).await, 1);
 }
 
-pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: KeyStores) {
+pub(super) async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let acting = scene.add_key(&bob, "acting").await;
@@ -139,7 +139,7 @@ pub async fn keys_of_an_ended_membership_are_revoked_by_others_only(stores: KeyS
     }
 }
 
-pub async fn other_keys_remain_valid_after_a_revocation(stores: KeyStores) {
+pub(super) async fn other_keys_remain_valid_after_a_revocation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let key = scene.add_child(&ada, &parent, "key").await;
@@ -156,7 +156,7 @@ pub async fn other_keys_remain_valid_after_a_revocation(stores: KeyStores) {
     }
 }
 
-pub async fn descendants_remain_valid_unless_their_revocation_is_requested(stores: KeyStores) {
+pub(super) async fn descendants_remain_valid_unless_their_revocation_is_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -165,7 +165,7 @@ pub async fn descendants_remain_valid_unless_their_revocation_is_requested(store
     assert_eq!(scene.stored(&child).await, child);
 }
 
-pub async fn every_generation_remains_valid_unless_its_revocation_is_requested(stores: KeyStores) {
+pub(super) async fn every_generation_remains_valid_unless_its_revocation_is_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 5).await;
     let mut survivors = chain.as_slice();
@@ -186,7 +186,7 @@ pub async fn every_generation_remains_valid_unless_its_revocation_is_requested(s
     }
 }
 
-pub async fn long_chain_of_descendants_is_revoked_completely(stores: KeyStores) {
+pub(super) async fn long_chain_of_descendants_is_revoked_completely(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let revoked = scene.revoke(&ada, &chain[0], DescendantKeys::Revoke).await;
@@ -200,7 +200,7 @@ pub async fn long_chain_of_descendants_is_revoked_completely(stores: KeyStores) 
     }
 }
 
-pub async fn all_generations_are_revoked_when_requested(stores: KeyStores) {
+pub(super) async fn all_generations_are_revoked_when_requested(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut key_tree = vec![root.clone()];
@@ -234,7 +234,7 @@ pub async fn all_generations_are_revoked_when_requested(stores: KeyStores) {
     }
 }
 
-pub async fn descendants_below_revoked_keys_are_revoked(stores: KeyStores) {
+pub(super) async fn descendants_below_revoked_keys_are_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -251,7 +251,7 @@ pub async fn descendants_below_revoked_keys_are_revoked(stores: KeyStores) {
     }
 }
 
-pub async fn descendants_of_an_already_revoked_key_can_be_revoked(stores: KeyStores) {
+pub(super) async fn descendants_of_an_already_revoked_key_can_be_revoked(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -265,7 +265,7 @@ pub async fn descendants_of_an_already_revoked_key_can_be_revoked(stores: KeySto
     assert!(!scene.stored(&child).await.is_valid(scene.now()));
 }
 
-pub async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
+pub(super) async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -299,7 +299,7 @@ pub async fn each_revoked_key_has_its_own_event(stores: KeyStores) {
     }
 }
 
-pub async fn revocation_fails_when_event_cannot_be_written(stores: KeyStores) {
+pub(super) async fn revocation_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -321,7 +321,7 @@ pub async fn revocation_fails_when_event_cannot_be_written(stores: KeyStores) {
     }
 }
 
-pub async fn revocation_completes_after_caller_cancellation(stores: KeyStores) {
+pub(super) async fn revocation_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let child = scene.add_child(&ada, &root, "child").await;
@@ -337,7 +337,7 @@ pub async fn revocation_completes_after_caller_cancellation(stores: KeyStores) {
     }
 }
 
-pub async fn revoked_key_is_refused_and_gets_no_new_children(stores: KeyStores) {
+pub(super) async fn revoked_key_is_refused_and_gets_no_new_children(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new_root = scene.new_key(&ada, "root");
     let root = scene.store(&ada, &new_root).await;

@@ -32,7 +32,7 @@ fn reason(key: &ApiKey) -> Option<RevocationReason> {
     key.revocation.as_ref().map(|revocation| revocation.reason)
 }
 
-pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
+pub(super) async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let mut new_key = scene.new_child(&ada, parent.id, "child");
@@ -63,7 +63,7 @@ pub async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) {
     assert!(!found.api_key.can_manage_keys);
 }
 
-pub async fn rotation_at_once_revokes_the_old_key(stores: KeyStores) {
+pub(super) async fn rotation_at_once_revokes_the_old_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let successor = scene.rotate(&ada, &key, at_once()).await;
@@ -72,7 +72,7 @@ pub async fn rotation_at_once_revokes_the_old_key(stores: KeyStores) {
     assert_eq!((reason(&old), old.rotated_to), (ROTATION, Some(successor.id)));
 }
 
-pub async fn rotation_keeps_an_earlier_planned_end(stores: KeyStores) {
+pub(super) async fn rotation_keeps_an_earlier_planned_end(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let end = scene.now() + TimeDelta::hours(1);
@@ -83,7 +83,7 @@ pub async fn rotation_keeps_an_earlier_planned_end(stores: KeyStores) {
     assert_eq!((old.end(), reason(&old)), (key.end(), ROTATION));
 }
 
-pub async fn rotation_writes_its_events(stores: KeyStores) {
+pub(super) async fn rotation_writes_its_events(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for (draft, revocations) in [(RotationDraft::default(), 0), (at_once(), 1)] {
         let key = scene.add_key(&ada, "key").await;
@@ -102,7 +102,7 @@ pub async fn rotation_writes_its_events(stores: KeyStores) {
     }
 }
 
-pub async fn key_is_rotated_once(stores: KeyStores) {
+pub(super) async fn key_is_rotated_once(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for draft in [RotationDraft::default(), at_once()] {
         let key = scene.add_key(&ada, "key").await;
@@ -129,7 +129,7 @@ pub async fn key_is_rotated_once(stores: KeyStores) {
     }
 }
 
-pub async fn rotating_a_successor_revokes_the_key_before(stores: KeyStores) {
+pub(super) async fn rotating_a_successor_revokes_the_key_before(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.add_key(&ada, "key").await;
     let second = scene.rotate(&ada, &first, RotationDraft::default()).await;
@@ -148,7 +148,7 @@ pub async fn rotating_a_successor_revokes_the_key_before(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::RevokeApiKey, &second).await, 0);
 }
 
-pub async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
+pub(super) async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let successor = scene.rotate(&ada, &key, RotationDraft::default()).await;
@@ -171,7 +171,7 @@ pub async fn rotated_key_and_its_successor_count_as_one(stores: KeyStores) {
     );
 }
 
-pub async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
+pub(super) async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let as_planned = Some(RevocationReason::Administrator);
     for (old_key_ends, reason_of_sooner) in [
@@ -214,7 +214,7 @@ pub async fn end_of_a_rotated_key_is_not_postponed(stores: KeyStores) {
     }
 }
 
-pub async fn rotation_takes_a_valid_key_of_the_consumer(stores: KeyStores) {
+pub(super) async fn rotation_takes_a_valid_key_of_the_consumer(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [bobs, unknown] = [
@@ -234,7 +234,7 @@ pub async fn rotation_takes_a_valid_key_of_the_consumer(stores: KeyStores) {
     assert!(matches!(refused, Err(RotateKeyError::Revoked)), "{refused:?}");
 }
 
-pub async fn rotation_checks_who_acts(stores: KeyStores) {
+pub(super) async fn rotation_checks_who_acts(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let restricted = scene.add_restricted(&ada, "restricted").await;
     let [key, acting] = [
@@ -260,7 +260,7 @@ pub async fn rotation_checks_who_acts(stores: KeyStores) {
     assert_eq!(rotated.origin, key.origin);
 }
 
-pub async fn key_gives_itself_no_longer_life_by_rotation(stores: KeyStores) {
+pub(super) async fn key_gives_itself_no_longer_life_by_rotation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let key = scene.plan_revocation(&key, scene.now() + DAY).await;
@@ -282,7 +282,7 @@ pub async fn key_gives_itself_no_longer_life_by_rotation(stores: KeyStores) {
     assert_eq!(rotated.end(), Some(End::Planned(scene.now() + DAY * 2)));
 }
 
-pub async fn repeated_rotation_request_tells_its_successor(stores: KeyStores) {
+pub(super) async fn repeated_rotation_request_tells_its_successor(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let chosen = ChosenKey::parse("rotation-1").expect("a key");
     let mark = |key: &ApiKey| chosen.for_request(RotationDraft::default().request_digest(key.id));
@@ -313,7 +313,7 @@ pub async fn repeated_rotation_request_tells_its_successor(stores: KeyStores) {
     }
 }
 
-pub async fn rotation_may_use_a_forgotten_idempotency_key(stores: KeyStores) {
+pub(super) async fn rotation_may_use_a_forgotten_idempotency_key(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [first, second] = [
         scene.add_key(&ada, "first").await,
@@ -337,7 +337,7 @@ pub async fn rotation_may_use_a_forgotten_idempotency_key(stores: KeyStores) {
     }
 }
 
-pub async fn successor_is_revoked_with_the_key_that_made_it(stores: KeyStores) {
+pub(super) async fn successor_is_revoked_with_the_key_that_made_it(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let key = scene.add_child(&ada, &parent, "key").await;
@@ -367,7 +367,7 @@ pub async fn successor_is_revoked_with_the_key_that_made_it(stores: KeyStores) {
     assert!(scene.stored(&parent).await.is_valid(scene.now()));
 }
 
-pub async fn rotation_lengthens_no_chain_of_keys(stores: KeyStores) {
+pub(super) async fn rotation_lengthens_no_chain_of_keys(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let chain = longest_chain(&scene, &ada).await;
     let other = scene.add_key(&ada, "other").await;
@@ -385,7 +385,7 @@ pub async fn rotation_lengthens_no_chain_of_keys(stores: KeyStores) {
     rotated.expect("a key may rotate itself");
 }
 
-pub async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
+pub(super) async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let new = scene.rotation_of(&ada, &key, at_once());
@@ -395,7 +395,7 @@ pub async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
     assert_eq!(scene.stored(&key).await, key);
 }
 
-pub async fn rotation_completes_after_caller_cancellation(stores: KeyStores) {
+pub(super) async fn rotation_completes_after_caller_cancellation(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let new = scene.rotation_of(&ada, &key, at_once());
@@ -408,7 +408,7 @@ pub async fn rotation_completes_after_caller_cancellation(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::RotateApiKey, &key).await, 1);
 }
 
-pub async fn rotation_that_began_before_an_end_comes_too_late(stores: KeyStores) {
+pub(super) async fn rotation_that_began_before_an_end_comes_too_late(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let [ending, acting, other] = [
         scene.add_key(&ada, "ending").await,

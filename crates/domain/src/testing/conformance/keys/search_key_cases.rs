@@ -8,7 +8,7 @@ use crate::membership::Member;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{DescendantKeys, KeyFilter, StatusFilter};
 
-pub async fn key_search_ignores_case_in_every_script(stores: KeyStores) {
+pub(super) async fn key_search_ignores_case_in_every_script(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in [
         "Deploy Bot",
@@ -37,7 +37,7 @@ pub async fn key_search_ignores_case_in_every_script(stores: KeyStores) {
     }
 }
 
-pub async fn wildcards_and_quotes_in_key_search_are_literal(stores: KeyStores) {
+pub(super) async fn wildcards_and_quotes_in_key_search_are_literal(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in [
         "100% sure",
@@ -70,7 +70,7 @@ pub async fn wildcards_and_quotes_in_key_search_are_literal(stores: KeyStores) {
     }
 }
 
-pub async fn key_search_for_forbidden_characters_finds_nothing(stores: KeyStores) {
+pub(super) async fn key_search_for_forbidden_characters_finds_nothing(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     scene.add_key(&ada, "plain").await;
     for term in ["\0", "pla\0in", "plain\0", "\u{202e}plain", "\u{1b}"] {
@@ -78,7 +78,7 @@ pub async fn key_search_for_forbidden_characters_finds_nothing(stores: KeyStores
     }
 }
 
-pub async fn key_search_matches_descriptions_and_last_four_characters(stores: KeyStores) {
+pub(super) async fn key_search_matches_descriptions_and_last_four_characters(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut described = scene.new_key(&ada, "described");
     described.key.description = KeyDescription::parse("for the nightly\nreport").expect("a description");
@@ -101,7 +101,7 @@ pub async fn key_search_matches_descriptions_and_last_four_characters(stores: Ke
     );
 }
 
-pub async fn key_search_without_term_finds_all(stores: KeyStores) {
+pub(super) async fn key_search_without_term_finds_all(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["one", "two"] {
         scene.add_key(&ada, name).await;
@@ -110,7 +110,7 @@ pub async fn key_search_without_term_finds_all(stores: KeyStores) {
     assert_eq!(search(&scene, &ada, "  ").await, ["two", "one"]);
 }
 
-pub async fn key_search_reflects_edits(stores: KeyStores) {
+pub(super) async fn key_search_reflects_edits(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "before").await;
     scene
@@ -134,7 +134,7 @@ pub async fn key_search_reflects_edits(stores: KeyStores) {
     }
 }
 
-pub async fn key_search_is_limited_to_consumer_and_status(stores: KeyStores) {
+pub(super) async fn key_search_is_limited_to_consumer_and_status(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.add_key(&bob, "deploy bob").await;
@@ -145,7 +145,7 @@ pub async fn key_search_is_limited_to_consumer_and_status(stores: KeyStores) {
     assert_eq!(search(&scene, &ada, "deploy").await, ["deploy new"]);
 }
 
-pub async fn key_search_continues_over_pages(stores: KeyStores) {
+pub(super) async fn key_search_continues_over_pages(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     for number in 0..3 {
         for name in ["even", "odd"] {

@@ -9,7 +9,7 @@ use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::retention::ports::RetentionError;
 
-pub async fn events_past_retention_are_removed_with_a_removal_event(stores: Stores) {
+pub(super) async fn events_past_retention_are_removed_with_a_removal_event(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let here = Some(ada.organization.id);
     let key = scene.add_key(&ada, "kept").await;
@@ -29,7 +29,7 @@ pub async fn events_past_retention_are_removed_with_a_removal_event(stores: Stor
     assert_eq!(removed.expect("there is nothing to remove"), 0);
 }
 
-pub async fn removing_no_events_writes_no_event(stores: Stores) {
+pub(super) async fn removing_no_events_writes_no_event(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let begun = scene.now();
     scene.add_key(&ada, "kept").await;
@@ -41,7 +41,7 @@ pub async fn removing_no_events_writes_no_event(stores: Stores) {
     assert_eq!(scene.events(None).await, []);
 }
 
-pub async fn removal_without_an_event_records_none(stores: Stores) {
+pub(super) async fn removal_without_an_event_records_none(stores: Stores) {
     let (scene, _) = RetentionScene::with_owner(stores).await;
     record(&scene, None).await;
     let now = scene.later(TimeDelta::days(1));
@@ -50,7 +50,7 @@ pub async fn removal_without_an_event_records_none(stores: Stores) {
     assert_eq!(scene.events(None).await, []);
 }
 
-pub async fn oldest_events_are_removed_first_up_to_the_limit(stores: Stores) {
+pub(super) async fn oldest_events_are_removed_first_up_to_the_limit(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let here = Some(ada.organization.id);
     let mut recorded = Vec::new();
@@ -72,7 +72,7 @@ pub async fn oldest_events_are_removed_first_up_to_the_limit(stores: Stores) {
     assert_eq!(scene.events(None).await.len(), 4, "each removal is an event");
 }
 
-pub async fn events_are_kept_when_removal_event_cannot_be_written(stores: Stores) {
+pub(super) async fn events_are_kept_when_removal_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let here = Some(ada.organization.id);
     scene.add_key(&ada, "kept").await;

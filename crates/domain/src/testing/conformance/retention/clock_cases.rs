@@ -8,7 +8,7 @@ use super::scene::RetentionScene;
 /// A hundred years, so that no database's own clock bears it out.
 const FAR_AHEAD: TimeDelta = TimeDelta::days(36_525);
 
-pub async fn clock_far_ahead_is_rejected_at_every_check(stores: Stores) {
+pub(super) async fn clock_far_ahead_is_rejected_at_every_check(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     scene.add_key(&ada, "kept").await;
     let wrong = scene.now() + FAR_AHEAD;

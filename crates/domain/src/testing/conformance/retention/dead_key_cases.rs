@@ -14,7 +14,7 @@ use crate::api_key::ApiKey;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{KeyFilter, StatusFilter};
 
-pub async fn keys_are_removed_after_their_retention(stores: Stores) {
+pub(super) async fn keys_are_removed_after_their_retention(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let valid = scene.add_key(&ada, "valid").await;
@@ -36,7 +36,7 @@ pub async fn keys_are_removed_after_their_retention(stores: Stores) {
     assert_eq!(scene.remove_dead_keys(ALL).await, 0);
 }
 
-pub async fn keys_of_an_ended_membership_are_removed_after_retention(stores: Stores) {
+pub(super) async fn keys_of_an_ended_membership_are_removed_after_retention(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let never_revoked = scene.add_key(&bob, "never revoked").await;
@@ -60,7 +60,7 @@ pub async fn keys_of_an_ended_membership_are_removed_after_retention(stores: Sto
     assert_eq!(scene.stored(&of_newcomer).await, of_newcomer);
 }
 
-pub async fn removal_batch_size_is_limited(stores: Stores) {
+pub(super) async fn removal_batch_size_is_limited(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
@@ -83,7 +83,7 @@ pub async fn removal_batch_size_is_limited(stores: Stores) {
     assert_eq!(scene.remove_dead_keys(3).await, 0);
 }
 
-pub async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
+pub(super) async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let new = scene.new_key(&ada, "gone");
     let key = scene.store(&ada, &new).await;
@@ -133,7 +133,7 @@ pub async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
     );
 }
 
-pub async fn concurrent_removals_count_each_key_once(stores: Stores) {
+pub(super) async fn concurrent_removals_count_each_key_once(stores: Stores) {
     const DEAD: u32 = 40;
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let mut keys = Vec::new();
@@ -161,7 +161,7 @@ pub async fn concurrent_removals_count_each_key_once(stores: Stores) {
     assert_eq!(removed, DEAD);
 }
 
-pub async fn dead_key_removal_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn dead_key_removal_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 3).await;
     scene.kill(&ada, &chain[1]).await;

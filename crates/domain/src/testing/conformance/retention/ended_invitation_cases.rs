@@ -9,7 +9,7 @@ use crate::audit::{Action, Subject};
 use crate::invitation::Invitation;
 use crate::membership::{Member, Role};
 
-pub async fn invitations_are_removed_after_their_retention(stores: Stores) {
+pub(super) async fn invitations_are_removed_after_their_retention(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let expiring = scene.invite(&ada, Role::Member).await;
     let used = scene.invite(&ada, Role::Member).await;
@@ -39,7 +39,7 @@ pub async fn invitations_are_removed_after_their_retention(stores: Stores) {
     }
 }
 
-pub async fn member_who_joined_with_a_removed_invitation_remains(stores: Stores) {
+pub(super) async fn member_who_joined_with_a_removed_invitation_remains(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let used = scene.invite(&ada, Role::Member).await;
     let bob = scene

@@ -10,7 +10,7 @@ use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{FirstOwner, NewSession, SetupProof};
 use crate::sign_in::session::{Session, SessionToken};
 
-pub async fn expired_sessions_are_removed(stores: Stores) {
+pub(super) async fn expired_sessions_are_removed(stores: Stores) {
     let (scene, ada) = with_password(stores).await;
     let begun = scene.now();
     let idle = start(&scene, &ada).await;

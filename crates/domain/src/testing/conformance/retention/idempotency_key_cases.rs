@@ -9,7 +9,7 @@ use crate::idempotency_key::{ChosenKey, IdempotencyKey, RequestDigest};
 use crate::membership::Member;
 use crate::ports::{AddKeyError, NewApiKey};
 
-pub async fn idempotency_keys_of_requests_are_forgotten(stores: Stores) {
+pub(super) async fn idempotency_keys_of_requests_are_forgotten(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let first = scene.store(&ada, &request(&scene, &ada, "one")).await;
     let created_at = scene.now();
@@ -33,7 +33,7 @@ pub async fn idempotency_keys_of_requests_are_forgotten(stores: Stores) {
     }
 }
 
-pub async fn idempotency_keys_of_forms_are_kept(stores: Stores) {
+pub(super) async fn idempotency_keys_of_forms_are_kept(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let idempotency_key = Some(scene.idempotency_key());
     let form = || NewApiKey {

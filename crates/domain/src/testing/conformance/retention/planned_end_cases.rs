@@ -7,7 +7,7 @@ use super::super::Stores;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
 use crate::audit::Actor;
 
-pub async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores) {
+pub(super) async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let key = scene.add_key(&ada, "planned").await;
     let end = scene.now() + TimeDelta::days(1);
@@ -29,7 +29,7 @@ pub async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores) {
     assert!(!scene.is_stored(&key).await);
 }
 
-pub async fn keys_are_kept_until_their_memberships_end_is_recorded(stores: Stores) {
+pub(super) async fn keys_are_kept_until_their_memberships_end_is_recorded(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [key, planned] = [

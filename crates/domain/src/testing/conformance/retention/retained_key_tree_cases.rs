@@ -16,7 +16,7 @@ use crate::id::ApiKeyId;
 use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, RotationDraft};
 
-pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Stores) {
+pub(super) async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let bystander = scene.add_key(&ada, "bystander").await;
     let chain = scene.add_chain(&ada, 4).await;
@@ -55,7 +55,7 @@ pub async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Store
     assert!(scene.stored(&bystander).await.is_valid(scene.now()));
 }
 
-pub async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
+pub(super) async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 3).await;
     let sibling = scene.add_child(&ada, &chain[0], "sibling").await;
@@ -74,7 +74,7 @@ pub async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
     assert!(scene.stored(&sibling).await.is_valid(scene.now()));
 }
 
-pub async fn successor_stays_away_from_its_creator_without_its_adopter(stores: Stores) {
+pub(super) async fn successor_stays_away_from_its_creator_without_its_adopter(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let creator = scene.add_key(&ada, "creator").await;
     let key = scene.add_child(&ada, &creator, "key").await;
@@ -99,7 +99,7 @@ pub async fn successor_stays_away_from_its_creator_without_its_adopter(stores: S
     }
 }
 
-pub async fn removed_key_becomes_no_parent(stores: Stores) {
+pub(super) async fn removed_key_becomes_no_parent(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 4).await;
     for key in &chain[..3] {
@@ -110,7 +110,7 @@ pub async fn removed_key_becomes_no_parent(stores: Stores) {
     assert_eq!(scene.stored(&chain[3]).await, chain[3]);
 }
 
-pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Stores) {
+pub(super) async fn key_chain_stays_connected_after_removals_in_any_order(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     // The order in which the keys between the ends are revoked, and how many are removed at once.
     for (order, at_once) in [
@@ -151,7 +151,7 @@ pub async fn key_chain_stays_connected_after_removals_in_any_order(stores: Store
     }
 }
 
-pub async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(stores: Stores) {
+pub(super) async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 5).await;
     let other = scene.add_chain(&ada, 5).await;
@@ -176,7 +176,7 @@ pub async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(st
     }
 }
 
-pub async fn cutoff_time_selects_descendants_of_removed_keys(stores: Stores) {
+pub(super) async fn cutoff_time_selects_descendants_of_removed_keys(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 2).await;
     let before = scene.later(CutoffTime::MIN_AGE);
@@ -217,7 +217,7 @@ pub async fn cutoff_time_selects_descendants_of_removed_keys(stores: Stores) {
     }
 }
 
-pub async fn tree_depth_counts_valid_keys_above_a_removed_key(stores: Stores) {
+pub(super) async fn tree_depth_counts_valid_keys_above_a_removed_key(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let longest = ApiKey::MAX_TREE_DEPTH as usize;
     let other = scene.add_chain(&ada, longest / 2).await;
@@ -233,7 +233,7 @@ pub async fn tree_depth_counts_valid_keys_above_a_removed_key(stores: Stores) {
     assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
 }
 
-pub async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores) {
+pub(super) async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let (last, middle) = (&chain[chain.len() - 1], &chain[1..chain.len() - 1]);
@@ -257,7 +257,7 @@ pub async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores)
     assert_eq!(scene.stored(last).await.adoptive_parent_id, Some(chain[0].id));
 }
 
-pub async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Stores) {
+pub(super) async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Stores) {
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 3).await;
     scene.kill(&ada, &chain[1]).await;
@@ -272,7 +272,7 @@ pub async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Sto
     assert_eq!(scene.stored(&chain[0]).await, chain[0], "nothing else changes");
 }
 
-pub async fn continuously_replaced_keys_stay_few_and_in_one_key_tree(stores: Stores) {
+pub(super) async fn continuously_replaced_keys_stay_few_and_in_one_key_tree(stores: Stores) {
     const KEPT_DAYS: i64 = 15;
     let (scene, ada) = RetentionScene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;

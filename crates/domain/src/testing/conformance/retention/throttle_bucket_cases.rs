@@ -6,7 +6,7 @@ use super::super::Stores;
 use super::scene::{ALL, MILLISECOND, RetentionScene};
 use crate::sign_in::throttle::ThrottleBucket;
 
-pub async fn refilled_buckets_are_removed_without_granting_attempts(stores: Stores) {
+pub(super) async fn refilled_buckets_are_removed_without_granting_attempts(stores: Stores) {
     let scene = RetentionScene::new(stores);
     let bucket = ThrottleBucket::password_change(scene.id());
     let mut empty_at = None;

@@ -13,7 +13,7 @@ use crate::sign_in::accounts::Account;
 use crate::sign_in::ports::{CreateAccountError, NewAccount, ResetPasswordError};
 use crate::user::Username;
 
-pub async fn account_reads_back_as_added(stores: Stores) {
+pub(super) async fn account_reads_back_as_added(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "b.ob_2-x");
     let events = creation(&scene, &new);
@@ -40,13 +40,13 @@ pub async fn account_reads_back_as_added(stores: Stores) {
     assert_eq!(written, scene.all_as_shown(events).await);
 }
 
-pub async fn unknown_username_has_no_account(stores: Stores) {
+pub(super) async fn unknown_username_has_no_account(stores: Stores) {
     let (scene, _) = SignInScene::with_first_owner(stores).await;
 
     assert_eq!(find(&scene, "nobody").await, None);
 }
 
-pub async fn username_is_unique(stores: Stores) {
+pub(super) async fn username_is_unique(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let before = find(&scene, "ada").await;
@@ -74,7 +74,7 @@ pub async fn username_is_unique(stores: Stores) {
     }
 }
 
-pub async fn concurrent_accounts_with_one_username_add_one(stores: Stores) {
+pub(super) async fn concurrent_accounts_with_one_username_add_one(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let before = scene.events(Some(ada.organization.id)).await.len();
     let attempts = (0..32).map(|_| {
@@ -106,7 +106,7 @@ pub async fn concurrent_accounts_with_one_username_add_one(stores: Stores) {
     assert_eq!(after - before, 2, "refused accounts leave no event");
 }
 
-pub async fn account_is_not_added_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn account_is_not_added_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "bob");
     let mut events = creation(&scene, &new);
@@ -122,7 +122,7 @@ pub async fn account_is_not_added_when_event_cannot_be_written(stores: Stores) {
     assert_eq!(find(&scene, "bob").await, None);
 }
 
-pub async fn account_creation_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn account_creation_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "bob");
     let events = creation(&scene, &new);
@@ -141,7 +141,7 @@ pub async fn account_creation_completes_after_caller_cancellation(stores: Stores
     assert!(member.expect("the store answers").is_some());
 }
 
-pub async fn organizations_are_listed_by_name(stores: Stores) {
+pub(super) async fn organizations_are_listed_by_name(stores: Stores) {
     let scene = SignInScene::new(stores);
     assert_eq!(organizations(&scene).await, Vec::<String>::new());
     for name in ["Zebra", "Analytical", "Middle"] {
@@ -151,7 +151,7 @@ pub async fn organizations_are_listed_by_name(stores: Stores) {
     assert_eq!(organizations(&scene).await, ["Analytical", "Middle", "Zebra"]);
 }
 
-pub async fn password_replacement_ends_all_sessions_of_its_user(stores: Stores) {
+pub(super) async fn password_replacement_ends_all_sessions_of_its_user(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let hers = [
@@ -184,7 +184,7 @@ pub async fn password_replacement_ends_all_sessions_of_its_user(stores: Stores) 
     assert_eq!(events, [scene.as_shown(event).await]);
 }
 
-pub async fn password_of_an_unknown_user_is_not_replaced(stores: Stores) {
+pub(super) async fn password_of_an_unknown_user_is_not_replaced(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let before = scene.events(None).await;
     let event = reset(&scene, &ada);
@@ -201,7 +201,7 @@ pub async fn password_of_an_unknown_user_is_not_replaced(stores: Stores) {
     assert_eq!(scene.events(None).await, before);
 }
 
-pub async fn password_is_not_replaced_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn password_is_not_replaced_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let session = start_session(&scene, &ada.user).await.digest;
     let before = find(&scene, "ada").await;
@@ -220,7 +220,7 @@ pub async fn password_is_not_replaced_when_event_cannot_be_written(stores: Store
     assert!(session_exists(&scene, &session).await);
 }
 
-pub async fn password_replacement_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn password_replacement_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let session = start_session(&scene, &ada.user).await.digest;
     let event = reset(&scene, &ada);
@@ -239,7 +239,7 @@ pub async fn password_replacement_completes_after_caller_cancellation(stores: St
     assert_eq!(events.len(), 1);
 }
 
-pub async fn keys_remain_valid_after_password_replacement(stores: Stores) {
+pub(super) async fn keys_remain_valid_after_password_replacement(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     scene.store(&ada, &new).await;

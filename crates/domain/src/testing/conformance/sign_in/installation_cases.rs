@@ -14,14 +14,14 @@ use crate::sign_in::ports::{CompleteSetupError, FirstOwner, ReplaceSetupLinkErro
 use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::setup::{SetupDigest, SetupToken};
 
-pub async fn empty_store_is_not_set_up(stores: Stores) {
+pub(super) async fn empty_store_is_not_set_up(stores: Stores) {
     let scene = SignInScene::new(stores);
 
     assert!(!is_set_up(&scene).await);
     assert!(!works(&scene, &new_link(&scene), scene.now()).await);
 }
 
-pub async fn link_works_until_it_expires(stores: Stores) {
+pub(super) async fn link_works_until_it_expires(stores: Stores) {
     let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     let expires_at = scene.now() + TimeDelta::hours(24);
@@ -35,7 +35,7 @@ pub async fn link_works_until_it_expires(stores: Stores) {
     assert!(!works(&scene, &new_link(&scene), scene.now()).await);
 }
 
-pub async fn new_setup_link_replaces_the_previous_one(stores: Stores) {
+pub(super) async fn new_setup_link_replaces_the_previous_one(stores: Stores) {
     let scene = SignInScene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
@@ -51,7 +51,7 @@ pub async fn new_setup_link_replaces_the_previous_one(stores: Stores) {
     assert_eq!(events.len(), 2);
 }
 
-pub async fn setup_link_lookup_compares_every_byte_of_the_digest(stores: Stores) {
+pub(super) async fn setup_link_lookup_compares_every_byte_of_the_digest(stores: Stores) {
     let scene = SignInScene::new(stores);
     let (link, now) = (new_link(&scene), scene.now());
     replace_link(&scene, link, now + TimeDelta::hours(24))
@@ -71,7 +71,7 @@ pub async fn setup_link_lookup_compares_every_byte_of_the_digest(stores: Stores)
     assert!(works(&scene, &link, now).await);
 }
 
-pub async fn setup_link_replacement_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn setup_link_replacement_completes_after_caller_cancellation(stores: Stores) {
     let scene = SignInScene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
@@ -89,7 +89,7 @@ pub async fn setup_link_replacement_completes_after_caller_cancellation(stores: 
     assert_eq!(events.len(), 2);
 }
 
-pub async fn setup_link_is_unchanged_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn setup_link_is_unchanged_when_event_cannot_be_written(stores: Stores) {
     let scene = SignInScene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
@@ -109,7 +109,7 @@ pub async fn setup_link_is_unchanged_when_event_cannot_be_written(stores: Stores
     assert!(!works(&scene, &second, scene.now()).await);
 }
 
-pub async fn setup_link_creates_organization_owner_and_membership(stores: Stores) {
+pub(super) async fn setup_link_creates_organization_owner_and_membership(stores: Stores) {
     let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     let expires_at = scene.now() + TimeDelta::hours(24);
@@ -124,14 +124,14 @@ pub async fn setup_link_creates_organization_owner_and_membership(stores: Stores
     assert!(!works(&scene, &link, scene.now()).await, "the link works once");
 }
 
-pub async fn command_line_sets_up_without_a_link(stores: Stores) {
+pub(super) async fn command_line_sets_up_without_a_link(stores: Stores) {
     let scene = SignInScene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
 
     assert_sets_up(&scene, SetupProof::CommandLine, owner).await;
 }
 
-pub async fn command_line_setup_invalidates_an_unused_link(stores: Stores) {
+pub(super) async fn command_line_setup_invalidates_an_unused_link(stores: Stores) {
     let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
@@ -144,7 +144,7 @@ pub async fn command_line_setup_invalidates_an_unused_link(stores: Stores) {
     assert!(!works(&scene, &link, scene.now()).await);
 }
 
-pub async fn invalid_setup_link_sets_nothing_up(stores: Stores) {
+pub(super) async fn invalid_setup_link_sets_nothing_up(stores: Stores) {
     let scene = SignInScene::new(stores);
     let (replaced, link) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
@@ -166,7 +166,7 @@ pub async fn invalid_setup_link_sets_nothing_up(stores: Stores) {
     assert!(works(&scene, &link, now).await, "the right link still works");
 }
 
-pub async fn second_setup_is_refused(stores: Stores) {
+pub(super) async fn second_setup_is_refused(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let unknown = SetupProof::Link {
         digest: new_link(&scene),
@@ -186,7 +186,7 @@ pub async fn second_setup_is_refused(stores: Stores) {
     assert_eq!(organizations(&scene).await, [ada.organization]);
 }
 
-pub async fn no_setup_link_exists_after_setup(stores: Stores) {
+pub(super) async fn no_setup_link_exists_after_setup(stores: Stores) {
     let (scene, _) = SignInScene::with_first_owner(stores).await;
     let link = new_link(&scene);
     let refused = replace_link(&scene, link, scene.now() + TimeDelta::hours(24)).await;
@@ -202,7 +202,7 @@ pub async fn no_setup_link_exists_after_setup(stores: Stores) {
     assert_eq!(events, []);
 }
 
-pub async fn setup_fails_when_events_cannot_be_written(stores: Stores) {
+pub(super) async fn setup_fails_when_events_cannot_be_written(stores: Stores) {
     let scene = SignInScene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
     let mut events = creation(&scene, &owner);
@@ -223,7 +223,7 @@ pub async fn setup_fails_when_events_cannot_be_written(stores: Stores) {
     assert_nothing_of(&scene, &owner).await;
 }
 
-pub async fn setup_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn setup_completes_after_caller_cancellation(stores: Stores) {
     let scene = SignInScene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
     let events = creation(&scene, &owner);
@@ -240,7 +240,7 @@ pub async fn setup_completes_after_caller_cancellation(stores: Stores) {
     assert_eq!(found, Some(owner.membership.id));
 }
 
-pub async fn concurrent_setups_succeed_once(stores: Stores) {
+pub(super) async fn concurrent_setups_succeed_once(stores: Stores) {
     let scene = SignInScene::new(stores);
     let link = new_link(&scene);
     replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
@@ -287,7 +287,7 @@ pub async fn concurrent_setups_succeed_once(stores: Stores) {
     }
 }
 
-pub async fn no_setup_link_survives_a_concurrent_setup(stores: Stores) {
+pub(super) async fn no_setup_link_survives_a_concurrent_setup(stores: Stores) {
     let scene = SignInScene::new(stores);
     let links: Vec<SetupDigest> = (0..16).map(|_| new_link(&scene)).collect();
     let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
@@ -430,7 +430,7 @@ async fn organizations(scene: &SignInScene) -> Vec<crate::organization::Organiza
         .expect("the store answers")
 }
 
-pub async fn first_browser_key_is_permanent(stores: Stores) {
+pub(super) async fn first_browser_key_is_permanent(stores: Stores) {
     let scene = SignInScene::new(stores);
     let first = BrowserKey::generate(&*scene.make.random);
     for candidate in [
@@ -442,7 +442,7 @@ pub async fn first_browser_key_is_permanent(stores: Stores) {
     }
 }
 
-pub async fn concurrent_browser_keys_leave_one(stores: Stores) {
+pub(super) async fn concurrent_browser_keys_leave_one(stores: Stores) {
     let scene = SignInScene::new(stores);
     let calls = (0..16).map(|_| {
         let (scene, candidate) = (scene.clone(), BrowserKey::generate(&*scene.make.random));

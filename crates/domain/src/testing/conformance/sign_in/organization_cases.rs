@@ -11,7 +11,7 @@ use crate::organization::{Organization, Slug};
 use crate::ports::StorageError;
 use crate::sign_in::ports::NewOrganization;
 
-pub async fn additional_organization_has_its_first_owner_from_creation(stores: Stores) {
+pub(super) async fn additional_organization_has_its_first_owner_from_creation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     let events = creation(&scene, &new);
@@ -42,7 +42,7 @@ pub async fn additional_organization_has_its_first_owner_from_creation(stores: S
     );
 }
 
-pub async fn organization_is_found_by_its_full_slug(stores: Stores) {
+pub(super) async fn organization_is_found_by_its_full_slug(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     add(&scene, &new).await.expect("added");
@@ -61,7 +61,7 @@ pub async fn organization_is_found_by_its_full_slug(stores: Stores) {
     }
 }
 
-pub async fn taken_slug_gets_the_next_number(stores: Stores) {
+pub(super) async fn taken_slug_gets_the_next_number(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let x = "x".repeat(40);
     for (name, slug) in [
@@ -82,7 +82,7 @@ pub async fn taken_slug_gets_the_next_number(stores: Stores) {
     }
 }
 
-pub async fn concurrent_organizations_with_one_name_get_distinct_slugs(stores: Stores) {
+pub(super) async fn concurrent_organizations_with_one_name_get_distinct_slugs(stores: Stores) {
     const CROWD: usize = 64;
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let attempts = (0..CROWD).map(|_| {
@@ -100,7 +100,7 @@ pub async fn concurrent_organizations_with_one_name_get_distinct_slugs(stores: S
     assert_eq!(organizations(&scene).await.len(), CROWD + 1);
 }
 
-pub async fn organization_is_not_added_when_events_cannot_be_written(stores: Stores) {
+pub(super) async fn organization_is_not_added_when_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     let mut events = creation(&scene, &new);
@@ -123,7 +123,7 @@ pub async fn organization_is_not_added_when_events_cannot_be_written(stores: Sto
     assert_eq!(of_ada.expect("the store answers"), [ada.organization]);
 }
 
-pub async fn organization_creation_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn organization_creation_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     abandon(add(&scene, &new)).await;

@@ -10,7 +10,7 @@ use crate::membership::Member;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{ChangeOwnPasswordError, NewSession, PasswordChange};
 
-pub async fn password_change_ends_the_users_other_sessions(stores: Stores) {
+pub(super) async fn password_change_ends_the_users_other_sessions(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let here = start_session(&scene, &ada.user).await;
@@ -40,7 +40,7 @@ pub async fn password_change_ends_the_users_other_sessions(stores: Stores) {
     assert_eq!(events, [scene.as_shown(event).await]);
 }
 
-pub async fn concurrently_replaced_password_is_not_changed(stores: Stores) {
+pub(super) async fn concurrently_replaced_password_is_not_changed(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let before = scene.events(None).await;
@@ -62,7 +62,7 @@ pub async fn concurrently_replaced_password_is_not_changed(stores: Stores) {
     assert_eq!(scene.events(None).await, before);
 }
 
-pub async fn password_change_fails_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn password_change_fails_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;
@@ -77,7 +77,7 @@ pub async fn password_change_fails_when_event_cannot_be_written(stores: Stores) 
     assert!(session_exists(&scene, &elsewhere.digest).await);
 }
 
-pub async fn password_change_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn password_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;

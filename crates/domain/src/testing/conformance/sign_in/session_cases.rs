@@ -10,7 +10,7 @@ use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::SessionDigest;
 
-pub async fn unknown_session_is_not_found(stores: Stores) {
+pub(super) async fn unknown_session_is_not_found(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     start_session(&scene, &ada.user).await;
     let unknown = new_session(&scene, &ada.user, None);
@@ -18,7 +18,7 @@ pub async fn unknown_session_is_not_found(stores: Stores) {
     assert_eq!(find(&scene, &unknown.digest).await, None);
 }
 
-pub async fn session_lookup_compares_every_byte_of_the_digest(stores: Stores) {
+pub(super) async fn session_lookup_compares_every_byte_of_the_digest(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let similar = similar_to(first.digest.as_bytes()).map(SessionDigest::from_bytes);
@@ -39,7 +39,7 @@ pub async fn session_lookup_compares_every_byte_of_the_digest(stores: Stores) {
     }
 }
 
-pub async fn sessions_of_a_user_are_listed_latest_first(stores: Stores) {
+pub(super) async fn sessions_of_a_user_are_listed_latest_first(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let first = start_session(&scene, &ada.user).await.session;
@@ -59,7 +59,7 @@ pub async fn sessions_of_a_user_are_listed_latest_first(stores: Stores) {
     assert_eq!(listed, [third, first]);
 }
 
-pub async fn last_seen_time_of_a_session_only_moves_forward(stores: Stores) {
+pub(super) async fn last_seen_time_of_a_session_only_moves_forward(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
@@ -88,7 +88,7 @@ pub async fn last_seen_time_of_a_session_only_moves_forward(stores: Stores) {
     assert_eq!(last_seen(&scene, &bystander.digest).await, start);
 }
 
-pub async fn expired_session_is_still_found(stores: Stores) {
+pub(super) async fn expired_session_is_still_found(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     scene.later(TimeDelta::days(400));
@@ -96,7 +96,7 @@ pub async fn expired_session_is_still_found(stores: Stores) {
     assert!(find(&scene, &new.digest).await.is_some());
 }
 
-pub async fn concurrent_session_uses_keep_the_latest_time(stores: Stores) {
+pub(super) async fn concurrent_session_uses_keep_the_latest_time(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let start = scene.now();

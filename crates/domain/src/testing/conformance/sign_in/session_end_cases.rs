@@ -10,7 +10,7 @@ use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::Session;
 
-pub async fn ended_session_is_removed(stores: Stores) {
+pub(super) async fn ended_session_is_removed(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
@@ -36,7 +36,7 @@ pub async fn ended_session_is_removed(stores: Stores) {
     assert_eq!(find(&scene, &new.digest).await, None, "seeing it revives nothing");
 }
 
-pub async fn session_ends_once(stores: Stores) {
+pub(super) async fn session_ends_once(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let end = async |new: &NewSession| {
         let event = sign_out(&scene, new);
@@ -62,7 +62,7 @@ pub async fn session_ends_once(stores: Stores) {
     assert_eq!(endings(&scene, &replaced).await.len(), 1, "by the sign-in alone");
 }
 
-pub async fn ending_another_users_session_is_refused(stores: Stores) {
+pub(super) async fn ending_another_users_session_is_refused(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let hers = start_session(&scene, &ada.user).await;
@@ -78,7 +78,7 @@ pub async fn ending_another_users_session_is_refused(stores: Stores) {
     assert_eq!(scene.events(None).await, before);
 }
 
-pub async fn ending_an_expired_session_writes_no_event(stores: Stores) {
+pub(super) async fn ending_an_expired_session_writes_no_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
     scene.later(Session::IDLE_TIMEOUT);
@@ -91,7 +91,7 @@ pub async fn ending_an_expired_session_writes_no_event(stores: Stores) {
     assert_eq!(endings(&scene, &expired).await, []);
 }
 
-pub async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) {
+pub(super) async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
     scene.later(Session::IDLE_TIMEOUT);
@@ -129,7 +129,7 @@ pub async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) 
     assert_eq!(ended_by_others(&scene).await, recorded);
 }
 
-pub async fn ended_session_ends_no_other_sessions(stores: Stores) {
+pub(super) async fn ended_session_ends_no_other_sessions(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
@@ -150,7 +150,7 @@ pub async fn ended_session_ends_no_other_sessions(stores: Stores) {
     assert_eq!(ended_by_others(&scene).await, []);
 }
 
-pub async fn other_sessions_continue_when_end_events_cannot_be_written(stores: Stores) {
+pub(super) async fn other_sessions_continue_when_end_events_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let keep = start_session(&scene, &ada.user).await;
     let other = start_session(&scene, &ada.user).await;
@@ -165,7 +165,7 @@ pub async fn other_sessions_continue_when_end_events_cannot_be_written(stores: S
     assert!(find(&scene, &other.digest).await.is_some());
 }
 
-pub async fn sessions_ending_each_other_concurrently_leave_one(stores: Stores) {
+pub(super) async fn sessions_ending_each_other_concurrently_leave_one(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let mut all = Vec::new();
     for _ in 0..16 {
@@ -191,7 +191,7 @@ pub async fn sessions_ending_each_other_concurrently_leave_one(stores: Stores) {
     assert_eq!(ended_by_others(&scene).await.len(), ended);
 }
 
-pub async fn sessions_signing_out_during_sign_out_everywhere_end_once(stores: Stores) {
+pub(super) async fn sessions_signing_out_during_sign_out_everywhere_end_once(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let keep = start_session(&scene, &ada.user).await;
     for _ in 0..8 {
@@ -227,7 +227,7 @@ pub async fn sessions_signing_out_during_sign_out_everywhere_end_once(stores: St
     }
 }
 
-pub async fn concurrent_ends_of_one_session_write_one_event(stores: Stores) {
+pub(super) async fn concurrent_ends_of_one_session_write_one_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let attempts = (0..32).map(|_| {
@@ -248,7 +248,7 @@ pub async fn concurrent_ends_of_one_session_write_one_event(stores: Stores) {
     assert_eq!(endings(&scene, &new).await.len(), 1);
 }
 
-pub async fn session_end_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn session_end_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
@@ -261,7 +261,7 @@ pub async fn session_end_completes_after_caller_cancellation(stores: Stores) {
     assert_eq!(endings(&scene, &new).await.len(), 1);
 }
 
-pub async fn session_continues_when_end_event_cannot_be_written(stores: Stores) {
+pub(super) async fn session_continues_when_end_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = scene.unwritable(sign_out(&scene, &new)).await;

@@ -12,7 +12,7 @@ use crate::sign_in::ports::{NewSession, SignInError};
 use crate::sign_in::session::{Session, SignedIn};
 use crate::user::User;
 
-pub async fn session_reads_back_as_started(stores: Stores) {
+pub(super) async fn session_reads_back_as_started(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     for user in [&ada.user, &bob.user] {
@@ -26,7 +26,7 @@ pub async fn session_reads_back_as_started(stores: Stores) {
     }
 }
 
-pub async fn session_start_writes_its_event(stores: Stores) {
+pub(super) async fn session_start_writes_its_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let new = new_session(&scene, &ada.user, None);
     let event = sign_in(&scene, &new);
@@ -43,7 +43,7 @@ pub async fn session_start_writes_its_event(stores: Stores) {
     assert_eq!(events, [scene.as_shown(event).await]);
 }
 
-pub async fn session_ends_when_another_replaces_it(stores: Stores) {
+pub(super) async fn session_ends_when_another_replaces_it(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
@@ -62,7 +62,7 @@ pub async fn session_ends_when_another_replaces_it(stores: Stores) {
     }
 }
 
-pub async fn replacing_an_active_session_writes_an_end_event(stores: Stores) {
+pub(super) async fn replacing_an_active_session_writes_an_end_event(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     for (idle, recorded) in [
@@ -88,7 +88,7 @@ pub async fn replacing_an_active_session_writes_an_end_event(stores: Stores) {
     }
 }
 
-pub async fn end_event_of_a_replaced_session_names_a_different_user(stores: Stores) {
+pub(super) async fn end_event_of_a_replaced_session_names_a_different_user(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     for (user, object) in [(&ada.user, None), (&bob.user, Some(Subject::User(bob.user.id)))] {
@@ -103,7 +103,7 @@ pub async fn end_event_of_a_replaced_session_names_a_different_user(stores: Stor
     }
 }
 
-pub async fn session_is_not_replaced_when_end_event_cannot_be_written(stores: Stores) {
+pub(super) async fn session_is_not_replaced_when_end_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let act = scene.act_as(Actor::User(ada.user.id), None);
@@ -120,7 +120,7 @@ pub async fn session_is_not_replaced_when_end_event_cannot_be_written(stores: St
     assert_eq!(scene.events(None).await, before, "nothing is written");
 }
 
-pub async fn session_starts_although_the_replaced_one_is_gone(stores: Stores) {
+pub(super) async fn session_starts_although_the_replaced_one_is_gone(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let never_started = new_session(&scene, &ada.user, None);
     let new = new_session(&scene, &ada.user, Some(never_started.digest));
@@ -137,7 +137,7 @@ pub async fn session_starts_although_the_replaced_one_is_gone(stores: Stores) {
     assert_eq!(scene.events_about(None, Action::SignOut, subject).await, []);
 }
 
-pub async fn session_does_not_start_when_event_cannot_be_written(stores: Stores) {
+pub(super) async fn session_does_not_start_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
@@ -152,7 +152,7 @@ pub async fn session_does_not_start_when_event_cannot_be_written(stores: Stores)
     );
 }
 
-pub async fn session_start_completes_after_caller_cancellation(stores: Stores) {
+pub(super) async fn session_start_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
@@ -166,7 +166,7 @@ pub async fn session_start_completes_after_caller_cancellation(stores: Stores) {
     assert_eq!(find(&scene, &first.digest).await, None);
 }
 
-pub async fn no_session_starts_with_a_replaced_password(stores: Stores) {
+pub(super) async fn no_session_starts_with_a_replaced_password(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
@@ -192,7 +192,7 @@ pub async fn no_session_starts_with_a_replaced_password(stores: Stores) {
     assert!(find(&scene, &with_the_new_one.digest).await.is_some());
 }
 
-pub async fn no_session_survives_a_concurrent_password_replacement(stores: Stores) {
+pub(super) async fn no_session_survives_a_concurrent_password_replacement(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     for round in 0..4 {
         let verified_against = match round {
@@ -230,7 +230,7 @@ pub async fn no_session_survives_a_concurrent_password_replacement(stores: Store
     }
 }
 
-pub async fn oldest_sessions_over_the_limit_end_with_events(stores: Stores) {
+pub(super) async fn oldest_sessions_over_the_limit_end_with_events(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
@@ -260,7 +260,7 @@ pub async fn oldest_sessions_over_the_limit_end_with_events(stores: Stores) {
     assert!(find(&scene, &his.digest).await.is_some());
 }
 
-pub async fn session_started_by_a_slow_clock_is_not_ended_itself(stores: Stores) {
+pub(super) async fn session_started_by_a_slow_clock_is_not_ended_itself(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     for _ in 0..Session::MAX_PER_USER {
         start_session(&scene, &ada.user).await;
@@ -273,7 +273,7 @@ pub async fn session_started_by_a_slow_clock_is_not_ended_itself(stores: Stores)
     assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MAX_PER_USER);
 }
 
-pub async fn concurrent_session_starts_respect_the_limit(stores: Stores) {
+pub(super) async fn concurrent_session_starts_respect_the_limit(stores: Stores) {
     let (scene, ada) = SignInScene::with_first_owner(stores).await;
     for _ in 0..Session::MAX_PER_USER - 1 {
         start_session(&scene, &ada.user).await;

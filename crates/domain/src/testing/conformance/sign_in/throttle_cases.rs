@@ -12,7 +12,7 @@ use crate::rate::Throttled;
 use crate::sign_in::ports::FullBucket;
 use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
 
-pub async fn attempts_are_counted_by_the_rule(stores: Stores) {
+pub(super) async fn attempts_are_counted_by_the_rule(stores: Stores) {
     let scene = SignInScene::new(stores);
     for bucket in attempt_of("ada") {
         let mut empty_at: Option<DateTime<Utc>> = None;
@@ -34,7 +34,7 @@ pub async fn attempts_are_counted_by_the_rule(stores: Stores) {
     }
 }
 
-pub async fn buckets_are_counted_separately(stores: Stores) {
+pub(super) async fn buckets_are_counted_separately(stores: Stores) {
     let scene = SignInScene::new(stores);
     let (full, other) = (bucket(&scene), bucket(&scene));
     drain(&scene, full).await;
@@ -42,7 +42,7 @@ pub async fn buckets_are_counted_separately(stores: Stores) {
     assert_eq!(count_attempt(&scene, other).await, None);
 }
 
-pub async fn attempt_is_counted_in_all_buckets_or_none(stores: Stores) {
+pub(super) async fn attempt_is_counted_in_all_buckets_or_none(stores: Stores) {
     let scene = SignInScene::new(stores);
     let (first, full, last) = (bucket(&scene), bucket(&scene), bucket(&scene));
     let burst = drain(&scene, full).await;
@@ -62,7 +62,7 @@ pub async fn attempt_is_counted_in_all_buckets_or_none(stores: Stores) {
     assert_eq!(refused.bucket, first);
 }
 
-pub async fn returned_attempt_is_not_counted_in_store(stores: Stores) {
+pub(super) async fn returned_attempt_is_not_counted_in_store(stores: Stores) {
     let scene = SignInScene::new(stores);
     let buckets = [bucket(&scene), bucket(&scene)];
     let burst = drain(&scene, buckets[0]).await;
@@ -80,7 +80,7 @@ pub async fn returned_attempt_is_not_counted_in_store(stores: Stores) {
     );
 }
 
-pub async fn concurrent_attempts_are_counted_and_returned_one_by_one(stores: Stores) {
+pub(super) async fn concurrent_attempts_are_counted_and_returned_one_by_one(stores: Stores) {
     let scene = SignInScene::new(stores);
     let buckets = [bucket(&scene), bucket(&scene)];
     let attempts = (0..40).map(|_| {
@@ -102,7 +102,7 @@ pub async fn concurrent_attempts_are_counted_and_returned_one_by_one(stores: Sto
     }
 }
 
-pub async fn concurrent_attempts_are_limited_like_sequential_ones(stores: Stores) {
+pub(super) async fn concurrent_attempts_are_limited_like_sequential_ones(stores: Stores) {
     let scene = SignInScene::new(stores);
     let fresh = bucket(&scene);
     let one_by_one = drain(&scene, fresh).await;
@@ -118,7 +118,7 @@ pub async fn concurrent_attempts_are_limited_like_sequential_ones(stores: Stores
     assert_eq!(passed, one_by_one);
 }
 
-pub async fn events_are_written_until_their_limit(stores: Stores) {
+pub(super) async fn events_are_written_until_their_limit(stores: Stores) {
     let scene = SignInScene::new(stores);
     let limits = [vec![bucket(&scene)], one_an_hour(&scene)].concat();
     for hour in 1..=2 {
@@ -136,7 +136,7 @@ pub async fn events_are_written_until_their_limit(stores: Stores) {
     assert_eq!(drain(&scene, limits[0]).await, burst);
 }
 
-pub async fn unwritable_events_count_no_attempt(stores: Stores) {
+pub(super) async fn unwritable_events_count_no_attempt(stores: Stores) {
     let scene = SignInScene::new(stores);
     let limits = one_an_hour(&scene);
     let unwritable = scene.unwritable(event(&scene)).await;
@@ -152,7 +152,7 @@ pub async fn unwritable_events_count_no_attempt(stores: Stores) {
     assert!(record(&scene, &limits, vec![event(&scene)]).await);
 }
 
-pub async fn concurrent_events_respect_their_limit(stores: Stores) {
+pub(super) async fn concurrent_events_respect_their_limit(stores: Stores) {
     let scene = SignInScene::new(stores);
     let limits = one_an_hour(&scene);
     let attempts = (0..16).map(|_| {
@@ -167,7 +167,7 @@ pub async fn concurrent_events_respect_their_limit(stores: Stores) {
     assert_eq!(refusals(&scene).await, 1);
 }
 
-pub async fn limited_events_are_written_after_caller_cancellation(stores: Stores) {
+pub(super) async fn limited_events_are_written_after_caller_cancellation(stores: Stores) {
     let scene = SignInScene::new(stores);
     let limits = one_an_hour(&scene);
     let events = vec![event(&scene)];
