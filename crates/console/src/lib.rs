@@ -36,6 +36,7 @@ mod same_origin;
 mod token_free_url;
 mod user_menu;
 mod viewer;
+mod wait;
 
 use std::sync::Arc;
 

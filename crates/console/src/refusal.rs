@@ -15,6 +15,7 @@ use poem::error::ResponseError;
 use poem::http::{StatusCode, header};
 
 use crate::error_page::{ErrorPage, error_page};
+use crate::wait::Wait;
 
 /// Why a request is refused.
 #[derive(Debug, thiserror::Error)]
@@ -144,15 +145,17 @@ impl Refusal {
                 response
             }
             Self::Throttled(throttled) => {
+                let wait = Wait::from(throttled);
+                let text = format!(
+                    "The owners of an organization can make only so many in a short time. This one was not made. Go \
+                     back and try again {wait}. You can still revoke keys and remove members."
+                );
                 let mut response = ErrorPage::new(status)
-                    .with_text(
-                        "Too many changes",
-                        "You have made many changes in a short time. This one was not made. Wait a moment, go back and \
-                         try again.",
-                    )
+                    .with_text("Too many changes", &text)
                     .into_response(request_id);
-                let seconds = throttled.whole_seconds();
-                response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+                response
+                    .headers_mut()
+                    .insert(header::RETRY_AFTER, wait.seconds.into());
                 response
             }
             Self::NotFound

@@ -18,10 +18,11 @@ use crate::pages::filters;
 use crate::pages::key_text::KeyTextForm;
 use crate::pages::list::List;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::waiting::{Wait, too_many};
+use crate::pages::waiting::too_many;
 use crate::path_id::PathId;
 use crate::reader::Member;
 use crate::refusal::Refusal;
+use crate::wait::Wait;
 
 #[derive(Template)]
 #[template(path = "edit_api_key.html")]

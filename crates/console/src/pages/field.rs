@@ -5,7 +5,7 @@ use std::fmt;
 use keyward_domain::rate::Throttled;
 use keyward_domain::token::Token;
 
-use crate::pages::waiting::Wait;
+use crate::wait::Wait;
 
 /// A text field.
 #[derive(Debug, Default)]

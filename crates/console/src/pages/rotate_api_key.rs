@@ -16,11 +16,12 @@ use crate::pages::filters;
 use crate::pages::list::List;
 use crate::pages::new_api_key::IssuedApiKeyPage;
 use crate::pages::settings::{Section, Settings};
-use crate::pages::waiting::{Wait, too_many};
+use crate::pages::waiting::too_many;
 use crate::path_id::PathId;
 use crate::paths;
 use crate::reader::Member;
 use crate::refusal::Refusal;
+use crate::wait::Wait;
 
 #[derive(Template)]
 #[template(path = "rotate_api_key.html")]

@@ -15,10 +15,11 @@ use crate::flash::{Audience, Message};
 use crate::forms::{Fields, Query, Sent, VisitorForm};
 use crate::local_path::LocalPath;
 use crate::pages::notice::Notice;
-use crate::pages::waiting::{Wait, too_many};
+use crate::pages::waiting::too_many;
 use crate::paths;
 use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
+use crate::wait::Wait;
 
 #[derive(Template, Default)]
 #[template(path = "sign_in.html")]

@@ -30,7 +30,7 @@ async fn owner_with_too_many_changes_is_told_to_wait() {
     ];
     let page = browser.post(new_project, &fields).await;
     assert_eq!((page.status, page.header("retry-after")), (429, "1"));
-    let told = "Too many changes You have made many changes in a short time. This one was not made.";
+    let told = "This one was not made. Go back and try again in 1 second. You can still revoke keys and remove members.";
     assert!(page.text().contains(told), "{}", page.text());
     let export = "/organizations/acme/settings/audit-log/export.csv";
     assert_eq!(browser.get(export).await.status, 429);

@@ -1,4 +1,4 @@
-//! How many changes an owner may make.
+//! How many changes owners may make.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use crate::rate::Throttled;
 use crate::sign_in::ports::Throttle;
 use crate::sign_in::throttle::ThrottleBucket;
 
-/// Counts what owners do that writes an audit event and can be repeated without end, for all organizations of
-/// an owner together. So nobody fills the disk on which every organization's log is.
+/// Counts what owners do that writes an audit event and can be repeated without end, for each owner and for
+/// each organization. So nobody fills the disk on which every organization's log is.
 ///
-/// Whatever takes access away is never counted, and so never refused: removing members, revoking keys and
-/// invitations, archiving projects. Nor is the command line.
+/// Removing members, revoking keys and invitations, archiving projects and the like are never counted, and so
+/// never refused: each can be repeated only after something that is counted. Nor is the command line.
 #[derive(Clone)]
 pub(super) struct ChangeLimit(pub(super) Arc<dyn Throttle>);
 
@@ -23,16 +23,48 @@ impl ChangeLimit {
     /// Counts a change.
     ///
     /// # Errors
-    /// The owner has made too many, or the store failed; then the change MUST NOT be made.
+    /// There were too many, or the store failed; then the change MUST NOT be made.
     pub(super) async fn count<E>(&self, authority: &Authority, now: DateTime<Utc>) -> Result<(), E>
+    where
+        E: From<Throttled> + From<StorageError>,
+    {
+        self.count_in(authority, vec![], now).await
+    }
+
+    /// Counts a change of the longest life, which may then be applied to every key of the organization: each
+    /// writes an event.
+    ///
+    /// # Errors
+    /// As [`Self::count`].
+    pub(super) async fn count_longest_life<E>(
+        &self,
+        authority: &Authority,
+        now: DateTime<Utc>,
+    ) -> Result<(), E>
+    where
+        E: From<Throttled> + From<StorageError>,
+    {
+        let bucket = ThrottleBucket::longest_lives_of(authority.organization_id());
+        self.count_in(authority, vec![bucket], now).await
+    }
+
+    async fn count_in<E>(
+        &self,
+        authority: &Authority,
+        mut buckets: Vec<ThrottleBucket>,
+        now: DateTime<Utc>,
+    ) -> Result<(), E>
     where
         E: From<Throttled> + From<StorageError>,
     {
         let Actor::User(owner) = authority.as_actor() else {
             return Ok(());
         };
-        let bucket = ThrottleBucket::changes_by_owner(owner);
-        match self.0.count_attempt(vec![bucket], now).await? {
+        buckets.push(ThrottleBucket::changes_by_owner(owner));
+        // Last, so that nobody holds the lock on it while they wait for another. An owner may invite any
+        // number of owners, each with a bucket of their own.
+        buckets.push(ThrottleBucket::changes_in(authority.organization_id()));
+        match self.0.count_attempt(buckets, now).await? {
             Some(full) => Err(full.throttled.into()),
             None => Ok(()),
         }

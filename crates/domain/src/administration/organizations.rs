@@ -45,9 +45,11 @@ impl Organizations {
     ) -> Result<(), ChangeOrganizationError> {
         let organization = authority.organization_id();
         let act = authority.act(&self.sources, source);
-        self.limit
-            .count::<ChangeOrganizationError>(authority, act.at)
-            .await?;
+        if manage_keys {
+            self.limit
+                .count::<ChangeOrganizationError>(authority, act.at)
+                .await?;
+        }
         self.organizations
             .choose_for_new_keys(organization, manage_keys, act)
             .await
@@ -67,7 +69,7 @@ impl Organizations {
         let organization = authority.organization_id();
         let act = authority.act(&self.sources, source);
         self.limit
-            .count::<ChangeOrganizationError>(authority, act.at)
+            .count_longest_life::<ChangeOrganizationError>(authority, act.at)
             .await?;
         self.organizations
             .limit_key_life(organization, longest, act)

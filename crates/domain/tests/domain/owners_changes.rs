@@ -1,9 +1,11 @@
 //! How many changes an owner may make, and which of them count.
 
 use chrono::TimeDelta;
-use keyward_domain::administration::ports::{AddInvitationError, ChangeRoleError, KeySelection};
+use keyward_domain::administration::ports::{
+    AddInvitationError, ChangeOrganizationError, ChangeRoleError, KeySelection,
+};
 use keyward_domain::administration::{Authority, InvitationDraft};
-use keyward_domain::api_key::ExpiryChange;
+use keyward_domain::api_key::{ExpiryChange, LongestLife};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::invitation::Invitee;
 use keyward_domain::membership::{Member, Role};
@@ -65,10 +67,14 @@ async fn acme() -> Acme {
 impl Acme {
     /// Ada makes as many changes as are allowed at once.
     async fn exhaust(&self) {
-        let bucket = vec![ThrottleBucket::changes_by_owner(self.ada.user.id)];
+        self.fill(ThrottleBucket::changes_by_owner(self.ada.user.id))
+            .await;
+    }
+
+    async fn fill(&self, bucket: ThrottleBucket) {
         let (store, now) = (&self.installation.store, self.installation.now());
         while store
-            .count_attempt(bucket.clone(), now)
+            .count_attempt(vec![bucket], now)
             .await
             .expect("counted")
             .is_none()
@@ -96,7 +102,7 @@ impl Acme {
         let renamed = projects.rename(authority, project, name("Other"), here()).await;
         let restored = projects.restore(authority, project, here()).await;
         let added = projects.add_member(authority, project, bob, here()).await;
-        let chosen = organizations.choose_for_new_keys(authority, false, here()).await;
+        let chosen = organizations.choose_for_new_keys(authority, true, here()).await;
         let limited = organizations.limit_key_life(authority, None, here()).await;
         vec![
             invited.err().map(|error| error.to_string()),
@@ -149,6 +155,44 @@ async fn other_owners_and_the_command_line_are_not_limited() {
 }
 
 #[tokio::test]
+async fn owners_of_an_organization_share_a_limit() {
+    let acme = acme().await;
+    let organization = acme.ada.organization.id;
+    acme.fill(ThrottleBucket::changes_in(organization)).await;
+    let carol = acme
+        .carol
+        .as_authority(acme.installation.now())
+        .expect("an owner");
+    for refused in acme.repeatable_changes(&carol).await {
+        assert!(refused.is_some_and(|refused| refused.starts_with("too many attempts")));
+    }
+    let command_line = Authority::of_administrator(organization);
+    assert_eq!(acme.repeatable_changes(&command_line).await, vec![None; 10]);
+}
+
+#[tokio::test]
+async fn longest_life_changes_ten_times_and_then_slowly() {
+    let acme = acme().await;
+    let organizations = acme.installation.organizations();
+    let limit = async |days| {
+        let longest = LongestLife::of_days(days).expect("a longest life");
+        organizations
+            .limit_key_life(&acme.owner, Some(longest), here())
+            .await
+    };
+    for days in 100..110 {
+        limit(days).await.expect("limited");
+    }
+    let refused = limit(90).await;
+    let Err(ChangeOrganizationError::Throttled(throttled)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(throttled.retry_after, TimeDelta::minutes(10));
+    acme.installation.builder.clock.advance(TimeDelta::minutes(10));
+    limit(90).await.expect("limited");
+}
+
+#[tokio::test]
 async fn taking_access_away_is_never_limited() {
     let acme = acme().await;
     let Acme {
@@ -173,6 +217,9 @@ async fn taking_access_away_is_never_limited() {
 
     let (members, projects) = (installation.members(), installation.projects());
     let carol = acme.carol.membership.id;
+    let organizations = installation.organizations();
+    let restricted = organizations.choose_for_new_keys(owner, false, here()).await;
+    restricted.expect("restricted");
     members
         .change_role(owner, carol, Role::Member, here())
         .await

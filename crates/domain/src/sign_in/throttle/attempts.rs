@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 
 use super::networks::Networks;
 use super::{CountedAccount, ThrottleBucket};
-use crate::id::{InvitationId, UserId};
+use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::rate::Rate;
 use crate::sign_in::remembered_browser::RememberedBrowser;
 
@@ -42,8 +42,12 @@ const PER_SITE: Rate = Rate::new(500, TimeDelta::seconds(5));
 /// More than any person needs, and few events in a year.
 const SIGN_INS: Rate = Rate::new(60, TimeDelta::minutes(1));
 
-/// More than somebody does by hand in ten minutes, and some 100 MB of audit log in a day of trying.
+/// More than somebody does by hand in ten minutes.
 const CHANGES_BY_OWNER: Rate = Rate::new(600, TimeDelta::seconds(1));
+/// 172,800 a day, with an event each, and at most another one of what is then taken away again.
+const CHANGES_IN_ORGANIZATION: Rate = Rate::new(1_200, TimeDelta::milliseconds(500));
+/// Each may be followed by an event for every key of the organization: 144 a day.
+const LONGEST_LIVES: Rate = Rate::new(10, TimeDelta::minutes(10));
 
 const PER_INVITATION: Rate = Rate::new(10, TimeDelta::days(1));
 
@@ -120,6 +124,19 @@ impl ThrottleBucket {
     #[must_use]
     pub fn changes_by_owner(user: UserId) -> Self {
         Self::of("changes by owner", user.as_uuid().as_bytes(), CHANGES_BY_OWNER)
+    }
+
+    /// The bucket of the changes of all owners of an organization, likewise.
+    #[must_use]
+    pub fn changes_in(organization: OrganizationId) -> Self {
+        let organization = organization.as_uuid();
+        Self::of("changes in", organization.as_bytes(), CHANGES_IN_ORGANIZATION)
+    }
+
+    /// The bucket of the changes of an organization's longest life of keys, likewise.
+    #[must_use]
+    pub fn longest_lives_of(organization: OrganizationId) -> Self {
+        Self::of("longest lives", organization.as_uuid().as_bytes(), LONGEST_LIVES)
     }
 
     /// The bucket of the usernames that were tried with an invitation and are taken. An honest newcomer meets
