@@ -122,6 +122,9 @@ impl<T> Cookie<T> {
 #[cfg(test)]
 mod tests {
     use keyward_domain::testing::SeededRandom;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
 
     use super::*;
 
@@ -229,6 +232,36 @@ mod tests {
                 HeaderValue::from_bytes(sent.as_bytes()).expect("a value"),
             );
             assert!(SESSION.read(&headers, &https).is_none(), "{name}");
+        }
+    }
+
+    /// Any bytes that a header may have, often of the kind that cookies are made of.
+    fn others() -> impl Strategy<Value = Vec<u8>> {
+        let bytes = |text: &'static [u8]| Just(text.to_vec());
+        let some = prop_oneof![
+            bytes(b";"),
+            bytes(b"="),
+            bytes(b" "),
+            bytes(b"session"),
+            bytes(b"\""),
+            (b' '..=b'~').prop_map(|byte| vec![byte]),
+            (0x80..=0xff_u8).prop_map(|byte| vec![byte]),
+        ];
+        vec(some, 0..12).prop_map(|some| some.concat())
+    }
+
+    proptest! {
+        #![proptest_config(Config { rng_seed: RngSeed::Fixed(6265), failure_persistence: None, ..Config::default() })]
+
+        #[test]
+        fn no_bytes_of_other_cookies_hide_ours(before in others(), after in others()) {
+            let token = SessionToken::generate(&SeededRandom::new(1));
+            let sent = [&before[..], b";session=", token.expose().as_bytes(), b";", &after[..]].concat();
+            let sent = HeaderValue::from_bytes(&sent).expect("a header value");
+            let headers = HeaderMap::from_iter([(header::COOKIE, sent)]);
+            let [_, local] = urls();
+            let found = SESSION.read(&headers, &local);
+            prop_assert_eq!(found.as_ref().map(SessionToken::expose), Some(token.expose()));
         }
     }
 }

@@ -211,6 +211,12 @@ impl<'a> FromRequest<'a> for Query {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
+
     use super::*;
 
     #[test]
@@ -227,6 +233,27 @@ mod tests {
     fn repeated_fields_and_invalid_encoding_are_rejected() {
         for text in ["a=1&a=2", "a=1&%61=2", "a=%ff", "%ff=a"] {
             assert!(Fields::parse(text).is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(Config { rng_seed: RngSeed::Fixed(1866), failure_persistence: None, ..Config::default() })]
+
+        #[test]
+        fn any_fields_are_read_as_they_were_encoded(sent: BTreeMap<String, String>) {
+            let encoded = |text| utf8_percent_encode(text, NON_ALPHANUMERIC);
+            let pairs = sent.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
+            let fields = Fields::parse(&pairs.collect::<Vec<_>>().join("&")).expect("fields");
+            let expected = sent.into_iter().collect::<HashMap<_, _>>();
+            prop_assert_eq!(fields.0, expected);
+        }
+
+        #[test]
+        fn any_text_is_read_with_every_field_or_refused(text in "([&=+;a-c]|%[0-9a-f]{0,2}|é){0,10}") {
+            let fields = text.split('&').filter(|pair| !pair.is_empty()).count();
+            if let Ok(read) = Fields::parse(&text) {
+                prop_assert_eq!(read.0.len(), fields);
+            }
         }
     }
 }

@@ -124,6 +124,9 @@ fn bearer_token(request: &Request) -> Result<&str, NoToken> {
 mod tests {
     use poem::Request;
     use poem::http::HeaderValue;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
 
     use super::{NoToken, bearer_token};
 
@@ -157,5 +160,28 @@ mod tests {
         assert_eq!(token_of(&[b"Bearer abc", b"Bearer abc"]), malformed);
         assert_eq!(token_of(&[b"Basic abc", b"Bearer abc"]), malformed);
         assert_eq!(token_of(&[b"Bearer \xff"]), malformed);
+    }
+
+    proptest! {
+        #![proptest_config(Config { rng_seed: RngSeed::Fixed(6750), failure_persistence: None, ..Config::default() })]
+
+        #[test]
+        fn any_spelling_of_the_scheme_yields_the_token(
+            scheme in "[bB][eE][aA][rR][eE][rR]",
+            spaces in " {1,4}",
+            token in "[!-~][ -~]{0,60}",
+        ) {
+            let sent = format!("{scheme}{spaces}{token}");
+            prop_assert_eq!(token_of(&[sent.as_bytes()]), Ok(token));
+        }
+
+        #[test]
+        fn token_is_the_end_of_the_only_header(sent in vec(r"(bearer|BEARER|basic|[ \t]|[!-~]|é|\u{80}){0,6}", 0..3)) {
+            let sent: Vec<&[u8]> = sent.iter().map(String::as_bytes).collect();
+            if let Ok(token) = token_of(&sent) {
+                let [only] = sent[..] else { panic!("{sent:?} are several") };
+                prop_assert!(only[..6].eq_ignore_ascii_case(b"bearer") && only.ends_with(token.as_bytes()));
+            }
+        }
     }
 }

@@ -91,7 +91,10 @@ impl<'de> Visitor<'de> for StrictValue {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use proptest::collection::{btree_map, vec};
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngSeed};
+    use serde_json::{Value, json};
 
     use super::parse;
 
@@ -137,5 +140,46 @@ mod tests {
             assert!(parse(nested(levels).as_bytes()).is_err(), "{levels}");
         }
         assert!(parse(format!("{}1{}", r#"{"a":"#.repeat(128), "}".repeat(128)).as_bytes()).is_err());
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                vec(inner.clone(), 0..4).prop_map(Value::from),
+                btree_map(any::<String>(), inner, 0..4)
+                    .prop_map(|members| Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #![proptest_config(Config { rng_seed: RngSeed::Fixed(8259), failure_persistence: None, ..Config::default() })]
+
+        #[test]
+        fn what_is_read_of_any_text_is_what_it_says(
+            text in r#"([\[\]{},:" 0-9.eE+-]|true|null|"a"|"b":|\\u00e9|\[\]|é){0,10}"#,
+        ) {
+            if let Ok(value) = parse(text.as_bytes()) {
+                prop_assert_eq!(value, serde_json::from_str::<Value>(&text).unwrap());
+            }
+        }
+
+        #[test]
+        fn any_json_is_read_and_refused_with_a_repeated_member(value in any_json(), cut in any::<prop::sample::Index>()) {
+            let text = value.to_string();
+            prop_assert_eq!(&parse(text.as_bytes()).unwrap(), &value);
+            let twice = format!(r#"{{"a": {text}, "a": {text}}}"#);
+            prop_assert!(parse(twice.as_bytes()).is_err());
+            let end = cut.index(text.len());
+            let begun = &text.as_bytes()[..end];
+            // A shorter number is one, too.
+            prop_assert!(parse(begun).is_err() || value.is_number());
+        }
     }
 }
