@@ -12,6 +12,7 @@
 //! | keys whose tokens somebody found | [`leaked_keys`] |
 //! | when a key was last used | [`recent_uses`] |
 //! | which changes every server must know | [`access_changes`] |
+//! | which changes a restored database must repeat | [`access_removals`] |
 //! | who tried a key that no longer works | [`refused_uses`] |
 //! | which projects a key reaches | [`project`] |
 //! | running an organization: members, invitations, projects, its keys as owners see them | [`administration`], [`invitation`] |
@@ -64,6 +65,7 @@ pub struct Readme;
 
 pub mod access;
 pub mod access_changes;
+pub mod access_removals;
 pub mod administration;
 pub mod api_key;
 pub mod audit;

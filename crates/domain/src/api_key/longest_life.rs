@@ -1,11 +1,12 @@
 //! The longest life that an organization's owners allow its new keys.
 
 use std::fmt;
+use std::str::FromStr;
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// After how many days a new key ends at the latest: from 1 to [`LongestLife::MAX_DAYS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LongestLife(u16);
 
 /// A number of days that is no longest life.
@@ -50,6 +51,19 @@ impl fmt::Display for LongestLife {
     }
 }
 
+/// Reads what [`fmt::Display`] writes.
+impl FromStr for LongestLife {
+    type Err = InvalidLongestLife;
+
+    fn from_str(text: &str) -> Result<Self, InvalidLongestLife> {
+        let days = text.strip_prefix('P').and_then(|text| text.strip_suffix('D'));
+        let days = days
+            .and_then(|days| days.parse().ok())
+            .ok_or(InvalidLongestLife)?;
+        Self::of_days(days)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{InvalidLongestLife, LongestLife};
@@ -60,9 +74,13 @@ mod tests {
             let life = LongestLife::of_days(days).unwrap();
             assert_eq!(i64::from(life.days()), days);
             assert_eq!(life.to_string(), format!("P{days}D"));
+            assert_eq!(life.to_string().parse(), Ok(life));
         }
         for days in [i64::MIN, -1, 0, 3_651, 65_536 + 90, i64::MAX] {
             assert_eq!(LongestLife::of_days(days), Err(InvalidLongestLife), "{days}");
+        }
+        for text in ["", "90", "P90", "90D", "PD", "P90W", "P3651D", "P90D\n"] {
+            assert_eq!(text.parse::<LongestLife>(), Err(InvalidLongestLife), "{text}");
         }
     }
 }

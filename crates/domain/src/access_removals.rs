@@ -1,0 +1,116 @@
+//! Changes that took access away, as the audit log records them.
+//!
+//! A database that is restored from a backup lacks the changes that were made after the backup. Until those
+//! that took access away are repeated, it gives access that somebody had ended.
+
+mod recorded;
+mod removal;
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, Utc};
+
+use self::recorded::{ChangedThing, NewerEvent, Removal};
+use crate::audit::{AuditEvent, Outcome};
+use crate::ports::AuditPosition;
+use crate::sign_in::session::Session;
+
+pub use self::removal::{AccessRemoval, ManualRemoval};
+
+/// The access that audit events record as taken away. Keeps the latest change of each thing, and nothing of
+/// other events.
+#[derive(Debug, Clone, Default)]
+pub struct AccessRemovals {
+    latest: HashMap<ChangedThing, (AuditPosition, Option<Removal>)>,
+    last_event: DateTime<Utc>,
+    newer_events: u32,
+}
+
+/// What is to be repeated, in the order in which it happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RemovalsToRepeat {
+    /// By an administrator.
+    pub removals: Vec<AccessRemoval>,
+    /// By people.
+    pub manual: Vec<ManualRemoval>,
+    /// How many successful events only a newer version can read: they may have taken access away.
+    pub newer_events: u32,
+}
+
+impl AccessRemovals {
+    /// Adds an event. Events may come in any order, and more than once: those of one thing are ordered by
+    /// time, as lists of events are. So within seconds, the later of two servers' changes may be taken for
+    /// the earlier one if their clocks differ.
+    pub fn add(&mut self, event: &AuditEvent) {
+        self.last_event = self.last_event.max(event.at);
+        if event.outcome == Outcome::Refused {
+            return;
+        }
+        let position = AuditPosition::from(event);
+        match recorded::change_of(event) {
+            Ok(Some((thing, removal))) => {
+                let latest = self.latest.entry(thing).or_insert((position, removal));
+                if latest.0 < position {
+                    *latest = (position, removal);
+                }
+            }
+            Ok(None) => {}
+            Err(NewerEvent) => self.newer_events += 1,
+        }
+    }
+
+    /// What is left to repeat. What a later event gave back is not, nor what is part of something else that
+    /// is repeated: a membership ends with its role and its places in projects, and a password is reset
+    /// together with the sessions. A planned end that came before the last event is an end, even if no
+    /// server recorded it. (The clock of the machine that repeats may be wrong, and an end is final.)
+    #[must_use]
+    pub fn to_repeat(&self) -> RemovalsToRepeat {
+        let changes = self.latest.values();
+        let removed = changes.filter_map(|(position, removal)| {
+            let removal = (*removal)?.at_end_of_log(position.at, self.last_event)?;
+            Some((*position, removal))
+        });
+        let mut removed: Vec<_> = removed.collect();
+        removed.sort_by_key(|(position, _)| *position);
+        let all: HashSet<Removal> = removed.iter().map(|(_, removal)| *removal).collect();
+        let mut found = HashSet::new();
+        let mut to_repeat = RemovalsToRepeat {
+            newer_events: self.newer_events,
+            ..RemovalsToRepeat::default()
+        };
+        for (_, removal) in removed {
+            let is_part_of_another = removal.part_of().is_some_and(|whole| all.contains(&whole));
+            if is_part_of_another || !found.insert(removal) {
+                continue;
+            }
+            match removal {
+                Removal::Access(removal) => to_repeat.removals.push(removal),
+                Removal::Manual(removal) => to_repeat.manual.push(removal),
+            }
+        }
+        to_repeat
+    }
+}
+
+impl Removal {
+    /// `None` if time has done as much since: no session is so old.
+    fn at_end_of_log(self, recorded: DateTime<Utc>, last_event: DateTime<Utc>) -> Option<Self> {
+        match self {
+            Self::Manual(ManualRemoval::Sessions(_))
+                if recorded <= last_event - Session::ABSOLUTE_TIMEOUT =>
+            {
+                None
+            }
+            Self::Manual(ManualRemoval::KeyEnd(key, at)) if at <= last_event => {
+                Some(Self::Access(AccessRemoval::ApiKey(key)))
+            }
+            Self::Manual(ManualRemoval::MembershipEnd(member, at)) if at <= last_event => {
+                Some(Self::Access(AccessRemoval::Membership(member)))
+            }
+            removal => Some(removal),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::{AccessRemoval, AccessRemovals, ManualRemoval, RemovalsToRepeat};
+use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
+use crate::clock::Clock;
+use crate::id::{MembershipId, ProjectId, UserId};
+use crate::testing::Builder;
+
+const HOUR: TimeDelta = TimeDelta::hours(1);
+
+/// An administrator's log, in which each event is an hour after the one before it.
+struct Log {
+    make: Builder,
+    events: Vec<AuditEvent>,
+}
+
+impl Log {
+    fn new() -> Self {
+        Self {
+            make: Builder::new(1),
+            events: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, event: impl FnOnce(Act) -> AuditEvent) {
+        self.make.clock.advance(HOUR);
+        self.events.push(event(self.make.act(Actor::Administrator)));
+    }
+
+    fn record(&mut self, action: Action, subject: Subject) {
+        self.add(|act| act.event(action, subject));
+    }
+
+    fn now(&self) -> DateTime<Utc> {
+        self.make.clock.now()
+    }
+
+    /// The same, whichever end of the log is read first.
+    #[track_caller]
+    fn to_repeat(&self) -> RemovalsToRepeat {
+        let read = |events: &mut dyn Iterator<Item = &AuditEvent>| {
+            let mut removals = AccessRemovals::default();
+            events.for_each(|event| removals.add(event));
+            removals.to_repeat()
+        };
+        let oldest_first = read(&mut self.events.iter());
+        assert_eq!(oldest_first, read(&mut self.events.iter().rev()));
+        oldest_first
+    }
+
+    #[track_caller]
+    fn removals(&self) -> Vec<AccessRemoval> {
+        let to_repeat = self.to_repeat();
+        assert_eq!(to_repeat.manual, []);
+        to_repeat.removals
+    }
+
+    #[track_caller]
+    fn manual(&self) -> Vec<ManualRemoval> {
+        let to_repeat = self.to_repeat();
+        assert_eq!(to_repeat.removals, []);
+        to_repeat.manual
+    }
+}
+
+#[test]
+fn ended_keys_memberships_and_invitations_are_repeated_in_order() {
+    let mut log = Log::new();
+    let [revoked, expired] = [log.make.ids.next(), log.make.ids.next()];
+    let members: [MembershipId; 3] = std::array::from_fn(|_| log.make.ids.next());
+    let [withdrawn, accepted] = [log.make.ids.next(), log.make.ids.next()];
+    log.record(Action::RevokeApiKey, Subject::ApiKey(revoked));
+    log.record(Action::ExpireApiKey, Subject::ApiKey(expired));
+    log.record(Action::RemoveMember, Subject::Membership(members[0]));
+    log.record(Action::LeaveOrganization, Subject::Membership(members[1]));
+    log.record(Action::ExpireMembership, Subject::Membership(members[2]));
+    log.record(Action::RevokeInvitation, Subject::Invitation(withdrawn));
+    log.record(Action::AcceptInvitation, Subject::Invitation(accepted));
+    assert_eq!(
+        log.removals(),
+        [
+            AccessRemoval::ApiKey(revoked),
+            AccessRemoval::ApiKey(expired),
+            AccessRemoval::Membership(members[0]),
+            AccessRemoval::Membership(members[1]),
+            AccessRemoval::Membership(members[2]),
+            AccessRemoval::Invitation(withdrawn),
+            AccessRemoval::Invitation(accepted),
+        ]
+    );
+}
+
+#[test]
+fn refused_attempts_and_other_events_leave_nothing_to_repeat() {
+    let mut log = Log::new();
+    let (key, user) = (log.make.ids.next(), log.make.ids.next());
+    log.add(|act| act.refusal(Action::ChangePassword, Subject::User(user)));
+    log.add(|act| act.refusal(Action::RevokeApiKey, Subject::ApiKey(key)));
+    log.add(|act| act.refusal(Action::from_word("key_set.rotate").unwrap(), Subject::ApiKey(key)));
+    log.record(Action::CreateApiKey, Subject::ApiKey(key));
+    assert_eq!(log.to_repeat(), RemovalsToRepeat::default());
+}
+
+#[test]
+fn successful_events_of_a_newer_version_are_counted() {
+    let mut log = Log::new();
+    let (key, user, organization) = (log.make.ids.next(), log.make.ids.next(), log.make.ids.next());
+    log.record(Action::from_word("key_set.rotate").unwrap(), Subject::ApiKey(key));
+    log.record(Action::RevokeApiKey, Subject::User(user));
+    for (action, subject) in [
+        (Action::ChangeExpiry, Subject::ApiKey(key)),
+        (Action::LimitKeyLife, Subject::Organization(organization)),
+    ] {
+        log.add(|act| AuditEvent {
+            new_value: Some("P1Y".to_owned()),
+            ..act.event(action, subject)
+        });
+    }
+    let to_repeat = RemovalsToRepeat {
+        newer_events: 4,
+        ..RemovalsToRepeat::default()
+    };
+    assert_eq!(log.to_repeat(), to_repeat);
+}
+
+#[test]
+fn role_project_and_its_members_follow_their_latest_event() {
+    let mut log = Log::new();
+    let member: MembershipId = log.make.ids.next();
+    let project: ProjectId = log.make.ids.next();
+    let changes = [
+        (Action::MakeMember, Action::MakeOwner),
+        (Action::ArchiveProject, Action::RestoreProject),
+        (Action::RemoveProjectMember, Action::AddProjectMember),
+    ];
+    let event_of = |action| {
+        move |act: Act| match action {
+            Action::ArchiveProject | Action::RestoreProject => act.event(action, Subject::Project(project)),
+            _ => act.event_with(action, Subject::Membership(member), Subject::Project(project)),
+        }
+    };
+    for (taken, _) in changes {
+        log.add(event_of(taken));
+    }
+    let taken = [
+        AccessRemoval::OwnerRole(member),
+        AccessRemoval::Project(project),
+        AccessRemoval::ProjectMember(project, member),
+    ];
+    assert_eq!(log.removals(), taken);
+    for (_, given) in changes {
+        log.add(event_of(given));
+    }
+    assert_eq!(log.removals(), []);
+    for (taken, _) in changes {
+        log.add(event_of(taken));
+    }
+    assert_eq!(log.removals(), taken);
+}
+
+#[test]
+fn ended_membership_includes_role_projects_and_planned_end() {
+    let mut log = Log::new();
+    let member = log.make.ids.next();
+    let project = Subject::Project(log.make.ids.next());
+    let later = log.now() + TimeDelta::days(30);
+    log.record(Action::MakeMember, Subject::Membership(member));
+    log.add(|act| act.event_with(Action::RemoveProjectMember, Subject::Membership(member), project));
+    log.add(|act| act.change_of_membership_expiry(member, None, Some(later)));
+    log.record(Action::RemoveMember, Subject::Membership(member));
+    assert_eq!(log.removals(), [AccessRemoval::Membership(member)]);
+}
+
+#[test]
+fn planned_end_after_the_log_is_left_to_people() {
+    let mut log = Log::new();
+    let (key, membership) = (log.make.ids.next(), log.make.ids.next());
+    let at = log.now() + HOUR * 4;
+    log.add(|act| act.event_of_moment(Action::ChangeExpiry, Subject::ApiKey(key), None, Some(at)));
+    log.add(|act| act.change_of_membership_expiry(membership, None, Some(at)));
+    let planned = [
+        ManualRemoval::KeyEnd(key, at),
+        ManualRemoval::MembershipEnd(membership, at),
+    ];
+    assert_eq!(log.manual(), planned);
+    log.record(Action::SignIn, Subject::Installation);
+    assert_eq!(log.manual(), planned);
+    log.add(|act| act.refusal(Action::SignIn, Subject::Installation));
+    assert_eq!(
+        log.removals(),
+        [AccessRemoval::ApiKey(key), AccessRemoval::Membership(membership)]
+    );
+    log.add(|act| act.event_of_moment(Action::ChangeExpiry, Subject::ApiKey(key), Some(at), None));
+    log.add(|act| act.change_of_membership_expiry(membership, Some(at), None));
+    assert_eq!(log.to_repeat(), RemovalsToRepeat::default());
+}
+
+#[test]
+fn rotated_key_is_left_to_people_unless_it_ended() {
+    let mut log = Log::new();
+    let (rotated, successor) = (log.make.ids.next(), log.make.ids.next());
+    let successor = Subject::ApiKey(successor);
+    log.add(|act| act.event_with(Action::RotateApiKey, Subject::ApiKey(rotated), successor));
+    assert_eq!(log.manual(), [ManualRemoval::Rotation(rotated)]);
+    log.record(Action::RevokeApiKey, Subject::ApiKey(rotated));
+    assert_eq!(log.removals(), [AccessRemoval::ApiKey(rotated)]);
+}
+
+#[test]
+fn ended_sessions_are_named_by_user_until_they_expire() {
+    let mut log = Log::new();
+    let [ada, bob]: [UserId; 2] = std::array::from_fn(|_| log.make.ids.next());
+    let session = Subject::Session(log.make.ids.next());
+    let by_ada = |act| Act {
+        actor: Actor::User(ada),
+        ..act
+    };
+    log.add(|act| by_ada(act).event(Action::EndSession, session));
+    log.add(|act| by_ada(act).event(Action::SignOut, session));
+    log.add(|act| by_ada(act).event_with(Action::SignOut, session, Subject::User(bob)));
+    assert_eq!(
+        log.manual(),
+        [ManualRemoval::Sessions(ada), ManualRemoval::Sessions(bob)]
+    );
+    log.add(|act| act.event(Action::ResetPassword, Subject::User(ada)));
+    assert_eq!(
+        log.manual(),
+        [ManualRemoval::Sessions(bob), ManualRemoval::Password(ada)]
+    );
+    log.make.clock.advance(TimeDelta::days(14));
+    log.record(Action::SignIn, Subject::Installation);
+    assert_eq!(log.manual(), [ManualRemoval::Password(ada)]);
+}
+
+#[test]
+fn settings_that_limit_new_keys_are_left_to_people() {
+    let mut log = Log::new();
+    let organization = log.make.ids.next();
+    let setting = |action, longest: Option<&str>| {
+        let longest = longest.map(str::to_owned);
+        move |act: Act| AuditEvent {
+            new_value: longest,
+            ..act.event(action, Subject::Organization(organization))
+        }
+    };
+    log.add(setting(Action::DisableKeyManagement, None));
+    log.add(setting(Action::LimitKeyLife, Some("P90D")));
+    assert_eq!(
+        log.manual(),
+        [
+            ManualRemoval::KeyManagementOff(organization),
+            ManualRemoval::KeyLife(organization, "P90D".parse().unwrap())
+        ]
+    );
+    log.add(setting(Action::EnableKeyManagement, None));
+    log.add(setting(Action::LimitKeyLife, None));
+    assert_eq!(log.manual(), []);
+}
