@@ -1,5 +1,7 @@
 //! The audit log as JSON Lines: one JSON text on each line, for programs.
 
+mod reading;
+
 use std::collections::HashMap;
 
 use chrono::SecondsFormat;
@@ -7,6 +9,8 @@ use keyward_domain::administration::{AuditPage, FollowedEvents};
 use keyward_domain::audit::{Actor, AuditEvent, Subject};
 use keyward_domain::user::Username;
 use serde::Serialize;
+
+pub use reading::{NotAnEvent, read_event};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
