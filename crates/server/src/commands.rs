@@ -5,6 +5,7 @@ pub(crate) mod admin_bootstrap;
 pub(crate) mod admin_create_organization;
 pub(crate) mod admin_create_user;
 pub(crate) mod admin_remove_member;
+pub(crate) mod admin_repeat_revocations;
 pub(crate) mod admin_reset_password;
 pub(crate) mod admin_revoke;
 pub(crate) mod admin_setup_link;

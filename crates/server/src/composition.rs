@@ -5,6 +5,7 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use keyward_console::Console;
 use keyward_domain::access::Authenticate;
+use keyward_domain::administration::ports::Names;
 use keyward_domain::administration::{
     AuditFollower, AuditTrail, FeedStart, FollowedLog, Invitations, Members, OrganizationKeys, Organizations,
     Projects,
@@ -230,7 +231,7 @@ impl Composition {
             sign_in: self.sign_in(),
             memberships: self.store.clone(),
             keys: self.keys(limits),
-            names: self.store.clone(),
+            names: self.names(),
             reachable_projects: self.store.clone(),
             organizations: self.organizations(),
             members: self.members(),
@@ -367,6 +368,11 @@ impl Composition {
             hasher: Arc::clone(&self.hasher),
         };
         OwnAccount::new(ports, self.sources.clone())
+    }
+
+    /// Which subjects the database has, and their names.
+    pub(crate) fn names(&self) -> Arc<dyn Names> {
+        self.store.clone()
     }
 
     /// What owners choose for their organizations.

@@ -70,8 +70,8 @@ use std::time::Duration;
 
 use commands::{
     Failure, admin_audit_log, admin_bootstrap, admin_create_organization, admin_create_user,
-    admin_remove_member, admin_reset_password, admin_revoke, admin_setup_link, clean_up, export, healthcheck,
-    import, migrate, openapi, replicas, serve, token_check, verifier_create,
+    admin_remove_member, admin_repeat_revocations, admin_reset_password, admin_revoke, admin_setup_link,
+    clean_up, export, healthcheck, import, migrate, openapi, replicas, serve, token_check, verifier_create,
 };
 use composition::sources_of_this_machine;
 use demo::Demo;
@@ -150,6 +150,9 @@ fn run(command: Command) -> Result<ExitCode, Failure> {
                 }
                 AdminCommand::RemoveMember(options) => wait_for(admin_remove_member::run(options))?,
                 AdminCommand::Revoke(options) => wait_for(admin_revoke::run(options))?,
+                AdminCommand::RepeatRevocations(options) => {
+                    wait_for(admin_repeat_revocations::run(options))?;
+                }
                 AdminCommand::ResetPassword(options) => wait_for(admin_reset_password::run(options))?,
                 AdminCommand::AuditLog(options) => wait_for(admin_audit_log::run(options))?,
             }

@@ -24,7 +24,7 @@ use keyward_domain::token;
 
 pub(crate) use admin::{
     AdminCommand, BootstrapOptions, CreateOrganizationOptions, CreateUserOptions, PasswordOptions,
-    RemoveMemberOptions, ResetPasswordOptions, RevokeOptions, SetupLinkOptions,
+    RemoveMemberOptions, RepeatRevocationsOptions, ResetPasswordOptions, RevokeOptions, SetupLinkOptions,
 };
 pub(crate) use audit_log::AuditLogOptions;
 pub(crate) use retention::CleanUpOptions;

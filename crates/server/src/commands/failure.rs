@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
+use keyward_audit_export::json_lines::NotAnEvent;
 use keyward_domain::administration::ports::CutoffTooRecent;
 use keyward_domain::administration::ports::RevokeKeysError;
 use keyward_domain::administration::{ExportAuditLogError, StopReason};
@@ -109,6 +110,27 @@ pub(crate) enum Failure {
     /// Cannot happen: every event can be written as JSON.
     #[error("an event cannot be written")]
     EventUnwritable(#[from] serde_json::Error),
+    #[error(
+        "standard input is a terminal: redirect a file from `{} admin audit-log` to it",
+        program::name()
+    )]
+    AuditLogFromTerminal,
+    #[error(
+        "standard input is empty: redirect a file from `{} admin audit-log --after start --all` to it",
+        program::name()
+    )]
+    NoEvents,
+    #[error("standard input has no event{0}, so nothing was changed: check --since")]
+    NoEventsSince(String),
+    #[error(
+        "line {line} of standard input is no event of the audit log, so nothing was changed: {source}; remove it if it \
+         is the last line and was cut off, otherwise redirect a file from `{} admin audit-log --after start --all` to it",
+        program::name()
+    )]
+    NotAnEvent { line: usize, source: NotAnEvent },
+    /// Which, is reported before.
+    #[error("changes are left to repeat: see above")]
+    ChangesLeft,
     #[error("the organization {0} no longer exists")]
     OrganizationGone(Slug),
     #[error("there are several organizations: set --organization to one of {}", listed(.existing))]

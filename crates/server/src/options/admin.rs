@@ -9,7 +9,7 @@ use keyward_domain::organization::{OrganizationName, Slug};
 use keyward_domain::text::TextError;
 use keyward_domain::user::{DisplayName, Username};
 
-use super::audit_log::AuditLogOptions;
+use super::audit_log::{self, AuditLogOptions};
 use super::storage::{LoggingOptions, StorageOptions};
 
 /// What an administrator can ask.
@@ -48,6 +48,15 @@ pub(crate) enum AdminCommand {
     /// with --follow or --after, it also has its position and its organization. Lines contain names and whole
     /// IP addresses.
     AuditLog(AuditLogOptions),
+    /// Repeat what took access away, after the database was restored from a backup
+    ///
+    /// Reads the audit log from standard input, as `admin audit-log` prints it, also with --follow, in any
+    /// order. Then revokes keys and invitations, ends memberships, makes owners members, archives projects
+    /// and removes members from them, as far as that was done according to the log and was not undone. What
+    /// is so already stays as it is, so the command can be repeated. It prints how many events it considered,
+    /// how much it repeated and what people have to repeat, and exits with 1 if anything is left. A line that
+    /// is no event is an error, and nothing is changed.
+    RepeatRevocations(RepeatRevocationsOptions),
 }
 
 impl AdminCommand {
@@ -62,6 +71,7 @@ impl AdminCommand {
             Self::Revoke(options) => &options.storage,
             Self::ResetPassword(options) => &options.storage,
             Self::AuditLog(options) => &options.storage,
+            Self::RepeatRevocations(options) => &options.storage,
         };
         &storage.logging
     }
@@ -176,6 +186,17 @@ pub(crate) struct WhichKeys {
 /// Reads a moment with its offset (RFC 3339).
 fn moment(text: &str) -> Result<DateTime<Utc>, String> {
     Expiry::parse_moment(text).map_err(|_| "expected a moment such as 2026-01-31T12:00:00Z".to_owned())
+}
+
+/// The options of `keyward admin repeat-revocations`.
+#[derive(Debug, Args)]
+pub(crate) struct RepeatRevocationsOptions {
+    /// When the backup was begun, or before: a day (UTC) such as 2026-01-31, or a moment such as
+    /// 2026-01-31T12:00:00Z. Events of the hour before are considered, too, because servers' clocks differ
+    #[arg(long, value_name = "TIME", value_parser = audit_log::since)]
+    pub(crate) since: Option<DateTime<Utc>>,
+    #[command(flatten)]
+    pub(crate) storage: StorageOptions,
 }
 
 /// The options of `keyward admin reset-password`.

@@ -54,7 +54,7 @@ fn after(text: &str) -> Result<FeedStart, String> {
 }
 
 /// A day begins with its first moment.
-fn since(text: &str) -> Result<DateTime<Utc>, String> {
+pub(super) fn since(text: &str) -> Result<DateTime<Utc>, String> {
     moment(text).or_else(|| first_of_day(text)).ok_or_else(unreadable)
 }
 

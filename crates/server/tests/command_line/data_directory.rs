@@ -22,6 +22,11 @@ impl DataDirectory {
         Self(directory)
     }
 
+    /// In a folder of a test's own.
+    pub(crate) const fn at(directory: PathBuf) -> Self {
+        Self(directory)
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.0
     }

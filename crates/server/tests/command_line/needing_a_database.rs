@@ -12,7 +12,7 @@ pub(crate) const NOBODY: &str = "postgres://keyward:s3cret@127.0.0.1:1/keyward";
 
 /// All commands that need a database, with sufficient arguments. A test compares the
 /// list with `keyward help`.
-pub(crate) const NEEDING_A_DATABASE: [&[&str]; 14] = [
+pub(crate) const NEEDING_A_DATABASE: [&[&str]; 15] = [
     &["serve", "--listen=127.0.0.1:0"],
     &["migrate"],
     &["export"],
@@ -39,6 +39,7 @@ pub(crate) const NEEDING_A_DATABASE: [&[&str]; 14] = [
     ],
     &["admin", "reset-password", "--username=ada", "--generate-password"],
     &["admin", "audit-log"],
+    &["admin", "repeat-revocations"],
 ];
 
 /// Whether a command acts on existing data, and therefore never creates a database.
@@ -53,7 +54,8 @@ pub(crate) fn acts_on_what_is_there(command: &[&str]) -> bool {
                     | "remove-member"
                     | "revoke"
                     | "reset-password"
-                    | "audit-log",
+                    | "audit-log"
+                    | "repeat-revocations",
                 ..,
             ]
     )

@@ -1,0 +1,61 @@
+//! `keyward admin repeat-revocations`: repeats in a restored database what took access away after the backup.
+
+mod changes;
+mod events;
+mod left_to_people;
+mod repetition;
+mod summary;
+
+use std::io::{self, IsTerminal};
+
+use self::left_to_people::LeftToPeople;
+use self::repetition::Repetition;
+use self::summary::Summary;
+use super::Failure;
+use crate::composition::{Composition, sources_of_this_machine};
+use crate::options::RepeatRevocationsOptions;
+use crate::output;
+use crate::storage;
+
+/// Reads the audit log from standard input to its end, and then repeats. What is so already stays as it is.
+pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure> {
+    let RepeatRevocationsOptions { since, storage } = options;
+    if io::stdin().is_terminal() {
+        return Err(Failure::AuditLogFromTerminal);
+    }
+    let store = storage::open_existing(&storage.database).await?;
+    let sources = sources_of_this_machine();
+    let removals = events::read(io::stdin().lock(), since)?;
+    let to_repeat = removals.to_repeat();
+    let now = sources.now();
+    let composition = Composition::new(sources, store);
+    let mut summary = Summary::of(&to_repeat);
+    let mut left = LeftToPeople::default();
+    // Not every line names its organization; but no identifier is in two of them.
+    for organization in composition.accounts().organizations().await? {
+        let outcome = async {
+            let repetition = Repetition::new(&composition, &organization, now);
+            repetition.repeat_all(&to_repeat.removals, &mut summary).await?;
+            left.of_organization(&repetition, &to_repeat.manual).await
+        };
+        if let Err(error) = outcome.await {
+            summary.failed(
+                &format!("Not everything was repeated in {}", organization.slug),
+                &error,
+            );
+        }
+    }
+    if let Err(error) = left.of_users(&composition, &to_repeat.manual).await {
+        summary.failed("Whose passwords and sessions are left is not known", &error);
+    }
+    // What was so already may be so since this command was interrupted while it waited.
+    composition.members().gone_everywhere().await;
+    for line in summary.lines().chain(left.lines()) {
+        output::report(&line);
+    }
+    if summary.is_complete() && left.is_nothing() {
+        Ok(())
+    } else {
+        Err(Failure::ChangesLeft)
+    }
+}

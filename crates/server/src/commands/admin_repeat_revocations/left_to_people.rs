@@ -1,0 +1,192 @@
+//! What only people can repeat, and how.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use keyward_domain::access_removals::ManualRemoval;
+use keyward_domain::administration::ports::HeldKey;
+use keyward_domain::audit::Subject;
+use keyward_domain::id::{ApiKeyId, UserId};
+use keyward_domain::ports::StorageError;
+use keyward_domain::validity::End;
+
+use super::repetition::{QUERY_SIZE, Repetition};
+use crate::composition::Composition;
+use crate::program;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum ManualKind {
+    Password,
+    Sessions,
+    KeyEnd,
+    Rotation,
+    MembershipEnd,
+    Settings,
+}
+
+/// Whom and what it concerns.
+#[derive(Default)]
+pub(super) struct LeftToPeople(BTreeMap<ManualKind, BTreeSet<String>>);
+
+impl LeftToPeople {
+    /// Adds the changes of users who exist. Whether they were repeated is not known: no time is stored with a
+    /// password.
+    pub(super) async fn of_users(
+        &mut self,
+        composition: &Composition,
+        changes: &[ManualRemoval],
+    ) -> Result<(), StorageError> {
+        let kinds: HashMap<UserId, ManualKind> = changes
+            .iter()
+            .filter_map(|change| match change {
+                ManualRemoval::Password(user) => Some((*user, ManualKind::Password)),
+                ManualRemoval::Sessions(user) => Some((*user, ManualKind::Sessions)),
+                _ => None,
+            })
+            .collect();
+        let ids: Vec<UserId> = kinds.keys().copied().collect();
+        for some in ids.chunks(QUERY_SIZE) {
+            for user in composition.names().users(some).await? {
+                if let Some(kind) = kinds.get(&user.id) {
+                    self.add(*kind, user.username.to_string());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds those of the changes that are about this organization and were not repeated.
+    pub(super) async fn of_organization(
+        &mut self,
+        repetition: &Repetition<'_>,
+        changes: &[ManualRemoval],
+    ) -> Result<(), StorageError> {
+        let Repetition {
+            composition,
+            organization,
+            authority,
+            now,
+        } = *repetition;
+        let keys = changes.iter().filter_map(|change| match *change {
+            ManualRemoval::KeyEnd(key, _) | ManualRemoval::Rotation(key) => Some(key),
+            _ => None,
+        });
+        let keys: Vec<ApiKeyId> = keys.collect();
+        let mut valid_keys = HashMap::new();
+        for ids in keys.chunks(QUERY_SIZE) {
+            let found = composition.organization_keys().find_many(&authority, ids).await?;
+            let valid = found
+                .into_iter()
+                .filter(|key| key.is_valid(now) && key.holder.membership.is_live(now));
+            valid_keys.extend(valid.map(|key| (key.id, key)));
+        }
+        let members = changes.iter().filter_map(|change| match *change {
+            ManualRemoval::MembershipEnd(member, _) => Some(Subject::Membership(member)),
+            _ => None,
+        });
+        let members = repetition.names(&members.collect::<Vec<_>>()).await?;
+        let slug = &organization.slug;
+        let of_key = |key: &HeldKey| format!("{} of {} in {slug}", key.id, key.holder.user.username);
+        for change in changes {
+            match *change {
+                ManualRemoval::KeyEnd(key, at) => {
+                    if let Some(key) = valid_keys.get(&key)
+                        && ends_later(key.end(), at)
+                    {
+                        self.add(ManualKind::KeyEnd, format!("{} ({})", of_key(key), written(at)));
+                    }
+                }
+                ManualRemoval::Rotation(key) => {
+                    if let Some(key) = valid_keys.get(&key)
+                        && key.rotated_to.is_none()
+                    {
+                        self.add(ManualKind::Rotation, of_key(key));
+                    }
+                }
+                ManualRemoval::MembershipEnd(member, at) => {
+                    if members.contains_key(&Subject::Membership(member))
+                        && let Some(member) = composition.members().identify(&authority, member, now).await?
+                        && ends_later(member.membership.end, at)
+                    {
+                        let who = format!("{} in {slug} ({})", member.user.username, written(at));
+                        self.add(ManualKind::MembershipEnd, who);
+                    }
+                }
+                ManualRemoval::KeyManagementOff(id) => {
+                    if id == organization.id && organization.new_keys_manage_keys {
+                        let setting = format!("{slug} (cannot manage other keys by default)");
+                        self.add(ManualKind::Settings, setting);
+                    }
+                }
+                ManualRemoval::KeyLife(id, longest) => {
+                    let present = organization.longest_key_life;
+                    if id == organization.id && present.is_none_or(|present| present.days() > longest.days())
+                    {
+                        self.add(
+                            ManualKind::Settings,
+                            format!("{slug} (maximum lifetime {longest})"),
+                        );
+                    }
+                }
+                ManualRemoval::Password(_) | ManualRemoval::Sessions(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_nothing(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// A line for each kind.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.0.iter().map(|(kind, concerned)| {
+            let concerned = concerned.iter().map(String::as_str).collect::<Vec<_>>();
+            format!("By hand: {}", kind.advice(&concerned.join(", ")))
+        })
+    }
+
+    fn add(&mut self, kind: ManualKind, concerned: String) {
+        self.0.entry(kind).or_default().insert(concerned);
+    }
+}
+
+impl ManualKind {
+    fn advice(self, concerned: &str) -> String {
+        let keyward = program::name();
+        match self {
+            Self::Password => format!(
+                "passwords were changed or reset: {concerned}. Run `{keyward} admin reset-password \
+                 --generate-password --username NAME` for each, which also ends their sessions"
+            ),
+            Self::Sessions => format!(
+                "sessions were ended: {concerned}. Run `{keyward} admin reset-password --generate-password \
+                 --username NAME` for each, or have each end other sessions in the console"
+            ),
+            Self::KeyEnd => format!(
+                "ends of keys were planned: {concerned}. Have their users plan them in the console, have an owner apply \
+                 the maximum lifetime to existing keys again if that planned them, or run \
+                 `{keyward} admin revoke --organization SLUG --reason TEXT --key ID`"
+            ),
+            Self::Rotation => format!(
+                "keys were rotated, and their new keys are lost: {concerned}. Have their users rotate them in the \
+                 console, or run `{keyward} admin revoke --organization SLUG --reason TEXT --key ID`"
+            ),
+            Self::MembershipEnd => format!(
+                "ends of memberships were planned: {concerned}. Have an owner plan them in the console, or run \
+                 `{keyward} admin remove-member --organization SLUG --username NAME`"
+            ),
+            Self::Settings => format!(
+                "new keys were limited: {concerned}. Have an owner set that in the console, under General"
+            ),
+        }
+    }
+}
+
+fn ends_later(end: Option<End>, planned: DateTime<Utc>) -> bool {
+    end.is_none_or(|end| end.at() > planned)
+}
+
+fn written(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Secs, true)
+}

@@ -1,0 +1,132 @@
+//! What the command leaves to people, until they have done it.
+
+use serde_json::{Value, json};
+
+use super::lost::Lost;
+use super::{considered, repeat, status};
+use crate::browser::{cookie, sign_in};
+use crate::place::Place;
+use crate::setup::PASSWORD;
+
+const ID: &str = "0198c0de-0000-7000-8000-00000000abcd";
+
+/// A line of the log with which something of the kind got a new value.
+fn line(action: &str, kind: &str, id: &str, new_value: Option<&str>) -> String {
+    let mut event = json!({
+        "id": ID,
+        "at": "2026-01-31T12:00:00.000Z",
+        "actor": { "kind": "administrator" },
+        "action": action,
+        "subject": { "kind": kind, "id": id },
+        "outcome": "success",
+    });
+    if let Some(new_value) = new_value {
+        event["newValue"] = new_value.into();
+    }
+    format!("{event}\n")
+}
+
+#[test]
+fn planned_ends_rotations_and_settings_are_named_until_repeated() {
+    let lost = Lost::set_up(Place::file("by-hand"));
+    let server = lost.place.serve(&[]);
+    let current = |bearer: &str| -> Value {
+        let own = "/api/v1/user/api-keys/current";
+        server.ask("GET", own, &[bearer], "").json()
+    };
+    let id = |bearer: &str| current(bearer)["id"].as_str().unwrap().to_owned();
+    let (ending, rotated) = (id(&lost.kept), id(&lost.revoked));
+    let bob = lost.id("membership.create", "username", "bob");
+    let acme = lost.id("organization.create", "name", "Acme & Sons");
+    let later = Some("2999-12-31T12:00:00.000Z");
+    let log = [
+        line("api_key.change_expiry", "api_key", &ending, later),
+        line("api_key.change_expiry", "api_key", ID, later),
+        line("api_key.rotate", "api_key", &rotated, None),
+        line("membership.change_expiry", "membership", &bob, later),
+        line(
+            "organization.disable_default_key_management",
+            "organization",
+            &acme,
+            None,
+        ),
+        line("organization.limit_key_life", "organization", &acme, Some("P90D")),
+        line("membership.change_expiry", "membership", ID, later),
+    ]
+    .concat();
+    let answer = repeat(&lost.place, &log);
+    let ends = format!(
+        "{}The log has no change that can be repeated.\n\
+         By hand: ends of keys were planned: {ending} of ada in acme-sons (2999-12-31T12:00:00Z). Have their users plan \
+         them in the console, have an owner apply the maximum lifetime to existing keys again if that planned them, or run \
+         `keyward admin revoke --organization SLUG --reason TEXT --key ID`\n",
+        considered(&log)
+    );
+    let end_of_bob = "By hand: ends of memberships were planned: bob in acme-sons (2999-12-31T12:00:00Z). Have an owner plan \
+         them in the console, or run `keyward admin remove-member --organization SLUG --username NAME`\n";
+    let left = "error: changes are left to repeat: see above\n";
+    assert_eq!(
+        answer.errors,
+        format!(
+            "{ends}\
+             By hand: keys were rotated, and their new keys are lost: {rotated} of ada in acme-sons. Have their users rotate \
+             them in the console, or run `keyward admin revoke --organization SLUG --reason TEXT --key ID`\n\
+             {end_of_bob}\
+             By hand: new keys were limited: acme-sons (cannot manage other keys by default), acme-sons (maximum lifetime \
+             P90D). Have an owner set that in the console, under General\n\
+             {left}"
+        )
+    );
+    assert_eq!(answer.code, Some(1));
+
+    let rotate = format!("/api/v1/user/api-keys/{rotated}/rotate");
+    let json = "Content-Type: application/json";
+    let answer = server.ask("POST", &rotate, &[&lost.revoked, json], "{}");
+    assert_eq!(answer.status, 201, "{answer:?}");
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    Lost::submit(&server, cookie(&signed_in), "/general/new-keys", "manage_keys=no");
+    Lost::submit(&server, cookie(&signed_in), "/general/key-life", "days=60");
+    assert_eq!(
+        repeat(&lost.place, &log).errors,
+        format!("{ends}{end_of_bob}{left}")
+    );
+}
+
+/// More keys than one query takes, of which the last is here.
+#[test]
+fn end_planned_after_the_log_is_named_whatever_the_clock() {
+    let lost = Lost::set_up(Place::file("by-hand-ends"));
+    let server = lost.place.serve(&[]);
+    let own = "/api/v1/user/api-keys/current";
+    let key = server.ask("GET", own, &[&lost.kept], "").json()["id"].clone();
+    let key = key.as_str().unwrap();
+    let ends = |at| {
+        let elsewhere = (0..1_000).map(|number| format!("0198c0de-0000-7000-8000-{number:012x}"));
+        let ids = elsewhere.chain([key.to_owned()]);
+        let lines = ids.map(|id| line("api_key.change_expiry", "api_key", &id, Some(at)).replace(ID, &id));
+        lines.collect::<String>()
+    };
+    let answer = repeat(&lost.place, &ends("2026-01-31T12:00:01Z"));
+    let named = format!("ends of keys were planned: {key} of ada in acme-sons (2026-01-31T12:00:01Z). ");
+    assert!(answer.errors.contains(&named), "{answer:?}");
+    assert_eq!(status(&server, &lost.kept), 200);
+    let answer = repeat(&lost.place, &ends("2026-01-31T12:00:00Z"));
+    let revoked = "API keys revoked: 1 repeated, 0 already so, 1000 not in this database, 0 left\n";
+    assert!(answer.errors.ends_with(revoked), "{answer:?}");
+    assert_eq!(status(&server, &lost.kept), 401);
+}
+
+#[test]
+fn successful_event_of_a_newer_version_is_left() {
+    let place = Place::file("by-hand-newer");
+    place.bootstrap();
+    let log = line("key_set.rotate", "key_set", ID, None);
+    let answer = repeat(&place, &log);
+    let errors = "The log has no change that can be repeated.\n\
+         Events of a newer version of Keyward: 1 left. Run this command with that version\n\
+         error: changes are left to repeat: see above\n";
+    assert_eq!(answer.errors, considered(&log) + errors);
+    assert_eq!(answer.code, Some(1));
+    let refused = log.replace("success", "refused");
+    repeat(&place, &refused).success();
+}
