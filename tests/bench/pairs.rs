@@ -26,6 +26,9 @@ use crate::verifiers::Verifier;
 /// How long each is asked before anything counts.
 const WARM_UP: Duration = Duration::from_secs(2);
 
+/// How long each token is asked for at most before anything counts.
+const MOST_WARM_UP: Duration = Duration::from_secs(60);
+
 /// How often a key is revoked meanwhile.
 const REVOCATIONS: Duration = Duration::from_millis(200);
 
@@ -122,7 +125,7 @@ impl Scene {
     }
 
     /// Starts a bare handler that answers as this server does.
-    async fn bare(&self, server: &Server, pair: &Pair) -> Server {
+    async fn bare(&self, behind: &str, server: &Server, pair: &Pair) -> Server {
         let sent = self.sent(pair.request, pair.database);
         let url = format!("http://{}{}", server.address, sent.path);
         let token = sent.tokens.map(first_token).unwrap_or_default();
@@ -143,7 +146,7 @@ impl Scene {
             .as_ref()
             .map_or("", |value| value.to_str().expect("text"));
         let body = answer.bytes().await.expect("a body");
-        Server::bare(status, content_type, &body).await
+        Server::bare(behind, status, content_type, &body).await
     }
 
     async fn ask(&self, server: &Server, database: Database, pair: &Pair, time: Duration) -> Sample {
@@ -155,6 +158,18 @@ impl Scene {
                 steady(server, sent.path, tokens, per_second, time).await
             }
         }
+    }
+
+    /// Asks until every token was sent once, so that verifications are in memory, and then waits until their
+    /// uses are written down.
+    async fn warm_up(&self, server: &Server, pair: &Pair) {
+        let sample = self.ask(server, pair.database, pair, WARM_UP).await;
+        if let Some(tokens) = self.sent(pair.request, pair.database).tokens {
+            let seconds = all_tokens(tokens).len() as f64 / sample.per_second + 1.0;
+            let time = Duration::from_secs_f64(seconds.min(MOST_WARM_UP.as_secs_f64()));
+            self.ask(server, pair.database, pair, time).await;
+        }
+        server.wait_until_idle().await;
     }
 
     /// Asks the server of a pair, to which something happens meanwhile.
@@ -252,19 +267,20 @@ pub(crate) async fn measure(pair: &Pair, scene: &Scene, options: &Options) -> (S
     };
     let server = keyward(scene.storage(pair.database)).await;
     let against = match pair.against {
-        Other::BareHandler => Some(scene.bare(&server, pair).await),
+        Other::BareHandler => Some(scene.bare("poem", &server, pair).await),
+        Other::BehindFrontDoor => Some(scene.bare("front-door", &server, pair).await),
         Other::Nginx => Some(Server::nginx().await),
         Other::FewKeys => Some(keyward(scene.storage(Database::Postgres)).await),
         Other::Pgbench | Other::Undisturbed => None,
     };
     let other = async |time| match pair.against {
         Other::Pgbench => scene.pgbench(pair, time).await,
-        Other::BareHandler | Other::Nginx | Other::FewKeys | Other::Undisturbed => {
+        Other::BareHandler | Other::BehindFrontDoor | Other::Nginx | Other::FewKeys | Other::Undisturbed => {
             let other = against.as_ref().unwrap_or(&server);
             scene.ask(other, Database::Postgres, pair, time).await
         }
     };
-    scene.ask_meanwhile(&server, pair, WARM_UP).await;
+    scene.warm_up(&server, pair).await;
     other(WARM_UP).await;
     let mut samples = (Samples::default(), Samples::default());
     for _ in 0..options.rounds {

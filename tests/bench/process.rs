@@ -50,12 +50,12 @@ impl Server {
         Self::start(command, address, "/readyz", &[]).await
     }
 
-    /// Answers everything with these bytes.
-    pub(crate) async fn bare(status: StatusCode, content_type: &str, body: &[u8]) -> Self {
+    /// Answers everything with these bytes, behind `server`.
+    pub(crate) async fn bare(server: &str, status: StatusCode, content_type: &str, body: &[u8]) -> Self {
         let address = free_address();
         let program = std::env::var("BARE_HANDLER").expect("`cargo xtask bench` sets BARE_HANDLER");
         let mut command = Command::new(program);
-        command.args([&address, status.as_str(), content_type]);
+        command.args([server, &address, status.as_str(), content_type]);
         Self::start(command, address, "/", body).await
     }
 
@@ -128,6 +128,19 @@ impl Server {
         }
     }
 
+    /// Until it takes less than a clock tick in a second.
+    pub(crate) async fn wait_until_idle(&self) {
+        let begun = Instant::now();
+        loop {
+            let before = self.cpu();
+            sleep(Duration::from_secs(1)).await;
+            if (self.cpu() - before).is_nothing() {
+                return;
+            }
+            assert!(begun.elapsed() < TIMEOUT, "the server never rests");
+        }
+    }
+
     pub(crate) fn resident_mib(&self) -> f64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.id())).expect("proc(5)");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -153,6 +166,10 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
+    fn is_nothing(self) -> bool {
+        self.user + self.system <= 0.0
+    }
+
     /// What each of so many requests took of it.
     pub(crate) fn each(self, requests: f64) -> CpuMicros {
         CpuMicros {

@@ -1,26 +1,33 @@
-//! What a request costs at the least: a poem handler behind poem's own server, without anything of Keyward.
+//! What a request costs at the least: a poem handler behind poem's own server, without anything of Keyward,
+//! or behind the front door, which then logs nothing.
 //!
-//! `bare_handler ADDRESS STATUS CONTENT_TYPE` answers every request with that status, that type (none if it
-//! is empty) and the bytes of its standard input. `cargo xtask bench` measures Keyward against it.
+//! `bare_handler SERVER ADDRESS STATUS CONTENT_TYPE` answers every request with that status, that type (none
+//! if it is empty) and the bytes of its standard input. `SERVER` is `poem` or `front-door`. `cargo xtask
+//! bench` measures Keyward against it.
 
 #![expect(
     clippy::print_stderr,
     reason = "a program tells on standard error why it ends"
 )]
 
-use std::io::Read as _;
+use std::future::pending;
+use std::io::{self, Read as _};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
+use keyward_front_door::{FrontDoor, FrontDoorConfig, listen};
 use poem::http::StatusCode;
 use poem::listener::TcpListener;
 use poem::{Endpoint, Response, Server, endpoint::make_sync};
+use uuid::Uuid;
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [address, status, content_type] = arguments.as_slice() else {
-        eprintln!("usage: bare_handler ADDRESS STATUS CONTENT_TYPE < BODY");
+    let [server, address, status, content_type] = arguments.as_slice() else {
+        eprintln!("usage: bare_handler poem|front-door ADDRESS STATUS CONTENT_TYPE < BODY");
         return ExitCode::from(2);
     };
     let Ok(status) = status.parse::<StatusCode>() else {
@@ -28,10 +35,14 @@ async fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     let mut body = Vec::new();
-    let ended = match std::io::stdin().read_to_end(&mut body) {
+    let ended = match io::stdin().read_to_end(&mut body) {
         Ok(_) => {
             let handler = handler(status, content_type.clone(), body.into());
-            Server::new(TcpListener::bind(address.clone())).run(handler).await
+            match server.as_str() {
+                "poem" => Server::new(TcpListener::bind(address.clone())).run(handler).await,
+                "front-door" => behind_front_door(address, handler).await,
+                other => Err(io::Error::other(format!("no such server: {other}"))),
+            }
         }
         Err(error) => Err(error),
     };
@@ -42,6 +53,16 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+async fn behind_front_door(address: &str, handler: impl Endpoint + 'static) -> io::Result<()> {
+    let ids = AtomicU64::new(0);
+    let next_id = move || Uuid::from_u64_pair(0, ids.fetch_add(1, Ordering::Relaxed));
+    let config = FrontDoorConfig::new(Arc::new(next_id));
+    let front_door = FrontDoor::new(config).map_err(io::Error::other)?;
+    let address = address.parse().map_err(io::Error::other)?;
+    front_door.serve(listen(address)?, handler, pending()).await;
+    Ok(())
 }
 
 fn handler(status: StatusCode, content_type: String, body: Bytes) -> impl Endpoint {
