@@ -29,9 +29,9 @@ pub struct AccessRemovals {
 /// What is to be repeated, in the order in which it happened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemovalsToRepeat {
-    /// By an administrator.
+    /// What an administrator can repeat through the use cases.
     pub removals: Vec<AccessRemoval>,
-    /// By people.
+    /// What the people concerned, or an owner, have to repeat.
     pub manual: Vec<ManualRemoval>,
     /// How many successful events only a newer version can read: they may have taken access away.
     pub newer_events: u32,
