@@ -31,6 +31,20 @@ async fn search_for_nul_finds_nothing() {
     }
 }
 
+/// However many characters people choose from, so that nobody makes the index large with few keys.
+#[tokio::test]
+async fn search_index_has_few_different_entries() {
+    let fixture = Fixture::new().await;
+    let query = "SELECT count(DISTINCT right(gram, 1)) AS letters, count(DISTINCT gram) AS grams
+         FROM generate_series(19968, 39967) AS code,
+             unnest(tsvector_to_array(search_grams(
+                 '00000000-0000-0000-0000-000000000000', '019a0000-0000-0000-0000-000000000000', repeat(chr(code), 3)
+             ))) AS gram";
+    let row = fixture.client.query_one(query, &[]).await.unwrap();
+    assert_eq!(row.get::<_, i64>("letters"), 64);
+    assert_eq!(row.get::<_, i64>("grams"), 3 * 64, "of 20,000 characters");
+}
+
 #[tokio::test]
 async fn repeated_search_is_planned_for_its_values_each_time() {
     let fixture = Fixture::new().await;
