@@ -204,6 +204,14 @@ pub trait Throttle: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError>;
 
+    /// Takes from each of the buckets likewise, for a change that only waits where the disk is full: MUST NOT
+    /// use space that is kept for signing in.
+    async fn count_change(
+        &self,
+        buckets: Vec<ThrottleBucket>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<FullBucket>, StorageError>;
+
     /// Gives one attempt back to each of the buckets, as [`ThrottleBucket::give_back`] says: it was none to
     /// count.
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;

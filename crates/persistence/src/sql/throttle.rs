@@ -26,18 +26,15 @@ impl Throttle for Store {
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        let checked = buckets.clone();
-        let taken = self.change_after_precheck(
-            move |connection| Box::pin(find_full_bucket(connection, checked, now)),
-            Claim::SigningIn,
-            for_any_connection(move |connection| {
-                Box::pin(async move {
-                    begin(connection).await?;
-                    count_attempt(connection, &buckets, now).await
-                })
-            }),
-        );
-        NotCounted::full_bucket(taken.await)
+        self.count(buckets, Claim::SigningIn, now).await
+    }
+
+    async fn count_change(
+        &self,
+        buckets: Vec<ThrottleBucket>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<FullBucket>, StorageError> {
+        self.count(buckets, Claim::Nothing, now).await
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
@@ -66,6 +63,28 @@ impl LimitedAuditLog for Store {
             }),
         );
         NotCounted::full_bucket(recorded.await)
+    }
+}
+
+impl Store {
+    async fn count(
+        &self,
+        buckets: Vec<ThrottleBucket>,
+        claim: Claim,
+        now: DateTime<Utc>,
+    ) -> Result<Option<FullBucket>, StorageError> {
+        let checked = buckets.clone();
+        let taken = self.change_after_precheck(
+            move |connection| Box::pin(find_full_bucket(connection, checked, now)),
+            claim,
+            for_any_connection(move |connection| {
+                Box::pin(async move {
+                    begin(connection).await?;
+                    count_attempt(connection, &buckets, now).await
+                })
+            }),
+        );
+        NotCounted::full_bucket(taken.await)
     }
 }
 

@@ -95,6 +95,15 @@ fn full_disk_refuses_new_keys_but_accepts_revocations() {
             server.event("storage unavailable");
             assert_eq!(keys.each_ref().map(|key| key.status(&server)), [200; 5]);
 
+            let kept = || fs::metadata(data.join("keyward.reserve")).unwrap().len();
+            let kept_before = kept();
+            for _ in 0..30 {
+                let path = "/organizations/acme-sons/settings/general/new-keys";
+                let changed = send(&server, path, cookie(&signed_in), "manage_keys=yes");
+                assert_eq!(changed.status, 503, "{}", changed.body);
+            }
+            assert_eq!(kept(), kept_before, "owners' changes use nothing of it");
+
             assert_eq!(by_api.revoke(&server), 204);
             fill();
             let again = sign_in(&server, "ada", PASSWORD);

@@ -21,6 +21,14 @@ impl Throttle for MemoryStore {
         Ok(self.state()?.count_attempt(&buckets, now))
     }
 
+    async fn count_change(
+        &self,
+        buckets: Vec<ThrottleBucket>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<FullBucket>, StorageError> {
+        self.count_attempt(buckets, now).await
+    }
+
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
         let mut state = self.state()?;
         for bucket in buckets {

@@ -30,6 +30,14 @@ impl Throttle for BrokenStore {
         }
     }
 
+    async fn count_change(
+        &self,
+        buckets: Vec<ThrottleBucket>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<FullBucket>, StorageError> {
+        self.sound.count_change(buckets, now).await
+    }
+
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
         for bucket in &buckets {
             if let Some(empty_at) = lock(&self.buckets).get_mut(bucket.as_bytes()) {
