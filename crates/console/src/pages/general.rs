@@ -86,9 +86,12 @@ pub(crate) async fn limit_key_life(Sent(owner, form, source): OwnerForm) -> Resu
         let page = GeneralPage::new(&owner, days).await?;
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
-    let organizations = &owner.console.organizations;
-    organizations
-        .limit_key_life(&owner.authority, longest, source)
-        .await?;
+    // A form that changes nothing must not count: ten changes at once are the limit.
+    if longest != owner.member.organization.longest_key_life {
+        let organizations = &owner.console.organizations;
+        organizations
+            .limit_key_life(&owner.authority, longest, source)
+            .await?;
+    }
     Ok(owner.redirect(paths::General(owner.slug()), Message::KeyLifeLimited))
 }

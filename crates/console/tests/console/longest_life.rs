@@ -73,6 +73,16 @@ async fn owner_sets_and_removes_the_longest_life() {
 }
 
 #[tokio::test]
+async fn saving_the_same_longest_life_is_no_change() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    for _ in 0..12 {
+        assert_eq!(owner.post(LIFE, &[("days", "90")]).await.status, 303);
+    }
+    assert_eq!(owner.post(LIFE, &[("days", "30")]).await.status, 303);
+}
+
+#[tokio::test]
 async fn impossible_longest_life_is_refused_and_shown_again() {
     let (running, _) = Running::with_ada().await;
     let owner = running.signed_in("ada").await;
