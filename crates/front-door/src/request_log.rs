@@ -1,6 +1,6 @@
 //! One event per request.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use poem::{
     Response,
@@ -74,7 +74,7 @@ impl Drop for RequestLog<'_> {
         let method = without_long_part(self.method.as_str());
         let path = || short_path(self.uri.path());
         let client = self.client.ip();
-        let duration_ms = || self.started.elapsed().as_secs_f64() * 1_000.0;
+        let duration_ms = || milliseconds(self.started.elapsed());
         let is_health_check = self.health_paths.contains(&self.uri.path());
         match self.status.map(|status| (status.as_u16(), status.is_success())) {
             Some((status, true)) if is_health_check => {
@@ -89,4 +89,9 @@ impl Drop for RequestLog<'_> {
             }
         }
     }
+}
+
+/// In whole microseconds, which have few digits.
+fn milliseconds(duration: Duration) -> f64 {
+    f64::from(u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)) / 1_000.0
 }

@@ -4,10 +4,10 @@
 //! which parses the JSON of a span's fields again for each event and each field that is recorded later. Here
 //! the fields of a span are kept as the text that stands in the line.
 
-use std::fmt::{self, Debug, Write as _};
+use std::fmt::{self, Debug, Display, Write as _};
+use std::mem;
 
 use chrono::{SecondsFormat, Utc};
-use serde::Serialize;
 use tracing::field::{Field, Visit};
 use tracing::span::Record;
 use tracing::{Event, Subscriber};
@@ -76,7 +76,10 @@ impl<'writer> FormatFields<'writer> for JsonMembers {
     }
 
     fn add_fields(&self, current: &'writer mut FormattedFields<Self>, fields: &Record<'_>) -> fmt::Result {
-        self.format_fields(current.as_writer(), fields)
+        let mut members = Json(mem::take(&mut current.fields));
+        fields.record(&mut members);
+        current.fields = members.0;
+        Ok(())
     }
 }
 
@@ -135,10 +138,9 @@ impl Json {
         self.add_raw(",");
     }
 
-    fn add_literal(&mut self, field: &Field, value: impl Serialize) {
-        // A number or a Boolean value is always written.
-        let literal = serde_json::to_string(&value).unwrap_or_default();
-        self.add_member(field, |json| json.add_raw(&literal));
+    /// Adds a member with a value that shows itself as JSON does.
+    fn add_literal(&mut self, field: &Field, value: impl Display) {
+        self.add_member(field, |json| json.add_shown(format_args!("{value}")));
     }
 }
 
@@ -151,7 +153,9 @@ fn is_control(character: char) -> bool {
 
 impl Visit for Json {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.add_literal(field, value);
+        // JSON has no number for what is none.
+        let literal = serde_json::to_string(&value).unwrap_or_default();
+        self.add_member(field, |json| json.add_raw(&literal));
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {

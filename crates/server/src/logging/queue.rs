@@ -18,8 +18,9 @@ pub(super) const CAPACITY: usize = 4 * 1024 * 1024;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How long lines are collected before they are written at once: a busy server then wakes the writing thread
-/// a thousand times a second at most, and not for each line.
-const COLLECT: Duration = Duration::from_millis(1);
+/// a hundred times a second at most, and not for each line. Each time takes a processor from a thread that
+/// serves requests.
+const COLLECT: Duration = Duration::from_millis(10);
 
 /// The most bytes that are written at once, but for a line that is longer.
 const BATCH: usize = 64 * 1024;
@@ -182,6 +183,7 @@ impl State {
             Some(batch) if batch.has_room_for(line) => batch.add(line),
             _ => {
                 let mut batch = std::mem::take(&mut self.spare);
+                batch.bytes.reserve(BATCH);
                 batch.add(line);
                 self.batches.push_back(batch);
             }
