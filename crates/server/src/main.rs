@@ -77,12 +77,17 @@ use composition::sources_of_this_machine;
 use demo::Demo;
 use keyward_domain::failure_sentence::sentence;
 use logging::LogFilter;
+use mimalloc::MiMalloc;
 use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand, VerifierCommand};
 use traces::Traces;
 use tracing::warn;
 
 /// How long threads that still hash a password may take to end. Nothing waits for what they find.
 const THREAD_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// A verification takes memory and gives it back some forty times (`docs/performance.md`).
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let command_line = match CommandLine::read(std::env::args_os()) {
