@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, StatusCode};
 use tokio::time::{Instant, interval};
 
@@ -141,12 +141,14 @@ impl Scene {
         }
         let answer = asked.send().await.expect("an answer");
         assert_eq!(answer.status().is_client_error(), pair.request.is_refused());
-        let (status, content_type) = (answer.status(), answer.headers().get(CONTENT_TYPE).cloned());
-        let content_type = content_type
-            .as_ref()
-            .map_or("", |value| value.to_str().expect("text"));
+        let (status, headers) = (answer.status(), answer.headers().clone());
         let body = answer.bytes().await.expect("a body");
-        Server::bare(behind, status, content_type, &body).await
+        let set_anyway = headers_behind(behind).await;
+        let headers = headers
+            .into_iter()
+            .filter_map(|(name, value)| Some((name?, value)));
+        let to_set = headers.filter(|(name, _)| !set_anyway.contains_key(name));
+        Server::bare(behind, status, &to_set.collect(), &body).await
     }
 
     async fn ask(&self, server: &Server, database: Database, pair: &Pair, time: Duration) -> Sample {
@@ -223,6 +225,15 @@ impl Scene {
         let url = self.storage(pair.database).as_postgres().url();
         pgbench(url, script, &variables, time).await
     }
+}
+
+/// The headers that a bare handler need not set.
+async fn headers_behind(server: &str) -> HeaderMap {
+    let bare = Server::bare(server, StatusCode::OK, &HeaderMap::new(), b"any").await;
+    let answer = Client::new().get(format!("http://{}", bare.address)).send().await;
+    let headers = answer.expect("an answer").headers().clone();
+    bare.end().await;
+    headers
 }
 
 impl Request {

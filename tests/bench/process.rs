@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use reqwest::header::HeaderMap;
 use reqwest::{Client, StatusCode};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
@@ -50,12 +51,15 @@ impl Server {
         Self::start(command, address, "/readyz", &[]).await
     }
 
-    /// Answers everything with these bytes, behind `server`.
-    pub(crate) async fn bare(server: &str, status: StatusCode, content_type: &str, body: &[u8]) -> Self {
+    /// Answers everything in the same way, behind `server`.
+    pub(crate) async fn bare(server: &str, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Self {
         let address = free_address();
         let program = std::env::var("BARE_HANDLER").expect("`cargo xtask bench` sets BARE_HANDLER");
         let mut command = Command::new(program);
-        command.args([server, &address, status.as_str(), content_type]);
+        command.args([server, &address, status.as_str()]);
+        for (name, value) in headers {
+            command.args([name.as_str(), value.to_str().expect("text")]);
+        }
         Self::start(command, address, "/", body).await
     }
 

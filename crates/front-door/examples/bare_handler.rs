@@ -1,9 +1,9 @@
 //! What a request costs at the least: a poem handler behind poem's own server, without anything of Keyward,
 //! or behind the front door, which then logs nothing.
 //!
-//! `bare_handler SERVER ADDRESS STATUS CONTENT_TYPE` answers every request with that status, that type (none
-//! if it is empty) and the bytes of its standard input. `SERVER` is `poem` or `front-door`. `cargo xtask
-//! bench` measures Keyward against it.
+//! `bare_handler SERVER ADDRESS STATUS [NAME VALUE]...` answers every request with that status, these headers
+//! and the bytes of its standard input. `SERVER` is `poem` or `front-door`. `cargo xtask bench` measures
+//! Keyward against it.
 
 #![expect(
     clippy::print_stderr,
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use keyward_front_door::{FrontDoor, FrontDoorConfig, listen};
-use poem::http::StatusCode;
+use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::listener::TcpListener;
 use poem::{Endpoint, Response, Server, endpoint::make_sync};
 use uuid::Uuid;
@@ -26,18 +26,22 @@ use uuid::Uuid;
 #[tokio::main]
 async fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [server, address, status, content_type] = arguments.as_slice() else {
-        eprintln!("usage: bare_handler poem|front-door ADDRESS STATUS CONTENT_TYPE < BODY");
+    let [server, address, status, headers @ ..] = arguments.as_slice() else {
+        eprintln!("usage: bare_handler poem|front-door ADDRESS STATUS [NAME VALUE]... < BODY");
         return ExitCode::from(2);
     };
     let Ok(status) = status.parse::<StatusCode>() else {
         eprintln!("not a status: {status}");
         return ExitCode::from(2);
     };
+    let Some(headers) = headers.chunks(2).map(header).collect::<Option<HeaderMap>>() else {
+        eprintln!("not the names and values of headers: {headers:?}");
+        return ExitCode::from(2);
+    };
     let mut body = Vec::new();
     let ended = match io::stdin().read_to_end(&mut body) {
         Ok(_) => {
-            let handler = handler(status, content_type.clone(), body.into());
+            let handler = handler(status, headers, body.into());
             match server.as_str() {
                 "poem" => Server::new(TcpListener::bind(address.clone())).run(handler).await,
                 "front-door" => behind_front_door(address, handler).await,
@@ -65,14 +69,15 @@ async fn behind_front_door(address: &str, handler: impl Endpoint + 'static) -> i
     Ok(())
 }
 
-fn handler(status: StatusCode, content_type: String, body: Bytes) -> impl Endpoint {
+fn header(words: &[String]) -> Option<(HeaderName, HeaderValue)> {
+    let [name, value] = words else { return None };
+    Some((name.parse().ok()?, value.parse().ok()?))
+}
+
+fn handler(status: StatusCode, headers: HeaderMap, body: Bytes) -> impl Endpoint {
     make_sync(move |_| {
-        let answer = Response::builder().status(status);
-        let answer = if content_type.is_empty() {
-            answer
-        } else {
-            answer.content_type(&content_type)
-        };
-        answer.body(body.clone())
+        let mut answer = Response::builder().status(status).body(body.clone());
+        *answer.headers_mut() = headers.clone();
+        answer
     })
 }
