@@ -39,6 +39,47 @@ async fn key_filter_fields_share_one_row_on_wide_screens() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn key_rows_have_two_lines_whatever_keys_are_called() {
+    let scene = Scene::new().await;
+    let api = PlainConsole::sign_in(scene.keyward.base_url(), "ada", OWNER_PASSWORD)
+        .await
+        .api_with_first_key()
+        .await;
+    api.create(&"Quarterly report ".repeat(5), &"For the board. ".repeat(30))
+        .await;
+    scene.width(1280).await;
+    for (page, most) in [("api-keys/all", 70.0), ("api-keys", 90.0)] {
+        scene.open(page).await;
+        let script = "const height = (element) => element.getBoundingClientRect().height;
+            return [...document.querySelectorAll('tbody tr')].flatMap((row) =>
+                [height(row), height(row.querySelector('.row-name'))])";
+        let heights = scene.numbers(script).await;
+        for row in heights.chunks(2) {
+            assert!(row[0] <= most && row[1] <= 30.0, "{page}: {heights:?}");
+        }
+    }
+    let cut =
+        "const name = document.querySelector('.row-name'); return [name.scrollWidth - name.clientWidth]";
+    assert!(scene.numbers(cut).await[0] > 0.0, "the long name is cut");
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn actions_of_an_own_key_share_one_line() {
+    let scene = Scene::new().await;
+    for width in [1280, 1920] {
+        scene.width(width).await;
+        scene.open("api-keys").await;
+        let script = format!(
+            "{TOPS} return tops('.row-actions a[href$=\"/edit\"]', '.row-actions a[href$=\"/rotate\"]', '.row-actions a[href$=\"/revoke\"]')"
+        );
+        let tops = scene.numbers(&script).await;
+        assert!(tops.iter().all(|top| *top == tops[0]), "{width} px: {tops:?}");
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn narrow_key_card_has_its_checkbox_beside_the_name() {
     let scene = Scene::new().await;
     scene.width(360).await;

@@ -198,7 +198,7 @@ async fn lists_and_key_page_show_when_keys_expire() {
     let at = moment("2026-01-31T00:00:00Z").unwrap();
     let clock = &running.installation.builder.clock;
     for (before, words) in [
-        (TimeDelta::days(7) + TimeDelta::milliseconds(1), "Valid"),
+        (TimeDelta::days(7) + TimeDelta::milliseconds(1), "Expires"),
         (TimeDelta::days(7), "Expiring"),
         (TimeDelta::milliseconds(1), "Expiring"),
     ] {
@@ -206,8 +206,8 @@ async fn lists_and_key_page_show_when_keys_expire() {
         for path in [LIST, ALL, &page] {
             let browser = running.signed_in("ada").await;
             let text = browser.get(path).await.text();
-            assert!(text.contains(words), "{path}: {text}");
-            assert!(text.contains("Expires 31 Jan 2026, 00:00 UTC"), "{path}: {text}");
+            let told = format!("{words} 31 Jan 2026, 00:00 UTC");
+            assert!(text.contains(&told), "{path}: {text}");
             assert_eq!(text.contains("Expiring"), words == "Expiring", "{path}");
         }
     }
@@ -220,7 +220,7 @@ async fn lists_and_key_page_show_when_keys_expire() {
     ] {
         let text = browser.get(path).await.text();
         assert!(
-            text.contains("Expired31 Jan 2026, 00:00 UTC as planned"),
+            text.contains("Expired 31 Jan 2026, 00:00 UTC as planned"),
             "{path}: {text}"
         );
     }

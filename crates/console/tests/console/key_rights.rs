@@ -156,8 +156,8 @@ async fn every_key_page_shows_the_right_to_manage_keys() {
         let (name, id) = (issued.key.name.as_str(), issued.key.id);
         for list in [LIST.to_owned(), format!("{LIST}/all")] {
             let page = browser.get(&list).await;
-            let (_, row) = page.body.split_once(&format!("<bdi>{name}</bdi>")).unwrap();
-            assert!(row.split_once("</th>").unwrap().0.contains(says), "{list}");
+            let (_, row) = page.body.split_once(&format!(" title=\"{name}\"><bdi>")).unwrap();
+            assert!(row.split_once("</tr>").unwrap().0.contains(says), "{list}");
         }
         let page = browser.get(&format!("{LIST}/all/{id}")).await;
         assert!(page.text().contains(&format!("Rights{says}")), "{}", page.text());

@@ -35,9 +35,9 @@ async fn thousands_of_own_keys_paginate_to_the_end() {
         let page = browser.get(&address).await;
         let names: Vec<&str> = page
             .body
-            .split("class=\"row-name\"><bdi>")
+            .split("class=\"row-name line\" title=\"")
             .skip(1)
-            .map(|rest| rest.split_once('<').unwrap().0)
+            .map(|rest| rest.split_once('"').unwrap().0)
             .collect();
         assert!(names.len() <= PER_PAGE, "{address}");
         for name in names {
@@ -169,6 +169,7 @@ async fn user_texts_are_rendered_in_their_own_direction() {
                 "Edit<span class=\"unseen\"> ",
                 "Rotate<span class=\"unseen\"> ",
                 "Revoke<span class=\"unseen\"> ",
+                "title=\"",
                 " · "
             ]
             .iter()
