@@ -30,12 +30,6 @@ pub(super) fn exact<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<Safe
     Ok(element(at, " data-time=\"exact\"", &to_the_second(at)))
 }
 
-/// A time to the second, in UTC, without an element.
-#[askama::filter_fn]
-pub(super) fn exact_text<T: Moment>(moment: T, _: &dyn Values) -> askama::Result<String> {
-    Ok(to_the_second(moment.at()))
-}
-
 /// A whole number with commas between groups of three digits.
 #[askama::filter_fn]
 pub(super) fn grouped<T: Display>(number: T, _: &dyn Values) -> askama::Result<String> {

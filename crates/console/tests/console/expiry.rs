@@ -150,6 +150,8 @@ async fn edit_form_keeps_moves_and_removes_the_expiry() {
         let form = browser.get(&format!("{LIST}/{}/edit", key.id)).await;
         let keeps = form.shows("<option value=\"keep\" selected>");
         assert_eq!(keeps, key.end().is_some());
+        // A time in an option could not be written like the others.
+        assert_eq!(form.shows("Currently <time datetime="), keeps);
         assert_eq!(edit(&browser, &key, expiry).await.status, 303, "{expiry:?}");
         assert_eq!(end(&running, &ada).await, expected, "{expiry:?}");
     }

@@ -48,6 +48,10 @@ async fn revocation_preview_shows_which_keys_will_stop() {
         many.text()
             .contains("created before 1 January 2026, 00:01:00 UTC")
     );
+    assert!(
+        many.shows("created before <strong><time datetime="),
+        "like other times"
+    );
     let none = scene
         .owner
         .get(&format!("{REVOKE}?before=2025-01-01T00:00"))
