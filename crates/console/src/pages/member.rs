@@ -106,7 +106,7 @@ async fn former_member(owner: &Owner, subject: Subject) -> Result<Response, Refu
     let (console, authority) = (&owner.console, &owner.authority);
     let organization = authority.organization_id();
     let mut named = console.names.identify(organization, &[subject]).await?;
-    let Named { name, username } = named.remove(&subject).ok_or(Refusal::NotFound)?;
+    let Named { name, username, .. } = named.remove(&subject).ok_or(Refusal::NotFound)?;
     let username = username.ok_or(Refusal::NotFound)?;
     let current = console
         .members

@@ -227,9 +227,9 @@ impl AuditFollower {
         }
         let (mut names, mut usernames) = (HashMap::new(), HashMap::new());
         for (organization, subjects) in subjects {
-            let (found, found_usernames) = self.trail.names_of(organization, subjects).await?;
-            names.extend(found);
-            usernames.extend(found_usernames);
+            let found = self.trail.names_of(organization, subjects).await?;
+            names.extend(found.names);
+            usernames.extend(found.usernames);
         }
         Ok((names, usernames))
     }

@@ -15,6 +15,7 @@ use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
+use crate::token::TokenHint;
 use crate::user::Username;
 
 /// For how long pages tell of uses of dead keys, and of leaks.
@@ -40,6 +41,16 @@ pub struct AuditPage {
     pub names: HashMap<Subject, String>,
     /// The usernames of the users among these, since display names are not unique.
     pub usernames: HashMap<Subject, Username>,
+    /// The hints of the keys among these, since several keys may have one name.
+    pub hints: HashMap<Subject, TokenHint>,
+}
+
+/// What the subjects of events are called.
+#[derive(Default)]
+pub(super) struct SubjectNames {
+    pub(super) names: HashMap<Subject, String>,
+    pub(super) usernames: HashMap<Subject, Username>,
+    hints: HashMap<Subject, TokenHint>,
 }
 
 impl AuditTrail {
@@ -180,11 +191,16 @@ impl AuditTrail {
         let asked_for = [filter.actor.and_then(Actor::as_subject), filter.subject];
         let subjects_of = events.items.iter().flat_map(subjects_of);
         let subjects = subjects_of.chain(asked_for.into_iter().flatten()).collect();
-        let (names, usernames) = self.names_of(organization, subjects).await?;
+        let SubjectNames {
+            names,
+            usernames,
+            hints,
+        } = self.names_of(organization, subjects).await?;
         Ok(AuditPage {
             events,
             names,
             usernames,
+            hints,
         })
     }
 
@@ -192,29 +208,29 @@ impl AuditTrail {
         &self,
         organization: Option<OrganizationId>,
         subjects: HashSet<Subject>,
-    ) -> Result<(HashMap<Subject, String>, HashMap<Subject, Username>), StorageError> {
+    ) -> Result<SubjectNames, StorageError> {
         let subjects: Vec<Subject> = subjects.into_iter().collect();
+        let mut found = SubjectNames::default();
         if subjects.is_empty() {
-            return Ok((HashMap::new(), HashMap::new()));
+            return Ok(found);
         }
         match organization {
             Some(organization) => {
-                let (mut names, mut usernames) = (HashMap::new(), HashMap::new());
                 for (subject, named) in self.names.identify(organization, &subjects).await? {
-                    names.insert(subject, named.name);
-                    usernames.extend(named.username.map(|username| (subject, username)));
+                    found.names.insert(subject, named.name);
+                    found
+                        .usernames
+                        .extend(named.username.map(|username| (subject, username)));
+                    found.hints.extend(named.hint.map(|hint| (subject, hint)));
                 }
-                Ok((names, usernames))
+                Ok(found)
             }
             None => self.names_of_users(&subjects).await,
         }
     }
 
     /// Events of the installation have only users as subjects.
-    async fn names_of_users(
-        &self,
-        subjects: &[Subject],
-    ) -> Result<(HashMap<Subject, String>, HashMap<Subject, Username>), StorageError> {
+    async fn names_of_users(&self, subjects: &[Subject]) -> Result<SubjectNames, StorageError> {
         let ids = subjects.iter().filter_map(|subject| match subject {
             Subject::User(id) => Some(*id),
             Subject::Installation
@@ -231,7 +247,12 @@ impl AuditTrail {
             let subject = Subject::User(user.id);
             ((subject, user.display_name.to_string()), (subject, user.username))
         });
-        Ok(named.unzip())
+        let (names, usernames) = named.unzip();
+        Ok(SubjectNames {
+            names,
+            usernames,
+            hints: HashMap::new(),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What people call things.
 
+use crate::token::TokenHint;
 use crate::user::Username;
 
 /// What a subject is called.
@@ -11,4 +12,6 @@ pub struct Named {
     /// Of users and memberships, since a display name is chosen freely and may be the same as somebody
     /// else's.
     pub username: Option<Username>,
+    /// Of keys, since a name is chosen freely, and a rotated key has the name of its successor.
+    pub hint: Option<TokenHint>,
 }

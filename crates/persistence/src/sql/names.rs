@@ -15,6 +15,7 @@ use keyward_domain::administration::ports::{Named, Names};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::ports::StorageError;
+use keyward_domain::token::TokenHint;
 use keyward_domain::user::{User, Username};
 use uuid::Uuid;
 
@@ -178,7 +179,7 @@ async fn identify(
             word(Kind::Organization),
             organizations::id,
             organizations::name,
-            nameless(),
+            indistinct(),
         ));
     let users = here.filter(memberships::user_id.eq_any(ids(Kind::User))).select((
         word(Kind::User),
@@ -197,11 +198,16 @@ async fn identify(
     let keys = api_keys::table
         .filter(of_organization!(own))
         .filter(api_keys::id.eq_any(ids(Kind::ApiKey)))
-        .select((word(Kind::ApiKey), api_keys::id, api_keys::name, nameless()));
+        .select((
+            word(Kind::ApiKey),
+            api_keys::id,
+            api_keys::name,
+            api_keys::hint.nullable(),
+        ));
     let projects = projects::table
         .filter(projects::organization_id.eq(own))
         .filter(projects::id.eq_any(ids(Kind::Project)))
-        .select((word(Kind::Project), projects::id, projects::name, nameless()));
+        .select((word(Kind::Project), projects::id, projects::name, indistinct()));
     let invitations = invitations::table
         .filter(invitations::organization_id.eq(own))
         .filter(invitations::id.eq_any(ids(Kind::Invitation)))
@@ -209,7 +215,7 @@ async fn identify(
             word(Kind::Invitation),
             invitations::id,
             invitations::invitee,
-            nameless(),
+            indistinct(),
         ));
     let rows: Vec<(String, StoredId, String, Option<String>)> = organizations
         .union_all(users)
@@ -220,20 +226,27 @@ async fn identify(
         .load(connection)
         .await?;
     let mut found = HashMap::new();
-    for (word, id, name, username) in rows {
+    for (word, id, name, distinction) in rows {
         let Some(kind) = Kind::of_word(&word) else {
             continue;
         };
-        let stored = StoredRow::new("users", id.0);
-        let username = username.map(|username| stored.read("username", Username::parse(&username)));
-        let username = username.transpose()?;
-        found.insert(kind.subject(id.0), Named { name, username });
+        let (mut username, mut hint) = (None, None);
+        if let Some(text) = distinction {
+            if kind == Kind::ApiKey {
+                let stored = StoredRow::new("api_keys", id.0);
+                hint = Some(stored.read("hint", TokenHint::parse(&text))?);
+            } else {
+                let stored = StoredRow::new("users", id.0);
+                username = Some(stored.read("username", Username::parse(&text))?);
+            }
+        }
+        found.insert(kind.subject(id.0), Named { name, username, hint });
     }
     Ok(found)
 }
 
-/// The username of what has none.
-fn nameless() -> SqlLiteral<Nullable<Text>> {
+/// What distinguishes things of a kind whose names are enough: other kinds have a username or a hint here.
+fn indistinct() -> SqlLiteral<Nullable<Text>> {
     sql("CAST(NULL AS text)")
 }
 

@@ -78,6 +78,7 @@ fn every_exported_event_reads_back_equal() {
         },
         names: HashMap::from([(events[0].subject, "a name".to_owned())]),
         usernames: HashMap::new(),
+        hints: HashMap::new(),
     };
     let lines = of_page(&page).unwrap();
     let read: Vec<AuditEvent> = lines

@@ -125,7 +125,7 @@ async fn revoking_owners(keys: &[ApiKey], member: &Member) -> Result<HashMap<Sub
     let owners: Vec<Subject> = owners.into_iter().collect();
     let organization = member.member.organization.id;
     let named = member.console.names.identify(organization, &owners).await?;
-    let people = named.into_iter().map(|(owner, Named { name, username })| {
+    let people = named.into_iter().map(|(owner, Named { name, username, .. })| {
         let username = username.filter(|username| username.as_str() != name);
         (owner, Person { name, username })
     });

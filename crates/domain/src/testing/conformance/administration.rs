@@ -286,6 +286,7 @@ super::cases::cases! { $
         subjects_without_name_are_omitted
         names_of_a_full_page_are_found_in_one_call
         subject_with_display_name_has_username_in_the_same_organizations
+        keys_of_one_name_have_their_own_hints
         subject_of_any_kind_is_found_by_identifier
         removed_subject_is_found_by_identifier_in_the_log
         user_is_found_by_name_in_own_organizations_only

@@ -8,6 +8,7 @@ use crate::administration::ports::{Named, Names};
 use crate::audit::Subject;
 use crate::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use crate::ports::StorageError;
+use crate::token::TokenHint;
 use crate::user::{User, Username};
 
 #[async_trait]
@@ -21,7 +22,8 @@ impl Names for MemoryStore {
         let named = |subject: &Subject| {
             let name = state.name_of(organization, *subject)?;
             let username = state.username_of(organization, *subject);
-            Some((*subject, Named { name, username }))
+            let hint = state.hint_of(*subject);
+            Some((*subject, Named { name, username, hint }))
         };
         Ok(subjects.iter().filter_map(named).collect())
     }
@@ -109,6 +111,12 @@ impl State {
             }
             Subject::Session(_) | Subject::Other { .. } | Subject::Installation => None,
         }
+    }
+
+    fn hint_of(&self, subject: Subject) -> Option<TokenHint> {
+        let mut keys = self.keys.iter().map(|stored| &stored.key);
+        let key = keys.find(|key| Subject::ApiKey(key.id) == subject)?;
+        Some(key.hint.clone())
     }
 
     fn username_of(&self, organization: OrganizationId, subject: Subject) -> Option<Username> {

@@ -139,6 +139,22 @@ pub(super) async fn subject_with_display_name_has_username_in_the_same_organizat
     assert_eq!(usernames(ada.organization.id).await, expected, "a former member");
 }
 
+pub(super) async fn keys_of_one_name_have_their_own_hints(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let keys = [
+        scene.add_key(&ada, "Deploy").await,
+        scene.add_key(&ada, "Deploy").await,
+    ];
+    let mut subjects = keys.clone().map(|key| Subject::ApiKey(key.id)).to_vec();
+    subjects.push(Subject::User(ada.user.id));
+
+    let found = scene.stores.names.identify(ada.organization.id, &subjects).await;
+    let found = found.expect("the store answers").into_iter();
+    let hints = found.filter_map(|(subject, named)| Some((subject, named.hint?)));
+    let expected = keys.map(|key| (Subject::ApiKey(key.id), key.hint));
+    assert_eq!(hints.collect::<HashMap<_, _>>(), HashMap::from(expected));
+}
+
 pub(super) async fn subject_of_any_kind_is_found_by_identifier(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "Deploy").await;
