@@ -187,6 +187,28 @@ async fn reference_explains_errors_in_one_paragraph() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn printed_key_names_are_whole() {
+    let scene = Scene::new().await;
+    let api = PlainConsole::sign_in(scene.keyward.base_url(), "ada", OWNER_PASSWORD)
+        .await
+        .api_with_first_key()
+        .await;
+    api.create(&"Quarterly report ".repeat(5), "").await;
+    scene.width(794).await;
+    for page in ["api-keys", "api-keys/all"] {
+        scene.open(page).await;
+        scene
+            .send("Emulation.setEmulatedMedia", json!({ "media": "print" }))
+            .await;
+        let script = "const name = document.querySelector('.row-name');
+            return [name.scrollWidth - name.clientWidth, name.clientWidth]";
+        let widths = scene.numbers(script).await;
+        assert!(widths[0] == 0.0 && widths[1] > 120.0, "{page}: {widths:?}");
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn printed_audit_log_has_wide_sentences_and_no_filter() {
     let scene = Scene::new().await;
     scene.width(794).await;
