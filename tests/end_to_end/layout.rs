@@ -187,6 +187,25 @@ async fn reference_explains_errors_in_one_paragraph() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn times_and_hints_of_the_audit_log_have_one_line() {
+    let scene = Scene::new().await;
+    scene.width(1280).await;
+    scene.open("audit-log").await;
+    let script = "const lines = (element) => {
+            const texts = document.createRange();
+            texts.selectNodeContents(element);
+            return new Set([...texts.getClientRects()].map((box) => Math.round(box.top))).size;
+        };
+        return [...document.querySelectorAll('tbody time, tbody th code')].map(lines)";
+    let lines = scene.numbers(script).await;
+    assert!(
+        lines.len() > 5 && lines.iter().all(|lines| *lines == 1.0),
+        "{lines:?}"
+    );
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn printed_key_names_are_whole() {
     let scene = Scene::new().await;
     let api = PlainConsole::sign_in(scene.keyward.base_url(), "ada", OWNER_PASSWORD)

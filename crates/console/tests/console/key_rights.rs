@@ -187,16 +187,20 @@ async fn audit_log_shows_key_rights_and_default_changes() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
     running.installation.issue(&ada.as_holder(), "Manager").await;
-    running
+    let deploy = running
         .installation
         .issue_restricted(&ada.as_holder(), "Deploy")
         .await;
+    let restricted = format!(
+        "created the API key Deploy {} which cannot manage keys",
+        deploy.key.hint
+    );
     choose(&running, &ada, false).await;
     choose(&running, &ada, true).await;
     let page = browser.get(AUDIT_LOG).await;
     for says in [
         "created the API key Manager",
-        "created the API key Deploy which cannot manage keys",
+        &*restricted,
         "stopped letting new API keys manage other keys by default",
         "let new API keys manage other keys by default",
     ] {

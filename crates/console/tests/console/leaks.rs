@@ -73,8 +73,11 @@ async fn leak_is_told_to_holder_and_owners_for_a_week() {
     assert!(!other.get(LIST).await.shows(told), "another one's key");
     assert!(!owner.get(LIST).await.shows(told), "another one's key");
     let log = owner.get("/organizations/acme/settings/audit-log").await.text();
-    let sentence = "Someone not signed in reported the API key Deploy as leaked, and it was revoked";
-    assert!(log.contains(sentence), "{log}");
+    let sentence = format!(
+        "Someone not signed in reported the API key Deploy {} as leaked, and it was revoked",
+        leaked.key.hint
+    );
+    assert!(log.contains(&sentence), "{log}");
 
     installation.builder.clock.advance(TimeDelta::days(8));
     let later = running.signed_in("grace").await;

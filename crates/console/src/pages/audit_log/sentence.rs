@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, Subject};
+use keyward_domain::token::TokenHint;
 
 /// An event as a sentence: actor, verb, subject and object.
 pub(super) struct Sentence {
@@ -43,6 +44,11 @@ pub(super) enum Label {
     Person {
         name: String,
         username: String,
+    },
+    /// Keys may have one name: a rotated key has its successor's.
+    Key {
+        name: String,
+        hint: TokenHint,
     },
     Id(String),
     None,
@@ -155,7 +161,7 @@ impl Participant {
 impl Label {
     pub(super) const fn is_some(&self) -> bool {
         match self {
-            Self::Name(_) | Self::Person { .. } | Self::Id(_) => true,
+            Self::Name(_) | Self::Person { .. } | Self::Key { .. } | Self::Id(_) => true,
             Self::None => false,
         }
     }
@@ -163,6 +169,11 @@ impl Label {
     fn of(subject: Subject, known: Option<&AuditPage>) -> Self {
         let name = known.and_then(|known| known.names.get(&subject));
         let username = known.and_then(|known| known.usernames.get(&subject));
+        let hint = known.and_then(|known| known.hints.get(&subject));
+        if let (Some(name), Some(hint)) = (name, hint) {
+            let (name, hint) = (name.clone(), hint.clone());
+            return Self::Key { name, hint };
+        }
         match (name, username, subject.id()) {
             (Some(name), Some(username), _) if name != username.as_str() => Self::Person {
                 name: name.clone(),

@@ -79,10 +79,11 @@ async fn event_without_address_is_from_the_server_or_unknown() {
 async fn changed_values_are_told_and_exported() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
-    let key = installation.issue(&ada.as_holder(), "Deploy").await.key.id;
+    let key = installation.issue(&ada.as_holder(), "Deploy").await.key;
+    let (key, deploy) = (key.id, format!("the API key Deploy {}", key.hint));
     let moment = "2026-01-31T09:00:00.000Z";
     let told = "31 January 2026, 09:00:00 UTC";
-    let of_key = "changed the expiration of the API key Deploy";
+    let of_key = format!("changed the expiration of {deploy}");
     for (action, old, new, expected) in [
         (
             Action::ChangeExpiry,
@@ -106,19 +107,19 @@ async fn changed_values_are_told_and_exported() {
             Action::CreateApiKey,
             None,
             Some(moment),
-            format!("created the API key Deploy which expires {told}"),
+            format!("created {deploy} which expires {told}"),
         ),
         (
             Action::CreateRestrictedApiKey,
             None,
             Some(moment),
-            format!("created the API key Deploy which cannot manage keys and expires {told}"),
+            format!("created {deploy} which cannot manage keys and expires {told}"),
         ),
         (
             Action::ExpireApiKey,
             Some(moment),
             None,
-            format!("recorded the expiration of the API key Deploy planned for {told}"),
+            format!("recorded the expiration of {deploy} planned for {told}"),
         ),
         (
             Action::ChangeExpiry,
@@ -190,6 +191,31 @@ async fn every_action_has_a_sentence_naming_its_actor() {
             assert!(text.contains(&format!("{name} ")), "{word}: {text}");
         }
     }
+}
+
+#[tokio::test]
+async fn keys_with_the_same_name_are_distinguished_by_hint() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let [old, new] = [
+        installation.issue(&ada.as_holder(), "Deploy").await.key,
+        installation.issue(&ada.as_holder(), "Deploy").await.key,
+    ];
+    let (subject, object) = (Subject::ApiKey(old.id), Some(Subject::ApiKey(new.id)));
+    record(
+        installation,
+        &ada,
+        Actor::ApiKey(old.id),
+        Action::RotateApiKey,
+        subject,
+        object,
+    )
+    .await;
+    let page = running.signed_in("ada").await.get(LOG).await;
+    let (old, new) = (old.hint, new.hint);
+    let told = format!("The API key Deploy {old} rotated the API key Deploy {old} to Deploy {new}");
+    assert!(events(&page).contains(&told), "{}", events(&page));
+    assert!(page.text().contains(&format!("Only API key Deploy {new}")));
 }
 
 #[tokio::test]
