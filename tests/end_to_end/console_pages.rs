@@ -90,6 +90,37 @@ async fn copy_feedback_appears_below_the_copied_field_only() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn selected_keys_are_counted_beside_a_button_in_sight() {
+    let scene = Scene::new().await;
+    let api = PlainConsole::sign_in(scene.keyward.base_url(), "ada", OWNER_PASSWORD)
+        .await
+        .api_with_first_key()
+        .await;
+    for number in 0..16 {
+        api.create(&format!("Robot {number}"), "").await;
+    }
+    scene.width(1280).await;
+    scene.open("api-keys/all").await;
+    let state = "const button = document.querySelector('[data-needs-choice]');
+        const { top, bottom } = button.getBoundingClientRect();
+        return [document.querySelector('[data-count]').textContent,
+                button.disabled,
+                top >= 0 && bottom <= innerHeight]";
+    assert_eq!(scene.value(state).await, json!(["", true, false]));
+    for (pressed, expected) in [
+        ("tbody [type=checkbox]", json!(["1 selected", false, true])),
+        ("[data-all]", json!(["20 selected", false, true])),
+        ("[data-all]", json!(["", true, false])),
+    ] {
+        scene
+            .value(&format!("document.querySelector('{pressed}').click()"))
+            .await;
+        assert_eq!(scene.value(state).await, expected, "{pressed}");
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn way_back_from_a_key_keeps_the_filter() {
     let scene = Scene::new().await;
     let filtered = format!("{}{SETTINGS}/api-keys/all?unused=0", scene.keyward.base_url());

@@ -124,10 +124,24 @@ for (const link of document.querySelectorAll("[data-dialog]")) {
   });
 }
 
-// Nothing to revoke is chosen yet.
+// How many are selected: nothing can be done to none, and all of a page are one press.
 for (const button of document.querySelectorAll("[data-needs-choice]")) {
-  const judge = () => { button.disabled = !button.form.querySelector("input[type=checkbox]:checked"); };
-  button.form.addEventListener("change", judge);
+  const { form } = button, all = form.querySelector("[data-all]");
+  const boxes = [...form.querySelectorAll("[type=checkbox]")];
+  const selected = () => boxes.filter((box) => box.checked).length;
+  const judge = () => {
+    const count = selected();
+    button.disabled = !count;
+    form.querySelector("[data-count]").textContent = count ? `${count} selected` : "";
+    all.textContent = count < boxes.length ? `Select all ${boxes.length}` : "Clear selection";
+  };
+  all.hidden = false;
+  all.addEventListener("click", () => {
+    const checked = selected() < boxes.length;
+    for (const box of boxes) box.checked = checked;
+    judge();
+  });
+  form.addEventListener("change", judge);
   addEventListener("pageshow", judge);
   judge();
 }
