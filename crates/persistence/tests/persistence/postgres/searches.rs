@@ -45,6 +45,26 @@ async fn search_index_has_few_different_entries() {
     assert_eq!(row.get::<_, i64>("grams"), 3 * 64, "of 20,000 characters");
 }
 
+/// Else a search for digits would read keys that have none.
+#[tokio::test]
+async fn search_index_tells_common_characters_apart() {
+    let fixture = Fixture::new().await;
+    for common in [
+        "abcdefghijklmnopqrstuvwxyz0123456789 -./:",
+        "абвгдежзийклмнопрстуфхцчшщъыьэюя0123456789 -",
+    ] {
+        let query = "SELECT count(DISTINCT search_grams(
+                 '00000000-0000-0000-0000-000000000000', '019a0000-0000-0000-0000-000000000000', one
+             )) AS entries FROM string_to_table($1, NULL) AS one";
+        let row = fixture.client.query_one(query, &[&common]).await.unwrap();
+        assert_eq!(
+            row.get::<_, i64>("entries"),
+            common.chars().count() as i64,
+            "{common}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn repeated_search_is_planned_for_its_values_each_time() {
     let fixture = Fixture::new().await;
