@@ -64,7 +64,7 @@ impl ChangeLimit {
         // Last, so that nobody holds the lock on it while they wait for another. An owner may invite any
         // number of owners, each with a bucket of their own.
         buckets.push(ThrottleBucket::changes_in(authority.organization_id()));
-        match self.0.count_change(buckets, now).await? {
+        match self.0.count_owner_change(buckets, now).await? {
             Some(full) => Err(full.throttled.into()),
             None => Ok(()),
         }

@@ -204,9 +204,9 @@ pub trait Throttle: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError>;
 
-    /// Takes from each of the buckets likewise, for a change that only waits where the disk is full: MUST NOT
-    /// use space that is kept for signing in.
-    async fn count_change(
+    /// Counts likewise, for a change that may fail on a full disk: MUST NOT use space that is kept for signing
+    /// in.
+    async fn count_owner_change(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,

@@ -29,7 +29,7 @@ impl Throttle for Store {
         self.count(buckets, Claim::SigningIn, now).await
     }
 
-    async fn count_change(
+    async fn count_owner_change(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,

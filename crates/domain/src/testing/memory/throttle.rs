@@ -21,7 +21,7 @@ impl Throttle for MemoryStore {
         Ok(self.state()?.count_attempt(&buckets, now))
     }
 
-    async fn count_change(
+    async fn count_owner_change(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,

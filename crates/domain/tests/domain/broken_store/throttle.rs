@@ -30,12 +30,12 @@ impl Throttle for BrokenStore {
         }
     }
 
-    async fn count_change(
+    async fn count_owner_change(
         &self,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        self.sound.count_change(buckets, now).await
+        self.sound.count_owner_change(buckets, now).await
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
