@@ -18,10 +18,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use keyward_front_door::{FrontDoor, FrontDoorConfig, listen};
+use mimalloc::MiMalloc;
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::listener::TcpListener;
 use poem::{Endpoint, Response, Server, endpoint::make_sync};
 use uuid::Uuid;
+
+/// Keyward's, so that the two differ in what they do.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
