@@ -138,7 +138,7 @@ impl Json {
         self.add_raw(",");
     }
 
-    /// Adds a member with a value that shows itself as JSON does.
+    /// Adds a number or Boolean, which `Display` writes as JSON does.
     fn add_literal(&mut self, field: &Field, value: impl Display) {
         self.add_member(field, |json| json.add_shown(format_args!("{value}")));
     }
@@ -153,7 +153,7 @@ fn is_control(character: char) -> bool {
 
 impl Visit for Json {
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has no number for what is none.
+        // JSON has no NaN or infinity: they become null.
         let literal = serde_json::to_string(&value).unwrap_or_default();
         self.add_member(field, |json| json.add_raw(&literal));
     }

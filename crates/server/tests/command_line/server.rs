@@ -1,5 +1,6 @@
 //! A `keyward serve` that runs while the test asks it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
@@ -140,6 +141,11 @@ impl Server {
 
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.process), signal).unwrap();
+    }
+
+    /// What the system says of its process (proc(5), `status`).
+    pub(crate) fn process_status(&self) -> String {
+        fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap()
     }
 
     /// Waits until it has ended by itself; everything it logged, and how it ended.

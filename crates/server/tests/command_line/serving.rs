@@ -37,6 +37,14 @@ async fn empty_database_is_migrated_and_served() {
     assert_eq!(server.get("/openapi.json").body, keyward_http_api::document());
 }
 
+/// They would keep memory resident that nothing is in.
+#[tokio::test]
+async fn server_uses_no_huge_pages() {
+    let database = database().await;
+    let status = Server::start(database.url(), &[]).process_status();
+    assert!(status.contains("THP_enabled:\t0\n"), "{status}");
+}
+
 #[tokio::test]
 async fn health_answers_head_and_rejects_other_methods() {
     let database = database().await;
