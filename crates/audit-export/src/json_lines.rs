@@ -10,7 +10,7 @@ use keyward_domain::audit::{Actor, AuditEvent, Subject};
 use keyward_domain::user::Username;
 use serde::Serialize;
 
-pub use reading::{NotAnEvent, read_event};
+pub use reading::{MAX_LINE_BYTES, NotAnEvent, read_event};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

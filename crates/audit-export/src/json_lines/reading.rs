@@ -8,6 +8,9 @@ use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, S
 use keyward_domain::id::ApiKeyId;
 use serde::Deserialize;
 
+/// The most bytes of a line. The longest one of this version has less than a tenth of that.
+pub const MAX_LINE_BYTES: usize = 64 * 1024;
+
 /// A line as a program writes it. Members that a newer version adds are ignored.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,6 +38,9 @@ struct Thing {
 /// Why a line is no event.
 #[derive(Debug, thiserror::Error)]
 pub enum NotAnEvent {
+    /// No event has so many bytes.
+    #[error("longer than {MAX_LINE_BYTES} bytes")]
+    TooLong,
     /// It is no JSON object, or a member is absent or of another type.
     // For serde_json, every line is the first.
     #[error("{}", .0.to_string().replace(" at line 1 column ", " at column "))]
@@ -55,6 +61,9 @@ pub enum NotAnEvent {
 /// # Errors
 /// See [`NotAnEvent`].
 pub fn read_event(line: &[u8]) -> Result<AuditEvent, NotAnEvent> {
+    if line.len() > MAX_LINE_BYTES {
+        return Err(NotAnEvent::TooLong);
+    }
     let line: Line = serde_json::from_slice(line).map_err(NotAnEvent::Json)?;
     let organization = line.organization.map(|it| it.id("organization"));
     Ok(AuditEvent {

@@ -3,8 +3,9 @@ use std::collections::HashMap;
 use keyward_domain::administration::{AuditPage, FollowedEvents};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use keyward_domain::page::Page;
+use keyward_domain::user::Username;
 
-use super::read_event;
+use super::{MAX_LINE_BYTES, NotAnEvent, read_event};
 use crate::json_lines::{of_followed, of_page};
 
 const ID: &str = "0198c0de-0000-7000-8000-00000000abcd";
@@ -86,6 +87,50 @@ fn every_exported_event_reads_back_equal() {
         .map(|line| read_event(line.as_bytes()).unwrap())
         .collect();
     assert_eq!(read, events);
+}
+
+#[test]
+fn longest_line_is_far_below_the_limit() {
+    let subject = Subject::Membership(ID.parse().unwrap());
+    let text = "\u{1f980}".repeat(100);
+    let longest = AuditEvent {
+        organization_id: Some(ID.parse().unwrap()),
+        old_value: Some(text.clone()),
+        new_value: Some(text.clone()),
+        source: RequestSource {
+            address: Some("2001:db8:ffff:ffff:ffff:ffff:ffff:ffff".parse().unwrap()),
+            request_id: Some("x".repeat(64)),
+        },
+        ..event(
+            Action::from_word(&format!("{0}.{0}", "x".repeat(31))).unwrap(),
+            Actor::User(ID.parse().unwrap()),
+            subject,
+        )
+    };
+    let named = [
+        Subject::Organization(ID.parse().unwrap()),
+        Subject::User(ID.parse().unwrap()),
+        subject,
+    ];
+    let username = Username::parse(&"x".repeat(39)).unwrap();
+    let position = format!("{}-0a1b2c3d-0198c0de00007000800000000000abcd", u64::MAX);
+    let followed = FollowedEvents {
+        events: vec![(position.parse().unwrap(), longest)],
+        names: named.map(|subject| (subject, text.clone())).into(),
+        usernames: named.map(|subject| (subject, username.clone())).into(),
+        has_more: false,
+        were_some_removed: false,
+    };
+    let line = of_followed(&followed).unwrap();
+    assert!(line.len() < MAX_LINE_BYTES / 10, "{}", line.len());
+}
+
+#[test]
+fn longer_line_is_refused() {
+    let padded = |length| format!("{LINE}{}", " ".repeat(length - LINE.len()));
+    read_event(padded(MAX_LINE_BYTES).as_bytes()).unwrap();
+    let refused = read_event(padded(MAX_LINE_BYTES + 1).as_bytes());
+    assert!(matches!(refused, Err(NotAnEvent::TooLong)));
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! The audit log on standard input.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
-use keyward_audit_export::json_lines::read_event;
+use keyward_audit_export::json_lines::{MAX_LINE_BYTES, read_event};
 use keyward_domain::access_removals::AccessRemovals;
 
 use crate::commands::Failure;
@@ -15,14 +15,22 @@ use crate::standard_input::StandardInputError;
 const MARGIN: TimeDelta = TimeDelta::hours(1);
 
 /// Reads all lines, and reports how many of them count.
-pub(super) fn read(input: impl BufRead, since: Option<DateTime<Utc>>) -> Result<AccessRemovals, Failure> {
+pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Result<AccessRemovals, Failure> {
     let since = since.map(|since| since - MARGIN);
     let mut removals = AccessRemovals::default();
     let (mut lines, mut considered) = (0, 0);
-    for line in input.split(b'\n') {
-        let line = line.map_err(StandardInputError::Unreadable)?;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // With its end, or enough to see that it is too long.
+        let mut at_most = input.by_ref().take(MAX_LINE_BYTES as u64 + 1);
+        let read = at_most.read_until(b'\n', &mut line);
+        if read.map_err(StandardInputError::Unreadable)? == 0 {
+            break;
+        }
         lines += 1;
-        let event = read_event(&line).map_err(|source| Failure::NotAnEvent { line: lines, source })?;
+        let event = read_event(line.strip_suffix(b"\n").unwrap_or(&line));
+        let event = event.map_err(|source| Failure::NotAnEvent { line: lines, source })?;
         if since.is_none_or(|since| event.at >= since) {
             considered += 1;
             removals.add(&event);

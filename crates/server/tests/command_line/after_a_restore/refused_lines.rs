@@ -14,6 +14,8 @@ fn line_that_is_no_event_is_named_before_any_change() {
         r#"{{"id":{key},"at":"2026-01-31T12:00:00Z","actor":{{"kind":"anonymous"}},"action":"api_key.revoke","subject":{{"kind":"api_key","id":{key}}},"outcome":"success"}}"#
     );
     let cut_off = &line[..line.len() - 1];
+    // Members of a newer version are ignored.
+    let padded = format!(r#"{{"x":"{}","#, "x".repeat(65_536));
     for (log, number, reason) in [
         (
             format!("{line}\n{line}\n{cut_off}"),
@@ -29,6 +31,11 @@ fn line_that_is_no_event_is_named_before_any_change() {
             line.replace("api_key.revoke", r"revoke\u001b[2J"),
             1,
             r#"invalid action "revoke\u{1b}[2J""#.to_owned(),
+        ),
+        (
+            format!("{line}\n{}\n", line.replacen('{', &padded, 1)),
+            2,
+            "longer than 65536 bytes".to_owned(),
         ),
     ] {
         let answer = repeat(&lost.place, &log);
