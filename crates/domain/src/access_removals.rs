@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use self::recorded::{ChangedThing, NewerEvent, Removal};
-use crate::audit::{AuditEvent, Outcome};
+use crate::audit::{Actor, AuditEvent, Outcome};
 use crate::ports::AuditPosition;
 use crate::sign_in::session::Session;
 
@@ -22,7 +22,8 @@ pub use self::removal::{AccessRemoval, ManualRemoval};
 #[derive(Debug, Clone, Default)]
 pub struct AccessRemovals {
     latest: HashMap<ChangedThing, (AuditPosition, Option<Removal>)>,
-    last_event: DateTime<Utc>,
+    /// The latest event by the clocks of servers.
+    last_of_servers: DateTime<Utc>,
     newer_events: u32,
 }
 
@@ -42,7 +43,10 @@ impl AccessRemovals {
     /// time, as lists of events are. So within seconds, the later of two servers' changes may be taken for
     /// the earlier one if their clocks differ.
     pub fn add(&mut self, event: &AuditEvent) {
-        self.last_event = self.last_event.max(event.at);
+        // The command line may have run on the machine that repeats, by the same clock.
+        if event.actor != Actor::Administrator {
+            self.last_of_servers = self.last_of_servers.max(event.at);
+        }
         if event.outcome == Outcome::Refused {
             return;
         }
@@ -61,54 +65,32 @@ impl AccessRemovals {
 
     /// What is left to repeat. What a later event gave back is not, nor what is part of something else that
     /// is repeated: a membership ends with its role and its places in projects, and a password is reset
-    /// together with the sessions. A planned end that came before the last event is an end, even if no
-    /// server recorded it. (The clock of the machine that repeats may be wrong, and an end is final.)
+    /// together with the sessions. A planned end is left to people unless a server recorded that it came: an
+    /// end is final, and the clock of the machine that repeats, or that of an event, may be wrong.
     #[must_use]
-    pub fn to_repeat(&self) -> RemovalsToRepeat {
+    pub fn to_repeat(&self, now: DateTime<Utc>) -> RemovalsToRepeat {
         let changes = self.latest.values();
-        let removed = changes.filter_map(|(position, removal)| {
-            let removal = (*removal)?.at_end_of_log(position.at, self.last_event)?;
-            Some((*position, removal))
-        });
+        let removed = changes.filter_map(|(position, removal)| Some((*position, (*removal)?)));
         let mut removed: Vec<_> = removed.collect();
         removed.sort_by_key(|(position, _)| *position);
         let all: HashSet<Removal> = removed.iter().map(|(_, removal)| *removal).collect();
-        let mut found = HashSet::new();
+        // Sessions of before are over, by two clocks.
+        let oldest_session = self.last_of_servers.min(now) - Session::ABSOLUTE_TIMEOUT;
         let mut to_repeat = RemovalsToRepeat {
             newer_events: self.newer_events,
             ..RemovalsToRepeat::default()
         };
-        for (_, removal) in removed {
-            let is_part_of_another = removal.part_of().is_some_and(|whole| all.contains(&whole));
-            if is_part_of_another || !found.insert(removal) {
+        for (position, removal) in removed {
+            if removal.part_of().is_some_and(|whole| all.contains(&whole)) {
                 continue;
             }
             match removal {
                 Removal::Access(removal) => to_repeat.removals.push(removal),
+                Removal::Manual(ManualRemoval::Sessions(_)) if position.at <= oldest_session => {}
                 Removal::Manual(removal) => to_repeat.manual.push(removal),
             }
         }
         to_repeat
-    }
-}
-
-impl Removal {
-    /// `None` if time has done as much since: no session is so old.
-    fn at_end_of_log(self, recorded: DateTime<Utc>, last_event: DateTime<Utc>) -> Option<Self> {
-        match self {
-            Self::Manual(ManualRemoval::Sessions(_))
-                if recorded <= last_event - Session::ABSOLUTE_TIMEOUT =>
-            {
-                None
-            }
-            Self::Manual(ManualRemoval::KeyEnd(key, at)) if at <= last_event => {
-                Some(Self::Access(AccessRemoval::ApiKey(key)))
-            }
-            Self::Manual(ManualRemoval::MembershipEnd(member, at)) if at <= last_event => {
-                Some(Self::Access(AccessRemoval::Membership(member)))
-            }
-            removal => Some(removal),
-        }
     }
 }
 

@@ -30,11 +30,11 @@ pub enum ManualRemoval {
     Password(UserId),
     /// Sessions of a user were ended, and may be live again.
     Sessions(UserId),
-    /// The end of a key was planned, and had not come when the log ended.
+    /// The end of a key was planned, and no event says that it came.
     KeyEnd(ApiKeyId, DateTime<Utc>),
     /// A key was rotated, and its end is not recorded.
     Rotation(ApiKeyId),
-    /// The end of a membership was planned, and had not come when the log ended.
+    /// The end of a membership was planned, and no event says that it came.
     MembershipEnd(MembershipId, DateTime<Utc>),
     /// New keys may manage keys only if that is asked for.
     KeyManagementOff(OrganizationId),

@@ -9,6 +9,7 @@ use crate::testing::Builder;
 const HOUR: TimeDelta = TimeDelta::hours(1);
 
 /// An administrator's log, in which each event is an hour after the one before it.
+#[derive(Clone)]
 struct Log {
     make: Builder,
     events: Vec<AuditEvent>,
@@ -38,13 +39,13 @@ impl Log {
     /// The same, whichever end of the log is read first.
     #[track_caller]
     fn to_repeat(&self) -> RemovalsToRepeat {
-        let read = |events: &mut dyn Iterator<Item = &AuditEvent>| {
-            let mut removals = AccessRemovals::default();
-            events.for_each(|event| removals.add(event));
-            removals.to_repeat()
-        };
-        let oldest_first = read(&mut self.events.iter());
-        assert_eq!(oldest_first, read(&mut self.events.iter().rev()));
+        self.to_repeat_at(self.now())
+    }
+
+    #[track_caller]
+    fn to_repeat_at(&self, now: DateTime<Utc>) -> RemovalsToRepeat {
+        let oldest_first = read(self.events.iter()).to_repeat(now);
+        assert_eq!(oldest_first, read(self.events.iter().rev()).to_repeat(now));
         oldest_first
     }
 
@@ -60,6 +61,19 @@ impl Log {
         let to_repeat = self.to_repeat();
         assert_eq!(to_repeat.removals, []);
         to_repeat.manual
+    }
+}
+
+fn read<'a>(events: impl Iterator<Item = &'a AuditEvent>) -> AccessRemovals {
+    let mut removals = AccessRemovals::default();
+    events.for_each(|event| removals.add(event));
+    removals
+}
+
+fn by_server(act: Act) -> Act {
+    Act {
+        actor: Actor::System,
+        ..act
     }
 }
 
@@ -172,7 +186,7 @@ fn ended_membership_includes_role_projects_and_planned_end() {
 }
 
 #[test]
-fn planned_end_after_the_log_is_left_to_people() {
+fn planned_end_is_left_to_people_unless_recorded() {
     let mut log = Log::new();
     let (key, membership) = (log.make.ids.next(), log.make.ids.next());
     let at = log.now() + HOUR * 4;
@@ -183,16 +197,20 @@ fn planned_end_after_the_log_is_left_to_people() {
         ManualRemoval::MembershipEnd(membership, at),
     ];
     assert_eq!(log.manual(), planned);
-    log.record(Action::SignIn, Subject::Installation);
+    log.make.clock.advance(TimeDelta::days(1));
+    log.add(|act| by_server(act).event(Action::SignIn, Subject::Installation));
     assert_eq!(log.manual(), planned);
-    log.add(|act| act.refusal(Action::SignIn, Subject::Installation));
+    let planned_again = log.clone();
+    log.add(|act| act.event_of_moment(Action::ChangeExpiry, Subject::ApiKey(key), Some(at), None));
+    log.add(|act| act.change_of_membership_expiry(membership, Some(at), None));
+    assert_eq!(log.to_repeat(), RemovalsToRepeat::default());
+    log = planned_again;
+    log.record(Action::ExpireApiKey, Subject::ApiKey(key));
+    log.record(Action::ExpireMembership, Subject::Membership(membership));
     assert_eq!(
         log.removals(),
         [AccessRemoval::ApiKey(key), AccessRemoval::Membership(membership)]
     );
-    log.add(|act| act.event_of_moment(Action::ChangeExpiry, Subject::ApiKey(key), Some(at), None));
-    log.add(|act| act.change_of_membership_expiry(membership, Some(at), None));
-    assert_eq!(log.to_repeat(), RemovalsToRepeat::default());
 }
 
 #[test]
@@ -227,9 +245,14 @@ fn ended_sessions_are_named_by_user_until_they_expire() {
         log.manual(),
         [ManualRemoval::Sessions(bob), ManualRemoval::Password(ada)]
     );
+    let named = log.manual();
+    let recorded = log.now();
     log.make.clock.advance(TimeDelta::days(14));
-    log.record(Action::SignIn, Subject::Installation);
+    log.record(Action::ExportAuditLog, Subject::Installation);
+    assert_eq!(log.manual(), named, "that may be the clock of this machine");
+    log.add(|act| by_server(act).event(Action::SignIn, Subject::Installation));
     assert_eq!(log.manual(), [ManualRemoval::Password(ada)]);
+    assert_eq!(log.to_repeat_at(recorded).manual.len(), 2, "by one clock");
 }
 
 #[test]

@@ -26,8 +26,8 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
     let store = storage::open_existing(&storage.database).await?;
     let sources = sources_of_this_machine();
     let removals = events::read(io::stdin().lock(), since)?;
-    let to_repeat = removals.to_repeat();
     let now = sources.now();
+    let to_repeat = removals.to_repeat(now);
     let composition = Composition::new(sources, store);
     let mut summary = Summary::of(&to_repeat);
     let mut left = LeftToPeople::default();

@@ -8,7 +8,6 @@ use keyward_domain::administration::ports::HeldKey;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{ApiKeyId, UserId};
 use keyward_domain::ports::StorageError;
-use keyward_domain::validity::End;
 
 use super::repetition::{QUERY_SIZE, Repetition};
 use crate::composition::Composition;
@@ -55,7 +54,8 @@ impl LeftToPeople {
         Ok(())
     }
 
-    /// Adds those of the changes that are about this organization and were not repeated.
+    /// Adds those of the changes that are about this organization and were not repeated. The clock of this
+    /// machine, which may be wrong, does not say that an end has come by which people were to plan it.
     pub(super) async fn of_organization(
         &mut self,
         repetition: &Repetition<'_>,
@@ -71,15 +71,19 @@ impl LeftToPeople {
             ManualRemoval::KeyEnd(key, _) | ManualRemoval::Rotation(key) => Some(key),
             _ => None,
         });
-        let keys: Vec<ApiKeyId> = keys.collect();
-        let mut valid_keys = HashMap::new();
-        for ids in keys.chunks(QUERY_SIZE) {
-            let found = composition.organization_keys().find_many(&authority, ids).await?;
-            let valid = found
-                .into_iter()
-                .filter(|key| key.is_valid(now) && key.holder.membership.is_live(now));
-            valid_keys.extend(valid.map(|key| (key.id, key)));
+        let ids: Vec<ApiKeyId> = keys.collect();
+        let mut keys = HashMap::new();
+        for some in ids.chunks(QUERY_SIZE) {
+            let found = composition
+                .organization_keys()
+                .find_many(&authority, some)
+                .await?;
+            keys.extend(found.into_iter().map(|key| (key.id, key)));
         }
+        let valid_at = |id: &ApiKeyId, at| {
+            let is_valid = |key: &&HeldKey| key.is_valid(at) && key.holder.membership.is_live(at);
+            keys.get(id).filter(is_valid)
+        };
         let members = changes.iter().filter_map(|change| match *change {
             ManualRemoval::MembershipEnd(member, _) => Some(Subject::Membership(member)),
             _ => None,
@@ -90,14 +94,12 @@ impl LeftToPeople {
         for change in changes {
             match *change {
                 ManualRemoval::KeyEnd(key, at) => {
-                    if let Some(key) = valid_keys.get(&key)
-                        && ends_later(key.end(), at)
-                    {
+                    if let Some(key) = valid_at(&key, at) {
                         self.add(ManualKind::KeyEnd, format!("{} ({})", of_key(key), written(at)));
                     }
                 }
                 ManualRemoval::Rotation(key) => {
-                    if let Some(key) = valid_keys.get(&key)
+                    if let Some(key) = valid_at(&key, now)
                         && key.rotated_to.is_none()
                     {
                         self.add(ManualKind::Rotation, of_key(key));
@@ -105,8 +107,7 @@ impl LeftToPeople {
                 }
                 ManualRemoval::MembershipEnd(member, at) => {
                     if members.contains_key(&Subject::Membership(member))
-                        && let Some(member) = composition.members().identify(&authority, member, now).await?
-                        && ends_later(member.membership.end, at)
+                        && let Some(member) = composition.members().identify(&authority, member, at).await?
                     {
                         let who = format!("{} in {slug} ({})", member.user.username, written(at));
                         self.add(ManualKind::MembershipEnd, who);
@@ -181,10 +182,6 @@ impl ManualKind {
             ),
         }
     }
-}
-
-fn ends_later(end: Option<End>, planned: DateTime<Utc>) -> bool {
-    end.is_none_or(|end| end.at() > planned)
 }
 
 fn written(at: DateTime<Utc>) -> String {
