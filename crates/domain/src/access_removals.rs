@@ -12,6 +12,7 @@ use chrono::{DateTime, Utc};
 
 use self::recorded::{ChangedThing, NewerEvent, Removal};
 use crate::audit::{Actor, AuditEvent, Outcome};
+use crate::id::OrganizationId;
 use crate::ports::AuditPosition;
 use crate::sign_in::session::Session;
 
@@ -21,19 +22,27 @@ pub use self::removal::{AccessRemoval, ManualRemoval};
 /// other events.
 #[derive(Debug, Clone, Default)]
 pub struct AccessRemovals {
-    latest: HashMap<ChangedThing, (AuditPosition, Option<Removal>)>,
+    latest: HashMap<ChangedThing, Change>,
     /// The latest event by the clocks of servers.
     last_of_servers: DateTime<Utc>,
     newer_events: u32,
 }
 
-/// What is to be repeated, in the order in which it happened.
+#[derive(Debug, Clone, Copy)]
+struct Change {
+    position: AuditPosition,
+    organization: Option<OrganizationId>,
+    removal: Option<Removal>,
+}
+
+/// What is to be repeated, in the order in which it happened, each with its organization if its event names
+/// one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemovalsToRepeat {
     /// What an administrator can repeat through the use cases.
-    pub removals: Vec<AccessRemoval>,
+    pub removals: Vec<(Option<OrganizationId>, AccessRemoval)>,
     /// What the people concerned, or an owner, have to repeat.
-    pub manual: Vec<ManualRemoval>,
+    pub manual: Vec<(Option<OrganizationId>, ManualRemoval)>,
     /// How many successful events only a newer version can read: they may have taken access away.
     pub newer_events: u32,
 }
@@ -53,9 +62,14 @@ impl AccessRemovals {
         let position = AuditPosition::from(event);
         match recorded::change_of(event) {
             Ok(Some((thing, removal))) => {
-                let latest = self.latest.entry(thing).or_insert((position, removal));
-                if latest.0 < position {
-                    *latest = (position, removal);
+                let change = Change {
+                    position,
+                    organization: event.organization_id,
+                    removal,
+                };
+                let latest = self.latest.entry(thing).or_insert(change);
+                if latest.position < position {
+                    *latest = change;
                 }
             }
             Ok(None) => {}
@@ -70,9 +84,9 @@ impl AccessRemovals {
     #[must_use]
     pub fn to_repeat(&self, now: DateTime<Utc>) -> RemovalsToRepeat {
         let changes = self.latest.values();
-        let removed = changes.filter_map(|(position, removal)| Some((*position, (*removal)?)));
+        let removed = changes.filter_map(|change| Some((change, change.removal?)));
         let mut removed: Vec<_> = removed.collect();
-        removed.sort_by_key(|(position, _)| *position);
+        removed.sort_by_key(|(change, _)| change.position);
         let all: HashSet<Removal> = removed.iter().map(|(_, removal)| *removal).collect();
         // Sessions of before are over, by two clocks.
         let oldest_session = self.last_of_servers.min(now) - Session::ABSOLUTE_TIMEOUT;
@@ -80,14 +94,14 @@ impl AccessRemovals {
             newer_events: self.newer_events,
             ..RemovalsToRepeat::default()
         };
-        for (position, removal) in removed {
+        for (change, removal) in removed {
             if removal.part_of().is_some_and(|whole| all.contains(&whole)) {
                 continue;
             }
             match removal {
-                Removal::Access(removal) => to_repeat.removals.push(removal),
-                Removal::Manual(ManualRemoval::Sessions(_)) if position.at <= oldest_session => {}
-                Removal::Manual(removal) => to_repeat.manual.push(removal),
+                Removal::Access(removal) => to_repeat.removals.push((change.organization, removal)),
+                Removal::Manual(ManualRemoval::Sessions(_)) if change.position.at <= oldest_session => {}
+                Removal::Manual(removal) => to_repeat.manual.push((change.organization, removal)),
             }
         }
         to_repeat

@@ -57,3 +57,18 @@ impl AccessRemoval {
         std::iter::once(subject).chain(project)
     }
 }
+
+impl ManualRemoval {
+    /// What of an organization it is about; nothing if it is about a user.
+    #[must_use]
+    pub const fn subject(&self) -> Option<Subject> {
+        match *self {
+            Self::KeyEnd(key, _) | Self::Rotation(key) => Some(Subject::ApiKey(key)),
+            Self::MembershipEnd(member, _) => Some(Subject::Membership(member)),
+            Self::KeyManagementOff(organization) | Self::KeyLife(organization, _) => {
+                Some(Subject::Organization(organization))
+            }
+            Self::Password(_) | Self::Sessions(_) => None,
+        }
+    }
+}

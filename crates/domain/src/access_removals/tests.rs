@@ -53,14 +53,18 @@ impl Log {
     fn removals(&self) -> Vec<AccessRemoval> {
         let to_repeat = self.to_repeat();
         assert_eq!(to_repeat.manual, []);
-        to_repeat.removals
+        to_repeat
+            .removals
+            .into_iter()
+            .map(|(_, removal)| removal)
+            .collect()
     }
 
     #[track_caller]
     fn manual(&self) -> Vec<ManualRemoval> {
         let to_repeat = self.to_repeat();
         assert_eq!(to_repeat.removals, []);
-        to_repeat.manual
+        to_repeat.manual.into_iter().map(|(_, removal)| removal).collect()
     }
 }
 
@@ -253,6 +257,25 @@ fn ended_sessions_are_named_by_user_until_they_expire() {
     log.add(|act| by_server(act).event(Action::SignIn, Subject::Installation));
     assert_eq!(log.manual(), [ManualRemoval::Password(ada)]);
     assert_eq!(log.to_repeat_at(recorded).manual.len(), 2, "by one clock");
+}
+
+#[test]
+fn change_has_the_organization_of_its_event() {
+    let mut log = Log::new();
+    let (organization, key, user) = (log.make.ids.next(), log.make.ids.next(), log.make.ids.next());
+    log.add(|act| {
+        act.within(organization)
+            .event(Action::RevokeApiKey, Subject::ApiKey(key))
+    });
+    log.record(Action::ResetPassword, Subject::User(user));
+    assert_eq!(
+        log.to_repeat(),
+        RemovalsToRepeat {
+            removals: vec![(Some(organization), AccessRemoval::ApiKey(key))],
+            manual: vec![(None, ManualRemoval::Password(user))],
+            newer_events: 0,
+        }
+    );
 }
 
 #[test]

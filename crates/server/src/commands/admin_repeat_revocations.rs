@@ -31,12 +31,11 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
     let composition = Composition::new(sources, store);
     let mut summary = Summary::of(&to_repeat);
     let mut left = LeftToPeople::default();
-    // Not every line names its organization; but no identifier is in two of them.
     for organization in composition.accounts().organizations().await? {
         let outcome = async {
-            let repetition = Repetition::new(&composition, &organization, now);
-            repetition.repeat_all(&to_repeat.removals, &mut summary).await?;
-            left.of_organization(&repetition, &to_repeat.manual).await
+            let repetition = Repetition::find(&composition, &organization, &to_repeat, now).await?;
+            repetition.repeat_all(&mut summary).await?;
+            left.of_organization(&repetition).await
         };
         if let Err(error) = outcome.await {
             summary.failed(

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::{DateTime, SecondsFormat, Utc};
 use keyward_domain::access_removals::ManualRemoval;
 use keyward_domain::administration::ports::HeldKey;
-use keyward_domain::audit::Subject;
-use keyward_domain::id::{ApiKeyId, UserId};
+use keyward_domain::id::{ApiKeyId, OrganizationId, UserId};
 use keyward_domain::ports::StorageError;
 
 use super::repetition::{QUERY_SIZE, Repetition};
@@ -33,11 +32,11 @@ impl LeftToPeople {
     pub(super) async fn of_users(
         &mut self,
         composition: &Composition,
-        changes: &[ManualRemoval],
+        changes: &[(Option<OrganizationId>, ManualRemoval)],
     ) -> Result<(), StorageError> {
         let kinds: HashMap<UserId, ManualKind> = changes
             .iter()
-            .filter_map(|change| match change {
+            .filter_map(|(_, change)| match change {
                 ManualRemoval::Password(user) => Some((*user, ManualKind::Password)),
                 ManualRemoval::Sessions(user) => Some((*user, ManualKind::Sessions)),
                 _ => None,
@@ -54,79 +53,64 @@ impl LeftToPeople {
         Ok(())
     }
 
-    /// Adds those of the changes that are about this organization and were not repeated. The clock of this
-    /// machine, which may be wrong, does not say that an end has come by which people were to plan it.
-    pub(super) async fn of_organization(
-        &mut self,
-        repetition: &Repetition<'_>,
-        changes: &[ManualRemoval],
-    ) -> Result<(), StorageError> {
+    /// Adds those of the organization's changes that were not repeated. The clock of this machine, which may
+    /// be wrong, does not say that an end has come by which people were to plan it.
+    pub(super) async fn of_organization(&mut self, repetition: &Repetition<'_>) -> Result<(), StorageError> {
         let Repetition {
             composition,
             organization,
             authority,
             now,
-        } = *repetition;
-        let keys = changes.iter().filter_map(|change| match *change {
+            manual,
+            ..
+        } = repetition;
+        let keys = manual.iter().filter_map(|change| match *change {
             ManualRemoval::KeyEnd(key, _) | ManualRemoval::Rotation(key) => Some(key),
             _ => None,
         });
         let ids: Vec<ApiKeyId> = keys.collect();
         let mut keys = HashMap::new();
         for some in ids.chunks(QUERY_SIZE) {
-            let found = composition
-                .organization_keys()
-                .find_many(&authority, some)
-                .await?;
+            let found = composition.organization_keys().find_many(authority, some).await?;
             keys.extend(found.into_iter().map(|key| (key.id, key)));
         }
         let valid_at = |id: &ApiKeyId, at| {
             let is_valid = |key: &&HeldKey| key.is_valid(at) && key.holder.membership.is_live(at);
             keys.get(id).filter(is_valid)
         };
-        let members = changes.iter().filter_map(|change| match *change {
-            ManualRemoval::MembershipEnd(member, _) => Some(Subject::Membership(member)),
-            _ => None,
-        });
-        let members = repetition.names(&members.collect::<Vec<_>>()).await?;
         let slug = &organization.slug;
         let of_key = |key: &HeldKey| format!("{} of {} in {slug}", key.id, key.holder.user.username);
-        for change in changes {
-            match *change {
+        for change in manual {
+            match change {
                 ManualRemoval::KeyEnd(key, at) => {
-                    if let Some(key) = valid_at(&key, at) {
-                        self.add(ManualKind::KeyEnd, format!("{} ({})", of_key(key), written(at)));
+                    if let Some(key) = valid_at(key, *at) {
+                        self.add(ManualKind::KeyEnd, format!("{} ({})", of_key(key), written(*at)));
                     }
                 }
                 ManualRemoval::Rotation(key) => {
-                    if let Some(key) = valid_at(&key, now)
+                    if let Some(key) = valid_at(key, *now)
                         && key.rotated_to.is_none()
                     {
                         self.add(ManualKind::Rotation, of_key(key));
                     }
                 }
                 ManualRemoval::MembershipEnd(member, at) => {
-                    if members.contains_key(&Subject::Membership(member))
-                        && let Some(member) = composition.members().identify(&authority, member, at).await?
-                    {
-                        let who = format!("{} in {slug} ({})", member.user.username, written(at));
+                    if let Some(member) = composition.members().identify(authority, *member, *at).await? {
+                        let who = format!("{} in {slug} ({})", member.user.username, written(*at));
                         self.add(ManualKind::MembershipEnd, who);
                     }
                 }
-                ManualRemoval::KeyManagementOff(id) => {
-                    if id == organization.id && organization.new_keys_manage_keys {
+                ManualRemoval::KeyManagementOff(_) => {
+                    if organization.new_keys_manage_keys {
                         let setting = format!("{slug} (cannot manage other keys by default)");
                         self.add(ManualKind::Settings, setting);
                     }
                 }
-                ManualRemoval::KeyLife(id, longest) => {
+                ManualRemoval::KeyLife(_, longest) => {
                     let present = organization.longest_key_life;
-                    if id == organization.id && present.is_none_or(|present| present.days() > longest.days())
-                    {
-                        self.add(
-                            ManualKind::Settings,
-                            format!("{slug} (maximum lifetime {longest})"),
-                        );
+                    if present.is_none_or(|present| present.days() > longest.days()) {
+                        let setting = format!("{slug} (maximum lifetime {longest})");
+                        self.add(ManualKind::Settings, setting);
                     }
                 }
                 ManualRemoval::Password(_) | ManualRemoval::Sessions(_) => {}

@@ -4,13 +4,13 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error;
 
 use chrono::{DateTime, Utc};
-use keyward_domain::access_removals::AccessRemoval;
+use keyward_domain::access_removals::{AccessRemoval, ManualRemoval, RemovalsToRepeat};
 use keyward_domain::administration::ports::{KeySelection, Named, RevokeKeysError};
 use keyward_domain::administration::{Authority, StopReason, Stopped};
 use keyward_domain::api_key::RevocationNote;
 use keyward_domain::audit::{RequestSource, Subject};
 use keyward_domain::failure_sentence::sentence;
-use keyward_domain::id::ApiKeyId;
+use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::organization::Organization;
 use keyward_domain::ports::{DescendantKeys, StorageError};
 
@@ -22,12 +22,14 @@ pub(super) const QUERY_SIZE: usize = 1_000;
 /// What the user of a key sees next to it.
 const NOTE: &str = "Was revoked before the database was restored from a backup";
 
-#[derive(Clone, Copy)]
 pub(super) struct Repetition<'a> {
     pub(super) composition: &'a Composition,
     pub(super) organization: &'a Organization,
     pub(super) authority: Authority,
     pub(super) now: DateTime<Utc>,
+    removals: Vec<AccessRemoval>,
+    pub(super) manual: Vec<ManualRemoval>,
+    names: HashMap<Subject, Named>,
 }
 
 pub(super) enum RepeatOutcome {
@@ -38,44 +40,55 @@ pub(super) enum RepeatOutcome {
 }
 
 impl<'a> Repetition<'a> {
-    pub(super) const fn new(
+    /// Finds those of the changes that are about something in this organization. Not every line of a log names
+    /// its organization; but no identifier is in two of them.
+    pub(super) async fn find(
         composition: &'a Composition,
         organization: &'a Organization,
+        to_repeat: &RemovalsToRepeat,
         now: DateTime<Utc>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, StorageError> {
+        let mut removals = of_organization(organization, &to_repeat.removals);
+        let mut manual = of_organization(organization, &to_repeat.manual);
+        let of_removals = removals.iter().flat_map(AccessRemoval::subjects);
+        let of_manual = manual.iter().filter_map(ManualRemoval::subject);
+        let subjects: Vec<Subject> = of_removals.chain(of_manual).collect();
+        let mut names = HashMap::new();
+        for some in subjects.chunks(QUERY_SIZE) {
+            names.extend(composition.names().identify(organization.id, some).await?);
+        }
+        removals.retain(|removal| removal.subjects().all(|it| names.contains_key(&it)));
+        manual.retain(|removal| removal.subject().is_some_and(|it| names.contains_key(&it)));
+        Ok(Self {
             composition,
             organization,
             authority: Authority::of_administrator(organization.id),
             now,
-        }
+            removals,
+            manual,
+            names,
+        })
     }
 
-    /// Repeats those of the changes that are about this organization: first all revocations of keys, then the
-    /// others one by one.
+    /// Repeats the changes: first all revocations of keys, then the others one by one.
     ///
     /// # Errors
     /// The database does not answer, or cannot be read. If one change fails otherwise, the others go on.
-    pub(super) async fn repeat_all(
-        &self,
-        removals: &[AccessRemoval],
-        summary: &mut Summary,
-    ) -> Result<(), StorageError> {
-        let subjects: Vec<Subject> = removals.iter().flat_map(AccessRemoval::subjects).collect();
-        let names = self.names(&subjects).await?;
-        let is_here = |removal: &&AccessRemoval| removal.subjects().all(|it| names.contains_key(&it));
-        let here: Vec<AccessRemoval> = removals.iter().filter(is_here).copied().collect();
-        for removal in &here {
+    pub(super) async fn repeat_all(&self, summary: &mut Summary) -> Result<(), StorageError> {
+        for removal in &self.removals {
             summary.tally(RemovalKind::of(removal)).found += 1;
         }
-        self.revoke_keys(&here, summary).await?;
-        let has_invitations = here.iter().any(|it| matches!(it, AccessRemoval::Invitation(_)));
+        self.revoke_keys(summary).await?;
+        let has_invitations = self
+            .removals
+            .iter()
+            .any(|it| matches!(it, AccessRemoval::Invitation(_)));
         let pending = if has_invitations {
             self.pending_invitations().await?
         } else {
             HashSet::new()
         };
-        for removal in here {
+        for &removal in &self.removals {
             let outcome = match removal {
                 // By now.
                 AccessRemoval::ApiKey(_) => continue,
@@ -90,27 +103,13 @@ impl<'a> Repetition<'a> {
                     self.remove_from_project(project, member).await
                 }
             };
-            self.count(removal, outcome, &names, summary)?;
+            self.count(removal, outcome, summary)?;
         }
         Ok(())
     }
 
-    /// Those of the subjects that this organization has.
-    pub(super) async fn names(&self, subjects: &[Subject]) -> Result<HashMap<Subject, Named>, StorageError> {
-        let mut names = HashMap::new();
-        for some in subjects.chunks(QUERY_SIZE) {
-            let found = self.composition.names();
-            names.extend(found.identify(self.organization.id, some).await?);
-        }
-        Ok(names)
-    }
-
-    async fn revoke_keys(
-        &self,
-        removals: &[AccessRemoval],
-        summary: &mut Summary,
-    ) -> Result<(), StorageError> {
-        let keys = removals.iter().filter_map(|removal| match removal {
+    async fn revoke_keys(&self, summary: &mut Summary) -> Result<(), StorageError> {
+        let keys = self.removals.iter().filter_map(|removal| match removal {
             AccessRemoval::ApiKey(key) => Some(*key),
             _ => None,
         });
@@ -149,7 +148,6 @@ impl<'a> Repetition<'a> {
         &self,
         removal: AccessRemoval,
         outcome: Result<RepeatOutcome, StorageError>,
-        names: &HashMap<Subject, Named>,
         summary: &mut Summary,
     ) -> Result<(), StorageError> {
         let reason = match outcome {
@@ -165,7 +163,7 @@ impl<'a> Repetition<'a> {
             Err(error) if error.is_outage() => return Err(error),
             Err(error) => sentence(&error),
         };
-        let named = removal.subjects().filter_map(|subject| names.get(&subject));
+        let named = removal.subjects().filter_map(|subject| self.names.get(&subject));
         let named = named.map(|named| match &named.username {
             Some(username) => username.to_string(),
             None => named.name.clone(),
@@ -175,4 +173,11 @@ impl<'a> Repetition<'a> {
         summary.refused(&what, &self.organization.slug, &reason);
         Ok(())
     }
+}
+
+/// Those of the changes that may be about this organization.
+fn of_organization<C: Copy>(organization: &Organization, changes: &[(Option<OrganizationId>, C)]) -> Vec<C> {
+    let may_be = |of: &Option<OrganizationId>| of.is_none_or(|of| of == organization.id);
+    let changes = changes.iter().filter(|(of, _)| may_be(of));
+    changes.map(|(_, change)| *change).collect()
 }

@@ -42,7 +42,7 @@ impl Summary {
             newer_events: to_repeat.newer_events,
             has_failed: false,
         };
-        for removal in &to_repeat.removals {
+        for (_, removal) in &to_repeat.removals {
             summary.tally(RemovalKind::of(removal)).to_repeat += 1;
         }
         summary

@@ -10,16 +10,20 @@ use crate::setup::PASSWORD;
 
 const ID: &str = "0198c0de-0000-7000-8000-00000000abcd";
 
-/// A line of the log with which something of the kind got a new value.
-fn line(action: &str, kind: &str, id: &str, new_value: Option<&str>) -> String {
-    let mut event = json!({
+fn event(action: &str, kind: &str, id: &str) -> Value {
+    json!({
         "id": ID,
         "at": "2026-01-31T12:00:00.000Z",
         "actor": { "kind": "administrator" },
         "action": action,
         "subject": { "kind": kind, "id": id },
         "outcome": "success",
-    });
+    })
+}
+
+/// A line of the log with which something of the kind got a new value.
+fn line(action: &str, kind: &str, id: &str, new_value: Option<&str>) -> String {
+    let mut event = event(action, kind, id);
     if let Some(new_value) = new_value {
         event["newValue"] = new_value.into();
     }
@@ -119,6 +123,29 @@ fn planned_end_is_named_whatever_the_clocks() {
         }
         assert_eq!(status(&server, &lost.kept), 200);
     }
+}
+
+/// It takes long to look for what other organizations had.
+#[test]
+fn change_in_another_organization_is_not_looked_for_here() {
+    let lost = Lost::set_up(Place::file("by-hand-elsewhere"));
+    let server = lost.place.serve(&[]);
+    let own = "/api/v1/user/api-keys/current";
+    let key = server.ask("GET", own, &[&lost.kept], "").json()["id"].clone();
+    let acme = lost.id("organization.create", "name", "Acme & Sons");
+    let revoked = |organization: &str| {
+        let mut event = event("api_key.revoke", "api_key", key.as_str().unwrap());
+        event["organization"] = json!({ "kind": "organization", "id": organization });
+        format!("{event}\n")
+    };
+    let known = line("organization.create", "organization", &acme, None);
+    let answer = repeat(&lost.place, &(known.clone() + &revoked(ID)));
+    let elsewhere = "API keys revoked: 0 repeated, 0 already so, 1 not in this database, 0 left\n";
+    assert!(answer.errors.ends_with(elsewhere), "{answer:?}");
+    answer.success();
+    assert_eq!(status(&server, &lost.kept), 200);
+    repeat(&lost.place, &(known + &revoked(&acme))).success();
+    assert_eq!(status(&server, &lost.kept), 401);
 }
 
 #[test]
