@@ -34,8 +34,9 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
     for organization in composition.accounts().organizations().await? {
         let outcome = async {
             let repetition = Repetition::find(&composition, &organization, &to_repeat, now).await?;
-            repetition.repeat_all(&mut summary).await?;
-            left.of_organization(&repetition).await
+            let repeated = repetition.repeat_all(&mut summary).await;
+            left.of_organization(&repetition).await?;
+            repeated
         };
         if let Err(error) = outcome.await {
             summary.failed(

@@ -1,6 +1,7 @@
 //! A backup is restored, and what took access away after it is repeated from the audit log.
 
 mod by_hand;
+mod full_disk;
 mod lost;
 mod recipe;
 mod refused_lines;
@@ -76,12 +77,12 @@ async fn access_removed_after_the_backup_is_removed_again() {
             acts(&restored)[done_before..],
             [
                 "api_key.revoke",
-                "membership.make_member",
                 "membership.remove",
+                "invitation.revoke",
+                "invitation.revoke",
+                "membership.make_member",
                 "project.remove_member",
                 "project.archive",
-                "invitation.revoke",
-                "invitation.revoke",
             ]
         );
 

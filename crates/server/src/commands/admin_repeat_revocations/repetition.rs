@@ -59,6 +59,14 @@ impl<'a> Repetition<'a> {
         }
         removals.retain(|removal| removal.subjects().all(|it| names.contains_key(&it)));
         manual.retain(|removal| removal.subject().is_some_and(|it| names.contains_key(&it)));
+        // First those that may use reserved disk space: on a full disk, the first of the others ends the
+        // repetition.
+        removals.sort_by_key(|removal| match removal {
+            AccessRemoval::ApiKey(_) | AccessRemoval::Membership(_) | AccessRemoval::Invitation(_) => false,
+            AccessRemoval::OwnerRole(_) | AccessRemoval::Project(_) | AccessRemoval::ProjectMember(..) => {
+                true
+            }
+        });
         Ok(Self {
             composition,
             organization,
@@ -73,7 +81,8 @@ impl<'a> Repetition<'a> {
     /// Repeats the changes: first all revocations of keys, then the others one by one.
     ///
     /// # Errors
-    /// The database does not answer, or cannot be read. If one change fails otherwise, the others go on.
+    /// The database does not answer, is full, or cannot be read. If one change fails otherwise, the others go
+    /// on.
     pub(super) async fn repeat_all(&self, summary: &mut Summary) -> Result<(), StorageError> {
         for removal in &self.removals {
             summary.tally(RemovalKind::of(removal)).found += 1;
