@@ -3,6 +3,7 @@
 //! A database that is restored from a backup lacks the changes that were made after the backup. Until those
 //! that took access away are repeated, it gives access that somebody had ended.
 
+mod origin;
 mod recorded;
 mod removal;
 
@@ -18,12 +19,15 @@ use crate::sign_in::session::Session;
 
 pub use self::removal::{AccessRemoval, ManualRemoval};
 
-/// The access that audit events record as taken away. Keeps the latest change of each thing, and nothing of
-/// other events.
+/// The access that audit events record as taken away. Keeps the latest change of each thing, and of other
+/// events at most where they stand.
 #[derive(Debug, Clone, Default)]
 pub struct AccessRemovals {
     latest: HashMap<ChangedThing, Change>,
-    /// The latest event by the clocks of servers.
+    /// Of all events that took access away, whatever was changed later.
+    removals: Vec<AuditPosition>,
+    last_event: Option<AuditPosition>,
+    /// By the clocks of servers.
     last_of_servers: DateTime<Utc>,
     newer_events: u32,
 }
@@ -52,6 +56,8 @@ impl AccessRemovals {
     /// time, as lists of events are. So within seconds, the later of two servers' changes may be taken for
     /// the earlier one if their clocks differ.
     pub fn add(&mut self, event: &AuditEvent) {
+        let position = AuditPosition::from(event);
+        self.last_event = self.last_event.max(Some(position));
         // The command line may have run on the machine that repeats, by the same clock.
         if event.actor != Actor::Administrator {
             self.last_of_servers = self.last_of_servers.max(event.at);
@@ -59,7 +65,6 @@ impl AccessRemovals {
         if event.outcome == Outcome::Refused {
             return;
         }
-        let position = AuditPosition::from(event);
         match recorded::change_of(event) {
             Ok(Some((thing, removal))) => {
                 let change = Change {
@@ -67,6 +72,7 @@ impl AccessRemovals {
                     organization: event.organization_id,
                     removal,
                 };
+                self.removals.extend(removal.map(|_| position));
                 let latest = self.latest.entry(thing).or_insert(change);
                 if latest.position < position {
                     *latest = change;

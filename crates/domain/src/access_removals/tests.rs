@@ -4,7 +4,8 @@ use super::{AccessRemoval, AccessRemovals, ManualRemoval, RemovalsToRepeat};
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::clock::Clock;
 use crate::id::{MembershipId, ProjectId, UserId};
-use crate::testing::Builder;
+use crate::ports::AuditLog;
+use crate::testing::{Builder, TestInstallation};
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
 
@@ -275,6 +276,42 @@ fn change_has_the_organization_of_its_event() {
             manual: vec![(None, ManualRemoval::Password(user))],
             newer_events: 0,
         }
+    );
+}
+
+#[tokio::test]
+async fn log_is_of_the_database_that_exported_it() {
+    let store = TestInstallation::new().store;
+    let mut log = Log::new();
+    let (key, later) = (log.make.ids.next(), log.make.ids.next());
+    log.record(Action::RevokeApiKey, Subject::ApiKey(key));
+    log.record(Action::SignIn, Subject::Installation);
+    for event in &log.events {
+        store.record(event.clone()).await.unwrap();
+    }
+    let record = async |log: &mut Log, action| {
+        log.record(action, Subject::Installation);
+        store.record(log.events.pop().unwrap()).await.unwrap();
+    };
+    let is_of_store = async |log: &Log| {
+        let removals = read(log.events.iter());
+        removals.were_exported_from(&store).await.unwrap()
+    };
+    record(&mut log, Action::SignIn).await;
+    assert!(!is_of_store(&log).await, "it was restored, and lacks nothing");
+    record(&mut log, Action::ExportAuditLog).await;
+    assert!(is_of_store(&log).await);
+    assert!(!is_of_store(&Log::new()).await);
+
+    log.record(Action::RevokeApiKey, Subject::ApiKey(later));
+    assert!(!is_of_store(&log).await);
+    log.record(Action::RevokeApiKey, Subject::ApiKey(later));
+    let repeated = log.events.last().unwrap().clone();
+    store.record(repeated).await.unwrap();
+    record(&mut log, Action::ExportAuditLog).await;
+    assert!(
+        !is_of_store(&log).await,
+        "it continues with that of the restored one"
     );
 }
 

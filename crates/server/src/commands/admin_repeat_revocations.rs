@@ -25,15 +25,25 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
     }
     let store = storage::open_existing(&storage.database).await?;
     let sources = sources_of_this_machine();
-    let removals = events::read(io::stdin().lock(), since)?;
+    let log = events::read(io::stdin().lock(), since)?;
+    if log.removals.were_exported_from(&*store).await? {
+        return Err(Failure::AuditLogOfThisDatabase);
+    }
     let now = sources.now();
-    let to_repeat = removals.to_repeat(now);
+    let to_repeat = log.removals.to_repeat(now);
     let composition = Composition::new(sources, store);
     let mut summary = Summary::of(&to_repeat);
     let mut left = LeftToPeople::default();
+    if let Err(error) = left.of_users(&composition, &to_repeat.manual).await {
+        summary.failed("Whose passwords and sessions are left is not known", &error);
+    }
+    // Whoever is named there is here.
+    let mut is_log_known = !left.is_nothing();
     for organization in composition.accounts().organizations().await? {
+        is_log_known |= log.organizations.contains(&organization.id);
         let outcome = async {
             let repetition = Repetition::find(&composition, &organization, &to_repeat, now).await?;
+            is_log_known |= repetition.has_something();
             let repeated = repetition.repeat_all(&mut summary).await;
             left.of_organization(&repetition).await?;
             repeated
@@ -45,8 +55,8 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
             );
         }
     }
-    if let Err(error) = left.of_users(&composition, &to_repeat.manual).await {
-        summary.failed("Whose passwords and sessions are left is not known", &error);
+    if !is_log_known && !summary.has_failed {
+        return Err(Failure::AuditLogUnrelated);
     }
     // What was so already may be so since this command was interrupted while it waited.
     composition.members().gone_everywhere().await;

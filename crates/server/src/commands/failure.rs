@@ -110,22 +110,31 @@ pub(crate) enum Failure {
     /// Cannot happen: every event can be written as JSON.
     #[error("an event cannot be written")]
     EventUnwritable(#[from] serde_json::Error),
-    #[error(
-        "standard input is a terminal: redirect a file from `{} admin audit-log` to it",
-        program::name()
-    )]
+    #[error("standard input is a terminal: {}", redirect_all_logs())]
     AuditLogFromTerminal,
-    #[error(
-        "standard input is empty: redirect a file from `{} admin audit-log --after start --all` to it",
-        program::name()
-    )]
+    #[error("standard input is empty: {}", redirect_all_logs())]
     NoEvents,
+    #[error(
+        "standard input has only the installation's own log, so nothing was changed: {}",
+        redirect_all_logs()
+    )]
+    AuditLogOfInstallation,
+    #[error(
+        "the log was printed from this database, so there is nothing to repeat: set --data-dir or KEYWARD_DATABASE_URL \
+         to the restored database"
+    )]
+    AuditLogOfThisDatabase,
+    #[error(
+        "this database has nothing that the log is about, so nothing was changed: set --data-dir or \
+         KEYWARD_DATABASE_URL to the restored database, and redirect the log of the one that was lost"
+    )]
+    AuditLogUnrelated,
     #[error("standard input has no event{0}, so nothing was changed: check --since")]
     NoEventsSince(String),
     #[error(
         "line {line} of standard input is no event of the audit log, so nothing was changed: {source}; remove it if it \
-         is the last line and was cut off, otherwise redirect a file from `{} admin audit-log --after start --all` to it",
-        program::name()
+         is the last line and was cut off, otherwise {}",
+        redirect_all_logs()
     )]
     NotAnEvent { line: usize, source: NotAnEvent },
     /// Which, is reported before.
@@ -197,4 +206,9 @@ impl Failure {
 
 fn listed(slugs: &[Slug]) -> String {
     slugs.iter().map(Slug::as_str).collect::<Vec<_>>().join(", ")
+}
+
+fn redirect_all_logs() -> String {
+    let keyward = program::name();
+    format!("redirect a file from `{keyward} admin audit-log --after start --all` to it")
 }

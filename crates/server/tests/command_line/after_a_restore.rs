@@ -5,6 +5,7 @@ mod full_disk;
 mod lost;
 mod recipe;
 mod refused_lines;
+mod wrong_log;
 
 use serde_json::Value;
 

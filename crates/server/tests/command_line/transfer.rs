@@ -141,7 +141,7 @@ async fn export_before_setup_is_refused() {
 }
 
 #[test]
-fn export_to_or_import_from_a_terminal_is_refused() {
+fn terminal_in_place_of_a_file_is_refused() {
     let place = Place::file("terminal");
     place.bootstrap();
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
@@ -158,16 +158,20 @@ fn export_to_or_import_from_a_terminal_is_refused() {
     };
     for (command, sentence) in [
         (
-            "export",
+            &["export"][..],
             "error: standard output is a terminal, and the export contains password hashes: redirect it to a file that \
              only you can read, or pipe it into `keyward import`\n",
         ),
         (
-            "import",
+            &["import"],
             "error: standard input is a terminal: redirect a file from `keyward export` to it, or pipe the output of `keyward export` into it\n",
         ),
+        (
+            &["admin", "repeat-revocations"],
+            "error: standard input is a terminal: redirect a file from `keyward admin audit-log --after start --all` to it\n",
+        ),
     ] {
-        let mut process = place.keyward(&[command]).into_command();
+        let mut process = place.keyward(command).into_command();
         let process = process.stdin(open()).stdout(open()).stderr(Stdio::piped());
         let answer = process.spawn().unwrap().wait_with_output().unwrap();
         assert_eq!(answer.status.code(), Some(1));

@@ -1,10 +1,13 @@
 //! The audit log on standard input.
 
+use std::collections::HashSet;
 use std::io::{BufRead, Read};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use keyward_audit_export::json_lines::{MAX_LINE_BYTES, read_event};
 use keyward_domain::access_removals::AccessRemovals;
+use keyward_domain::audit::{AuditEvent, Subject};
+use keyward_domain::id::OrganizationId;
 
 use crate::commands::Failure;
 use crate::output;
@@ -14,11 +17,19 @@ use crate::standard_input::StandardInputError;
 /// may have a time before it. What the backup already has is not repeated.
 const MARGIN: TimeDelta = TimeDelta::hours(1);
 
+#[derive(Default)]
+pub(super) struct Log {
+    pub(super) removals: AccessRemovals,
+    /// All that the log names, also in events that do not count.
+    pub(super) organizations: HashSet<OrganizationId>,
+}
+
 /// Reads all lines, and reports how many of them count.
-pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Result<AccessRemovals, Failure> {
+pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Result<Log, Failure> {
     let since = since.map(|since| since - MARGIN);
-    let mut removals = AccessRemovals::default();
+    let mut log = Log::default();
     let (mut lines, mut considered) = (0, 0);
+    let mut is_of_installation = true;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -31,14 +42,22 @@ pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Res
         lines += 1;
         let event = read_event(line.strip_suffix(b"\n").unwrap_or(&line));
         let event = event.map_err(|source| Failure::NotAnEvent { line: lines, source })?;
+        is_of_installation &= !is_of_organization(&event);
+        log.organizations.extend(event.organization_id);
+        if let Subject::Organization(organization) = event.subject {
+            log.organizations.insert(organization);
+        }
         if since.is_none_or(|since| event.at >= since) {
             considered += 1;
-            removals.add(&event);
+            log.removals.add(&event);
         }
     }
     // What should have printed the log may have failed.
     if lines == 0 {
         return Err(Failure::NoEvents);
+    }
+    if is_of_installation {
+        return Err(Failure::AuditLogOfInstallation);
     }
     let since = since.map_or_else(String::new, |since| {
         let since = since.to_rfc3339_opts(SecondsFormat::Secs, true);
@@ -48,5 +67,14 @@ pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Res
         return Err(Failure::NoEventsSince(since));
     }
     output::report(&format!("Events considered: {considered} of {lines}{since}"));
-    Ok(removals)
+    Ok(log)
+}
+
+/// Lines of `admin audit-log --organization` do not name it.
+const fn is_of_organization(event: &AuditEvent) -> bool {
+    event.organization_id.is_some()
+        || !matches!(
+            event.subject,
+            Subject::Installation | Subject::User(_) | Subject::Session(_)
+        )
 }

@@ -78,6 +78,10 @@ impl<'a> Repetition<'a> {
         })
     }
 
+    pub(super) fn has_something(&self) -> bool {
+        !self.names.is_empty()
+    }
+
     /// Repeats the changes: first all revocations of keys, then the others one by one.
     ///
     /// # Errors

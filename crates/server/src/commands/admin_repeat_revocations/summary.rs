@@ -32,7 +32,7 @@ pub(super) struct Tally {
 pub(super) struct Summary {
     tallies: BTreeMap<RemovalKind, Tally>,
     newer_events: u32,
-    has_failed: bool,
+    pub(super) has_failed: bool,
 }
 
 impl Summary {

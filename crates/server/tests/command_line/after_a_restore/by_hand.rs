@@ -150,15 +150,16 @@ fn change_in_another_organization_is_not_looked_for_here() {
 
 #[test]
 fn successful_event_of_a_newer_version_is_left() {
-    let place = Place::file("by-hand-newer");
-    place.bootstrap();
-    let log = line("key_set.rotate", "key_set", ID, None);
-    let answer = repeat(&place, &log);
+    let lost = Lost::set_up(Place::file("by-hand-newer"));
+    let acme = lost.id("organization.create", "name", "Acme & Sons");
+    let newer = line("key_set.rotate", "key_set", ID, None);
+    let log = line("organization.create", "organization", &acme, None) + &newer;
+    let answer = repeat(&lost.place, &log);
     let errors = "The log has no change that can be repeated.\n\
          Events of a newer version of Keyward: 1 left. Run this command with that version\n\
          error: changes are left to repeat: see above\n";
     assert_eq!(answer.errors, considered(&log) + errors);
     assert_eq!(answer.code, Some(1));
-    let refused = log.replace("success", "refused");
-    repeat(&place, &refused).success();
+    let refused = log.replace(&newer, &newer.replace("success", "refused"));
+    repeat(&lost.place, &refused).success();
 }
