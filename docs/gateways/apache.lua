@@ -31,6 +31,13 @@ local function remove_identity(r)
     end
 end
 
+-- Over HTTP/2 (h2c) in an upgraded connection, a client would send the service requests with headers of its own, about
+-- which Keyward is not asked.
+local function remove_upgrade(r)
+    r.headers_in["Upgrade"] = nil
+    r.headers_in["HTTP2-Settings"] = nil
+end
+
 -- Apache would remove every header that the client names in Connection, also one that Keyward has set.
 local function keep_named_headers(r)
     local connection = r.headers_in["Connection"]
@@ -52,6 +59,7 @@ end
 
 function ask_keyward(r)
     remove_identity(r)
+    remove_upgrade(r)
     keep_named_headers(r)
     local ok, status, headers = http.request {
         url = URL,

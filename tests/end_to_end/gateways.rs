@@ -19,6 +19,10 @@ const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
 const GRACE_PASSWORD: &str = "seven slow boats sail";
 const PROJECTS: &str = "/organizations/engines/settings/projects";
 
+/// What Keyward answers to an accepted key, from a service that stands for it.
+const ACCEPTED: &str = "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nX-Consumer-Username: ada\r\nX-Credential-Identifier: 2\r\n\
+     X-Organization-ID: 3\r\nX-Organization-Slug: engines\r\nContent-Length: 0\r\n\r\n";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_keeps_the_guarantees_of_forward_authentication() {
     keeps_guarantees(Program::Nginx).await;
@@ -37,6 +41,82 @@ async fn haproxy_keeps_the_guarantees_of_forward_authentication() {
 #[tokio::test(flavor = "multi_thread")]
 async fn apache_keeps_the_guarantees_of_forward_authentication() {
     keeps_guarantees(Program::Apache).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_passes_no_upgrade_on() {
+    passes_at_most_websocket_on(Program::Nginx).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn caddy_passes_no_upgrade_but_websocket_on() {
+    passes_at_most_websocket_on(Program::Caddy).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn haproxy_passes_no_upgrade_but_websocket_on() {
+    passes_at_most_websocket_on(Program::Haproxy).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn apache_passes_no_upgrade_on() {
+    passes_at_most_websocket_on(Program::Apache).await;
+}
+
+/// Over HTTP/2 in an upgraded connection, a client would send the service requests about which Keyward is not asked.
+async fn passes_at_most_websocket_on(program: Program) {
+    let keyward = Service::saying(ACCEPTED).await;
+    let service = Service::switching().await;
+    let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
+    for (upgrades, is_websocket) in [
+        (&["h2c"][..], false),
+        (&["H2C"], false),
+        (&["h2c, websocket"], false),
+        (&["websocket, h2c"], false),
+        (&["h2c", "websocket"], false),
+        (&["websocket", "h2c"], false),
+        (&["websocket", "websocket"], false),
+        (&["websocket/13"], false),
+        (&["TLS/1.2"], false),
+        (&["websocket"], true),
+        (&["WebSocket"], true),
+    ] {
+        let mut headers = vec![
+            "Connection: Upgrade, HTTP2-Settings, X-Consumer-ID".to_owned(),
+            "HTTP2-Settings: AAMAAABk".to_owned(),
+            "Sec-WebSocket-Version: 13".to_owned(),
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==".to_owned(),
+        ];
+        headers.extend(upgrades.iter().map(|upgrade| format!("Upgrade: {upgrade}")));
+        let arguments: Vec<&str> = headers
+            .iter()
+            .flat_map(|header| ["--header", header.as_str()])
+            .collect();
+        let answer = gateway.ask_with_key("/orders", "kwp_x", &arguments).await;
+        let request = service.last_request();
+        let connection = values(&request, "Connection").join(",").to_lowercase();
+        if is_websocket && program.passes_websocket_on() {
+            assert_eq!(answer.status, 101, "{program:?} {upgrades:?}: {answer:?}");
+            assert_eq!(answer.body, "switched", "{program:?} {upgrades:?}: {answer:?}");
+            assert_eq!(
+                values(&request, "Upgrade"),
+                ["websocket"],
+                "{program:?}: {request}"
+            );
+            assert_eq!(connection, "upgrade", "{program:?}: {request}");
+        } else {
+            assert_eq!(answer.status, 200, "{program:?} {upgrades:?}: {answer:?}");
+            assert!(values(&request, "Upgrade").is_empty(), "{program:?}: {request}");
+            assert!(!connection.contains("upgrade"), "{program:?}: {request}");
+        }
+        assert!(!connection.contains("http2-settings"), "{program:?}: {request}");
+        assert!(
+            values(&request, "HTTP2-Settings").is_empty(),
+            "{program:?}: {request}"
+        );
+        assert_eq!(values(&request, "X-Consumer-ID"), ["1"], "{program:?}: {request}");
+    }
+    gateway.end().await;
 }
 
 async fn keeps_guarantees(program: Program) {
@@ -240,11 +320,7 @@ async fn lets_only_members_of_the_project_pass(
 
 /// With `--trusted-proxy`, Keyward takes the gateway's word for request id, trace and address.
 async fn keeps_the_clients_headers_from_keyward(program: Program, token: &str, service: &Service) {
-    let keyward = Service::saying(
-        "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nX-Consumer-Username: ada\r\nX-Credential-Identifier: 2\r\n\
-         X-Organization-ID: 3\r\nX-Organization-Slug: engines\r\nContent-Length: 0\r\n\r\n",
-    )
-    .await;
+    let keyward = Service::saying(ACCEPTED).await;
     let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
     let (trace, address) = ("0af7651916cd43dd8448eb211c80319c", "203.0.113.9");
     let headers = [

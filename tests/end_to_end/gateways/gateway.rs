@@ -209,6 +209,11 @@ impl Program {
         }
     }
 
+    /// Whether WebSocket works through it.
+    pub(super) const fn passes_websocket_on(self) -> bool {
+        matches!(self, Self::Caddy | Self::Haproxy)
+    }
+
     fn configured(
         self,
         folder: &Path,

@@ -17,9 +17,17 @@ pub(super) struct Service {
 impl Service {
     /// Answers with head and body of the request.
     pub(super) async fn echo() -> Self {
-        Self::answering(|request| {
-            let length = request.len();
-            format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{request}")
+        Self::answering(repeating).await
+    }
+
+    /// The same, but switches to any protocol that it is asked for. To WebSocket with the key of RFC 6455's example.
+    pub(super) async fn switching() -> Self {
+        Self::answering(|request| match values(request, "Upgrade").first() {
+            Some(protocol) => format!(
+                "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: {protocol}\r\n\
+                 Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\nswitched"
+            ),
+            None => repeating(request),
         })
         .await
     }
@@ -73,6 +81,12 @@ impl Service {
         let requests = self.requests.lock().expect("requests");
         requests.last().expect("a request").clone()
     }
+}
+
+/// An answer with head and body of the request.
+fn repeating(request: &str) -> String {
+    let length = request.len();
+    format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{request}")
 }
 
 /// A request with its body.
