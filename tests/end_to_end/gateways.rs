@@ -119,6 +119,44 @@ async fn passes_at_most_websocket_on(program: Program) {
     gateway.end().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_passes_no_connect_on() {
+    passes_no_connect_on(Program::Nginx, 400).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn caddy_passes_no_connect_on() {
+    passes_no_connect_on(Program::Caddy, 405).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn haproxy_passes_no_connect_on() {
+    passes_no_connect_on(Program::Haproxy, 405).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn apache_passes_no_connect_on() {
+    passes_no_connect_on(Program::Apache, 405).await;
+}
+
+/// What a client sends after it may reach the service as it is, as requests about which Keyward is not asked.
+async fn passes_no_connect_on(program: Program, status: u16) {
+    let keyward = Service::saying(ACCEPTED).await;
+    let service = Service::echo().await;
+    let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
+    for head in ["", "Content-Length: 0\r\n"] {
+        let answer = gateway
+            .send(&format!(
+                "CONNECT api.example.com:443 HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer kwp_x\r\n\
+                 Connection: close\r\n{head}\r\n"
+            ))
+            .await;
+        assert_eq!(answer.status, status, "{program:?}: {answer:?}");
+        assert_eq!(service.requests(), 0, "{program:?} passed CONNECT on");
+    }
+    gateway.end().await;
+}
+
 async fn keeps_guarantees(program: Program) {
     let keyward = Keyward::start_set_up_with(&["--verification-cache", "off"]).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;
