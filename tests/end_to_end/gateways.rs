@@ -157,6 +157,40 @@ async fn passes_no_connect_on(program: Program, status: u16) {
     gateway.end().await;
 }
 
+/// nginx reads headers before `Host` with the settings of the default server, if TLS names no host.
+#[tokio::test(flavor = "multi_thread")]
+async fn nginx_tells_the_identity_beside_another_default_server() {
+    let keyward = Service::saying(ACCEPTED).await;
+    let service = Service::echo().await;
+    let gateway = Gateway::nginx_beside_default_server(&keyward.address.to_string(), service.address).await;
+    let forged: String = [
+        "X-Consumer-ID",
+        "X-Consumer-Username",
+        "X-Credential-Identifier",
+        "X-Organization-ID",
+        "X-Organization-Slug",
+    ]
+    .into_iter()
+    .flat_map(spellings)
+    .flat_map(|name| {
+        [
+            format!("{}: forged\r\n", name.to_lowercase()),
+            format!("{name}: forged\r\n"),
+        ]
+    })
+    .collect();
+    let answer = gateway
+        .send_without_server_name(&format!(
+            "GET /orders HTTP/1.1\r\n{forged}Host: api.example.com\r\nAuthorization: Bearer kwp_x\r\n\
+             Connection: close\r\n\r\n"
+        ))
+        .await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(values(&answer.body, "X-Consumer-Username"), ["ada"], "{answer:?}");
+    assert!(!answer.body.contains("forged"), "{answer:?}");
+    gateway.end().await;
+}
+
 async fn keeps_guarantees(program: Program) {
     let keyward = Keyward::start_set_up_with(&["--verification-cache", "off"]).await;
     let owner = PlainConsole::sign_in_owner(&keyward).await;

@@ -103,6 +103,25 @@ impl Gateway {
         Self::run(command, folder, address).await
     }
 
+    /// Starts nginx with another server on the same address, which is the default and passes any header on.
+    pub(super) async fn nginx_beside_default_server(keyward: &str, service: SocketAddr) -> Self {
+        let folder = new_folder();
+        write_certificate(&folder);
+        let address = free_address();
+        let listen = format!("listen {address} ssl");
+        let site = Configuration::of("nginx.conf")
+            .with_addresses(keyward, service, &folder)
+            .replace("listen 443 ssl", &listen);
+        let tls = folder.join("tls");
+        let tls = tls.display();
+        let default = format!(
+            "server {{ {listen} default_server; ssl_certificate {tls}.pem; ssl_certificate_key {tls}.key;
+             underscores_in_headers on; ignore_invalid_headers off; }}"
+        );
+        let command = nginx(&folder, &format!("{default}{}", site.0));
+        Self::run(command, folder, address).await
+    }
+
     pub(super) async fn run(mut command: Command, folder: PathBuf, address: SocketAddr) -> Self {
         let process = command
             .current_dir(&folder)
@@ -163,13 +182,23 @@ impl Gateway {
 
     /// Sends over TLS what curl cannot send, and reads until the connection ends.
     pub(super) async fn send(&self, request: &str) -> Answer {
+        self.exchange(request, true).await
+    }
+
+    /// The same, and TLS does not name the host (no SNI).
+    pub(super) async fn send_without_server_name(&self, request: &str) -> Answer {
+        self.exchange(request, false).await
+    }
+
+    async fn exchange(&self, request: &str, names_server: bool) -> Answer {
         let certificate = std::fs::read(self.folder.join("tls.pem")).expect("a certificate");
         let certificate = CertificateDer::from_pem_slice(&certificate).expect("a certificate");
         let mut roots = RootCertStore::empty();
         roots.add(certificate).expect("a certificate");
-        let client = ClientConfig::builder()
+        let mut client = ClientConfig::builder()
             .with_root_certificates(roots)
             .with_no_client_auth();
+        client.enable_sni = names_server;
         let stream = TcpStream::connect(self.address).await.expect("a connection");
         let host = ServerName::try_from(HOST).expect("a name");
         let connector = TlsConnector::from(Arc::new(client));
