@@ -37,5 +37,6 @@ mod resource_servers;
 mod restricted_keys;
 mod retries;
 mod secret_scanners;
+mod service_command;
 mod storage;
 mod verifiers;
