@@ -25,7 +25,7 @@ use crate::reader::Member;
 use crate::refusal::Refusal;
 use keyward_domain::public_url::PublicUrl;
 use others::{Creator, Others, Revoker};
-use refused_uses::{key_in, refused_uses};
+use refused_uses::{hint_in, key_in, refused_uses};
 
 #[derive(Template)]
 #[template(path = "api_keys.html")]

@@ -289,7 +289,7 @@ async fn holder_sees_notice_of_refused_uses_of_a_revoked_key() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let grace = installation.member(&ada.organization, "grace", Role::Member);
-    let key = installation.issue(&ada.as_holder(), "Deploy <1>").await.key.id;
+    let key = installation.issue(&ada.as_holder(), "Deploy <1>").await.key;
     let browser = running.signed_in("ada").await;
     assert!(!browser.get(LIST).await.shows(WORDS));
 
@@ -298,15 +298,12 @@ async fn holder_sees_notice_of_refused_uses_of_a_revoked_key() {
     act.source.address = Some([203, 0, 113, 9].into());
     let event = AuditEvent {
         object: Some(Subject::Membership(ada.membership.id)),
-        ..act.refusal(Action::UseApiKey, Subject::ApiKey(key))
+        ..act.refusal(Action::UseApiKey, Subject::ApiKey(key.id))
     };
     installation.store.record(event).await.unwrap();
     let page = browser.get(LIST).await;
-    assert!(
-        page.shows(WORDS) && page.shows("<bdi>Deploy &#60;1&#62;</bdi>"),
-        "{}",
-        page.body
-    );
+    let named = format!("<li><bdi>Deploy &#60;1&#62;</bdi> <code>{}</code>, ", key.hint);
+    assert!(page.shows(WORDS) && page.shows(&named), "{}", page.body);
     assert!(page.shows("203.0.113.9"));
     assert!(!browser.get(&format!("{LIST}?search=x")).await.shows(WORDS));
     let other = running.signed_in(grace.user.username.as_str()).await;

@@ -2,6 +2,7 @@
 
 use keyward_domain::administration::AuditPage;
 use keyward_domain::audit::AuditEvent;
+use keyward_domain::token::TokenHint;
 
 use crate::pages::list::List;
 use crate::reader::Member;
@@ -23,4 +24,9 @@ pub(super) async fn refused_uses<Id: Sync>(
 pub(super) fn key_in(event: &AuditEvent, found: &AuditPage) -> String {
     let name = found.names.get(&event.subject).cloned();
     name.unwrap_or_else(|| event.subject.id().map(|id| id.to_string()).unwrap_or_default())
+}
+
+/// The hint of that key, since several may have one name: after a rotation, its successor has it, too.
+pub(super) fn hint_in<'found>(event: &AuditEvent, found: &'found AuditPage) -> Option<&'found TokenHint> {
+    found.hints.get(&event.subject)
 }
