@@ -5,6 +5,7 @@ use keyward_domain::clock::Clock;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{AuditLog, DescendantKeys};
 use keyward_domain::retention::ports::RetentionStore;
+use keyward_domain::token::TokenHint;
 
 use crate::browser::form;
 use crate::running::{LIST, NEW, Running};
@@ -36,16 +37,40 @@ async fn key_table_shows_hint_state_and_origin_of_own_keys() {
     let parent = installation.issue(&ada.as_holder(), "Parent").await;
     let through_parent = installation.caller(&parent).await.as_holder();
     let child = installation.issue(&through_parent, "Child").await;
-    let list = running.signed_in("ada").await.get(LIST).await;
-    let text = list.text();
-    assert!(text.contains(parent.key.hint.as_str()) && text.contains(child.key.hint.as_str()));
-    // The other was created in the console, like most keys.
-    assert_eq!(
-        text.matches(&format!("by key Parent {}", parent.key.hint))
-            .count(),
-        1
-    );
-    assert!(text.contains("Valid") && !text.contains("Grace"));
+    let old = installation.issue(&ada.as_holder(), "Old").await;
+    let keys = installation.keys();
+    keys.revoke(
+        &ada.as_holder(),
+        old.key.id,
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        RequestSource::default(),
+    )
+    .await
+    .unwrap();
+    let list = running
+        .signed_in("ada")
+        .await
+        .get(&format!("{LIST}?status=all"))
+        .await;
+    let rows = list.rows();
+    let [old_row, child_row, parent_row] = &rows[..] else {
+        panic!("{rows:?}");
+    };
+    let begins = |row: &str, name: &str, hint: &TokenHint| row.starts_with(&format!("{name} {hint} "));
+    assert!(begins(parent_row, "Parent", &parent.key.hint), "{rows:?}");
+    assert!(begins(child_row, "Child", &child.key.hint), "{rows:?}");
+    assert!(old_row.starts_with("Old Revoked "), "{rows:?}");
+    assert!(old_row.contains(&format!("by you {} ", old.key.hint)), "{rows:?}");
+    for valid in [parent_row, child_row] {
+        assert!(!valid.contains("Revoked"), "{rows:?}");
+    }
+    let origin = format!("by key Parent {}", parent.key.hint);
+    assert!(child_row.contains(&origin), "{rows:?}");
+    // Created in the console, like most keys.
+    for row in [parent_row, old_row] {
+        assert!(!row.contains("by key"), "{rows:?}");
+    }
     assert!(
         list.shows("<time datetime=\"2026-01-01T00:00:00.000Z\" title=\"1 January 2026, 00:00:00 UTC\">")
     );

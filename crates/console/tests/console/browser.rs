@@ -184,6 +184,18 @@ impl Answer {
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
+    /// The texts of the rows of the page's table, with single spaces also where only a tag separates words.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let (_, body) = self.body.split_once("<tbody").unwrap();
+        let rows = body.split("<tr ").skip(1).map(|row| {
+            let (row, _) = row.split_once("</tr>").unwrap();
+            let texts = row.split('<').map(|tag| tag.split_once('>').unwrap().1);
+            let words = texts.flat_map(str::split_whitespace);
+            words.collect::<Vec<_>>().join(" ")
+        });
+        rows.collect()
+    }
+
     /// The address of the next page of a list, if there is one.
     pub(crate) fn next_page(&self) -> Option<String> {
         let (before, _) = self.body.split_once("\" rel=\"next\"")?;
