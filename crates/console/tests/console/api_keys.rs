@@ -65,7 +65,7 @@ async fn key_table_shows_hint_state_and_origin_of_own_keys() {
     for valid in [parent_row, child_row] {
         assert!(!valid.contains("Revoked"), "{rows:?}");
     }
-    let origin = format!("by key Parent {}", parent.key.hint);
+    let origin = format!("by key {} Parent", parent.key.hint);
     assert!(child_row.contains(&origin), "{rows:?}");
     // Created in the console, like most keys.
     for row in [parent_row, old_row] {
@@ -208,7 +208,7 @@ async fn key_revoked_by_a_key_names_that_key() {
     let browser = running.signed_in("ada").await;
     let text = browser.get(&format!("{LIST}?status=revoked")).await.text();
     assert!(
-        text.contains(&format!("by key First {}", first.key.hint)),
+        text.contains(&format!("by key {} First", first.key.hint)),
         "{text}"
     );
     assert!(
@@ -216,7 +216,7 @@ async fn key_revoked_by_a_key_names_that_key() {
         "{text}"
     );
     let alone = browser.get(&format!("{LIST}?status=revoked&search=second")).await;
-    assert!(alone.text().contains(&format!("by key First {}", first.key.hint)));
+    assert!(alone.text().contains(&format!("by key {} First", first.key.hint)));
 }
 
 #[tokio::test]

@@ -150,6 +150,34 @@ async fn long_description_expands_without_script() {
     assert!(list.shows("long long end.</bdi>") && list.shows("<bdi>Two\nlines</bdi>"));
 }
 
+/// It has no other page: a cut name would be whole only in a tooltip.
+#[tokio::test]
+async fn name_of_a_revoked_own_key_is_not_cut() {
+    let (running, ada) = Running::with_ada().await;
+    let installation = &running.installation;
+    let holder = ada.as_holder();
+    let revoked = installation.issue(&holder, "Old laptop").await;
+    installation.issue(&holder, "Laptop").await;
+    let keys = installation.keys();
+    keys.revoke(
+        &holder,
+        revoked.key.id,
+        DescendantKeys::Keep,
+        KeyPrecondition::AnyVersion,
+        RequestSource::default(),
+    )
+    .await
+    .unwrap();
+    let browser = running.signed_in("ada").await;
+    let list = browser.get(&format!("{LIST}?status=all")).await;
+    for begin in [
+        "<span class=\"row-name line\" title=\"Laptop\"><bdi>Laptop<",
+        "<span class=\"row-name\"><bdi>Old laptop<",
+    ] {
+        assert!(list.shows(begin), "{begin}: {}", list.body);
+    }
+}
+
 #[tokio::test]
 async fn user_texts_are_rendered_in_their_own_direction() {
     let running = Running::new().await;
