@@ -43,7 +43,9 @@ async fn editing_a_key_from_its_row_changes_texts_with_notice() {
         "{}",
         list.text()
     );
-    assert!(list.shows("<bdi>Release</bdi></span>") && list.shows("<bdi>every\nnight</bdi>"));
+    assert!(
+        list.shows("<bdi>Release</bdi></span>") && list.shows("<bdi class=\"clamped\">every\nnight</bdi>")
+    );
     assert!(browser.get(&path).await.shows("every\nnight</textarea>"));
     let events = running.installation.store.events().len();
     for version in [seen, browser.get(&path).await.field("version")] {

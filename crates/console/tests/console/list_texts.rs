@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyPrecondition};
+use keyward_domain::api_key::{KeyDescription, KeyEdit, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
+use keyward_domain::keys::KeyDraft;
 use keyward_domain::membership::Role;
 use keyward_domain::ports::{DescendantKeys, KeyLimit, KeyLimits};
 use keyward_domain::rate::Rate;
@@ -147,21 +148,28 @@ async fn long_description_expands_without_script() {
     }
     let list = running.signed_in("ada").await.get(LIST).await;
     assert_eq!(list.body.matches("<details class=\"description\">").count(), 1);
-    assert!(list.shows("long long end.</bdi>") && list.shows("<bdi>Two\nlines</bdi>"));
+    assert!(list.shows("long long end.</bdi>") && list.shows("<bdi class=\"clamped\">Two\nlines</bdi>"));
 }
 
-/// It has no other page: a cut name would be whole only in a tooltip.
+/// It has no form in which they would be whole.
 #[tokio::test]
-async fn name_of_a_revoked_own_key_is_not_cut() {
+async fn texts_of_a_revoked_own_key_are_not_cut() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let holder = ada.as_holder();
-    let revoked = installation.issue(&holder, "Old laptop").await;
-    installation.issue(&holder, "Laptop").await;
     let keys = installation.keys();
+    let mut issued = Vec::new();
+    for name in ["Laptop", "Old laptop"] {
+        let draft = KeyDraft {
+            description: KeyDescription::parse(&format!("{name} of Ada")).unwrap(),
+            ..KeyDraft::named(KeyName::parse(name).unwrap())
+        };
+        let source = RequestSource::default();
+        issued.push(keys.issue(&holder, draft, None, source).await.unwrap());
+    }
     keys.revoke(
         &holder,
-        revoked.key.id,
+        issued[1].key.id,
         DescendantKeys::Keep,
         KeyPrecondition::AnyVersion,
         RequestSource::default(),
@@ -172,7 +180,9 @@ async fn name_of_a_revoked_own_key_is_not_cut() {
     let list = browser.get(&format!("{LIST}?status=all")).await;
     for begin in [
         "<span class=\"row-name line\" title=\"Laptop\"><bdi>Laptop<",
+        "<span class=\"description\"><bdi class=\"clamped\">Laptop of Ada<",
         "<span class=\"row-name\"><bdi>Old laptop<",
+        "<span class=\"description\"><bdi>Old laptop of Ada<",
     ] {
         assert!(list.shows(begin), "{begin}: {}", list.body);
     }
