@@ -38,39 +38,67 @@ async fn key_filter_fields_share_one_row_on_wide_screens() {
     scene.browser.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn key_rows_have_two_lines_whatever_keys_are_called() {
+/// With keys that have long names and descriptions, of which one expands.
+async fn scene_with_long_texts() -> Scene {
     let scene = Scene::new().await;
     let api = PlainConsole::sign_in(scene.keyward.base_url(), "ada", OWNER_PASSWORD)
         .await
         .api_with_first_key()
         .await;
-    let at_most_120_characters = &"For the board. ".repeat(8)[..115];
-    for description in [
-        at_most_120_characters,
-        "For the board.\nEvery quarter.\nBy mail.",
-        &"For the board. ".repeat(30),
-    ] {
+    let text = "For the board. ".repeat(30);
+    for description in [&text[..115], "For the board.\nEvery quarter.\nBy mail.", &text] {
         api.create(&"Quarterly report ".repeat(5), description).await;
     }
-    scene.width(1280).await;
-    for page in ["api-keys/all", "api-keys"] {
-        scene.open(page).await;
-        // A description that expands is 44 px high, for fingers.
-        let script = "const height = (element) => element.getBoundingClientRect().height;
-            return [...document.querySelectorAll('tbody tr')].flatMap((row) =>
-                [height(row), row.querySelector('summary') ? 90 : 70, height(row.querySelector('.row-name'))])";
-        let heights = scene.numbers(script).await;
-        for row in heights.chunks(3) {
-            assert!(row[0] <= row[1] && row[2] <= 30.0, "{page}: {heights:?}");
+    scene
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_rows_have_two_lines_whatever_keys_are_called() {
+    let scene = scene_with_long_texts().await;
+    for width in [1100, 1280] {
+        scene.width(width).await;
+        for page in ["api-keys/all", "api-keys"] {
+            scene.open(page).await;
+            // A description that expands is 44 px high, for fingers.
+            let script = "return [...document.querySelectorAll('tbody tr')].flatMap((row) =>
+                [row.clientHeight, row.querySelector('summary') ? 90 : 70])";
+            let rows = scene.numbers(script).await;
+            assert!(
+                rows.chunks(2).all(|row| row[0] <= row[1]),
+                "{page} at {width} px: {rows:?}"
+            );
+            let script = "return [...document.querySelectorAll('tbody :is(.row-name, .clamped)')].map((text) => text.clientHeight)";
+            let texts = scene.numbers(script).await;
+            assert!(
+                texts.iter().all(|height| *height <= 30.0),
+                "{page} at {width} px: {texts:?}"
+            );
+            let cut = "const isCut = (text) => text.scrollWidth > text.clientWidth || text.scrollHeight > text.clientHeight;
+                return ['.row-name', '.clamped'].map((texts) => [...document.querySelectorAll(texts)].filter(isCut).length)";
+            let cut = scene.numbers(cut).await;
+            assert_eq!(cut, [3.0, 3.0], "{page} at {width} px: long texts are cut");
         }
-        let cut = "const isCut = (text) => text.scrollWidth > text.clientWidth || text.scrollHeight > text.clientHeight;
-            return ['.row-name', '.clamped'].map((texts) => [...document.querySelectorAll(texts)].filter(isCut).length)";
-        assert_eq!(
-            scene.numbers(cut).await,
-            [3.0, 3.0],
-            "{page}: long names and descriptions are cut"
-        );
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn key_names_have_room_in_tables_and_cards() {
+    let scene = scene_with_long_texts().await;
+    for width in [900, 1100, 1152, 1280] {
+        scene.width(width).await;
+        for page in ["api-keys/all", "api-keys"] {
+            scene.open(page).await;
+            let script = "return [...document.querySelectorAll('tbody tr')].flatMap((row) =>
+                [row.querySelector('th').clientWidth, row.querySelector('.row-name').clientHeight])";
+            let sizes = scene.numbers(script).await;
+            for row in sizes.chunks(2) {
+                assert!(
+                    row[0] >= 230.0 && row[1] <= 100.0,
+                    "{page} at {width} px: {sizes:?}"
+                );
+            }
+        }
     }
     scene.browser.close().await;
 }
