@@ -89,6 +89,15 @@ async fn copy_feedback_appears_below_the_copied_field_only() {
     scene.browser.close().await;
 }
 
+/// The boxes and links of the table over which something else lies when they have the focus.
+const HIDDEN_WITH_FOCUS: &str = "scrollTo(0, 0);
+    return [...document.querySelectorAll('tbody :is(input, a)')].filter((element) => {
+        element.focus();
+        const { left, top, width, height } = element.getBoundingClientRect();
+        const seen = document.elementFromPoint(left + width / 2, top + height / 2);
+        return !element.contains(seen);
+    }).map((element) => element.outerHTML)";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn selected_keys_are_counted_beside_a_button_in_sight() {
     let scene = Scene::new().await;
@@ -99,23 +108,28 @@ async fn selected_keys_are_counted_beside_a_button_in_sight() {
     for number in 0..16 {
         api.create(&format!("Robot {number}"), "").await;
     }
-    scene.width(1280).await;
-    scene.open("api-keys/all").await;
-    let state = "const button = document.querySelector('[data-needs-choice]');
-        const { top, bottom } = button.getBoundingClientRect();
-        return [document.querySelector('[data-count]').textContent,
-                button.disabled,
-                top >= 0 && bottom <= innerHeight]";
-    assert_eq!(scene.value(state).await, json!(["", true, false]));
-    for (pressed, expected) in [
-        ("tbody [type=checkbox]", json!(["1 selected", false, true])),
-        ("[data-all]", json!(["20 selected", false, true])),
-        ("[data-all]", json!(["", true, false])),
-    ] {
-        scene
-            .value(&format!("document.querySelector('{pressed}').click()"))
-            .await;
-        assert_eq!(scene.value(state).await, expected, "{pressed}");
+    for width in [1280, 360] {
+        scene.width(width).await;
+        scene.open("api-keys/all").await;
+        let state = "document.querySelector('tbody [type=checkbox]').scrollIntoView({ block: 'center' });
+            const button = document.querySelector('[data-needs-choice]');
+            const { top, bottom } = button.getBoundingClientRect();
+            return [document.querySelector('[data-count]').textContent,
+                    button.disabled,
+                    top >= 0 && bottom <= innerHeight]";
+        assert_eq!(scene.value(state).await, json!(["", true, false]));
+        for (pressed, expected) in [
+            ("tbody [type=checkbox]", json!(["1 selected", false, true])),
+            ("[data-all]", json!(["20 selected", false, true])),
+            ("[data-all]", json!(["", true, false])),
+        ] {
+            scene
+                .value(&format!("document.querySelector('{pressed}').click()"))
+                .await;
+            assert_eq!(scene.value(state).await, expected, "{pressed} at {width} px");
+            let hidden = scene.value(HIDDEN_WITH_FOCUS).await;
+            assert_eq!(hidden, json!([]), "{pressed} at {width} px");
+        }
     }
     scene.browser.close().await;
 }
