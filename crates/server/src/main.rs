@@ -86,7 +86,7 @@ use tracing::warn;
 /// How long threads that still hash a password may take to end. Nothing waits for what they find.
 const THREAD_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A verification allocates some forty times (`docs/performance.md`).
+/// A verification allocates dozens of times (`docs/performance.md`).
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -10,6 +10,9 @@ impl AccessRemovals {
     /// Whether the log was printed from this database, which has all that the log has, and after it the event
     /// of an export. A restored database also has all of it if nothing happened after the backup, but not
     /// that event.
+    ///
+    /// # Errors
+    /// The store failed, so it is unknown.
     pub async fn were_exported_from(&self, feed: &dyn AuditFeed) -> Result<bool, StorageError> {
         let Some(last) = self.last_event else {
             return Ok(false);
