@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::iter::repeat_with;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -22,14 +24,15 @@ use crate::ports::KeyUse;
 #[derive(Debug)]
 pub struct RecentUses {
     capacity: usize,
-    state: Mutex<State>,
+    /// The number of entries in all shards.
+    held: AtomicUsize,
+    passed_over: AtomicU64,
+    shards: Box<[Mutex<Shard>]>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    keys: HashMap<ApiKeyId, Noted>,
-    passed_over: u64,
-}
+/// A part of the entries, with a lock of its own: a request waits neither for one that uses another key, nor
+/// while all entries are looked through.
+type Shard = HashMap<ApiKeyId, Noted>;
 
 /// One key. At least one of the two is there.
 #[derive(Debug)]
@@ -42,56 +45,78 @@ impl RecentUses {
     /// The minimum time between two writes of the same key's last use.
     pub const WRITE_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
+    /// More than there are threads on most machines.
+    const SHARDS: usize = 64;
+
     /// Holds the uses of at most that many keys: some 100 bytes for each.
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         Self {
             capacity,
-            state: Mutex::default(),
+            held: AtomicUsize::new(0),
+            passed_over: AtomicU64::new(0),
+            shards: repeat_with(Mutex::default).take(Self::SHARDS).collect(),
         }
     }
 
     /// Notes that a key was used. Of the uses of one key, the latest stays.
     pub fn note(&self, key: ApiKeyId, last: LastUse) {
-        let mut state = self.state();
-        let is_full = state.keys.len() >= self.capacity;
-        match state.keys.entry(key) {
+        match self.shard_of(key).entry(key) {
             Entry::Occupied(noted) => noted.into_mut().merge(last),
-            Entry::Vacant(_) if is_full => state.passed_over += 1,
             Entry::Vacant(free) => {
-                free.insert(Noted {
-                    unwritten: Some(last),
-                    written_at: None,
-                });
+                if self.held.fetch_add(1, Ordering::Relaxed) < self.capacity {
+                    free.insert(Noted {
+                        unwritten: Some(last),
+                        written_at: None,
+                    });
+                } else {
+                    self.held.fetch_sub(1, Ordering::Relaxed);
+                    self.passed_over.fetch_add(1, Ordering::Relaxed);
+                }
             }
         }
     }
 
     /// Takes all uses that are due, to be written now: those of keys that do not rest. What cannot be written
-    /// goes back with [`RecentUses::put_back`]. It looks at every key while requests that note one wait, so
-    /// ask once in a while.
+    /// goes back with [`RecentUses::put_back`]. It looks at every key, so ask once in a while.
     #[must_use]
     pub fn take_due(&self, now: DateTime<Utc>) -> Vec<KeyUse> {
-        let mut state = self.state();
-        state
-            .keys
-            .retain(|_, noted| noted.unwritten.is_some() || noted.was_written_recently(now));
-        state.take(now, |noted| !noted.was_written_recently(now))
+        let mut due = Vec::new();
+        for shard in &self.shards {
+            let mut shard = locked(shard);
+            let held = shard.len();
+            shard.retain(|key, noted| {
+                if noted.was_written_recently(now) {
+                    return true;
+                }
+                let taken = noted.take(*key, now);
+                due.extend(taken);
+                taken.is_some()
+            });
+            self.held.fetch_sub(held - shard.len(), Ordering::Relaxed);
+        }
+        due
     }
 
     /// Takes all uses, also of keys that rest: the process is about to end.
     #[must_use]
     pub fn take_last(&self, now: DateTime<Utc>) -> Vec<KeyUse> {
-        self.state().take(now, |_| true)
+        let take_all = |shard: &Mutex<Shard>| -> Vec<KeyUse> {
+            let mut shard = locked(shard);
+            shard
+                .iter_mut()
+                .filter_map(|(key, noted)| noted.take(*key, now))
+                .collect()
+        };
+        self.shards.iter().flat_map(take_all).collect()
     }
 
     /// Puts back what was taken and could not be written. It is due at once, and merges with what was noted
     /// meanwhile.
     pub fn put_back(&self, uses: &[KeyUse]) {
-        let mut state = self.state();
         for KeyUse { key, last } in uses {
             // What was taken kept its place, so nothing is lost here, and the bound holds.
-            if let Some(noted) = state.keys.get_mut(key) {
+            if let Some(noted) = self.shard_of(*key).get_mut(key) {
                 noted.written_at = None;
                 noted.merge(*last);
             }
@@ -101,36 +126,39 @@ impl RecentUses {
     /// How many uses wait to be written. Those that were taken are not among them.
     #[must_use]
     pub fn unwritten(&self) -> usize {
-        let state = self.state();
-        let unwritten = state.keys.values().filter(|noted| noted.unwritten.is_some());
-        unwritten.count()
+        let unwritten = |shard: &Mutex<Shard>| {
+            let shard = locked(shard);
+            shard.values().filter(|noted| noted.unwritten.is_some()).count()
+        };
+        self.shards.iter().map(unwritten).sum()
     }
 
     /// The number of uses dropped for lack of capacity since the last call.
     #[must_use]
     pub fn take_dropped(&self) -> u64 {
-        std::mem::take(&mut self.state().passed_over)
+        self.passed_over.swap(0, Ordering::Relaxed)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Critical sections do not panic, so the state is consistent.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The last digits of an identifier are random.
+    fn shard_of(&self, key: ApiKeyId) -> MutexGuard<'_, Shard> {
+        let [.., last] = *key.as_uuid().as_bytes();
+        locked(&self.shards[usize::from(last) % Self::SHARDS])
     }
 }
 
-impl State {
-    fn take(&mut self, now: DateTime<Utc>, is_due: impl Fn(&Noted) -> bool) -> Vec<KeyUse> {
-        let due = self.keys.iter_mut().filter(|(_, noted)| is_due(noted));
-        due.filter_map(|(key, noted)| {
-            let last = noted.unwritten.take()?;
-            noted.written_at = Some(now);
-            Some(KeyUse { key: *key, last })
-        })
-        .collect()
-    }
+/// Critical sections do not panic, so what a lock protects is consistent.
+fn locked(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Noted {
+    /// Takes the use of this key, if it has one that is not written.
+    fn take(&mut self, key: ApiKeyId, now: DateTime<Utc>) -> Option<KeyUse> {
+        let last = self.unwritten.take()?;
+        self.written_at = Some(now);
+        Some(KeyUse { key, last })
+    }
+
     fn merge(&mut self, last: LastUse) {
         if self.unwritten.is_none_or(|noted| noted.at < last.at) {
             self.unwritten = Some(last);
@@ -148,6 +176,7 @@ impl Noted {
 #[cfg(test)]
 mod tests {
     use std::net::IpAddr;
+    use std::thread;
 
     use chrono::{DateTime, TimeDelta, Utc};
 
@@ -278,6 +307,38 @@ mod tests {
         uses.note(third, last);
         assert_eq!(kept(&uses, now + seconds(60)), [third]);
         assert_eq!(uses.take_dropped(), 1);
+    }
+
+    #[test]
+    fn collector_holds_its_capacity_when_threads_fill_it_together() {
+        let make = Builder::new(1);
+        let at = make.clock.now();
+        let uses = RecentUses::new(3_000);
+        let keys: Vec<ApiKeyId> = (0..4_000).map(|_| make.ids.next()).collect();
+        thread::scope(|scope| {
+            for keys in keys.chunks(1_000) {
+                scope.spawn(|| {
+                    keys.iter()
+                        .for_each(|key| uses.note(*key, LastUse { at, from: None }))
+                });
+            }
+        });
+        assert_eq!((uses.unwritten(), uses.take_dropped()), (3_000, 1_000));
+        assert_eq!(uses.take_due(at).len(), 3_000);
+
+        // Once they have rested, all of them make room.
+        let later = at + RecentUses::WRITE_INTERVAL;
+        assert_eq!(uses.take_due(later), []);
+        keys.iter().for_each(|key| {
+            uses.note(
+                *key,
+                LastUse {
+                    at: later,
+                    from: None,
+                },
+            )
+        });
+        assert_eq!((uses.unwritten(), uses.take_dropped()), (3_000, 1_000));
     }
 
     #[test]
