@@ -25,14 +25,15 @@ pub struct LeakedToken {
 }
 
 impl LeakedToken {
-    /// What somebody reports; nothing unless it has the form and the checksum of a token.
+    /// What somebody reports; nothing unless it has the form and the checksum of a token. White space around
+    /// it, such as the end of the line on which it was found, does not count.
     ///
     /// `place` says where it was found, such as a URL, and `kind` what kind of place that is. Of what is too long to be shown,
     /// the beginning is kept; what has characters that cannot be shown, or the token itself, is not.
     #[must_use]
     pub fn parse(token: &str, place: &str, kind: &str, source: RequestSource) -> Option<Self> {
         Some(Self {
-            digest: Token::parse(token).ok()?.digest(),
+            digest: Token::parse(token.trim()).ok()?.digest(),
             note: note(place.trim(), kind.trim()),
             source,
         })

@@ -307,6 +307,17 @@ async fn note_tells_a_report_of_github_from_others() {
     }
 }
 
+#[tokio::test]
+async fn white_space_around_a_leaked_token_does_not_count() {
+    let scene = Scene::new();
+    for (before, after) in [("", "\n"), (" ", " "), ("\t", "\r\n")] {
+        let issued = scene.installation.issue(&scene.ada.as_holder(), "leaked").await;
+        let found = leaked(&format!("{before}{}{after}", issued.token.expose()), "", "");
+        reported(&scene.leaks, vec![found]).await.unwrap();
+        assert!(scene.stored(&issued.key).await.revocation.is_some(), "{after:?}");
+    }
+}
+
 #[test]
 fn text_that_is_no_token_is_not_kept() {
     for text in ["", "x", "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVEXAMPL"] {
