@@ -40,7 +40,12 @@ pub(crate) const INVALID_OPTIONS: u8 = 2;
 
 /// Prints a message to standard error; errors are ignored.
 pub(crate) fn report(sentence: &str) {
-    let _ = writeln!(io::stderr().lock(), "{sentence}");
+    let _ = show(sentence);
+}
+
+/// Prints to standard error what nobody can be shown again.
+pub(crate) fn show(sentence: &str) -> io::Result<()> {
+    writeln!(io::stderr().lock(), "{sentence}")
 }
 
 /// Whether there is a person to show something to.

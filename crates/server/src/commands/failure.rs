@@ -49,6 +49,8 @@ pub(crate) enum Failure {
         program::name()
     )]
     PasswordNotShown(#[source] OutputError),
+    #[error("the verifier's secret cannot be written to standard error, so no verifier was created")]
+    SecretNotShown(#[source] io::Error),
     #[error("invalid connection limits")]
     Limits(#[from] ConfigError),
     #[error("cannot listen on {address} (choose another address with --listen)")]

@@ -13,12 +13,13 @@ use crate::verifier_file;
 /// standard error.
 pub(crate) fn run(options: &CreateVerifierOptions) -> Result<(), Failure> {
     let secret = VerifierSecret::generate(&OsRandom);
-    output::answer(&verifier_file::line(&options.name, secret.digest()))?;
     let shown = Zeroizing::new(format!(
         "Secret of {}, shown only once: {}",
         options.name,
         secret.expose()
     ));
-    output::report(&shown);
+    // First, so that the file names no verifier whose secret nobody has seen.
+    output::show(&shown).map_err(Failure::SecretNotShown)?;
+    output::answer(&verifier_file::line(&options.name, secret.digest()))?;
     Ok(())
 }

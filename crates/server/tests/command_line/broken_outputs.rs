@@ -74,6 +74,24 @@ fn unwritable_standard_output_is_an_error_without_panic() {
 }
 
 #[test]
+fn verifier_whose_secret_cannot_be_shown_is_not_created() {
+    let place = Place::file("broken-verifier-secret");
+    for broken in Broken::ALL {
+        let ended = run(
+            &place,
+            &["verifier", "create", "orders"],
+            Stdio::piped(),
+            broken.stream(),
+        );
+        assert_eq!(
+            (ended.status.code(), &*ended.stdout),
+            (Some(1), &b""[..]),
+            "{broken:?}"
+        );
+    }
+}
+
+#[test]
 fn unwritable_standard_error_keeps_the_exit_code() {
     let place = Place::file("broken-standard-error");
     place.bootstrap();
