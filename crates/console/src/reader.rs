@@ -14,7 +14,7 @@ use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::public_url::PublicUrl;
 use keyward_domain::sign_in::session::SignedIn;
 use poem::error::GetDataError;
-use poem::http::{Method, StatusCode, header};
+use poem::http::{Method, StatusCode, Uri, header};
 use poem::{FromRequest, Request, RequestBody, Response};
 
 use crate::Console;
@@ -156,15 +156,14 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
     Refusal::Instead(Box::new(response))
 }
 
-/// The page that the form was on, if the browser says so and the form's path is that page's or below it. Not every
-/// form's own path is a page.
+/// The page that the form was on, if the browser says so and the form's path is that page's or below it.
 fn page_of_form(request: &Request, public_url: &PublicUrl) -> Option<LocalPath> {
-    let address = request.header(header::REFERER)?;
-    let page = address.strip_prefix(&public_url.to_string())?;
-    let path = page.split('?').next().filter(|path| !path.ends_with('/'))?;
+    let page: Uri = request.header(header::REFERER)?.parse().ok()?;
+    let is_ours = public_url.is_origin(&format!("{}://{}", page.scheme_str()?, page.authority()?));
+    let path = Some(page.path()).filter(|path| is_ours && !path.ends_with('/'))?;
     let below = request.uri().path().strip_prefix(path)?;
     let is_there = below.is_empty() || below.starts_with('/');
-    is_there.then(|| LocalPath::parse(page)).flatten()
+    is_there.then(|| LocalPath::parse(page.path_and_query()?.as_str()))?
 }
 
 /// Somebody who is signed in and belongs to the organization in the path. To all others it does not exist.

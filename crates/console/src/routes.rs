@@ -42,13 +42,21 @@ fn table() -> Table {
             account::show,
             account::change_password,
         )
-        .action(paths::EndOtherSessions::PATTERN, account::end_other_sessions)
-        .action(paths::EndSession::PATTERN, account::end_session)
+        .form(
+            paths::EndOtherSessions::PATTERN,
+            account::show,
+            account::end_other_sessions,
+        )
+        .form(paths::EndSession::PATTERN, account::show, account::end_session)
         .page(paths::Asset::PATTERN, assets::serve)
         .page(paths::Organization::PATTERN, home::lead_to_keys)
         .page(paths::Settings::PATTERN, home::lead_to_keys)
         .page(paths::General::PATTERN, general::show)
-        .action(paths::ChooseForNewKeys::PATTERN, general::choose_for_new_keys)
+        .form(
+            paths::ChooseForNewKeys::PATTERN,
+            general::show,
+            general::choose_for_new_keys,
+        )
         .form(
             paths::LimitKeyLife::PATTERN,
             general::show,
@@ -88,13 +96,21 @@ fn table() -> Table {
             archive_project::show,
             archive_project::submit,
         )
-        .action(paths::RestoreProject::PATTERN, archive_project::restore)
+        .form(
+            paths::RestoreProject::PATTERN,
+            project::show,
+            archive_project::restore,
+        )
         .form(
             paths::AddProjectMembers::PATTERN,
             project_members::show,
             project_members::add,
         )
-        .action(paths::RemoveProjectMember::PATTERN, project_members::remove)
+        .form(
+            paths::RemoveProjectMember::PATTERN,
+            project::show,
+            project_members::remove,
+        )
         .page(paths::ApiKeys::PATTERN, api_keys::show)
         .form(paths::NewApiKey::PATTERN, new_api_key::show, new_api_key::submit)
         .form(

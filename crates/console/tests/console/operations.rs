@@ -16,3 +16,13 @@ fn operation_list_equals_the_served_console_routes() {
         "write this into crates/console/tests/operations.txt"
     );
 }
+
+/// Whoever sends a form after their session has ended signs in again and is led to the form's path.
+#[test]
+fn every_path_of_a_form_is_also_a_page() {
+    let served = operations();
+    let posted = served.iter().filter(|(method, _)| *method == "POST");
+    for (_, path) in posted.filter(|(_, path)| path != "/sign-out") {
+        assert!(served.contains(&("GET", path.clone())), "{path}");
+    }
+}

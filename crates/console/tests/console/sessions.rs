@@ -137,8 +137,10 @@ async fn form_sent_after_session_end_leads_back_to_its_page() {
     let page = "/organizations/acme/settings/general";
     let form = format!("{page}/new-keys");
     let here = running.public_url.to_string();
+    let local = format!("http://localhost:{}", running.port);
     for (referer, next) in [
         (format!("{here}{page}?x=1"), format!("{page}?x=1")),
+        (format!("{local}{page}?x=1"), format!("{page}?x=1")),
         (format!("{here}{page}"), page.to_owned()),
         (format!("{here}{form}"), form.clone()),
         (format!("{here}/"), form.clone()),
