@@ -190,7 +190,7 @@ impl ApiKey {
     }
 
     /// Applies somebody's edit of a valid key, in an organization whose owners allow new keys this longest
-    /// life. Returns what changed, or `None` if nothing did.
+    /// life. Returns what changed: nothing, or one or both of these.
     ///
     /// # Errors
     /// Nothing is changed then.
@@ -199,37 +199,37 @@ impl ApiKey {
         edit: &KeyEdit,
         longest: Option<LongestLife>,
         by: Actor,
-    ) -> Result<Option<ChangeOfKey>, CannotExtendLife> {
-        let (version, end) = (self.version(), self.end().map(End::at));
-        if let Some(change) = edit.expiry
-            && self.replan(change, longest, by)?
-        {
-            self.apply_words(edit);
-            return Ok(Some(ChangeOfKey::Expiry {
-                before: end,
-                after: self.end().map(End::at),
-            }));
-        }
-        self.apply_words(edit);
-        Ok((version != self.version()).then_some(ChangeOfKey::NameOrDescription))
+    ) -> Result<Vec<ChangeOfKey>, CannotExtendLife> {
+        let before = self.end().map(End::at);
+        let is_replanned = match edit.expiry {
+            Some(change) => self.replan(change, longest, by)?,
+            None => false,
+        };
+        let after = self.end().map(End::at);
+        let words = self.apply_words(edit).then_some(ChangeOfKey::NameOrDescription);
+        let expiry = is_replanned.then_some(ChangeOfKey::Expiry { before, after });
+        Ok(words.into_iter().chain(expiry).collect())
     }
 
-    fn apply_words(&mut self, edit: &KeyEdit) {
+    /// Whether the name or the description is another one then.
+    fn apply_words(&mut self, edit: &KeyEdit) -> bool {
+        let version = self.version();
         if let Some(name) = &edit.name {
             self.name = name.clone();
         }
         if let Some(description) = &edit.description {
             self.description = description.clone();
         }
+        version != self.version()
     }
 }
 
 /// What an edit changed of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeOfKey {
-    /// Its name or its description, and not its planned end.
+    /// Its name or its description.
     NameOrDescription,
-    /// Its planned end; something else may have changed with it.
+    /// Its planned end.
     Expiry {
         /// The planned end before, if there was one.
         before: Option<DateTime<Utc>>,

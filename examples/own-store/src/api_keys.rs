@@ -150,12 +150,11 @@ impl ApiKeys for FileStore {
                 return Err(EditKeyError::PreconditionFailed);
             }
             edit.check(act.at)?;
-            if let Some(change) =
-                key.apply(&edit, chosen_for_new_keys(transaction, consumer)?.1, act.actor)?
-            {
-                put(&mut keys, &key)?;
+            let (_, longest) = chosen_for_new_keys(transaction, consumer)?;
+            for change in key.apply(&edit, longest, act.actor)? {
                 audit_log::write(transaction, &act.edit_of_key(id, change))?;
             }
+            put(&mut keys, &key)?;
             Ok(key)
         })
         .await

@@ -98,7 +98,7 @@ pub(crate) async fn submit(
             let now = member.console.now();
             let by = Actor::User(member.member.user.id);
             let longest = member.member.organization.longest_key_life;
-            let is_saved = key.is_valid(now) && key.clone().apply(&edit, longest, by) == Ok(None);
+            let is_saved = key.is_valid(now) && key.clone().apply(&edit, longest, by) == Ok(vec![]);
             // Else the same form was sent twice, or somebody else wanted the same.
             if !is_saved {
                 let page = EditApiKeyPage::new(&member, page.list.clone(), key, now).with_input_of(page);

@@ -170,14 +170,14 @@ mod tests {
             let version = key.version();
             let (before, after) = (key.expires_at(now()), expiry.map(Expiry::at));
             let changed = ChangeOfKey::Expiry { before, after };
-            assert_eq!(key.apply(&set(expiry), None, by), Ok(Some(changed)));
+            assert_eq!(key.apply(&set(expiry), None, by), Ok(vec![changed]));
             assert_ne!(key.version(), version);
             assert_eq!(key.expires_at(now()), expiry.map(Expiry::at));
             assert_eq!(key.end(), expiry.map(|expiry| End::Planned(expiry.at())));
             assert!(key.revocation.iter().all(|planned| planned.by == by
                 && planned.reason == RevocationReason::Expired
                 && planned.note.is_none()));
-            assert_eq!(key.apply(&set(expiry), None, Actor::System), Ok(None), "again");
+            assert_eq!(key.apply(&set(expiry), None, Actor::System), Ok(vec![]), "again");
             assert!(key.revocation.iter().all(|planned| planned.by == by));
         }
     }
@@ -195,11 +195,9 @@ mod tests {
             );
             assert_eq!(key, before);
         }
-        assert_eq!(key.apply(&set(Some(in_days(30))), None, itself), Ok(None));
-        assert!(matches!(
-            key.apply(&set(Some(in_days(29))), None, itself),
-            Ok(Some(_))
-        ));
+        assert_eq!(key.apply(&set(Some(in_days(30))), None, itself), Ok(vec![]));
+        let sooner = key.apply(&set(Some(in_days(29))), None, itself).unwrap();
+        assert!(matches!(sooner[..], [ChangeOfKey::Expiry { .. }]), "{sooner:?}");
     }
 
     #[test]
@@ -210,7 +208,7 @@ mod tests {
         key.revocation.as_mut().unwrap().end = End::Come(now());
         let revoked = key.clone();
         for change in [Some(in_days(60)), Some(in_days(1)), None] {
-            assert_eq!(key.apply(&set(change), None, Actor::System), Ok(None));
+            assert_eq!(key.apply(&set(change), None, Actor::System), Ok(vec![]));
             assert_eq!(key, revoked);
         }
     }

@@ -131,7 +131,7 @@ mod tests {
             };
             assert_eq!(
                 key.apply(&edit, None, ANYBODY),
-                Ok(Some(ChangeOfKey::NameOrDescription))
+                Ok(vec![ChangeOfKey::NameOrDescription])
             );
             assert!(!seen.contains(&key.version()), "{edit:?}");
             seen.push(key.version());

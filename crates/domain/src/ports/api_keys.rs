@@ -125,8 +125,7 @@ pub trait ApiKeys: Send + Sync {
     ///    [`EditKeyError::InvalidExpiry`];
     /// 6. [`ApiKey::apply`] allows the change of the planned end; else [`EditKeyError::CannotExtendLife`].
     ///
-    /// MUST write the event [`Act::edit_of_key`] with the change that [`ApiKey::apply`] returns, and none if
-    /// that is `None`. Two concurrent edits MUST NOT undo each other's fields. Once a change of the planned
+    /// MUST write the event [`Act::edit_of_key`] of each change that [`ApiKey::apply`] returns. Two concurrent edits MUST NOT undo each other's fields. Once a change of the planned
     /// end returns, [`Credentials::find`] MUST return the new one.
     ///
     /// [`Credentials::find`]: crate::ports::Credentials::find

@@ -150,6 +150,12 @@ async fn forgotten_event_of_a_changed_planned_end_is_detected() {
 }
 
 #[tokio::test]
+async fn edit_hidden_behind_a_new_planned_end_is_detected() {
+    let by = ["edit_of_name_and_planned_end_writes_an_event_for_each"];
+    assert_caught(Fault::HidesEditsThatMoveAPlannedEnd, &by).await;
+}
+
+#[tokio::test]
 async fn revoked_key_that_acts_is_detected() {
     let by = [
         "revoked_key_edits_no_other_key",

@@ -152,8 +152,10 @@ impl ApiKeys for MemoryStore {
         }
         edit.check(act.at)?;
         let mut edited = key.clone();
-        if let Some(change) = edited.apply(&edit, longest, act.actor)? {
-            state.write(vec![act.edit_of_key(id, change)])?;
+        let changes = edited.apply(&edit, longest, act.actor)?;
+        if !changes.is_empty() {
+            let events = changes.into_iter().map(|change| act.edit_of_key(id, change));
+            state.write(events.collect())?;
             *state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)? = edited.clone();
         }
         state.count(change);

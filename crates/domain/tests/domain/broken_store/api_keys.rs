@@ -191,6 +191,14 @@ impl ApiKeys for BrokenStore {
         {
             act.actor = before.origin.actor();
         }
+        let hides_words = self.fault == Fault::HidesEditsThatMoveAPlannedEnd && edit.expiry.is_some();
+        let edit = match hides_words {
+            true => KeyEdit {
+                expiry: edit.expiry,
+                ..KeyEdit::default()
+            },
+            false => edit,
+        };
         let edited = self
             .sound
             .edit(consumer, id, edit, precondition, changes, act.clone());
@@ -203,6 +211,7 @@ impl ApiKeys for BrokenStore {
             {
                 self.edit_late(before, &asked, act.actor)
             }
+            (Ok(after), _) if hides_words => self.edit_late(&after, &asked, act.actor),
             (after, _) => after?,
         };
         if self.fault == Fault::TellsOfEditsThatChangeNothing && before.as_ref() == Some(&after) {

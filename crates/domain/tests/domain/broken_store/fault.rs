@@ -90,6 +90,8 @@ pub(crate) enum Fault {
     ForgetsWhichNumbersWereRemoved,
     /// The feed shows an event although one with a lower number is not committed yet.
     FeedsAheadOfLowerNumbers,
+    /// An edit of a name writes no event if it moves the planned end, too.
+    HidesEditsThatMoveAPlannedEnd,
     /// A planned end never comes, whatever moment the port of this list is asked about.
     NeverSeesPlannedEndsCome(List),
     /// A planned end has come already.

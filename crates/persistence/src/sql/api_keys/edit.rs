@@ -9,8 +9,9 @@ use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::ports::EditKeyError;
 use keyward_domain::rate::Rate;
 
-use super::super::dialect::{Connection, Pipelined, RunQueryDsl, begin, pipeline, prepared_once};
-use super::super::events::write_event;
+use super::super::dialect::{
+    Connection, Pipelined, RunQueryDsl, begin, pipeline, prepared_once, write_events,
+};
 use super::super::schema::api_keys;
 use super::add::chosen_for_new_keys;
 use super::holder::{Changer, changer, lock_changer};
@@ -40,14 +41,16 @@ pub(super) async fn edit(
     let mut key = check(id, &edit, &precondition, changer, row, act.at)?;
     let longest = chosen.map(|chosen| chosen.longest_life()).transpose()?.flatten();
     let applied = key.apply(&edit, longest, act.actor);
-    let Some(change) = applied.map_err(|error| Abort::Refused(error.into()))? else {
+    let changed = applied.map_err(|error| Abort::Refused(error.into()))?;
+    if changed.is_empty() {
         return Ok(key);
-    };
+    }
+    let events = changed.iter().map(|change| act.edit_of_key(id, *change));
     pipeline!(
         connection,
         write_back(connection, &key),
-        write_end(connection, &key, change),
-        write_event(connection, act.edit_of_key(id, change)),
+        write_end(connection, &key, &changed),
+        write_events(connection, events.collect()),
     );
     Ok(key)
 }
@@ -108,9 +111,9 @@ async fn write_back(mut connection: Pipelined<'_>, key: &ApiKey) -> QueryResult<
     Ok(())
 }
 
-/// The planned end, if that is what changed.
-async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, change: ChangeOfKey) -> QueryResult<()> {
-    if change == ChangeOfKey::NameOrDescription {
+/// The planned end, if that is among what changed.
+async fn write_end(mut connection: Pipelined<'_>, key: &ApiKey, changed: &[ChangeOfKey]) -> QueryResult<()> {
+    if changed == [ChangeOfKey::NameOrDescription] {
         return Ok(());
     }
     let update = diesel::update(

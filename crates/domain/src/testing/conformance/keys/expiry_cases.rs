@@ -106,6 +106,23 @@ pub(super) async fn unchanged_planned_end_writes_no_event(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::ChangeExpiry, &key).await, 1);
 }
 
+pub(super) async fn edit_of_name_and_planned_end_writes_an_event_for_each(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let key = scene.add_key(&ada, "key").await;
+    let renamed_and_planned = KeyEdit {
+        name: KeyName::parse("renamed").ok(),
+        ..planned_in(HOUR, scene.now())
+    };
+    let person = Actor::User(ada.user.id);
+    let edited = edit(&scene, &ada, person, key.id, renamed_and_planned).await;
+    assert_eq!(scene.stored(&key).await, edited.expect("edited"));
+    let counts = [
+        scene.count_of(&ada, Action::EditApiKey, &key).await,
+        scene.count_of(&ada, Action::ChangeExpiry, &key).await,
+    ];
+    assert_eq!(counts, [1, 1]);
+}
+
 pub(super) async fn edit_keeps_the_planned_end_unless_it_changes_it(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
