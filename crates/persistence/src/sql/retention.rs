@@ -4,6 +4,7 @@
 //! locked; keys and audit events are purged by one server at a time, and the others find nothing to do.
 
 mod dead_keys;
+mod key_removal;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
