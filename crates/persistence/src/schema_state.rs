@@ -7,7 +7,7 @@ use diesel::sql_types::Text;
 
 /// The state of a database's schema relative to this version of Keyward.
 ///
-/// Migrations are named by their versions, such as `20261126210000`.
+/// Migrations are named by their versions, such as `20261127000000`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaState {
     /// The database has no tables of Keyward.

@@ -1,7 +1,7 @@
 //! The lines of an export: the first one, the rows, the last one.
 //!
 //! ```json
-//! {"keyward_export":{"format":1,"schema":"20261126210000"}}
+//! {"keyward_export":{"format":1,"schema":"20261127000000"}}
 //! {"organizations":{"id":"…","slug":"acme",…}}
 //! {"end":{"rows":{"organizations":1,…},"sha256":"…"}}
 //! ```

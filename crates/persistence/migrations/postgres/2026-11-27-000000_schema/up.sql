@@ -633,4 +633,4 @@ CREATE TABLE schema_compatibility (
         CONSTRAINT schema_compatibility_minimum_reader_check CHECK (minimum_reader ~ '^[0-9]{14}$')
 );
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261126210000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (true, '20261127000000');

@@ -645,4 +645,4 @@ CREATE TABLE schema_compatibility (
         CHECK (length(minimum_reader) = 14 AND minimum_reader NOT GLOB '*[^0-9]*')
 ) STRICT;
 
-INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261126210000');
+INSERT INTO schema_compatibility (only_row, minimum_reader) VALUES (1, '20261127000000');
