@@ -10,7 +10,21 @@ use chrono::{DateTime, Utc};
 
 use super::ClockDoubt;
 use crate::audit::AuditEvent;
+use crate::id::MembershipId;
 use crate::ports::StorageError;
+
+/// The ended keys of a membership that are too many: all but those that ended last. Keys count that have a
+/// recorded end of their own, not those that only their membership's end ended: these were valid until then,
+/// and so are few.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SurplusKeys {
+    /// Whose keys.
+    pub consumer: MembershipId,
+    /// How many of the keys that ended last are kept.
+    pub kept: u32,
+    /// Keys that were created or ended at this time or later are kept besides.
+    pub before: DateTime<Utc>,
+}
 
 /// Purges expired records.
 #[cfg_attr(feature = "testing", mockall::automock)]
@@ -36,6 +50,23 @@ pub trait RetentionStore: Send + Sync {
     /// MUST NOT change anything else. Before that, a store may record, in separate transactions, which former
     /// members have no keys left.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
+
+    /// The first membership after this one, by identifier, that has more than `kept` keys with a recorded end
+    /// of their own; of all memberships, if none is given. It may have ended itself.
+    ///
+    /// Asked after each answer until there is none, a store MUST neither block changes of keys nor read much
+    /// more than the ended keys, in bounded portions.
+    async fn next_with_surplus_keys(
+        &self,
+        after: Option<MembershipId>,
+        kept: u32,
+    ) -> Result<Option<MembershipId>, StorageError>;
+
+    /// Removes [`SurplusKeys`]; if several keys ended at the same time, it is up to the store which of them
+    /// count as the last. MUST NOT remove a key whose end is planned and not recorded, whatever its time, or
+    /// count it. What holds for [`Self::remove_dead_keys`] holds here, too: no audit event, and children MUST
+    /// stay in the key tree.
+    async fn remove_surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> Result<u32, StorageError>;
 
     /// Removes invitations that were [over](crate::invitation::Invitation::ended_or_expires_at) before this
     /// moment.

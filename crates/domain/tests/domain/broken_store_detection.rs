@@ -514,3 +514,41 @@ async fn successor_that_falls_to_its_creator_is_caught() {
     let by = ["successor_stays_away_from_its_creator_without_its_adopter"];
     assert_caught(Fault::ForgetsRemovedAdopters, &by).await;
 }
+
+#[tokio::test]
+async fn kept_key_taken_for_surplus_is_caught() {
+    let by = [
+        "keys_that_ended_last_are_kept",
+        "each_member_with_surplus_keys_is_found_once",
+        "surplus_keys_of_former_members_are_removed",
+    ];
+    assert_caught(Fault::TakesTheLastKeptKeyForSurplus, &by).await;
+}
+
+#[tokio::test]
+async fn surplus_keys_removed_too_early_are_caught() {
+    let by = [
+        "surplus_keys_are_kept_until_the_cutoff",
+        "surplus_key_created_after_the_cutoff_is_kept",
+    ];
+    assert_caught(Fault::RemovesSurplusKeysBeforeTheirTime, &by).await;
+}
+
+#[tokio::test]
+async fn wrong_choice_of_surplus_keys_is_caught() {
+    let members = "each_member_with_surplus_keys_is_found_once";
+    for (fault, by) in [
+        (
+            Fault::TakesDueKeysForSurplus,
+            "planned_end_makes_no_surplus_until_it_is_recorded",
+        ),
+        (Fault::RemovesSurplusKeysOfOtherMembers, members),
+        (Fault::SearchesForSurplusKeysFromTheFirstMember, members),
+        (
+            Fault::RemovesSurplusKeysWithoutLimit,
+            "surplus_removal_batch_size_is_limited",
+        ),
+    ] {
+        assert_caught(fault, &[by]).await;
+    }
+}

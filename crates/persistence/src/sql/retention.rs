@@ -5,6 +5,7 @@
 
 mod dead_keys;
 mod key_removal;
+mod surplus_keys;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -12,10 +13,12 @@ use diesel::OptionalExtension;
 use diesel::dsl::sql;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl};
 use keyward_domain::audit::AuditEvent;
+use keyward_domain::id::MembershipId;
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::ports::{RetentionError, RetentionStore};
+use keyward_domain::retention::ports::{RetentionError, RetentionStore, SurplusKeys};
 use keyward_domain::retention::{ClockDoubt, ClockWitnesses};
 use keyward_domain::sign_in::session::Session;
+use uuid::Uuid;
 
 use super::api_keys::forget_idempotency_keys;
 use super::dialect::{Moment, RunQueryDsl, Store, held_by_nobody, retention};
@@ -75,6 +78,33 @@ impl RetentionStore for Store {
                 return Ok(batch.removed);
             }
         }
+    }
+
+    /// Each step passes over so many ended keys, of one consumer or of several.
+    async fn next_with_surplus_keys(
+        &self,
+        after: Option<MembershipId>,
+        kept: u32,
+    ) -> Result<Option<MembershipId>, StorageError> {
+        let mut first = match after.map(|after| after.as_uuid().as_u128().checked_add(1)) {
+            Some(Some(next)) => Uuid::from_u128(next),
+            Some(None) => return Ok(None),
+            None => Uuid::nil(),
+        };
+        loop {
+            let next = read!(self, |connection| {
+                Ok(surplus_keys::consumer_after(connection, first, kept).await?)
+            })?;
+            match next {
+                Some(consumer) if consumer == first => return Ok(Some(MembershipId::from_uuid(consumer))),
+                Some(consumer) => first = consumer,
+                None => return Ok(None),
+            }
+        }
+    }
+
+    async fn remove_surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> Result<u32, StorageError> {
+        change!(self, surplus_keys::remove(surplus, at_most))
     }
 
     async fn remove_ended_invitations(

@@ -25,3 +25,4 @@ mod query_plans;
 mod refused_attempts;
 mod retention;
 pub(crate) mod scene;
+mod surplus_keys;

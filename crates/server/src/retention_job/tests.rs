@@ -3,7 +3,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::AuditEvent;
-use keyward_domain::retention::ports::{RetentionError, RetentionStore};
+use keyward_domain::id::MembershipId;
+use keyward_domain::retention::ports::{RetentionError, RetentionStore, SurplusKeys};
 use keyward_domain::retention::{ClockDoubt, RetentionPeriods};
 use keyward_domain::sources::Sources;
 use tokio::time::{Instant, sleep};
@@ -69,6 +70,18 @@ impl RetentionStore for Cellar {
         }
         let at_most = contents.keys_at_once.unwrap_or(at_most);
         Ok(take(&mut contents.dead_keys, at_most))
+    }
+
+    async fn next_with_surplus_keys(
+        &self,
+        _: Option<MembershipId>,
+        _: u32,
+    ) -> Result<Option<MembershipId>, StorageError> {
+        Ok(None)
+    }
+
+    async fn remove_surplus_keys(&self, _: SurplusKeys, _: u32) -> Result<u32, StorageError> {
+        Ok(0)
     }
 
     async fn remove_ended_invitations(&self, _: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {

@@ -9,6 +9,8 @@ mod idempotency_key_cases;
 mod planned_end_cases;
 mod retained_key_tree_cases;
 mod scene;
+mod surplus_key_cases;
+mod surplus_removal_cases;
 mod throttle_bucket_cases;
 
 super::cases::cases! { $
@@ -22,6 +24,20 @@ super::cases::cases! { $
         removed_key_is_gone_and_its_events_remain
         concurrent_removals_count_each_key_once
         dead_key_removal_completes_after_caller_cancellation
+    }
+    surplus_key_cases {
+        keys_that_ended_last_are_kept
+        surplus_keys_are_kept_until_the_cutoff
+        surplus_key_created_after_the_cutoff_is_kept
+        each_member_with_surplus_keys_is_found_once
+        planned_end_makes_no_surplus_until_it_is_recorded
+        surplus_keys_of_former_members_are_removed
+    }
+    surplus_removal_cases {
+        children_of_surplus_keys_stay_in_the_key_tree
+        surplus_removal_batch_size_is_limited
+        concurrent_surplus_removals_count_each_key_once
+        surplus_removal_completes_after_caller_cancellation
     }
     planned_end_cases {
         expired_key_is_kept_until_its_end_is_recorded

@@ -1,13 +1,15 @@
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State};
+use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
-use crate::id::{ApiKeyId, AuditEventId};
+use crate::id::{ApiKeyId, AuditEventId, MembershipId};
 use crate::ports::StorageError;
-use crate::retention::ports::{RetentionError, RetentionStore};
+use crate::retention::ports::{RetentionError, RetentionStore, SurplusKeys};
 use crate::retention::{ClockDoubt, ClockWitnesses};
 
 #[async_trait]
@@ -34,15 +36,28 @@ impl RetentionStore for MemoryStore {
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         let mut state = self.state()?;
         let removed = state.dead_keys(dead_before, at_most);
-        state.keys.retain(|stored| !removed.contains_key(&stored.key.id));
-        for stored in &mut state.keys {
-            let mut above = stored.key.effective_parent();
-            while let Some(next) = above.and_then(|id| removed.get(&id)) {
-                above = *next;
-                stored.key.adoptive_parent_id = above.or(stored.key.adoptive_parent_id);
-            }
+        Ok(state.remove_keys(&removed))
+    }
+
+    async fn next_with_surplus_keys(
+        &self,
+        after: Option<MembershipId>,
+        kept: u32,
+    ) -> Result<Option<MembershipId>, StorageError> {
+        let state = self.state()?;
+        let mut ended: BTreeMap<MembershipId, usize> = BTreeMap::new();
+        for (key, _) in state.ended_keys() {
+            *ended.entry(key.consumer_id).or_default() += 1;
         }
-        Ok(count(removed.len()))
+        let mut with_surplus = ended.into_iter().filter(|(_, count)| *count > items(kept));
+        let next = with_surplus.find(|(consumer, _)| Some(*consumer) > after);
+        Ok(next.map(|(consumer, _)| consumer))
+    }
+
+    async fn remove_surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> Result<u32, StorageError> {
+        let mut state = self.state()?;
+        let removed = state.surplus_keys(surplus, at_most);
+        Ok(state.remove_keys(&removed))
     }
 
     async fn remove_ended_invitations(
@@ -127,16 +142,51 @@ impl RetentionStore for MemoryStore {
 impl State {
     /// Keys that died before a moment, each with the one that it is next below, if that is kept.
     fn dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> HashMap<ApiKeyId, Option<ApiKeyId>> {
-        let is_kept = |id| self.keys.iter().any(|stored| stored.key.id == id);
         let keys = self.keys.iter().map(|stored| &stored.key);
         let dead = keys.filter(|key| {
             let membership = self.membership(key.consumer_id);
             let since = membership.and_then(|membership| key.dead_since(membership.end));
             since.is_some_and(|since| since < dead_before)
         });
-        dead.take(items(at_most))
-            .map(|key| (key.id, key.effective_parent().filter(|above| is_kept(*above))))
+        self.with_parents(dead.take(items(at_most)))
+    }
+
+    /// The same of surplus keys.
+    fn surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> HashMap<ApiKeyId, Option<ApiKeyId>> {
+        let of_consumer = |(key, _): &(&ApiKey, _)| key.consumer_id == surplus.consumer;
+        let mut ended: Vec<(&ApiKey, DateTime<Utc>)> = self.ended_keys().filter(of_consumer).collect();
+        ended.sort_by_key(|(key, at)| (Reverse(*at), key.id));
+        let beyond = ended.into_iter().skip(items(surplus.kept));
+        let old = beyond.filter(|(key, at)| *at < surplus.before && key.created_at < surplus.before);
+        self.with_parents(old.map(|(key, _)| key).take(items(at_most)))
+    }
+
+    /// Keys with a recorded end of their own, and when that was.
+    fn ended_keys(&self) -> impl Iterator<Item = (&ApiKey, DateTime<Utc>)> {
+        let keys = self.keys.iter().map(|stored| &stored.key);
+        keys.filter_map(|key| Some((key, key.dead_since(None)?)))
+    }
+
+    fn with_parents<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k ApiKey>,
+    ) -> HashMap<ApiKeyId, Option<ApiKeyId>> {
+        let is_kept = |id| self.keys.iter().any(|stored| stored.key.id == id);
+        keys.map(|key| (key.id, key.effective_parent().filter(|above| is_kept(*above))))
             .collect()
+    }
+
+    /// Removes keys, and gives their children the nearest one above that stays.
+    fn remove_keys(&mut self, removed: &HashMap<ApiKeyId, Option<ApiKeyId>>) -> u32 {
+        self.keys.retain(|stored| !removed.contains_key(&stored.key.id));
+        for stored in &mut self.keys {
+            let mut above = stored.key.effective_parent();
+            while let Some(next) = above.and_then(|id| removed.get(&id)) {
+                above = *next;
+                stored.key.adoptive_parent_id = above.or(stored.key.adoptive_parent_id);
+            }
+        }
+        count(removed.len())
     }
 }
 

@@ -117,6 +117,18 @@ pub(crate) enum Fault {
     CountsOwnersWithPlannedEnds,
     /// A successor comes below its creator once the key that rotated another one to it is removed.
     ForgetsRemovedAdopters,
+    /// Of ended keys, one fewer is kept than are to be kept.
+    TakesTheLastKeptKeyForSurplus,
+    /// Surplus keys are removed whenever they were created and ended.
+    RemovesSurplusKeysBeforeTheirTime,
+    /// A key whose planned end has come counts as ended although that is not recorded.
+    TakesDueKeysForSurplus,
+    /// Everybody's surplus keys are removed with one member's.
+    RemovesSurplusKeysOfOtherMembers,
+    /// One batch of surplus keys is all of them.
+    RemovesSurplusKeysWithoutLimit,
+    /// Whichever member was found last, the first one is found again.
+    SearchesForSurplusKeysFromTheFirstMember,
     /// A longest life is applied whatever the organization has chosen.
     AppliesAnyLongestLife,
     /// Every batch of an applied longest life begins at the first key.

@@ -1,11 +1,15 @@
+use std::collections::HashSet;
+
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::{Actor, AuditEvent};
+use keyward_domain::id::MembershipId;
+use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{ApiKeys, StorageError};
 use keyward_domain::retention::ClockDoubt;
-use keyward_domain::retention::ports::{RetentionError, RetentionStore};
+use keyward_domain::retention::ports::{RetentionError, RetentionStore, SurplusKeys};
 
-use super::{BrokenStore, lock};
+use super::{BrokenStore, Fault, lock};
 
 #[async_trait]
 impl RetentionStore for BrokenStore {
@@ -19,12 +23,46 @@ impl RetentionStore for BrokenStore {
 
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
         let removed = self.sound.remove_dead_keys(dead_before, at_most).await?;
-        let consumers = lock(&self.consumers).clone();
-        for (id, consumer) in consumers {
-            if ApiKeys::find(&self.sound, consumer, id).await?.is_none() {
-                lock(&self.removed_keys).insert(id);
+        self.note_removed_keys().await?;
+        Ok(removed)
+    }
+
+    async fn next_with_surplus_keys(
+        &self,
+        after: Option<MembershipId>,
+        kept: u32,
+    ) -> Result<Option<MembershipId>, StorageError> {
+        let (after, kept) = match self.fault {
+            Fault::SearchesForSurplusKeysFromTheFirstMember => (None, kept),
+            Fault::TakesTheLastKeptKeyForSurplus => (after, kept.saturating_sub(1)),
+            _ => (after, kept),
+        };
+        self.sound.next_with_surplus_keys(after, kept).await
+    }
+
+    async fn remove_surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> Result<u32, StorageError> {
+        let mut surplus = surplus;
+        let mut at_most = at_most;
+        match self.fault {
+            Fault::TakesTheLastKeptKeyForSurplus => surplus.kept = surplus.kept.saturating_sub(1),
+            Fault::RemovesSurplusKeysBeforeTheirTime => surplus.before = DateTime::<Utc>::MAX_UTC,
+            Fault::RemovesSurplusKeysWithoutLimit => at_most = u32::MAX,
+            Fault::TakesDueKeysForSurplus => {
+                let mut act = self.beginning.act(Actor::System);
+                act.at = surplus.before;
+                self.sound.record_ends_of_keys(u32::MAX, act).await?;
             }
+            Fault::RemovesSurplusKeysOfOtherMembers => {
+                let consumers: HashSet<MembershipId> = lock(&self.consumers).values().copied().collect();
+                for consumer in consumers.into_iter().filter(|other| *other != surplus.consumer) {
+                    let of_other = SurplusKeys { consumer, ..surplus };
+                    self.sound.remove_surplus_keys(of_other, at_most).await?;
+                }
+            }
+            _ => {}
         }
+        let removed = self.sound.remove_surplus_keys(surplus, at_most).await?;
+        self.note_removed_keys().await?;
         Ok(removed)
     }
 
@@ -69,5 +107,17 @@ impl RetentionStore for BrokenStore {
         event: Option<AuditEvent>,
     ) -> Result<u32, RetentionError> {
         self.sound.remove_audit_events(before, at_most, event).await
+    }
+}
+
+impl BrokenStore {
+    async fn note_removed_keys(&self) -> Result<(), StorageError> {
+        let consumers = lock(&self.consumers).clone();
+        for (id, consumer) in consumers {
+            if ApiKeys::find(&self.sound, consumer, id).await?.is_none() {
+                lock(&self.removed_keys).insert(id);
+            }
+        }
+        Ok(())
     }
 }

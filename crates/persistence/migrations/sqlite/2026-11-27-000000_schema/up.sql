@@ -269,6 +269,8 @@ CREATE INDEX api_keys_effective_parent_idx ON api_keys (coalesce(adoptive_parent
 -- Revoked keys, as retention removes them: the earliest revoked first and, of those that one act revoked, children before
 -- their parents, who are older.
 CREATE INDEX api_keys_revoked_at_idx ON api_keys (revoked_at, id DESC) WHERE revoked_at IS NOT NULL;
+-- A consumer's ended keys in the same order: retention removes the first of them where there are too many.
+CREATE INDEX api_keys_ended_idx ON api_keys (consumer_id, revoked_at, id DESC) WHERE end_came_at IS NOT NULL;
 -- Keys that may be valid beside their successors.
 CREATE INDEX api_keys_rotated_idx ON api_keys (rotated_to_key_id)
     WHERE rotated_to_key_id IS NOT NULL AND end_came_at IS NULL;

@@ -16,6 +16,7 @@ use keyward_domain::ports::{
     ApiKeys, AuditFeed, AuditFilter, AuditLog, AuditPosition, Credentials, KeyFilter, KeyLimits, NewApiKey,
     StatusFilter,
 };
+use keyward_domain::retention::ports::SurplusKeys;
 use keyward_persistence::transfer::export;
 use uuid::Uuid;
 
@@ -296,6 +297,23 @@ async fn retention_queries_use_an_index(database: Database) {
     scene.revoke_all(scene.child).await;
     let later = scene.make.clock.now() + TimeDelta::days(1);
 
+    let surplus = SurplusKeys {
+        consumer: scene.bob.membership.id,
+        kept: 1,
+        before: later,
+    };
+    let found = store.next_with_surplus_keys(None, surplus.kept).await;
+    assert!(found.expect("an answer").is_some());
+    let index = "api_keys_ended_idx";
+    listening
+        .expect("members with surplus keys", &[index], &[index])
+        .await;
+    assert_eq!(
+        store.remove_surplus_keys(surplus, ALL).await.expect("a removal"),
+        ALL
+    );
+    let indexes = [index, "api_keys_effective_parent_idx"];
+    listening.expect("surplus keys", &indexes, &indexes).await;
     while store.remove_dead_keys(later, ALL).await.expect("a removal") > 0 {}
     let indexes = [
         "api_keys_revoked_at_idx",

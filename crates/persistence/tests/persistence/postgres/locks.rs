@@ -15,6 +15,7 @@ use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ChosenKey, IdempotencyKey};
 use keyward_domain::ports::{DescendantKeys, RotationDraft};
+use keyward_domain::retention::ports::SurplusKeys;
 use tokio::time::timeout;
 
 use crate::both::scene::{Scene, issue, member};
@@ -87,6 +88,35 @@ async fn retention_purges_only_keys_that_nobody_holds() {
         assert_eq!(scene.database.count(&left).await, 1, "{held_row}");
         held.release().await;
         assert_eq!(remove_dead_keys(&scene).await, 1, "{held_row}");
+        assert_eq!(scene.database.count(&left).await, 0, "{held_row}");
+    }
+}
+
+#[tokio::test]
+async fn retention_purges_only_surplus_keys_that_nobody_holds() {
+    for (held_row, removed_meanwhile) in [("surplus key", 1), ("its child", 1), ("its consumer", 0)] {
+        let scene = Scene::new(Database::postgres().await).await;
+        let bob = scene.bob.as_holder();
+        let child = scene.issue_with(scene.child).await;
+        let other = scene.issue_with(scene.key).await;
+        for key in [scene.child, other] {
+            revoke_alone(&scene, &bob, key).await;
+        }
+        scene.make.clock.advance(TimeDelta::days(1));
+        let held = match held_row {
+            "surplus key" => scene.database.lock_row("api_keys", scene.child.as_uuid()).await,
+            "its child" => scene.database.lock_row("api_keys", child.as_uuid()).await,
+            _ => scene.database.lock_changes_of(bob.consumer().id.as_uuid()).await,
+        };
+        assert_eq!(remove_surplus_keys(&scene).await, removed_meanwhile, "{held_row}");
+        let left = format!("api_keys WHERE id = '{}'", scene.child);
+        assert_eq!(scene.database.count(&left).await, 1, "{held_row}");
+        held.release().await;
+        assert_eq!(
+            remove_surplus_keys(&scene).await,
+            2 - removed_meanwhile,
+            "{held_row}"
+        );
         assert_eq!(scene.database.count(&left).await, 0, "{held_row}");
     }
 }
@@ -171,6 +201,18 @@ async fn revocation_locks_valid_and_due_keys_in_one_order() {
 /// Purges without waiting for anybody.
 async fn remove_dead_keys(scene: &Scene) -> u32 {
     let removing = scene.database.store.remove_dead_keys(scene.make.clock.now(), 500);
+    let removed = timeout(Duration::from_secs(10), removing).await;
+    removed.expect("nobody is waited for").expect("a removal")
+}
+
+/// Likewise, all of Bob's ended keys.
+async fn remove_surplus_keys(scene: &Scene) -> u32 {
+    let surplus = SurplusKeys {
+        consumer: scene.bob.membership.id,
+        kept: 0,
+        before: scene.make.clock.now(),
+    };
+    let removing = scene.database.store.remove_surplus_keys(surplus, 500);
     let removed = timeout(Duration::from_secs(10), removing).await;
     removed.expect("nobody is waited for").expect("a removal")
 }
