@@ -14,20 +14,24 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveTime, TimeDelta, Utc};
 
 use crate::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
+use crate::id::MembershipId;
 use crate::idempotency_key::IdempotencyKey;
+use crate::ports::StorageError;
 use crate::sources::Sources;
 use crate::words::words;
 
 pub use clock_check::{ClockDoubt, ClockWitnesses};
 pub use periods::{InvalidRetentionPeriod, RetentionPeriods};
 pub use ports::RetentionError;
-use ports::RetentionStore;
+use ports::{RetentionStore, SurplusKeys};
 
 words! {
     /// The classes of records that are purged after their retention period.
     RetentionClass {
         /// Keys that were revoked, or whose membership has ended.
         DeadKeys = "dead keys",
+        /// Keys of a membership that ended before its last ones: see [`Retention::MAX_ENDED_KEYS`].
+        SurplusKeys = "surplus ended keys",
         /// Invitations that were accepted or revoked, or have expired.
         EndedInvitations = "ended invitations",
         /// Expired console sessions. Signing out deletes a session at once.
@@ -55,6 +59,16 @@ impl Retention {
     /// The maximum number of records per batch: few enough that a request which has to wait for it waits
     /// briefly.
     pub const BATCH_SIZE: u32 = 500;
+
+    /// How many ended keys of a membership are kept, those that ended last. Any others are removed before
+    /// their retention period is over, but are kept as long as an idempotency key.
+    ///
+    /// Whoever has one key of a member may create and revoke about one key a second for good. In the 90 days
+    /// for which ended keys are kept, these would take 70 to 140 GB, and fill the disk that all members share.
+    /// 10,000 are more than people look through, and take 180 MB at most; what one day creates comes on top.
+    /// The price is that such a member's form which is sent again after more than a day may create a second
+    /// key: see [`RetentionPeriods::MIN_FORM_RECORD_RETENTION`].
+    pub const MAX_ENDED_KEYS: u32 = 10_000;
 
     /// How long an empty throttle bucket is kept, in case the clocks of replicas differ.
     const CLOCK_SKEW_ALLOWANCE: TimeDelta = TimeDelta::hours(1);
@@ -91,6 +105,7 @@ impl Retention {
             None => Ok(RetentionRun {
                 retention: self.clone(),
                 now,
+                surplus_of: None,
                 event_is_written: false,
             }),
         }
@@ -101,6 +116,8 @@ impl Retention {
 pub struct RetentionRun {
     retention: Retention,
     now: DateTime<Utc>,
+    /// The membership whose surplus keys were removed last.
+    surplus_of: Option<MembershipId>,
     event_is_written: bool,
 }
 
@@ -113,7 +130,8 @@ impl RetentionRun {
             RetentionClass::DeadKeys => Some(periods.dead_keys()),
             RetentionClass::EndedInvitations => Some(periods.ended_invitations()),
             RetentionClass::ExpiredSessions => Some(periods.expired_sessions()),
-            RetentionClass::IdempotencyKeys => {
+            // A request that is sent again must find the key that it created, or it would create another one.
+            RetentionClass::SurplusKeys | RetentionClass::IdempotencyKeys => {
                 Some(IdempotencyKey::REMEMBERED + Retention::CLOCK_SKEW_ALLOWANCE)
             }
             RetentionClass::EmptyThrottleBuckets => Some(Retention::CLOCK_SKEW_ALLOWANCE),
@@ -123,6 +141,7 @@ impl RetentionRun {
         Some(match kind {
             RetentionClass::AuditEvents => start_of_day(before),
             RetentionClass::DeadKeys
+            | RetentionClass::SurplusKeys
             | RetentionClass::EndedInvitations
             | RetentionClass::ExpiredSessions
             | RetentionClass::IdempotencyKeys
@@ -142,6 +161,7 @@ impl RetentionRun {
         let store = &self.retention.store;
         let removed = match kind {
             RetentionClass::DeadKeys => store.remove_dead_keys(before, at_most).await?,
+            RetentionClass::SurplusKeys => self.remove_surplus_keys(before, at_most).await?,
             RetentionClass::EndedInvitations => store.remove_ended_invitations(before, at_most).await?,
             RetentionClass::ExpiredSessions => store.remove_expired_sessions(before, at_most).await?,
             RetentionClass::IdempotencyKeys => store.forget_idempotency_keys(before, at_most).await?,
@@ -156,6 +176,39 @@ impl RetentionRun {
             }
         };
         Ok(removed)
+    }
+
+    /// Goes through the memberships, to the next one when nothing more can be removed of the one before. So a
+    /// batch that is not full is the last one, however few keys each membership has too many.
+    async fn remove_surplus_keys(
+        &mut self,
+        before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<u32, StorageError> {
+        let store = &self.retention.store;
+        let kept = Retention::MAX_ENDED_KEYS;
+        let mut left = at_most;
+        while left > 0 {
+            let removed = match self.surplus_of {
+                Some(consumer) => {
+                    let surplus = SurplusKeys {
+                        consumer,
+                        kept,
+                        before,
+                    };
+                    store.remove_surplus_keys(surplus, left).await?
+                }
+                None => 0,
+            };
+            left = left.saturating_sub(removed);
+            if removed == 0 {
+                match store.next_with_surplus_keys(self.surplus_of, kept).await? {
+                    Some(next) => self.surplus_of = Some(next),
+                    None => break,
+                }
+            }
+        }
+        Ok(at_most - left)
     }
 
     /// The event of the run, which covers all its batches.

@@ -1,10 +1,12 @@
 //! For how long what is over stays.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Subject};
 use keyward_domain::clock::Clock;
+use keyward_domain::id::MembershipId;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::ports::MockRetentionStore;
 use keyward_domain::retention::{
@@ -54,6 +56,85 @@ async fn dead_keys_are_kept_90_days_by_default() {
             7
         );
     }
+}
+
+/// Finds these members, one after the other, and removes so many surplus keys of each.
+fn members_with_surplus(surplus: Vec<(MembershipId, u32)>) -> MockRetentionStore {
+    let mut store = MockRetentionStore::new();
+    let members: Vec<MembershipId> = surplus.iter().map(|(member, _)| *member).collect();
+    store
+        .expect_next_with_surplus_keys()
+        .returning(move |after, kept| {
+            assert_eq!(kept, 10_000);
+            Ok(members.iter().copied().find(|member| Some(*member) > after))
+        });
+    let left: Mutex<HashMap<MembershipId, u32>> = Mutex::new(surplus.into_iter().collect());
+    store
+        .expect_remove_surplus_keys()
+        .returning(move |surplus, at_most| {
+            assert_eq!(
+                (surplus.kept, surplus.before),
+                (10_000, now() - TimeDelta::hours(25))
+            );
+            let mut left = left.lock().expect("no panic");
+            let left: &mut u32 = left.get_mut(&surplus.consumer).expect("a member");
+            let removed = at_most.min(*left);
+            *left -= removed;
+            Ok(removed)
+        });
+    store
+}
+
+#[tokio::test]
+async fn surplus_keys_are_removed_member_by_member_in_full_batches() {
+    let make = Builder::new(3);
+    let surplus = [0, 1_100, 0, 1, 1, 0].map(|surplus| (make.ids.next(), surplus));
+    let mut run = run(
+        members_with_surplus(surplus.to_vec()),
+        RetentionPeriods::default(),
+    )
+    .await;
+    let mut batches = Vec::new();
+    for _ in 0..5 {
+        let removed = run.remove_batch(RetentionClass::SurplusKeys, BATCH_SIZE).await;
+        batches.push(removed.unwrap());
+    }
+    assert_eq!(batches, [500, 500, 102, 0, 0]);
+}
+
+#[tokio::test]
+async fn no_surplus_keys_are_one_question() {
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_next_with_surplus_keys()
+        .once()
+        .return_once(|_, _| Ok(None));
+    let mut run = run(store, RetentionPeriods::default()).await;
+    let removed = run.remove_batch(RetentionClass::SurplusKeys, BATCH_SIZE).await;
+    assert_eq!(removed.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn failed_removal_of_surplus_keys_continues_with_its_member() {
+    let make = Builder::new(3);
+    let member: MembershipId = make.ids.next();
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_next_with_surplus_keys()
+        .returning(move |after, _| Ok((after != Some(member)).then_some(member)));
+    let mut answers = [Err(StorageError::Unavailable("slow".into())), Ok(1), Ok(0)].into_iter();
+    store
+        .expect_remove_surplus_keys()
+        .withf(move |surplus, _| surplus.consumer == member)
+        .returning(move |_, _| answers.next().unwrap());
+    let mut run = run(store, RetentionPeriods::default()).await;
+    let failed = run.remove_batch(RetentionClass::SurplusKeys, BATCH_SIZE).await;
+    assert!(matches!(
+        failed,
+        Err(RetentionError::Storage(StorageError::Unavailable(_)))
+    ));
+    let removed = run.remove_batch(RetentionClass::SurplusKeys, 250).await;
+    assert_eq!(removed.unwrap(), 1);
 }
 
 #[tokio::test]

@@ -61,6 +61,7 @@ async fn purge_all(purge: &mut Purge<'_>) -> Result<(), RetentionError> {
 fn sentence(kind: RetentionClass, removed: u64) -> String {
     let (one, several) = match kind {
         RetentionClass::DeadKeys => ("dead key", "dead keys"),
+        RetentionClass::SurplusKeys => ("surplus ended key", "surplus ended keys"),
         RetentionClass::EndedInvitations => ("ended invitation", "ended invitations"),
         RetentionClass::ExpiredSessions => ("expired session", "expired sessions"),
         RetentionClass::IdempotencyKeys => ("idempotency key", "idempotency keys"),

@@ -30,6 +30,8 @@ pub(crate) struct CleanUpOptions {
 #[command(next_help_heading = "Retention")]
 pub(crate) struct RetentionOptions {
     /// How long keys are kept after they are revoked or their user leaves, 15 to 36500
+    ///
+    /// Of each member, at most 10000 ended keys are kept, and those of the last 25 hours.
     #[arg(long, env = "KEYWARD_KEEP_REVOKED_KEYS", value_name = "DAYS",
           default_value_t = RetentionPeriods::default().dead_keys().num_days(),
           value_parser = days_for_form_records)]
