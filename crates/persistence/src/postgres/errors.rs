@@ -137,6 +137,11 @@ pub(super) const PERMISSION_DENIED: &str = "permission denied for ";
 /// PostgreSQL's message when a statement hits `lock_timeout`.
 pub(super) const LOCK_TIMEOUT: &str = "canceling statement due to lock timeout";
 
+/// Whether a statement waited for a lock longer than it may.
+pub(super) fn is_lock_timeout(error: &QueryError) -> bool {
+    matches!(error, QueryError::DatabaseError(_, information) if information.message() == LOCK_TIMEOUT)
+}
+
 /// Whether a statement violated the unique constraint of this name.
 pub(super) fn violates_unique(error: &QueryError, constraint: &str) -> bool {
     matches!(

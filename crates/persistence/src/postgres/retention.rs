@@ -3,12 +3,14 @@
 use chrono::{DateTime, SecondsFormat, Utc};
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
-use diesel::prelude::{QueryResult, QueryableByName};
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, QueryableByName};
 use diesel::sql_types::{Array, BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
-use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use uuid::Uuid;
 
+use super::errors::is_lock_timeout;
 use super::prepared_once::PreparedOnce;
+use super::schema::memberships;
 use crate::retention::{AdvisoryLock, KeyOf};
 
 /// Tries to acquire the lock until the end of the transaction, without waiting for another server.
@@ -22,6 +24,29 @@ pub(super) async fn try_lock(mut connection: &AsyncPgConnection, lock: AdvisoryL
 pub(super) async fn lock(connection: &mut AsyncPgConnection, lock: AdvisoryLock) -> QueryResult<()> {
     let taken = diesel::sql_query("SELECT pg_advisory_xact_lock($1)").bind::<BigInt, _>(lock as i64);
     taken.execute(connection).await.map(drop)
+}
+
+/// Locks a membership until the end of the transaction; returns whether it did. It waits a second for others,
+/// whom PostgreSQL serves in turn: a client that locks its membership again and again, as any change of keys
+/// does, would else keep its keys from ever being purged. From then on, no statement of the transaction waits
+/// longer.
+pub(super) async fn lock_membership(connection: &mut AsyncPgConnection, id: Uuid) -> QueryResult<bool> {
+    let limit = "SAVEPOINT before_lock; SET LOCAL lock_timeout = '1s'";
+    connection.batch_execute(limit).await?;
+    let membership = memberships::table
+        .filter(memberships::id.eq(id))
+        .select(memberships::id)
+        .for_no_key_update();
+    match membership.load::<Uuid>(connection).await {
+        Ok(locked) => Ok(!locked.is_empty()),
+        Err(error) if is_lock_timeout(&error) => {
+            connection
+                .batch_execute("ROLLBACK TO SAVEPOINT before_lock")
+                .await?;
+            Ok(false)
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The time of the database server's clock.

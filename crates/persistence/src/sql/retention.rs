@@ -29,7 +29,8 @@ use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::retention::{AdvisoryLock, least_id_at, to_u32};
 
 // Rows are selected first and then deleted by their identifiers. Rows locked by another transaction are
-// skipped, so nothing waits; a later run purges them.
+// skipped, so nothing waits; a later run purges them. Only a membership with surplus keys is waited for, a
+// second at most.
 
 #[async_trait]
 impl RetentionStore for Store {

@@ -22,6 +22,11 @@ pub(super) async fn lock(_: &mut Connection, _: AdvisoryLock) -> QueryResult<()>
     Ok(())
 }
 
+/// Does nothing: a change holds SQLite's write lock.
+pub(super) async fn lock_membership(_: &mut Connection, _: Uuid) -> QueryResult<bool> {
+    Ok(true)
+}
+
 /// SQLite uses this machine's clock, so there is no second clock to compare with.
 pub(super) async fn clock_of_database(_: &mut Connection) -> QueryResult<Option<DateTime<Utc>>> {
     Ok(None)

@@ -4,13 +4,12 @@
 
 use diesel::OptionalExtension;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
-use keyward_domain::id::MembershipId;
 use keyward_domain::ports::StorageError;
 use keyward_domain::retention::ports::SurplusKeys;
 use uuid::Uuid;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked_by_nobody, retention};
-use super::super::schema::{api_keys, memberships};
+use super::super::schema::api_keys;
 use super::key_removal::{EndedRow, remove_keys};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
@@ -43,7 +42,7 @@ pub(super) async fn remove(
 ) -> Result<u32, Abort<StorageError>> {
     // The lock of dead keys, because these have the same parents and children.
     if !retention::try_lock(connection, AdvisoryLock::DeadKeys).await?
-        || !lock_consumer(connection, surplus.consumer).await?
+        || !retention::lock_membership(connection, surplus.consumer.as_uuid()).await?
     {
         return Ok(0);
     }
@@ -52,15 +51,6 @@ pub(super) async fn remove(
     };
     let keys = first_ended(connection, surplus, last, at_most).await?;
     Ok(to_u32(remove_keys(connection, keys).await?))
-}
-
-/// Locks the consumer, unless another transaction has locked it.
-async fn lock_consumer(connection: &mut Connection, consumer: MembershipId) -> QueryResult<bool> {
-    let membership = memberships::table
-        .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
-        .select(memberships::id);
-    let locked: Vec<StoredId> = locked_by_nobody!(membership).load(connection).await?;
-    Ok(!locked.is_empty())
 }
 
 /// The place of a key among a consumer's ended keys: of keys that ended at the same time, children come

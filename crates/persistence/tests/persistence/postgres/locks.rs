@@ -2,9 +2,11 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
+use futures_util::future::{join, join_all};
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
 use keyward_domain::api_key::{
     Expiry, ExpiryChange, KeyDraft, KeyEdit, KeyName, KeyPrecondition, RevocationReason,
@@ -122,6 +124,36 @@ async fn retention_purges_only_surplus_keys_that_nobody_holds() {
 }
 
 #[tokio::test]
+async fn retention_of_surplus_keys_waits_for_its_turn() {
+    let scene = Scene::new(Database::postgres().await).await;
+    let bob = scene.bob.as_holder();
+    revoke_alone(&scene, &bob, scene.child).await;
+    scene.make.clock.advance(TimeDelta::days(1));
+    let (keys, revoked) = (&scene.use_cases.keys, scene.child);
+    // Clients without pause repeat a revocation, which no limit of changes counts.
+    let is_over = AtomicBool::new(false);
+    let again = async || {
+        while !is_over.load(Ordering::Relaxed) {
+            let (keep, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
+            let revoking = keys.revoke(&bob, revoked, keep, any, RequestSource::default());
+            // At last the key is gone.
+            if revoking.await.is_err() {
+                break;
+            }
+        }
+    };
+    let clients = join_all((0..20).map(|_| again()));
+    let removing = async {
+        while scene.database.count(WAITS_FOR_LOCK).await < 10 {}
+        let removed = remove_surplus_keys(&scene).await;
+        is_over.store(true, Ordering::Relaxed);
+        removed
+    };
+    let (_, removed) = join(clients, removing).await;
+    assert_eq!(removed, 1);
+}
+
+#[tokio::test]
 async fn successor_made_during_retention_stays_in_its_key_tree() {
     let scene = Scene::new(Database::postgres().await).await;
     let (bob, keys) = (scene.bob.as_holder(), scene.use_cases.keys.clone());
@@ -205,7 +237,7 @@ async fn remove_dead_keys(scene: &Scene) -> u32 {
     removed.expect("nobody is waited for").expect("a removal")
 }
 
-/// Likewise, all of Bob's ended keys.
+/// Purges all of Bob's ended keys without waiting for anybody for long.
 async fn remove_surplus_keys(scene: &Scene) -> u32 {
     let surplus = SurplusKeys {
         consumer: scene.bob.membership.id,
@@ -214,7 +246,9 @@ async fn remove_surplus_keys(scene: &Scene) -> u32 {
     };
     let removing = scene.database.store.remove_surplus_keys(surplus, 500);
     let removed = timeout(Duration::from_secs(10), removing).await;
-    removed.expect("nobody is waited for").expect("a removal")
+    removed
+        .expect("nobody is waited for that long")
+        .expect("a removal")
 }
 
 /// Revokes a key without its descendants.
