@@ -47,4 +47,5 @@ mod settings;
 pub(crate) mod setup;
 pub(crate) mod sign_in;
 pub(crate) mod sign_out;
+mod successor;
 mod waiting;

@@ -57,7 +57,8 @@ pub struct ApiKey {
     pub last_use: Option<LastUse>,
     /// The key that it [succeeds](Self::rotate), if any.
     pub rotated_from: Option<ApiKeyId>,
-    /// The key that [succeeds](Self::rotate) it, if any.
+    /// The key that [succeeds](Self::rotate) it, if any. It may have ended, or be purged: see
+    /// [`ApiKey::live_successor`].
     pub rotated_to: Option<ApiKeyId>,
 }
 
@@ -190,19 +191,21 @@ impl ApiKey {
     }
 
     /// Applies somebody's edit of a valid key, in an organization whose owners allow new keys this longest
-    /// life. Returns what changed: nothing, or one or both of these.
+    /// life. While its [successor is live](Self::live_successor), the key ends no later than planned. Returns
+    /// what changed: nothing, or one or both of these.
     ///
     /// # Errors
     /// Nothing is changed then.
     pub fn apply(
         &mut self,
         edit: &KeyEdit,
+        live_successor: Option<ApiKeyId>,
         longest: Option<LongestLife>,
         by: Actor,
     ) -> Result<Vec<ChangeOfKey>, CannotExtendLife> {
         let before = self.end().map(End::at);
         let is_replanned = match edit.expiry {
-            Some(change) => self.replan(change, longest, by)?,
+            Some(change) => self.replan(change, live_successor, longest, by)?,
             None => false,
         };
         let after = self.end().map(End::at);

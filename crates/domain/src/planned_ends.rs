@@ -6,8 +6,8 @@
 //! clock: see [`retention`](crate::retention).
 //!
 //! The end of a rotated key may be planned for no moment, but for the first use of its successor. It comes
-//! once that use is recorded and seen here, even while the clock is in doubt: until then, every server accepts
-//! the key.
+//! once that use is recorded and seen here while the successor is valid, even while the clock is in doubt:
+//! until then, every server accepts the key.
 
 pub mod ports;
 

@@ -23,7 +23,7 @@ use crate::audit_log;
 use crate::columns::Row;
 use crate::directory::{chosen_for_new_keys, organization_of};
 use crate::key_table::{
-    KEYS, Keys, count_change, descendants, find, holder_reach, newest_first, put, valid_in_chain,
+    KEYS, Keys, count_change, descendants, find, holder_reach, live_successor, newest_first, put, valid_in_chain,
 };
 use crate::store::{FileStore, failed};
 use crate::tables::{CREATED_WITH, KEYS_BY_DIGEST};
@@ -50,9 +50,8 @@ impl ApiKeys for FileStore {
             let mut valid = 0;
             for key in newest_first(&keys, consumer, None)? {
                 let key = key?;
-                let successor = key.rotated_to.map(|id| find(&keys, consumer, id)).transpose()?;
                 // Both count as one.
-                let is_rotated = successor.flatten().is_some_and(|key| key.is_valid(act.at));
+                let is_rotated = live_successor(&keys, &key, act.at)?.is_some();
                 valid += u32::from(key.is_valid(act.at) && !is_rotated);
             }
             if valid >= limits.valid.0 {
@@ -150,8 +149,9 @@ impl ApiKeys for FileStore {
                 return Err(EditKeyError::PreconditionFailed);
             }
             edit.check(act.at)?;
+            let live = live_successor(&keys, &key, act.at)?;
             let (_, longest) = chosen_for_new_keys(transaction, consumer)?;
-            for change in key.apply(&edit, longest, act.actor)? {
+            for change in key.apply(&edit, live, longest, act.actor)? {
                 audit_log::write(transaction, &act.edit_of_key(id, change))?;
             }
             put(&mut keys, &key)?;
@@ -177,7 +177,11 @@ impl ApiKeys for FileStore {
                 Some((_, Repetition::Different)) => return Err(RotateKeyError::IdempotencyKeyReused),
                 Some((_, Repetition::Forgotten)) | None => {}
             }
-            let successor = old.rotate(&new, chosen_for_new_keys(transaction, consumer)?.1, &act)?;
+            let (live, longest) = (
+                live_successor(&keys, &old, act.at)?,
+                chosen_for_new_keys(transaction, consumer)?.1,
+            );
+            let successor = old.rotate(&new, live, longest, &act)?;
             let acting = act.actor.api_key().filter(|acting| *acting != old.id);
             if valid_in_chain(&keys, consumer, acting, act.at)? >= ApiKey::MAX_TREE_DEPTH {
                 return Err(RotateKeyError::TreeTooDeep);

@@ -92,6 +92,16 @@ pub(crate) fn descendants(
     Ok(all)
 }
 
+/// The key's successor, if it is valid.
+pub(crate) fn live_successor(
+    keys: &impl Keys,
+    key: &ApiKey,
+    now: DateTime<Utc>,
+) -> Result<Option<ApiKeyId>, StorageError> {
+    let stored = key.rotated_to.map(|id| find(keys, key.consumer_id, id)).transpose()?;
+    Ok(key.live_successor(stored.flatten().as_ref(), now))
+}
+
 /// How many keys are valid of this one and all that it came from. A store of many keys would not go through
 /// those that are revoked: they may be any number.
 pub(crate) fn valid_in_chain(

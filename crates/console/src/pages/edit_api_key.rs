@@ -18,6 +18,7 @@ use crate::pages::filters;
 use crate::pages::key_text::KeyTextForm;
 use crate::pages::list::List;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::successor::live_successor;
 use crate::pages::waiting::too_many;
 use crate::path_id::PathId;
 use crate::reader::Member;
@@ -33,6 +34,8 @@ struct EditApiKeyPage {
     key: ApiKey,
     /// Set for a key that has ended, which cannot be edited: the page then has no form.
     revoked: Option<Revocation>,
+    /// No valid key takes its place, so it can be rotated.
+    can_rotate: bool,
     /// The version of the key that the form was opened with.
     version: KeyVersion,
     /// The key's current text, if it was changed after the form was opened.
@@ -52,7 +55,8 @@ pub(crate) async fn show(
 ) -> Result<Response, Refusal> {
     let list = list_in(&member, &query)?;
     let key = member.console.keys.read(&member.holder(), id).await?;
-    let mut page = EditApiKeyPage::new(&member, list, key, member.now);
+    let live_successor = live_successor(&key, &member, member.now).await?;
+    let mut page = EditApiKeyPage::new(&member, list, key, live_successor, member.now);
     page.words.name.focused = true;
     member.page(&page)
 }
@@ -67,7 +71,9 @@ pub(crate) async fn submit(
     let list = list_in(&member, &query)?;
     let version = KeyVersion::parse(form.required("version")?)
         .map_err(|InvalidKeyVersion| Refusal::BadForm("A hidden field of the form is invalid."))?;
-    let page = EditApiKeyPage::new(&member, list, keys.read(&holder, id).await?, member.now);
+    let key = keys.read(&holder, id).await?;
+    let successor = live_successor(&key, &member, member.now).await?;
+    let page = EditApiKeyPage::new(&member, list, key, successor, member.now);
     let mut page = EditApiKeyPage {
         version,
         words: KeyTextForm::filled_in(&form)?,
@@ -98,10 +104,13 @@ pub(crate) async fn submit(
             let now = member.console.now();
             let by = Actor::User(member.member.user.id);
             let longest = member.member.organization.longest_key_life;
-            let is_saved = key.is_valid(now) && key.clone().apply(&edit, longest, by) == Ok(vec![]);
+            let successor = live_successor(&key, &member, now).await?;
+            let is_saved =
+                key.is_valid(now) && key.clone().apply(&edit, successor, longest, by) == Ok(vec![]);
             // Else the same form was sent twice, or somebody else wanted the same.
             if !is_saved {
-                let page = EditApiKeyPage::new(&member, page.list.clone(), key, now).with_input_of(page);
+                let page =
+                    EditApiKeyPage::new(&member, page.list.clone(), key, successor, now).with_input_of(page);
                 return Ok(html(StatusCode::CONFLICT, &page)?);
             }
         }
@@ -114,11 +123,18 @@ pub(crate) async fn submit(
 }
 
 impl EditApiKeyPage {
-    fn new(member: &Member, list: List<ApiKeyId>, key: ApiKey, now: DateTime<Utc>) -> Self {
+    fn new(
+        member: &Member,
+        list: List<ApiKeyId>,
+        key: ApiKey,
+        live_successor: Option<ApiKeyId>,
+        now: DateTime<Utc>,
+    ) -> Self {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
             list,
             revoked: key.revoked(now).cloned(),
+            can_rotate: live_successor.is_none(),
             version: key.version(),
             changed: None,
             words: KeyTextForm::of(&key),

@@ -6,6 +6,7 @@ use super::{
     ApiKey, CannotExtendLife, Expiry, ExpiryChange, InvalidExpiry, LongestLife, Revocation, RevocationReason,
 };
 use crate::audit::Actor;
+use crate::id::ApiKeyId;
 use crate::validity::{End, SOON, is_soon, planned_end};
 
 impl Revocation {
@@ -36,25 +37,28 @@ impl ApiKey {
         is_soon(self.expires_at(now), now)
     }
 
-    /// Changes the planned end of a valid key; returns whether it was another one. That of a rotated key may
-    /// only be brought forward, and that of no key put off beyond the longest life. A key without an end may
-    /// get any: it lives shorter then. The end of a key that is recorded as ended stays.
+    /// Changes the planned end of a valid key; returns whether it was another one. That of a key with a live
+    /// successor may only be brought forward, and that of no key put off beyond the longest life. A key
+    /// without an end may get any: it lives shorter then. The end of a key that is recorded as ended stays.
     pub(super) fn replan(
         &mut self,
         change: ExpiryChange,
+        live_successor: Option<ApiKeyId>,
         longest: Option<LongestLife>,
         by: Actor,
     ) -> Result<bool, CannotExtendLife> {
-        let reason = self
-            .revocation
-            .as_ref()
-            .map_or(RevocationReason::Expired, |revocation| revocation.reason);
+        let reason = match &self.revocation {
+            // No key takes its place any more, so its end is like that of any other.
+            _ if live_successor.is_none() && self.ends_by_rotation() => RevocationReason::Expired,
+            Some(revocation) => revocation.reason,
+            None => RevocationReason::Expired,
+        };
         let (before, after) = (self.end().map(End::at), change.expiry().map(Expiry::at));
         if before == after || matches!(self.end(), Some(End::Come(_))) {
             return Ok(false);
         }
         let lives_longer = before.is_some_and(|before| after.is_none_or(|after| after > before));
-        if lives_longer && self.rotated_to.is_some() {
+        if lives_longer && live_successor.is_some() {
             return Err(CannotExtendLife::OfRotatedKey);
         }
         if lives_longer && by.api_key() == Some(self.id) {
@@ -170,14 +174,18 @@ mod tests {
             let version = key.version();
             let (before, after) = (key.expires_at(now()), expiry.map(Expiry::at));
             let changed = ChangeOfKey::Expiry { before, after };
-            assert_eq!(key.apply(&set(expiry), None, by), Ok(vec![changed]));
+            assert_eq!(key.apply(&set(expiry), None, None, by), Ok(vec![changed]));
             assert_ne!(key.version(), version);
             assert_eq!(key.expires_at(now()), expiry.map(Expiry::at));
             assert_eq!(key.end(), expiry.map(|expiry| End::Planned(expiry.at())));
             assert!(key.revocation.iter().all(|planned| planned.by == by
                 && planned.reason == RevocationReason::Expired
                 && planned.note.is_none()));
-            assert_eq!(key.apply(&set(expiry), None, Actor::System), Ok(vec![]), "again");
+            assert_eq!(
+                key.apply(&set(expiry), None, None, Actor::System),
+                Ok(vec![]),
+                "again"
+            );
             assert!(key.revocation.iter().all(|planned| planned.by == by));
         }
     }
@@ -186,29 +194,29 @@ mod tests {
     fn key_cannot_postpone_or_remove_its_own_planned_end() {
         let mut key = key();
         let itself = Actor::ApiKey(key.id);
-        key.apply(&set(Some(in_days(30))), None, itself).unwrap();
+        key.apply(&set(Some(in_days(30))), None, None, itself).unwrap();
         let before = key.clone();
         for longer in [Some(in_days(31)), None] {
             assert_eq!(
-                key.apply(&set(longer), None, itself),
+                key.apply(&set(longer), None, None, itself),
                 Err(CannotExtendLife::OfItself)
             );
             assert_eq!(key, before);
         }
-        assert_eq!(key.apply(&set(Some(in_days(30))), None, itself), Ok(vec![]));
-        let sooner = key.apply(&set(Some(in_days(29))), None, itself).unwrap();
+        assert_eq!(key.apply(&set(Some(in_days(30))), None, None, itself), Ok(vec![]));
+        let sooner = key.apply(&set(Some(in_days(29))), None, None, itself).unwrap();
         assert!(matches!(sooner[..], [ChangeOfKey::Expiry { .. }]), "{sooner:?}");
     }
 
     #[test]
     fn edit_changes_no_recorded_end() {
         let mut key = key();
-        key.apply(&set(Some(in_days(30))), None, Actor::Administrator)
+        key.apply(&set(Some(in_days(30))), None, None, Actor::Administrator)
             .unwrap();
         key.revocation.as_mut().unwrap().end = End::Come(now());
         let revoked = key.clone();
         for change in [Some(in_days(60)), Some(in_days(1)), None] {
-            assert_eq!(key.apply(&set(change), None, Actor::System), Ok(vec![]));
+            assert_eq!(key.apply(&set(change), None, None, Actor::System), Ok(vec![]));
             assert_eq!(key, revoked);
         }
     }
@@ -231,7 +239,7 @@ mod tests {
         ] {
             let mut key = key();
             key.created_at = now() - TimeDelta::days(age);
-            key.apply(&set(end.map(in_days)), None, Actor::Administrator)
+            key.apply(&set(end.map(in_days)), None, None, Actor::Administrator)
                 .unwrap();
             let shortened = key.end_by_longest_life(longest, now());
             assert_eq!(
@@ -241,7 +249,7 @@ mod tests {
             );
         }
         let mut over = key();
-        over.apply(&set(Some(in_days(40))), None, Actor::Administrator)
+        over.apply(&set(Some(in_days(40))), None, None, Actor::Administrator)
             .unwrap();
         assert_eq!(over.end_by_longest_life(longest, in_days(40).at()), None);
     }
@@ -250,7 +258,7 @@ mod tests {
     fn key_expires_soon_within_seven_days() {
         let mut key = key();
         assert!(!key.expires_soon(now()));
-        key.apply(&set(Some(in_days(30))), None, Actor::Administrator)
+        key.apply(&set(Some(in_days(30))), None, None, Actor::Administrator)
             .unwrap();
         let end = in_days(30).at();
         let before = |duration| key.expires_soon(end - duration);

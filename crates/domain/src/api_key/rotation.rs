@@ -117,7 +117,7 @@ pub struct NewRotation {
 /// Why a key has no rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotRotated {
-    /// It was rotated before, to this key.
+    /// It was rotated before, to this key, which is valid.
     AlreadyRotated(ApiKeyId),
     /// It is revoked.
     Revoked,
@@ -128,9 +128,21 @@ pub enum NotRotated {
 }
 
 impl ApiKey {
+    /// The successor, while it is valid. `stored` is the key that [`ApiKey::rotated_to`] names, as it is
+    /// stored; `None` if it was purged. Once its successor has ended, the key is one that has no successor:
+    /// nobody can use that one any more.
+    #[must_use]
+    pub fn live_successor(&self, stored: Option<&Self>, now: DateTime<Utc>) -> Option<ApiKeyId> {
+        let id = self.rotated_to?;
+        let is_live = stored.is_some_and(|successor| successor.id == id && successor.is_valid(now));
+        is_live.then_some(id)
+    }
+
     /// Rotates the key at the moment of the act: its successor has the same name, description, origin and
     /// rights, and its planned end unless another one is asked for, or the longest life that owners allow
-    /// ends before. Returns the successor.
+    /// ends before. An end that an earlier rotation planned is not passed on. Returns the successor.
+    ///
+    /// A key has one [live successor](Self::live_successor). Once that has ended, it may be rotated again.
     ///
     /// A successor is in the old key's place in the key tree if a person made it, and below the key that made
     /// it otherwise: revoking a stolen key and its descendants revokes everything that was made with it.
@@ -140,10 +152,11 @@ impl ApiKey {
     pub fn rotate(
         &mut self,
         new: &NewRotation,
+        live_successor: Option<ApiKeyId>,
         longest: Option<LongestLife>,
         act: &Act,
     ) -> Result<Self, NotRotated> {
-        if let Some(successor) = self.rotated_to {
+        if let Some(successor) = live_successor {
             return Err(NotRotated::AlreadyRotated(successor));
         }
         if !self.is_valid(act.at) {
@@ -155,12 +168,14 @@ impl ApiKey {
             created_at: act.at,
             last_use: None,
             rotated_from: Some(self.id),
+            rotated_to: None,
             adoptive_parent_id: act.actor.api_key().or(self.adoptive_parent_id),
+            revocation: self.revocation.clone().filter(|_| !self.ends_by_rotation()),
             ..self.clone()
         };
         if let Some(expiry) = new.draft.expiry {
             expiry.check(act.at).map_err(NotRotated::InvalidExpiry)?;
-            let outlives = self.end().is_some_and(|end| expiry.at() > end.at());
+            let outlives = successor.end().is_some_and(|end| expiry.at() > end.at());
             if outlives && act.actor.api_key() == Some(self.id) {
                 return Err(NotRotated::CannotExtendLife(CannotExtendLife::OfItself));
             }
@@ -187,13 +202,17 @@ impl ApiKey {
         self.revocation = Some(Revocation::planned(at, by, RevocationReason::Rotation));
     }
 
-    /// Whether the key ends once its successor was used.
+    /// Whether the key ends once its successor was used, while that is valid.
     #[must_use]
     pub fn ends_on_first_use(&self) -> bool {
-        let by_rotation = |revocation: &Revocation| {
-            matches!(revocation.end, End::Come(_)) || revocation.reason == RevocationReason::Rotation
-        };
-        self.rotated_to.is_some() && !self.revocation.as_ref().is_some_and(by_rotation)
+        let has_ended = matches!(self.end(), Some(End::Come(_)));
+        self.rotated_to.is_some() && !has_ended && !self.ends_by_rotation()
+    }
+
+    /// Whether a rotation planned its end, or ended it.
+    pub(super) fn ends_by_rotation(&self) -> bool {
+        let revocation = self.revocation.as_ref();
+        revocation.is_some_and(|revocation| revocation.reason == RevocationReason::Rotation)
     }
 }
 

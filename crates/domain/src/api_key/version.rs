@@ -130,7 +130,7 @@ mod tests {
                 ..describe(description)
             };
             assert_eq!(
-                key.apply(&edit, None, ANYBODY),
+                key.apply(&edit, None, None, ANYBODY),
                 Ok(vec![ChangeOfKey::NameOrDescription])
             );
             assert!(!seen.contains(&key.version()), "{edit:?}");
@@ -140,7 +140,7 @@ mod tests {
             name: Some(KeyName::parse("Deploy").unwrap()),
             ..KeyEdit::default()
         };
-        assert!(key.apply(&back, None, ANYBODY).is_ok());
+        assert!(key.apply(&back, None, None, ANYBODY).is_ok());
         assert_eq!(key.version(), first);
     }
 

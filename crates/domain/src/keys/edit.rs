@@ -17,8 +17,8 @@ impl PersonalKeys {
     /// else would be said of this one; [`EditKeyError::NotFound`] also for a key out of the holder's
     /// [reach](Holder::reach); [`EditKeyError::Revoked`] and [`EditKeyError::PreconditionFailed`] even if
     /// nothing would change; [`EditKeyError::CannotExtendLife`] if the key that the holder acts through, or
-    /// one that was rotated, would live longer; [`EditKeyError::InvalidExpiry`] if its new planned end has
-    /// passed meanwhile.
+    /// one whose successor is valid, would live longer; [`EditKeyError::InvalidExpiry`] if its new planned
+    /// end has passed meanwhile.
     pub async fn edit(
         &self,
         holder: &Holder,

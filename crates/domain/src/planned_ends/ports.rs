@@ -35,7 +35,8 @@ pub trait PlannedEndStore: Send + Sync {
     /// Ends valid keys that [end on the first use](crate::api_key::ApiKey::ends_on_first_use) of their
     /// successors, if a use of the successor is recorded: each is
     /// [revoked by its rotation](crate::api_key::Revocation::by_rotation), at the moment of the act and by
-    /// its actor. Their order is not defined.
+    /// its actor. Their order is not defined. A key whose successor has ended MUST stay valid: nobody can use
+    /// that one instead.
     ///
     /// MUST write [`Act::end_of_rotated_key`] of each.
     async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError>;

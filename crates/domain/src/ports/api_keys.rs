@@ -123,7 +123,9 @@ pub trait ApiKeys: Send + Sync {
     ///    [`EditKeyError::PreconditionFailed`];
     /// 5. a planned end that it sets [lies ahead](crate::api_key::Expiry::check); else
     ///    [`EditKeyError::InvalidExpiry`];
-    /// 6. [`ApiKey::apply`] allows the change of the planned end; else [`EditKeyError::CannotExtendLife`].
+    /// 6. [`ApiKey::apply`] allows the change of the planned end, given the [live
+    ///    successor](ApiKey::live_successor) as read in this transaction; else
+    ///    [`EditKeyError::CannotExtendLife`].
     ///
     /// MUST write the event [`Act::edit_of_key`] of each change that [`ApiKey::apply`] returns. Two concurrent edits MUST NOT undo each other's fields. Once a change of the planned
     /// end returns, [`Credentials::find`] MUST return the new one.
@@ -139,15 +141,17 @@ pub trait ApiKeys: Send + Sync {
         act: Act,
     ) -> Result<ApiKey, EditKeyError>;
 
-    /// Replaces a valid key by a successor (see [`ApiKey::rotate`]), which it adds and returns. MAY refuse a
-    /// request that is being handled, as [`ApiKeys::add`] does.
+    /// Replaces a valid key by a successor (see [`ApiKey::rotate`]), which it adds and returns, also if the
+    /// key had one that has ended or was purged. MAY refuse a request that is being handled, as
+    /// [`ApiKeys::add`] does.
     ///
     /// MUST check in this order, in the same transaction:
     /// 1. and 2. as in [`ApiKeys::add`], with the acting key, if any, in place of the parent;
     /// 3. the key exists, else [`RotateKeyError::NotFound`];
     /// 4. as check 3 of [`ApiKeys::add`], but for a repetition of the same request with
     ///    [`RotateKeyError::AlreadyCreated`] and otherwise with [`RotateKeyError::IdempotencyKeyReused`];
-    /// 5. [`ApiKey::rotate`] allows it;
+    /// 5. [`ApiKey::rotate`] allows it, given the [live successor](ApiKey::live_successor) as read in this
+    ///    transaction: a key has at most one, however many rotations and revocations are concurrent;
     /// 6. if a key rotates another one, the acting key and its ancestors include fewer than
     ///    [`ApiKey::MAX_TREE_DEPTH`] valid keys, else [`RotateKeyError::TreeTooDeep`]. A key that rotates
     ///    itself is not refused, because its successor replaces it.

@@ -44,13 +44,20 @@ async fn misread_revocation_or_last_use_column_is_detected() {
         "longest_life_is_applied_by_the_clock_under_the_lock",
         "rotated_key_and_its_successor_are_stored",
         "key_gives_itself_no_longer_life_by_rotation",
+        "key_rotates_itself_again_once_its_successor_ended",
+        "end_of_a_key_whose_successor_ended_is_moved",
         "successor_ends_after_the_longest_life",
         "new_key_ends_within_the_longest_life",
         "planned_end_stays_within_the_longest_life",
         "successor_ends_within_the_longest_life",
     ];
     assert_caught(Fault::Misreads(Column::KeyRevokedAt), &end).await;
-    let reason = [revocation, applied];
+    let reason = [
+        revocation,
+        applied,
+        "rotation_at_once_revokes_the_old_key",
+        "end_of_a_key_whose_successor_ended_is_moved",
+    ];
     assert_caught(Fault::Misreads(Column::KeyRevocationReason), &reason).await;
     for (column, by) in [
         (Column::KeyRevokedBy, revocation),

@@ -45,6 +45,12 @@ async fn key_acting_after_concurrent_revocation_is_detected() {
 }
 
 #[tokio::test]
+async fn second_successor_beside_a_live_one_is_detected() {
+    let by = ["concurrent_rotations_after_an_ended_successor_make_one"];
+    assert_caught(Fault::ReadsSuccessorsBeforeTheTransaction, &by).await;
+}
+
+#[tokio::test]
 async fn member_acting_after_concurrent_end_is_detected() {
     for (fault, by) in [
         (

@@ -19,6 +19,30 @@ async fn rotation_beyond_a_keys_right_is_detected() {
 }
 
 #[tokio::test]
+async fn key_that_is_rotated_only_once_is_detected() {
+    let by = [
+        "key_whose_successor_ended_is_rotated_again",
+        "key_rotates_itself_again_once_its_successor_ended",
+        "concurrent_rotations_after_an_ended_successor_make_one",
+        "rotated_key_counts_as_one_with_its_last_successor",
+        "key_whose_successor_was_purged_is_rotated_again",
+    ];
+    assert_caught(Fault::RotatesEachKeyOnce, &by).await;
+}
+
+#[tokio::test]
+async fn fixed_end_of_a_key_whose_successor_ended_is_detected() {
+    let by = ["end_of_a_key_whose_successor_ended_is_moved"];
+    assert_caught(Fault::KeepsEndsOfRotatedKeys, &by).await;
+}
+
+#[tokio::test]
+async fn key_that_ends_for_an_ended_successor_is_detected() {
+    let by = ["use_of_an_ended_successor_ends_no_key"];
+    assert_caught(Fault::EndsKeysForEndedSuccessors, &by).await;
+}
+
+#[tokio::test]
 async fn successor_with_more_rights_is_detected() {
     let by = ["rotated_key_and_its_successor_are_stored"];
     assert_caught(Fault::LetsSuccessorsManageKeys, &by).await;

@@ -26,14 +26,14 @@ use super::dialect::{
 use super::due_keys::{DueKey, StoredDueKey, record_ends_of_keys};
 use super::end_of_membership::record_ends_of_memberships;
 use super::schema::{api_keys, memberships, organizations};
-use super::validity::{key_ends_on_first_use, key_is_due, membership_is_due};
+use super::validity::{aliased_key_is_valid, key_ends_on_first_use, key_is_due, membership_is_due};
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::{StoredId, StoredMoment};
 use crate::locked_member::{DueMember, LockedMember};
 use crate::retention::{AdvisoryLock, to_u32};
 
-/// Keys that end on the first use of their successors, which were used.
+/// Keys that end on the first use of their successors, which were used and are valid.
 macro_rules! replaced_keys {
     ($at:expr) => {{
         let successors = diesel::alias!(api_keys as successors);
@@ -44,7 +44,8 @@ macro_rules! replaced_keys {
                     .nullable()
                     .eq(api_keys::rotated_to_key_id),
             )
-            .filter(successors.field(api_keys::last_used_at).is_not_null());
+            .filter(successors.field(api_keys::last_used_at).is_not_null())
+            .filter(aliased_key_is_valid!(successors, $at));
         api_keys::table
             .filter(key_ends_on_first_use($at.into()))
             .filter(exists(successor))
@@ -133,11 +134,10 @@ async fn end_some_rotated_keys(
         return Ok(0);
     };
     let consumers = lock_free_consumers(connection, consumers).await?;
-    // That the successor was used stays true.
-    let replaced: Vec<(StoredId, StoredId)> = api_keys::table
+    // The successor may have been revoked, and another one have taken its place.
+    let replaced: Vec<(StoredId, StoredId)> = replaced_keys!(act.at)
         .filter(listed(keys.into_iter().map(|key| key.0)))
         .filter(api_keys::consumer_id.eq_any(consumers))
-        .filter(key_ends_on_first_use(act.at.into()))
         .select((api_keys::id, api_keys::organization_id))
         .load(connection)
         .await?;

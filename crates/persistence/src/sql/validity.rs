@@ -28,6 +28,20 @@ pub(crate) fn key_is_valid(now: StoredMoment) -> _ {
     api_keys::end_came_at.is_null().and(has_no_end.or(end_is_ahead))
 }
 
+/// The condition that a key is valid, for an alias of the table of keys.
+macro_rules! aliased_key_is_valid {
+    ($keys:ident, $now:expr) => {{
+        let now: $crate::columns::StoredMoment = $now.into();
+        let has_no_end = $keys.field(api_keys::revoked_at).is_null();
+        let end_is_ahead = $keys.field(api_keys::revoked_at).gt(now).assume_not_null();
+        $keys
+            .field(api_keys::end_came_at)
+            .is_null()
+            .and(has_no_end.or(end_is_ahead))
+    }};
+}
+pub(crate) use aliased_key_is_valid;
+
 /// The condition that a key is revoked.
 #[auto_type]
 pub(crate) fn key_is_revoked(now: StoredMoment) -> _ {
@@ -64,7 +78,7 @@ pub(crate) fn key_is_due(now: StoredMoment) -> _ {
     is_planned.and(api_keys::revoked_at.le(now).assume_not_null())
 }
 
-/// The condition that a key is valid and ends once its successor was used.
+/// The condition that a key is valid and ends once its successor was used, while that is valid.
 #[auto_type]
 pub(crate) fn key_ends_on_first_use(now: StoredMoment) -> _ {
     let rotation: &'static str = RevocationReason::Rotation.as_str();

@@ -66,6 +66,7 @@ super::cases::cases! { $
     rotated_end_cases {
         rotated_key_ends_once_its_successor_was_used
         only_keys_that_wait_for_a_use_end_with_it
+        use_of_an_ended_successor_ends_no_key
         a_batch_of_rotated_keys_has_a_limit
         rotated_key_whose_event_cannot_be_written_stays
     }

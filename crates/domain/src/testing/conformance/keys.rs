@@ -9,6 +9,7 @@ mod concurrent_key_cases;
 mod credential_cases;
 mod descendant_cases;
 mod edit_key_cases;
+mod ended_successor_cases;
 mod expiry_cases;
 mod find_key_cases;
 mod key_right_cases;
@@ -105,6 +106,14 @@ super::cases::cases! { $
         rotation_fails_when_event_cannot_be_written
         rotation_completes_after_caller_cancellation
         rotation_that_began_before_an_end_comes_too_late
+    }
+    ended_successor_cases {
+        key_whose_successor_ended_is_rotated_again
+        key_rotates_itself_again_once_its_successor_ended
+        ended_key_is_not_rotated_whatever_became_of_its_successor
+        end_of_a_key_whose_successor_ended_is_moved
+        rotated_key_counts_as_one_with_its_last_successor
+        concurrent_rotations_after_an_ended_successor_make_one
     }
     find_key_cases {
         unknown_key_is_not_found

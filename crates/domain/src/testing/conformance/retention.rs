@@ -7,6 +7,7 @@ mod ended_invitation_cases;
 mod expired_session_cases;
 mod idempotency_key_cases;
 mod planned_end_cases;
+mod purged_successor_cases;
 mod retained_key_tree_cases;
 mod scene;
 mod surplus_key_cases;
@@ -55,6 +56,9 @@ super::cases::cases! { $
         key_tree_stays_connected_during_concurrent_removals
         removed_key_remains_recorded_as_creator_of_its_children
         continuously_replaced_keys_stay_few_and_in_one_key_tree
+    }
+    purged_successor_cases {
+        key_whose_successor_was_purged_is_rotated_again
     }
     ended_invitation_cases {
         invitations_are_removed_after_their_retention

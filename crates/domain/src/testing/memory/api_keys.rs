@@ -39,9 +39,8 @@ impl ApiKeys for MemoryStore {
                 _ => AddKeyError::IdempotencyKeyReused,
             });
         }
-        let is_valid = |id| state.key(consumer, id).is_some_and(|key| key.is_valid(act.at));
         let keys = state.keys_of(consumer).map(|stored| &stored.key);
-        let valid = keys.filter(|key| key.is_valid(act.at) && !key.rotated_to.is_some_and(is_valid));
+        let valid = keys.filter(|key| key.is_valid(act.at) && state.live_successor(key, act.at).is_none());
         if valid.count() >= limits.valid.0 as usize {
             return Err(AddKeyError::LimitReached(limits.valid));
         }
@@ -142,8 +141,7 @@ impl ApiKeys for MemoryStore {
         if !reach.includes(id) {
             return Err(EditKeyError::NotFound);
         }
-        let longest = state.longest_life(consumer);
-        let key = state.key_mut(consumer, id).ok_or(EditKeyError::NotFound)?;
+        let key = state.key(consumer, id).ok_or(EditKeyError::NotFound)?;
         if !key.is_valid(act.at) {
             return Err(EditKeyError::Revoked);
         }
@@ -152,7 +150,8 @@ impl ApiKeys for MemoryStore {
         }
         edit.check(act.at)?;
         let mut edited = key.clone();
-        let changes = edited.apply(&edit, longest, act.actor)?;
+        let (live, longest) = (state.live_successor(key, act.at), state.longest_life(consumer));
+        let changes = edited.apply(&edit, live, longest, act.actor)?;
         if !changes.is_empty() {
             let events = changes.into_iter().map(|change| act.edit_of_key(id, change));
             state.write(events.collect())?;
@@ -183,7 +182,8 @@ impl ApiKeys for MemoryStore {
                 _ => RotateKeyError::IdempotencyKeyReused,
             });
         }
-        let successor = old.rotate(&new, state.longest_life(consumer), &act)?;
+        let live = state.live_successor(&old, act.at);
+        let successor = old.rotate(&new, live, state.longest_life(consumer), &act)?;
         if let Some(acting) = act.actor.api_key().filter(|acting| *acting != old.id)
             && state.valid_in_chain(consumer, acting, act.at) >= ApiKey::MAX_TREE_DEPTH as usize
         {
@@ -326,6 +326,12 @@ impl State {
     fn longest_life(&self, consumer: MembershipId) -> Option<LongestLife> {
         let membership = self.membership(consumer)?;
         self.organization(membership.organization_id)?.longest_key_life
+    }
+
+    /// The key's successor, if it is valid.
+    fn live_successor(&self, key: &ApiKey, at: DateTime<Utc>) -> Option<ApiKeyId> {
+        let stored = key.rotated_to.and_then(|id| self.key(key.consumer_id, id));
+        key.live_successor(stored, at)
     }
 
     /// How many keys are valid of this one and its ancestors.

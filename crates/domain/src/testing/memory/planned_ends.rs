@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State};
-use crate::api_key::Revocation;
+use crate::api_key::{ApiKey, Revocation};
 use crate::audit::{Act, AuditEvent};
 use crate::id::{ApiKeyId, InvitationId, MembershipId};
 use crate::invitation::InvitationEnd;
@@ -78,13 +78,13 @@ impl State {
         due.into_iter().map(|(_, id)| id)
     }
 
-    /// Valid keys that end on the first use of their successors, which were used.
+    /// Valid keys that end on the first use of their successors, which were used and are valid.
     fn replaced_keys(&self, now: DateTime<Utc>) -> impl Iterator<Item = (MembershipId, ApiKeyId)> {
         let keys = self.keys.iter().map(|stored| &stored.key);
         let replaced = keys.filter(move |key| {
             let successor = key.rotated_to.and_then(|id| self.key(key.consumer_id, id));
-            let is_used = successor.is_some_and(|successor| successor.last_use.is_some());
-            is_used && key.is_valid(now) && key.ends_on_first_use()
+            let is_used = |successor: &ApiKey| successor.last_use.is_some() && successor.is_valid(now);
+            successor.is_some_and(is_used) && key.is_valid(now) && key.ends_on_first_use()
         });
         replaced.map(|key| (key.consumer_id, key.id))
     }

@@ -191,6 +191,12 @@ impl ApiKeys for BrokenStore {
         {
             act.actor = before.origin.actor();
         }
+        if self.fault == Fault::KeepsEndsOfRotatedKeys
+            && edit.expiry.is_some()
+            && before.as_ref().is_some_and(|before| before.rotated_to.is_some())
+        {
+            return Err(CannotExtendLife::OfRotatedKey.into());
+        }
         let hides_words = self.fault == Fault::HidesEditsThatMoveAPlannedEnd && edit.expiry.is_some();
         let edit = match hides_words {
             true => KeyEdit {
@@ -247,7 +253,16 @@ impl ApiKeys for BrokenStore {
             && self.is_member_beforehand(consumer, act.actor, act.at).await?;
         let old = ApiKeys::find(&self.sound, consumer, new.old_key).await?;
         let act = self.as_timed(act);
+        let successor = old.as_ref().and_then(|old| old.rotated_to);
+        if let Some(successor) = successor.filter(|_| self.fault == Fault::RotatesEachKeyOnce) {
+            return Err(RotateKeyError::AlreadyRotated(successor));
+        }
+        let is_unreplaced = self.fault == Fault::ReadsSuccessorsBeforeTheTransaction
+            && !self.has_live_successor(old.as_ref(), act.at).await?;
         match (self.sound.rotate(new.clone(), changes, act.clone()).await, old) {
+            (Err(RotateKeyError::AlreadyRotated(_)), Some(old)) if is_unreplaced => {
+                self.rotate_late(old, &new, &act)
+            }
             (Err(RotateKeyError::HolderGone), Some(old)) if as_member => self.rotate_late(old, &new, &act),
             (Err(RotateKeyError::InvalidExpiry(InvalidExpiry::LongerThanAllowed(_))), Some(old))
                 if self.fault == Fault::IgnoresTheLongestLife =>
@@ -300,14 +315,28 @@ impl BrokenStore {
     /// An edit that the sound store has refused.
     fn edit_late(&self, key: &ApiKey, edit: &KeyEdit, by: Actor) -> ApiKey {
         let mut late = key.clone();
-        let _ = late.apply(edit, None, by);
+        let _ = late.apply(edit, None, None, by);
         self.keep_late(late)
     }
 
     /// A rotation that the sound store has refused.
     fn rotate_late(&self, key: ApiKey, new: &NewRotation, act: &Act) -> Result<ApiKey, RotateKeyError> {
         let mut late = key;
-        Ok(self.keep_late(late.rotate(new, None, act)?))
+        Ok(self.keep_late(late.rotate(new, None, None, act)?))
+    }
+
+    /// Whether this key's successor is valid by what is on record now. Others go on before the caller does.
+    async fn has_live_successor(
+        &self,
+        key: Option<&ApiKey>,
+        at: DateTime<Utc>,
+    ) -> Result<bool, StorageError> {
+        let Some((key, successor)) = key.and_then(|key| Some((key, key.rotated_to?))) else {
+            return Ok(false);
+        };
+        let successor = ApiKeys::find(&self.sound, key.consumer_id, successor).await?;
+        pause().await;
+        Ok(successor.is_some_and(|successor| successor.is_valid(at)))
     }
 
     /// What the sound store is told of the idempotency key.

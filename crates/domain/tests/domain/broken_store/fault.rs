@@ -18,6 +18,14 @@ pub(crate) enum Fault {
     LetsEveryKeyRotate,
     /// A successor may manage keys, whether the key before it may or not.
     LetsSuccessorsManageKeys,
+    /// A key that has had a successor gets no other, whatever became of that one.
+    RotatesEachKeyOnce,
+    /// Whether the successor of a rotated key is valid is read in a transaction of its own.
+    ReadsSuccessorsBeforeTheTransaction,
+    /// The end of a key that has had a successor is not postponed, whatever became of that one.
+    KeepsEndsOfRotatedKeys,
+    /// A rotated key ends with the use of a successor that has ended.
+    EndsKeysForEndedSuccessors,
     /// A key may be created, edited and rotated to live longer than its organization's owners allow.
     IgnoresTheLongestLife,
     /// The chain of keys that a rotation or a creation lengthens may have any length.

@@ -15,7 +15,7 @@ use super::super::dialect::{
 use super::super::schema::api_keys;
 use super::add::chosen_for_new_keys;
 use super::holder::{Changer, changer, lock_changer};
-use super::read::find_row;
+use super::read::{find_row, live_successor};
 use super::row::{EndRow, KeyRow, WordsRow};
 use crate::abort::Abort;
 use crate::columns::StoredId;
@@ -40,7 +40,8 @@ pub(super) async fn edit(
     let act = act.at_current_time();
     let mut key = check(id, &edit, &precondition, changer, row, act.at)?;
     let longest = chosen.map(|chosen| chosen.longest_life()).transpose()?.flatten();
-    let applied = key.apply(&edit, longest, act.actor);
+    let successor = live_successor(connection, &key, act.at).await?;
+    let applied = key.apply(&edit, successor, longest, act.actor);
     let changed = applied.map_err(|error| Abort::Refused(error.into()))?;
     if changed.is_empty() {
         return Ok(key);

@@ -39,6 +39,19 @@ pub(super) async fn find_row(
         .optional()
 }
 
+/// The key's successor, if it is valid.
+pub(super) async fn live_successor(
+    connection: &mut Connection,
+    key: &ApiKey,
+    now: DateTime<Utc>,
+) -> QueryResult<Option<ApiKeyId>> {
+    let Some(successor) = key.rotated_to else {
+        return Ok(None);
+    };
+    let row = find_row(connection, key.consumer_id, successor).await?;
+    Ok(row.filter(|row| row.is_valid(now)).map(|_| successor))
+}
+
 /// The valid descendants of this key, also through purged keys.
 pub(super) async fn valid_descendants(
     connection: &mut Connection,

@@ -21,7 +21,7 @@ use super::add::{
     FirstKey, MAX_TREE_DEPTH, chosen_for_new_keys, created_with, forget_idempotency_keys, insert, repetition,
 };
 use super::holder::{Changer, changer, lock_changer};
-use super::read::find_row;
+use super::read::{find_row, live_successor};
 use super::revoke::revoke_valid;
 use super::row::{EndRow, KeyRow};
 use crate::abort::Abort;
@@ -37,7 +37,7 @@ pub(super) async fn rotate(
     let begun = begin_request(connection, consumer, new.idempotency_key).await?;
     let begun = begun.ok_or(refused(RotateKeyError::InProgress))?;
     // Under the lock, no other transaction rotates or revokes keys of this consumer, so a key gets one
-    // successor.
+    // successor, and another one only after that has ended.
     let ((), changer, first, row, chosen) = pipeline!(
         connection,
         begin_unless(begun, connection),
@@ -50,7 +50,8 @@ pub(super) async fn rotate(
     let act = act.at_current_time();
     let mut old = check(&new, changer, first, row, act.at)?;
     let longest = chosen.map(|chosen| chosen.longest_life()).transpose()?.flatten();
-    let successor = old.rotate(&new, longest, &act).map_err(refused)?;
+    let live = live_successor(connection, &old, act.at).await?;
+    let successor = old.rotate(&new, live, longest, &act).map_err(refused)?;
     check_depth(connection, &new, &act).await?;
     let before = match old.rotated_from {
         Some(id) => find_row(connection, consumer, id).await?,
@@ -107,7 +108,8 @@ pub(super) async fn precheck(
         find_row(connection, consumer, new.old_key),
     );
     let mut old = check(&new, changer, first, row, act.at)?;
-    old.rotate(&new, None, &act).map_err(refused)?;
+    let live = live_successor(connection, &old, act.at).await?;
+    old.rotate(&new, live, None, &act).map_err(refused)?;
     check_depth(connection, &new, &act).await
 }
 

@@ -60,7 +60,7 @@ pub(super) fn ending_in(scene: &AdministrationScene, member: &Member, time: Time
         ..KeyEdit::default()
     };
     let by = new.key.origin.actor();
-    new.key.apply(&edit, None, by).expect("applied");
+    new.key.apply(&edit, None, None, by).expect("applied");
     new
 }
 

@@ -78,7 +78,7 @@ pub(super) async fn held_key_is_complete_except_for_its_exact_last_address(store
     let mut new = scene.new_child(&bob, root.id, "child");
     let by = new.key.origin.actor();
     new.key
-        .apply(&everything(scene.now()), None, by)
+        .apply(&everything(scene.now()), None, None, by)
         .expect("applied");
     let child = scene.store(&bob, &new).await;
     use_key(&scene, &child).await;

@@ -7,7 +7,7 @@ use super::super::Stores;
 use super::key_scene::{KeyScene, only};
 use crate::api_key::{ApiKey, Grace, KeyUse, LastUse, OldKeyEnd, RevocationReason};
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
-use crate::ports::{RotationDraft, StorageError};
+use crate::ports::{DescendantKeys, RotationDraft, StorageError};
 
 /// More than any case has.
 const MANY: u32 = 1_000;
@@ -122,6 +122,35 @@ pub(super) async fn only_keys_that_wait_for_a_use_end_with_it(stores: Stores) {
     for key in before {
         assert_eq!(scene.stored(&key).await, key);
     }
+}
+
+pub(super) async fn use_of_an_ended_successor_ends_no_key(stores: Stores) {
+    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let [revoked, expired] = [
+        scene.add_key(&ada, "revoked").await,
+        scene.add_key(&ada, "expired").await,
+    ];
+    let successor = scene.rotate(&ada, &revoked, ending(OldKeyEnd::OnFirstUse)).await;
+    scene.use_key(&successor).await;
+    scene.revoke(&ada, &successor, DescendantKeys::Keep).await;
+    let successor = scene.rotate(&ada, &expired, ending(OldKeyEnd::OnFirstUse)).await;
+    scene.use_key(&successor).await;
+    let end = scene.now() + TimeDelta::hours(1);
+    scene.plan_revocation(&successor, end).await;
+    scene.later(TimeDelta::hours(1));
+    assert_eq!(scene.end_rotated(MANY).await, 0);
+    for key in [&revoked, &expired] {
+        assert_eq!(scene.stored(key).await.end(), None);
+    }
+
+    // The use of a later one does.
+    let later = scene.rotate(&ada, &revoked, ending(OldKeyEnd::OnFirstUse)).await;
+    assert_eq!(scene.end_rotated(MANY).await, 0);
+    scene.use_key(&later).await;
+    assert!(scene.has_key_to_end().await);
+    assert_eq!(scene.end_rotated(MANY).await, 1);
+    assert!(!scene.stored(&revoked).await.is_valid(scene.now()));
+    assert!(scene.stored(&expired).await.is_valid(scene.now()));
 }
 
 pub(super) async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {

@@ -14,7 +14,7 @@ pub(super) async fn key_reads_back_as_added(stores: KeyStores) {
     let mut new = scene.new_key(&ada, "plain");
     let by = new.key.origin.actor();
     new.key
-        .apply(&everything(scene.now()), None, by)
+        .apply(&everything(scene.now()), None, None, by)
         .expect("applied");
     let console = scene.store(&ada, &new).await;
     let child = scene.add_child(&ada, &console, "child").await;

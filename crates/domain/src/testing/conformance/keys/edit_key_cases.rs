@@ -41,7 +41,7 @@ pub(super) async fn edit_changes_only_the_given_fields(stores: KeyStores) {
     let edited = edit(&scene, &ada, key.id, all.clone()).await.expect("edited");
     let mut expected = key.clone();
     expected
-        .apply(&all, None, Actor::User(ada.user.id))
+        .apply(&all, None, None, Actor::User(ada.user.id))
         .expect("applied");
     assert_eq!(edited, expected);
     assert_eq!(scene.stored(&key).await, expected);

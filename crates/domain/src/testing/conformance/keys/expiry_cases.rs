@@ -73,7 +73,7 @@ pub(super) async fn planned_end_is_set_moved_and_removed(stores: KeyStores) {
     let mut expected = key.clone();
     for (number, (actor, change)) in edits.into_iter().enumerate() {
         let before = expected.expires_at(scene.now());
-        expected.apply(&change, None, actor).expect("applied");
+        expected.apply(&change, None, None, actor).expect("applied");
         let edited = edit(&scene, &ada, actor, key.id, change).await.expect("edited");
         assert_eq!(edited, expected);
         let (here, subject) = (Some(ada.organization.id), Subject::ApiKey(key.id));
@@ -211,7 +211,7 @@ pub(super) async fn planned_end_that_passed_meanwhile_is_not_set(stores: KeyStor
     let in_an_hour = planned_in(HOUR, scene.now());
     let mut new = scene.new_key(&ada, "new");
     new.key
-        .apply(&in_an_hour, None, new.key.origin.actor())
+        .apply(&in_an_hour, None, None, new.key.origin.actor())
         .expect("applied");
     let act = scene.act(&ada);
     scene.later(HOUR);
@@ -261,7 +261,7 @@ pub(super) async fn list_filters_by_planned_end(stores: KeyStores) {
         if let Some(hours) = hours {
             let change = planned_in(HOUR * hours, start);
             let by = new.key.origin.actor();
-            new.key.apply(&change, None, by).expect("applied");
+            new.key.apply(&change, None, None, by).expect("applied");
         }
         keys.push(scene.store(&ada, &new).await);
     }

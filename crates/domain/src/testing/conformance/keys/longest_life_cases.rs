@@ -36,7 +36,7 @@ async fn member_with_longest_life(stores: KeyStores) -> (Scene, Member) {
 fn new_key_ending_in(scene: &Scene, member: &Member, time: TimeDelta) -> NewApiKey {
     let mut new = scene.new_key(member, "key");
     let by = new.key.origin.actor();
-    let planned = new.key.apply(&planned_in(time, scene.now()), None, by);
+    let planned = new.key.apply(&planned_in(time, scene.now()), None, None, by);
     planned.expect("applied");
     new
 }

@@ -42,7 +42,7 @@ pub(super) async fn rotated_key_and_its_successor_are_stored(stores: KeyStores) 
     let new = scene.rotation_of(&ada, &key, RotationDraft::default());
     let act = scene.act(&ada);
     let mut expected = key.clone();
-    let expected_successor = expected.rotate(&new, None, &act).expect("rotated");
+    let expected_successor = expected.rotate(&new, None, None, &act).expect("rotated");
 
     let successor = scene.rotate_as(&new, act).await.expect("rotated");
     assert_eq!(successor, expected_successor);
