@@ -142,18 +142,23 @@ codes! {
     }
     KeyRotated = "key_rotated", CONFLICT {
         title: "Key rotated",
-        meaning: "The key was rotated, so its `expiresAt` can only be brought forward.",
-        advice: "Use the key that `rotatedToId` names, or rotate that one to get another token.",
+        meaning: "The key was rotated to one that is valid, so its `expiresAt` can only be brought forward.",
+        advice: "Use the key that `rotatedToId` names, or rotate that one to get another token. Once that key has ended, \
+                 `expiresAt` can be changed as that of any other key.",
     }
     AlreadyCreated = "already_created", CONFLICT {
         title: "Already created",
         meaning: "The same request, by its `Idempotency-Key`, has created its key before. The token is not shown again.",
         advice: "If the first response, with the token, was lost, revoke the key that `id` names and create another, with \
-                 another `Idempotency-Key`.",
+                 another `Idempotency-Key`. If it was a rotation, rotate the key that `id` names: the response has a token, \
+                 and the key that was rotated first ends at once. Or revoke the key that `id` names, and rotate the first one \
+                 again with another `Idempotency-Key`: it ends as the first rotation planned, and an `expiresAt` that it had \
+                 before has to be given again.",
     }
     AlreadyRotated = "already_rotated", CONFLICT {
         title: "Already rotated",
-        meaning: "Another request has rotated the key to the one that `id` names, whose token is not shown again.",
+        meaning: "Another request has rotated the key to the one that `id` names, which is valid, and whose token is not \
+                  shown again.",
         advice: "If another client rotated the key, it uses what `id` names: do not revoke that, rotate it to get a token of \
                  your own. The key that was rotated first then ends at once, whatever its grace, even if it is the calling \
                  key: check first that nobody needs it. If you rotated it yourself without an `Idempotency-Key`, do the same.",

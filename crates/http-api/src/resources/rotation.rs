@@ -25,10 +25,12 @@ impl RotationResource {
     ///
     /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`.
     /// The old key ends a day later, unless something else is asked for; until then both are valid, and count
-    /// as one for the limit of valid keys. A key is rotated once. If the key that it took the place of is
-    /// still valid, that one ends at once. The new key is a descendant of the calling key, which must be able
-    /// to manage keys, also to rotate itself. With `Idempotency-Key`, the request can be repeated safely,
-    /// except by a key that has ended with it. Preconditions (`If-Match`, `If-None-Match`) are not evaluated.
+    /// as one for the limit of valid keys. A key is rotated once, and again only after the new key has ended.
+    /// If the key that it took the place of is still valid, that one ends at once. The new key is a descendant
+    /// of the calling key, which must be able to manage keys, also to rotate itself. With `Idempotency-Key`,
+    /// the request can be repeated safely, except by a key that has ended with it; after 409
+    /// `already_created`, rotate the key that `id` names, or revoke it and rotate this one again.
+    /// Preconditions (`If-Match`, `If-None-Match`) are not evaluated.
     #[oai(path = "/:id/rotate", method = "post", operation_id = "rotateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn rotate(

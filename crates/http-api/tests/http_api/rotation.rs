@@ -261,3 +261,58 @@ async fn rotated_keys_end_is_not_postponed() {
     let item = scene.api.patch(&path, &scene.ada.token, &sooner).await.ok(200);
     assert_eq!(item["expiresAt"], "2026-01-01T01:00:00.000Z");
 }
+
+/// Whoever lost the response to a rotation gets a token in both ways that `already_created` names.
+#[tokio::test]
+async fn lost_rotation_is_made_good_in_both_documented_ways() {
+    for old_key_ends in ["after_grace", "on_first_use"] {
+        let scene = Scene::new().await;
+        let body = json!({"oldKeyEnds": old_key_ends});
+        let send = async |path: &str, idempotency_key: &str| {
+            let request = scene
+                .api
+                .request(Method::POST, &format!("{path}/rotate"), &scene.ada.token);
+            let request = request.header("idempotency-key", idempotency_key).json(&body);
+            scene.api.send(request).await
+        };
+        let old = scene.create(&scene.ada.token, "ci").await;
+        let path = path_of(&old);
+        let lost = send(&path, "rotation-1").await.ok(201);
+        let again = send(&path, "rotation-1").await;
+        let problem = again.refusal(409, "already_created");
+        assert_eq!(problem["id"], lost["id"]);
+        // The successor is revoked, and the old key rotated again.
+        scene.api.delete(&path_of(&lost), &scene.ada.token).await.ok(204);
+        let new = send(&path, "rotation-2").await.ok(201);
+        scene.api.get(USER, text(&new, "key")).await.ok(200);
+        let item = scene.api.get(&path, &scene.ada.token).await.ok(200);
+        assert_eq!(
+            (&item["status"], &item["rotatedToId"]),
+            (&json!("valid"), &new["id"])
+        );
+        // Or the successor is rotated.
+        let newer = send(&path_of(&new), "rotation-3").await.ok(201);
+        scene.api.get(USER, text(&newer, "key")).await.ok(200);
+        scene
+            .api
+            .get(USER, text(&old, "key"))
+            .await
+            .refusal(401, "invalid_token");
+    }
+}
+
+#[tokio::test]
+async fn end_is_free_once_the_successor_is_revoked() {
+    let scene = Scene::new().await;
+    let old = scene.create(&scene.ada.token, "ci").await;
+    let path = path_of(&old);
+    let new = rotate(&scene, &path, &scene.ada.token, &json!({})).await.ok(201);
+    scene.api.delete(&path_of(&new), &scene.ada.token).await.ok(204);
+    let item = scene.api.get(&path, &scene.ada.token).await.ok(200);
+    assert_eq!(item["expiresAt"], "2026-01-02T00:00:00.000Z");
+    for expires_at in [json!("2026-01-31T00:00:00.000Z"), Value::Null] {
+        let body = json!({"expiresAt": expires_at});
+        let item = scene.api.patch(&path, &scene.ada.token, &body).await.ok(200);
+        assert_eq!(item["expiresAt"], expires_at);
+    }
+}
