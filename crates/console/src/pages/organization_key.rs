@@ -31,6 +31,8 @@ struct OrganizationKeyPage<'a> {
     key: &'a HeldKey,
     /// The viewer holds it, so they can do more with it than revoke it.
     is_own: bool,
+    /// A valid key takes its place.
+    is_replaced: bool,
     /// The key tree as nested lists, one after the other.
     tree: Vec<Node<'a>>,
     /// Not all of the key tree is shown.
@@ -70,11 +72,21 @@ pub(crate) async fn show(
         list,
         key,
         is_own: key.holder.membership.id == owner.member.membership.id,
+        is_replaced: is_replaced(key, &owner).await?,
         tree: tree(&keys, id),
         has_more,
         names: names_beside(&keys, &owner).await?,
         now: owner.now,
     })
+}
+
+async fn is_replaced(key: &HeldKey, owner: &Owner) -> Result<bool, Refusal> {
+    let Some(successor) = key.rotated_to else {
+        return Ok(false);
+    };
+    let keys = &owner.console.organization_keys;
+    let successor = keys.find(&owner.authority, successor).await?;
+    Ok(successor.is_some_and(|successor| successor.is_valid(owner.now)))
 }
 
 impl OrganizationKeyPage<'_> {

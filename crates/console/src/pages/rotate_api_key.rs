@@ -2,7 +2,7 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use keyward_domain::api_key::{ApiKey, Grace, OldKeyEnd, Revocation};
+use keyward_domain::api_key::{ApiKey, Grace, OldKeyEnd, Revocation, RevocationReason};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{IdempotencyKey, RotateKeyError, RotationDraft};
 use poem::http::StatusCode;
@@ -16,6 +16,7 @@ use crate::pages::filters;
 use crate::pages::list::List;
 use crate::pages::new_api_key::IssuedApiKeyPage;
 use crate::pages::settings::{Section, Settings};
+use crate::pages::successor::live_successor;
 use crate::pages::waiting::too_many;
 use crate::path_id::PathId;
 use crate::paths;
@@ -32,6 +33,10 @@ struct RotateApiKeyPage {
     key: ApiKey,
     /// Set for a key that has ended, which cannot be rotated: the page then has no form.
     revoked: Option<Revocation>,
+    /// A valid key takes its place already: the page then has no form.
+    is_replaced: bool,
+    /// The new key gets the expiration of the old one, unless that is only the end that a rotation planned.
+    keeps_expiration: bool,
     idempotency_key: IdempotencyKey,
     chosen: OldKeyEndChoice,
     /// How long to wait, if the rate limit for changing keys is exceeded.
@@ -57,13 +62,8 @@ pub(crate) async fn show(
     let list = list_in(&member, &query)?;
     let key = member.console.keys.read(&member.holder(), id).await?;
     let idempotency_key = member.console.new_idempotency_key();
-    member.page(&RotateApiKeyPage::new(
-        &member,
-        list,
-        key,
-        member.now,
-        idempotency_key,
-    ))
+    let page = RotateApiKeyPage::of(&member, list, key, member.now, idempotency_key);
+    member.page(&page.await?)
 }
 
 #[handler]
@@ -89,6 +89,16 @@ pub(crate) async fn submit(
             member.page(&IssuedApiKeyPage::new(&member, issued, rotated))
         }
         Err(RotateKeyError::AlreadyCreated(successor) | RotateKeyError::AlreadyRotated(successor)) => {
+            let stored = keys.read(&holder, successor).await;
+            if !stored.is_ok_and(|successor| successor.is_valid(member.now)) {
+                // The form was sent again after what it created had ended: a new form can be sent.
+                let (key, idempotency_key) = (
+                    keys.read(&holder, id).await?,
+                    member.console.new_idempotency_key(),
+                );
+                let page = RotateApiKeyPage::of(&member, list, key, member.now, idempotency_key);
+                return Ok(html(StatusCode::CONFLICT, &page.await?)?);
+            }
             let message = Message::KeyAlreadyRotated.about(successor.as_uuid());
             Ok(member.redirect(paths::ApiKeys(member.slug()), message))
         }
@@ -98,38 +108,41 @@ pub(crate) async fn submit(
                 chosen,
                 rate_limited: Some(throttled.into()),
                 has_errors: true,
-                ..RotateApiKeyPage::new(&member, list, key, member.now, idempotency_key)
+                ..RotateApiKeyPage::of(&member, list, key, member.now, idempotency_key).await?
             };
             too_many(&page, throttled)
         }
         Err(RotateKeyError::Revoked) => {
             let key = keys.read(&holder, id).await?;
             // It may have been revoked after the form was read, so the time is read again.
-            let page = RotateApiKeyPage::new(&member, list, key, member.console.now(), idempotency_key);
-            Ok(html(StatusCode::CONFLICT, &page)?)
+            let page = RotateApiKeyPage::of(&member, list, key, member.console.now(), idempotency_key);
+            Ok(html(StatusCode::CONFLICT, &page.await?)?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
 impl RotateApiKeyPage {
-    fn new(
+    async fn of(
         member: &Member,
         list: List<ApiKeyId>,
         key: ApiKey,
         now: DateTime<Utc>,
         idempotency_key: IdempotencyKey,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, Refusal> {
+        let by_rotation = |planned: &Revocation| planned.reason == RevocationReason::Rotation;
+        Ok(Self {
             settings: Settings::new(member, Section::ApiKeys),
             list,
             revoked: key.revoked(now).cloned(),
+            is_replaced: live_successor(&key, member, now).await?.is_some(),
+            keeps_expiration: !key.revocation.as_ref().is_some_and(by_rotation),
             key,
             idempotency_key,
             chosen: OldKeyEndChoice::AfterADay,
             rate_limited: None,
             has_errors: false,
-        }
+        })
     }
 }
 

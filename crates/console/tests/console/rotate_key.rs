@@ -212,3 +212,67 @@ async fn rotated_key_and_its_successor_name_each_other() {
         assert!(!page(&other.key).await.text().contains("Replace"));
     }
 }
+
+#[tokio::test]
+async fn key_whose_successor_ended_offers_rotation_again() {
+    for old_key_ends in ["on_first_use", "after_a_day"] {
+        let (running, ada, browser, old) = ada_with_key().await;
+        rotate(&browser, &old.key, old_key_ends).await;
+        let keys = running.installation.keys();
+        let stored = async || keys.read(&ada.as_holder(), old.key.id).await.unwrap();
+        let first = stored().await.rotated_to.unwrap();
+        let confirmed = [("confirm", "yes")];
+        browser.post(&format!("{LIST}/{first}/revoke"), &confirmed).await;
+
+        let path = rotate_path(&old.key);
+        let pages = [
+            LIST.to_owned(),
+            format!("{LIST}/{}/edit", old.key.id),
+            format!("{LIST}/all/{}", old.key.id),
+        ];
+        for page in pages {
+            let page = browser.get(&page).await;
+            assert!(page.shows(&format!("href=\"{path}\"")), "{}", page.text());
+            assert!(
+                !page.text().contains("works until that is used"),
+                "{}",
+                page.text()
+            );
+        }
+        let list = browser.get(LIST).await.text();
+        assert!(list.contains("Its replacement no longer works"), "{list}");
+        let page = browser.get(&format!("{LIST}/all/{}", old.key.id)).await.text();
+        assert!(page.contains("which no longer works"), "{page}");
+
+        let form = browser.get(&path).await.text();
+        let keeps_expiration = old_key_ends == "on_first_use";
+        assert_eq!(form.contains("rights and expiration"), keeps_expiration, "{form}");
+        assert_eq!(form.contains("edit it afterwards"), !keeps_expiration, "{form}");
+        let page = rotate(&browser, &old.key, old_key_ends).await;
+        assert!(works(&running, page.tokens()[0]).await);
+        assert_ne!(stored().await.rotated_to, Some(first));
+        assert!(browser.get(&path).await.shows("This key was rotated"));
+    }
+}
+
+#[tokio::test]
+async fn form_sent_again_after_its_successor_ended_is_shown_anew() {
+    let (running, ada, browser, old) = ada_with_key().await;
+    let form = browser.get(&rotate_path(&old.key)).await;
+    let sent = form.field("idempotency_key");
+    send(&browser, &old.key, sent, "on_first_use").await;
+    let keys = running.installation.keys();
+    let stored = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
+    let confirmed = [("confirm", "yes")];
+    let revoke = format!("{LIST}/{}/revoke", stored.rotated_to.unwrap());
+    browser.post(&revoke, &confirmed).await;
+
+    let again = send(&browser, &old.key, sent, "on_first_use").await;
+    assert_eq!(again.status, 409);
+    assert!(
+        again.shows("<fieldset") && again.tokens().is_empty(),
+        "{}",
+        again.text()
+    );
+    assert_ne!(again.field("idempotency_key"), sent);
+}

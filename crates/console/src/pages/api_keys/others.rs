@@ -24,6 +24,7 @@ pub(super) struct Others {
 pub(super) struct NamedKey {
     pub(super) name: String,
     pub(super) hint: TokenHint,
+    is_valid: bool,
 }
 
 /// What an owner is called.
@@ -55,6 +56,7 @@ pub(super) enum Revoker<'a> {
 impl Others {
     /// The same few queries for the whole page, and none for what is on it.
     pub(super) async fn beside(keys: &[ApiKey], member: &Member) -> Result<Self, Refusal> {
+        let named = |key: &ApiKey| named(key, member.now);
         let mut known: HashMap<ApiKeyId, NamedKey> = keys.iter().map(named).collect();
         let parents = keys.iter().filter_map(ApiKey::parent);
         let revokers = keys
@@ -85,9 +87,9 @@ impl Others {
         }
     }
 
-    /// The key that took the place of this one.
-    pub(super) fn successor(&self, key: &ApiKey) -> Option<&NamedKey> {
-        self.keys.get(&key.rotated_to?)
+    /// The key that takes the place of this one, while it is valid.
+    pub(super) fn live_successor(&self, key: &ApiKey) -> Option<&NamedKey> {
+        self.keys.get(&key.rotated_to?).filter(|key| key.is_valid)
     }
 
     /// The key whose place this one took.
@@ -153,7 +155,11 @@ const fn revoking_key(revocation: &Revocation) -> Option<ApiKeyId> {
     }
 }
 
-fn named(key: &ApiKey) -> (ApiKeyId, NamedKey) {
-    let (name, hint) = (key.name.to_string(), key.hint.clone());
-    (key.id, NamedKey { name, hint })
+fn named(key: &ApiKey, now: DateTime<Utc>) -> (ApiKeyId, NamedKey) {
+    let named = NamedKey {
+        name: key.name.to_string(),
+        hint: key.hint.clone(),
+        is_valid: key.is_valid(now),
+    };
+    (key.id, named)
 }
