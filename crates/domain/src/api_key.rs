@@ -64,7 +64,7 @@ pub struct ApiKey {
 
 impl ApiKey {
     /// The maximum number of valid keys in a chain from a key tree's root to a leaf. Revoked keys between do
-    /// not count.
+    /// not count, and a rotated key and its successor in the same chain [count as one](Self::depth_of).
     pub const MAX_TREE_DEPTH: u32 = 32;
 
     /// Creates a key from a draft. The right to manage keys defaults to true. The end is planned by the

@@ -57,7 +57,7 @@ impl ApiKeys for FileStore {
             if valid >= limits.valid.0 {
                 return Err(AddKeyError::LimitReached(limits.valid));
             }
-            if valid_in_chain(&keys, consumer, new.key.parent(), act.at)? >= ApiKey::MAX_TREE_DEPTH {
+            if valid_in_chain(&keys, consumer, new.key.parent(), act.at)? >= ApiKey::MAX_TREE_DEPTH as usize {
                 return Err(AddKeyError::TreeTooDeep);
             }
             new.check_expiry(act.at)?;
@@ -183,7 +183,7 @@ impl ApiKeys for FileStore {
             );
             let successor = old.rotate(&new, live, longest, &act)?;
             let acting = act.actor.api_key().filter(|acting| *acting != old.id);
-            if valid_in_chain(&keys, consumer, acting, act.at)? >= ApiKey::MAX_TREE_DEPTH {
+            if valid_in_chain(&keys, consumer, acting, act.at)? >= ApiKey::MAX_TREE_DEPTH as usize {
                 return Err(RotateKeyError::TreeTooDeep);
             }
             keep_digest(transaction, &keys, &successor, new.digest)?;

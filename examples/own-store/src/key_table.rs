@@ -109,16 +109,18 @@ pub(crate) fn valid_in_chain(
     consumer: MembershipId,
     last: Option<ApiKeyId>,
     now: DateTime<Utc>,
-) -> Result<u32, StorageError> {
-    let (mut valid, mut next) = (0, last);
+) -> Result<usize, StorageError> {
+    let (mut valid, mut next) = (Vec::new(), last);
     while let Some(id) = next {
         let Some(key) = find(keys, consumer, id)? else {
             break;
         };
-        valid += u32::from(key.is_valid(now));
         next = key.effective_parent();
+        if key.is_valid(now) {
+            valid.push(key);
+        }
     }
-    Ok(valid)
+    Ok(ApiKey::depth_of(valid.iter()))
 }
 
 /// Which keys the consumer reaches; nothing unless it is a live member and, if it acts through a key, that is

@@ -202,6 +202,16 @@ impl ApiKey {
         self.revocation = Some(Revocation::planned(at, by, RevocationReason::Rotation));
     }
 
+    /// How many of the valid keys of a chain count for [`ApiKey::MAX_TREE_DEPTH`]. The successor of a key that
+    /// rotated itself is below that key: until this one ends, they count as one, or the successor could create
+    /// fewer generations of keys than the key that it replaces.
+    #[must_use]
+    pub fn depth_of<'a>(valid: impl Iterator<Item = &'a Self> + Clone) -> usize {
+        let is_valid = |id| valid.clone().any(|key| key.id == id);
+        let counted = valid.clone().filter(|key| !key.rotated_to.is_some_and(is_valid));
+        counted.count()
+    }
+
     /// Whether the key ends once its successor was used, while that is valid.
     #[must_use]
     pub fn ends_on_first_use(&self) -> bool {

@@ -75,8 +75,8 @@ pub trait ApiKeys: Send + Sync {
     ///    [something else](crate::keys::Repetition::Different), [`AddKeyError::IdempotencyKeyReused`];
     /// 4. the consumer has fewer valid keys than `limits.valid`, where a rotated key and its valid successor
     ///    count as one; else [`AddKeyError::LimitReached`] with that limit;
-    /// 5. the parent and its ancestors include fewer than [`ApiKey::MAX_TREE_DEPTH`] valid keys; else
-    ///    [`AddKeyError::TreeTooDeep`];
+    /// 5. the parent and its ancestors include fewer than [`ApiKey::MAX_TREE_DEPTH`] valid keys, as
+    ///    [`ApiKey::depth_of`] counts them; else [`AddKeyError::TreeTooDeep`];
     /// 6. a planned end [lies ahead](crate::api_key::Expiry::check), and within the longest life that the
     ///    consumer's organization allows ([`ApiKey::limit_life`], which also plans the end of a key without
     ///    one); else [`AddKeyError::InvalidExpiry`].
@@ -153,7 +153,7 @@ pub trait ApiKeys: Send + Sync {
     /// 5. [`ApiKey::rotate`] allows it, given the [live successor](ApiKey::live_successor) as read in this
     ///    transaction: a key has at most one, however many rotations and revocations are concurrent;
     /// 6. if a key rotates another one, the acting key and its ancestors include fewer than
-    ///    [`ApiKey::MAX_TREE_DEPTH`] valid keys, else [`RotateKeyError::TreeTooDeep`]. A key that rotates
+    ///    [`ApiKey::MAX_TREE_DEPTH`] valid keys, counted likewise, else [`RotateKeyError::TreeTooDeep`]. A key that rotates
     ///    itself is not refused, because its successor replaces it.
     ///
     /// If the old key is itself a successor and its predecessor is still valid, the predecessor MUST be

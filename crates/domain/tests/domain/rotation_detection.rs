@@ -69,6 +69,12 @@ async fn chain_of_keys_without_maximum_is_detected() {
 }
 
 #[tokio::test]
+async fn rotated_key_that_counts_twice_in_its_chain_is_detected() {
+    let by = ["rotated_key_counts_as_one_with_its_successor_below"];
+    assert_caught(Fault::CountsRotatedKeysInChains, &by).await;
+}
+
+#[tokio::test]
 async fn forgotten_idempotency_key_of_a_key_is_detected() {
     let by = [
         "repeated_request_creates_one_key",

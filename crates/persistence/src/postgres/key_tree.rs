@@ -98,7 +98,9 @@ async fn steps_to(
     Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
 }
 
-/// Counts the valid keys among this key and its ancestors.
+/// Counts the valid keys among this key and its ancestors, as [`ApiKey::depth_of`] does.
+///
+/// [`ApiKey::depth_of`]: keyward_domain::api_key::ApiKey::depth_of
 pub(super) async fn valid_in_chain(
     connection: &mut AsyncPgConnection,
     consumer: MembershipId,
@@ -114,9 +116,12 @@ pub(super) async fn valid_in_chain(
                  skip_key_id, tree_depth, consumer_id, tree_depth AS goal
              FROM api_keys WHERE id = $2 AND consumer_id = $1
              UNION {CLIMB}
+         ), chain AS (
+             SELECT id, rotated_to_key_id FROM api_keys WHERE consumer_id = $1 AND {valid}
+                 AND id IN (SELECT id FROM climb)
          )
-         SELECT count(*) AS count FROM api_keys WHERE consumer_id = $1 AND {valid}
-             AND id IN (SELECT id FROM climb)"
+         SELECT count(*) AS count FROM chain
+         WHERE rotated_to_key_id IS NULL OR rotated_to_key_id NOT IN (SELECT id FROM chain)"
     ))
     .bind::<SqlUuid, _>(consumer.as_uuid())
     .bind::<SqlUuid, _>(id.as_uuid())

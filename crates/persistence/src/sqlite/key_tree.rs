@@ -98,7 +98,9 @@ fn steps_to(
     Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
 }
 
-/// Counts the valid keys among this key and its ancestors.
+/// Counts the valid keys among this key and its ancestors, as [`ApiKey::depth_of`] does.
+///
+/// [`ApiKey::depth_of`]: keyward_domain::api_key::ApiKey::depth_of
 pub(super) async fn valid_in_chain(
     connection: Pipelined<'_>,
     consumer: MembershipId,
@@ -118,9 +120,12 @@ pub(super) async fn valid_in_chain(
                  tree_depth
              FROM api_keys WHERE id = ? AND +consumer_id = ?
              UNION {climb}
+         ), chain AS MATERIALIZED (
+             SELECT id, rotated_to_key_id FROM api_keys
+             WHERE id IN (SELECT id FROM climb) AND +consumer_id = ? AND {valid}
          )
-         SELECT count(*) AS count FROM api_keys
-         WHERE id IN (SELECT id FROM climb) AND +consumer_id = ? AND {valid}"
+         SELECT count(*) AS count FROM chain
+         WHERE rotated_to_key_id IS NULL OR rotated_to_key_id NOT IN (SELECT id FROM chain)"
     ))
     .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(now.timestamp_millis())

@@ -103,6 +103,7 @@ super::cases::cases! { $
         rotation_may_use_a_forgotten_idempotency_key
         successor_is_revoked_with_the_key_that_made_it
         rotation_lengthens_no_chain_of_keys
+        rotated_key_counts_as_one_with_its_successor_below
         rotation_fails_when_event_cannot_be_written
         rotation_completes_after_caller_cancellation
         rotation_that_began_before_an_end_comes_too_late

@@ -334,12 +334,12 @@ impl State {
         key.live_successor(stored, at)
     }
 
-    /// How many keys are valid of this one and its ancestors.
+    /// How many keys are valid of this one and its ancestors, as they [count](ApiKey::depth_of).
     fn valid_in_chain(&self, consumer: MembershipId, id: ApiKeyId, at: DateTime<Utc>) -> usize {
         let chain = std::iter::successors(self.key(consumer, id), |key| {
             key.effective_parent().and_then(|id| self.key(consumer, id))
         });
-        chain.filter(|key| key.is_valid(at)).count()
+        ApiKey::depth_of(chain.filter(|key| key.is_valid(at)))
     }
 
     fn store_key(&mut self, key: ApiKey, digest: TokenDigest, idempotency_key: Option<IdempotencyKey>) {

@@ -59,6 +59,11 @@ impl ApiKeys for BrokenStore {
                 answer => answer,
             };
         }
+        if self.fault == Fault::CountsRotatedKeysInChains
+            && self.count_chain(&new.key, act.at).await? >= ApiKey::MAX_TREE_DEPTH
+        {
+            return Err(AddKeyError::TreeTooDeep);
+        }
         let changes = self
             .rate(consumer, limits.changes, act.at)
             .await
@@ -443,6 +448,17 @@ impl BrokenStore {
             }
             _ => Ok(Some(given)),
         }
+    }
+
+    /// The valid ancestors of a new key, each by itself.
+    async fn count_chain(&self, new: &ApiKey, at: DateTime<Utc>) -> Result<u32, StorageError> {
+        let (mut valid, mut next) = (0, new.parent());
+        while let Some(id) = next {
+            let found = ApiKeys::find(&self.sound, new.consumer_id, id).await?;
+            valid += u32::from(found.as_ref().is_some_and(|key| key.is_valid(at)));
+            next = found.and_then(|key| key.effective_parent());
+        }
+        Ok(valid)
     }
 
     async fn count_valid(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<usize, StorageError> {

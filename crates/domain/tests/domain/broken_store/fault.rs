@@ -30,6 +30,8 @@ pub(crate) enum Fault {
     IgnoresTheLongestLife,
     /// The chain of keys that a rotation or a creation lengthens may have any length.
     AddsToLongestChains,
+    /// A rotated key and its successor are two keys of their chain.
+    CountsRotatedKeysInChains,
     /// A request that is sent again creates a second key.
     ForgetsIdempotencyKeysOfKeys,
     /// Whatever is asked for with an idempotency key that was used before is the same request.

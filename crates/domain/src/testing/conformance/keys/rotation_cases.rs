@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::super::KeyStores;
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::{MANY_CHANGES, Scene, expiry_in};
+use super::super::scene::{AMPLE, MANY_CHANGES, Scene, expiry_in};
 use super::key_tree_depth_cases::{descendants, longest_chain};
 use crate::api_key::{
     ApiKey, CannotExtendLife, ExpiryChange, Grace, InvalidExpiry, KeyDescription, KeyEdit, KeyPrecondition,
@@ -383,6 +383,30 @@ pub(super) async fn rotation_lengthens_no_chain_of_keys(stores: KeyStores) {
     let new = scene.rotation_of(&ada, last, RotationDraft::default());
     let rotated = scene.rotate_as(&new, scene.act_of(&ada, last)).await;
     rotated.expect("a key may rotate itself");
+}
+
+pub(super) async fn rotated_key_counts_as_one_with_its_successor_below(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let chain = longest_chain(&scene, &ada).await;
+    let [last, before] = [&chain[chain.len() - 1], &chain[chain.len() - 2]];
+    scene.revoke(&ada, last, DescendantKeys::Keep).await;
+    let other = scene.add_key(&ada, "other").await;
+    let new = scene.rotation_of(&ada, before, RotationDraft::default());
+    let rotated = scene.rotate_as(&new, scene.act_of(&ada, before)).await;
+    let successor = rotated.expect("a key may rotate itself");
+    assert_eq!(successor.effective_parent(), Some(before.id));
+
+    let new = scene.rotation_of(&ada, &other, RotationDraft::default());
+    let rotated = scene.rotate_as(&new, scene.act_of(&ada, &successor)).await;
+    rotated.expect("there is room");
+    let child = scene.add_child(&ada, &successor, "child").await;
+    let too_deep = scene.new_child(&ada, child.id, "too deep");
+    let refused = scene.try_add(&ada, &too_deep, AMPLE).await;
+    assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
+    // The pair made room for no more than one.
+    scene.revoke(&ada, before, DescendantKeys::Keep).await;
+    let refused = scene.try_add(&ada, &too_deep, AMPLE).await;
+    assert!(matches!(refused, Err(AddKeyError::TreeTooDeep)), "{refused:?}");
 }
 
 pub(super) async fn rotation_fails_when_event_cannot_be_written(stores: KeyStores) {
