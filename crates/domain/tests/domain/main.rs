@@ -25,6 +25,7 @@ mod memory_store;
 mod misread_column_detection;
 mod own_account;
 mod owners_changes;
+mod planned_end_detection;
 mod propagation;
 mod race_detection;
 mod reading_the_audit_trail;
