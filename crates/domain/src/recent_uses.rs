@@ -197,6 +197,12 @@ mod tests {
         Some([203, 0, 113, last].into())
     }
 
+    fn note_all(uses: &RecentUses, keys: &[ApiKeyId], at: DateTime<Utc>) {
+        for key in keys {
+            uses.note(*key, LastUse { at, from: None });
+        }
+    }
+
     fn seconds(count: i64) -> TimeDelta {
         TimeDelta::seconds(count)
     }
@@ -317,10 +323,7 @@ mod tests {
         let keys: Vec<ApiKeyId> = (0..4_000).map(|_| make.ids.next()).collect();
         thread::scope(|scope| {
             for keys in keys.chunks(1_000) {
-                scope.spawn(|| {
-                    keys.iter()
-                        .for_each(|key| uses.note(*key, LastUse { at, from: None }))
-                });
+                scope.spawn(|| note_all(&uses, keys, at));
             }
         });
         assert_eq!((uses.unwritten(), uses.take_dropped()), (3_000, 1_000));
@@ -329,15 +332,7 @@ mod tests {
         // Once they have rested, all of them make room.
         let later = at + RecentUses::WRITE_INTERVAL;
         assert_eq!(uses.take_due(later), []);
-        keys.iter().for_each(|key| {
-            uses.note(
-                *key,
-                LastUse {
-                    at: later,
-                    from: None,
-                },
-            )
-        });
+        note_all(&uses, &keys, later);
         assert_eq!((uses.unwritten(), uses.take_dropped()), (3_000, 1_000));
     }
 

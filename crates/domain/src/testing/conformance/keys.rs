@@ -188,7 +188,7 @@ super::cases::cases! { $
     expiry_cases {
         planned_end_is_set_moved_and_removed
         unchanged_planned_end_writes_no_event
-        edit_of_name_and_planned_end_writes_an_event_for_each
+        edit_of_name_and_end_writes_an_event_for_each
         edit_keeps_the_planned_end_unless_it_changes_it
         key_extends_itself_in_no_store
         planned_end_that_came_does_not_change

@@ -106,7 +106,7 @@ pub(super) async fn unchanged_planned_end_writes_no_event(stores: KeyStores) {
     assert_eq!(scene.count_of(&ada, Action::ChangeExpiry, &key).await, 1);
 }
 
-pub(super) async fn edit_of_name_and_planned_end_writes_an_event_for_each(stores: KeyStores) {
+pub(super) async fn edit_of_name_and_end_writes_an_event_for_each(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let renamed_and_planned = KeyEdit {
