@@ -192,9 +192,19 @@ impl ApiKey {
         match new.draft.old_key_ends {
             OldKeyEnd::AtOnce => self.revocation = Some(Revocation::by_rotation(act.at, act.actor)),
             OldKeyEnd::After(Grace(time)) => self.end_by(act.at + time, act.actor),
-            OldKeyEnd::OnFirstUse => {}
+            OldKeyEnd::OnFirstUse => self.keep_end_as_expiry(),
         }
         Ok(successor)
+    }
+
+    /// The key ends on the first use of its successor, or at the end that an earlier rotation planned, if that
+    /// comes before: such an end is now one like any other.
+    fn keep_end_as_expiry(&mut self) {
+        if let Some(planned) = &mut self.revocation
+            && planned.reason == RevocationReason::Rotation
+        {
+            planned.reason = RevocationReason::Expired;
+        }
     }
 
     fn end_by(&mut self, at: DateTime<Utc>, by: Actor) {

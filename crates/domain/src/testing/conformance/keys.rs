@@ -110,6 +110,7 @@ super::cases::cases! { $
     }
     ended_successor_cases {
         key_whose_successor_ended_is_rotated_again
+        key_rotated_again_after_a_grace_ends_on_first_use
         key_rotates_itself_again_once_its_successor_ended
         ended_key_is_not_rotated_whatever_became_of_its_successor
         end_of_a_key_whose_successor_ended_is_moved

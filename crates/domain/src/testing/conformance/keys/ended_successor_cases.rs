@@ -95,6 +95,17 @@ pub(super) async fn key_whose_successor_ended_is_rotated_again(stores: KeyStores
     }
 }
 
+pub(super) async fn key_rotated_again_after_a_grace_ends_on_first_use(stores: KeyStores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let (key, _) = scene
+        .with_ended_successor(&ada, ending(OldKeyEnd::After(Grace::MAX)))
+        .await;
+    scene.rotate(&ada, &key, ending(OldKeyEnd::OnFirstUse)).await;
+    let rotated = scene.stored(&key).await;
+    assert!(rotated.ends_on_first_use(), "{rotated:?}");
+    assert_eq!(rotated.end(), key.end());
+}
+
 pub(super) async fn key_rotates_itself_again_once_its_successor_ended(stores: KeyStores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let (key, _) = scene.with_ended_successor(&ada, RotationDraft::default()).await;
