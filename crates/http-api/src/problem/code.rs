@@ -131,7 +131,8 @@ codes! {
     }
     KeyTreeTooDeep = "key_tree_too_deep", CONFLICT {
         title: "Key tree too deep",
-        meaning: "The calling key is the last of 32 valid keys that created one another, and no chain of keys may be longer.",
+        meaning: "The calling key is the last of 32 valid keys that created one another, and no chain of keys may be longer. \
+                  A rotated key and its valid successor count as one.",
         advice: "Create or rotate the key with one that was created earlier, or in the console. Revoked keys do not \
                  count, and a key may always rotate itself.",
     }
