@@ -30,8 +30,8 @@ pub struct RecentUses {
     shards: Box<[Mutex<Shard>]>,
 }
 
-/// A part of the entries, with a lock of its own: a request waits neither for one that uses another key, nor
-/// while all entries are looked through.
+/// A part of the entries, with a lock of its own: a request rarely waits for one that uses another key, and
+/// only briefly while all entries are looked through.
 type Shard = HashMap<ApiKeyId, Noted>;
 
 /// One key. At least one of the two is there.

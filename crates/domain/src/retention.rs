@@ -30,7 +30,7 @@ words! {
     RetentionClass {
         /// Keys that were revoked, or whose membership has ended.
         DeadKeys = "dead keys",
-        /// Keys of a membership that ended before its last ones: see [`Retention::MAX_ENDED_KEYS`].
+        /// Ended keys of a membership beyond those that ended last: see [`Retention::MAX_ENDED_KEYS`].
         SurplusKeys = "surplus ended keys",
         /// Invitations that were accepted or revoked, or have expired.
         EndedInvitations = "ended invitations",
@@ -116,7 +116,7 @@ impl Retention {
 pub struct RetentionRun {
     retention: Retention,
     now: DateTime<Utc>,
-    /// The membership whose surplus keys were removed last.
+    /// The membership that the run has reached.
     surplus_of: Option<MembershipId>,
     event_is_written: bool,
 }
@@ -178,7 +178,7 @@ impl RetentionRun {
         Ok(removed)
     }
 
-    /// Goes through the memberships, to the next one when nothing more can be removed of the one before. So a
+    /// Goes through the memberships, to the next one when nothing more can be removed of the one before, or another server holds the lock. So a
     /// batch that is not full is the last one, however few keys each membership has too many.
     async fn remove_surplus_keys(
         &mut self,

@@ -18,7 +18,7 @@ use crate::ports::StorageError;
 /// and so are few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SurplusKeys {
-    /// Whose keys.
+    /// The membership whose keys are looked at.
     pub consumer: MembershipId,
     /// How many of the keys that ended last are kept.
     pub kept: u32,
