@@ -23,7 +23,8 @@ use crate::audit_log;
 use crate::columns::Row;
 use crate::directory::{chosen_for_new_keys, organization_of};
 use crate::key_table::{
-    KEYS, Keys, count_change, descendants, find, holder_reach, live_successor, newest_first, put, valid_in_chain,
+    KEYS, Keys, count_change, descendants, find, holder_reach, live_successor, newest_first, put,
+    valid_in_chain,
 };
 use crate::store::{FileStore, failed};
 use crate::tables::{CREATED_WITH, KEYS_BY_DIGEST};

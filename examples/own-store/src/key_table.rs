@@ -98,7 +98,10 @@ pub(crate) fn live_successor(
     key: &ApiKey,
     now: DateTime<Utc>,
 ) -> Result<Option<ApiKeyId>, StorageError> {
-    let stored = key.rotated_to.map(|id| find(keys, key.consumer_id, id)).transpose()?;
+    let stored = key
+        .rotated_to
+        .map(|id| find(keys, key.consumer_id, id))
+        .transpose()?;
     Ok(key.live_successor(stored.flatten().as_ref(), now))
 }
 
