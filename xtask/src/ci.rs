@@ -28,7 +28,10 @@ pub(crate) fn ci(workspace: &Workspace, arguments: &[String]) -> Outcome {
     })?;
     // Every crate for every platform, as the dependency policy looks at them without the network.
     steps.run_step("download", || run(&mut cargo(&["fetch", "--locked"])))?;
-    steps.run_step("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
+    steps.run_step("formatting", || {
+        run(&mut cargo(&["fmt", "--all", "--check"]))?;
+        example_project::check_formatting(workspace)
+    })?;
     steps.run_step("layers", || layers::layers(workspace))?;
     steps.run_step("test names", || test_names::test_names(workspace))?;
     steps.run_step("dependency policy", || run(&mut cargo(DEPENDENCY_POLICY)))?;
