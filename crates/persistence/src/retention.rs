@@ -5,11 +5,9 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::limit::at_most;
-
-/// The maximum number of children that one batch gives a new parent. Few consumers have that many keys in
-/// all.
-const MAX_REPARENTED_KEYS: usize = 2_000;
+/// The maximum number of children to which one transaction gives a new parent. Few consumers have that many
+/// keys in all.
+pub(crate) const MAX_REPARENTED_KEYS: usize = 2_000;
 
 /// A key and its effective parent, if any.
 pub(crate) type KeyAndParent = (Uuid, Option<Uuid>);
@@ -20,14 +18,11 @@ pub(crate) struct KeyOf {
     pub(crate) below: KeyAndParent,
 }
 
-/// Keeps only the first half of the dead keys if they have more children than one batch may move; returns
-/// whether it did. A single key is purged however many children it has.
-pub(crate) fn halve_batch(dead: &mut Vec<KeyAndParent>, children: &[(Uuid, Uuid)]) -> bool {
-    let are_too_many = children.len() > MAX_REPARENTED_KEYS && dead.len() > 1;
-    if are_too_many {
-        dead.truncate(dead.len() / 2);
-    }
-    are_too_many
+/// Keeps only the first half of the dead keys; returns whether that is fewer.
+pub(crate) fn halve_batch(dead: &mut Vec<KeyAndParent>) -> bool {
+    let found = dead.len();
+    dead.truncate(found.div_ceil(2));
+    dead.len() < found
 }
 
 /// Removes from the batch each dead key that is not locked, or has a child that is not locked; returns
@@ -51,11 +46,12 @@ pub(crate) fn left_without_keys(former_members: Vec<Uuid>, last: Option<Uuid>) -
     former_members.into_iter().take_while(has_more).collect()
 }
 
-/// The result of one transaction of the purge of dead keys.
+/// The result of one transaction of the purge of keys.
 #[derive(Default)]
 pub(crate) struct PurgedBatch {
     pub(crate) removed: u32,
-    /// It only recorded former members without keys; other members may still have dead keys.
+    /// It removed no key, but did what comes before that: it recorded former members without keys, or gave
+    /// children a new parent.
     pub(crate) must_continue: bool,
 }
 
@@ -74,33 +70,35 @@ pub(crate) enum AdvisoryLock {
     Clock = 0x636c_6f63_6b20_676f,
 }
 
-/// The limit for the query of children. For several keys, it only needs to show that there are too many.
-pub(crate) fn max_children(dead: &[KeyAndParent]) -> i64 {
-    match dead.len() {
-        0 | 1 => i64::MAX,
-        _ => at_most(MAX_REPARENTED_KEYS + 1),
-    }
-}
-
-/// The nearest ancestor that is not purged now of each child of a purged key that has one. That ancestor may
-/// have been purged before.
+/// The nearest ancestor that stays of each key that is purged now, if there is one.
 ///
-/// A child without any stays below the purged key: without an adoptive parent, a successor would come below
-/// the key that created it, which never was above it.
-pub(crate) fn new_parents(removed: &[KeyAndParent], children: &[(Uuid, Uuid)]) -> Vec<(Uuid, Uuid)> {
-    let removed: HashMap<Uuid, Option<Uuid>> = removed.iter().copied().collect();
-    let new_parent = |&(key, effective_parent): &(Uuid, Uuid)| {
-        let mut above = Some(effective_parent);
+/// The children of a key without any stay below the purged key: without an adoptive parent, a successor would
+/// come below the key that created it, which never was above it.
+pub(crate) fn adoptive_parents(removed: &[KeyAndParent]) -> HashMap<Uuid, Uuid> {
+    let parents: HashMap<Uuid, Option<Uuid>> = removed.iter().copied().collect();
+    let nearest = |&(key, parent): &KeyAndParent| {
+        let mut above = parent;
         // Bounded, because rows edited by hand may form a cycle.
-        for _ in 0..=removed.len() {
-            match above.and_then(|above| removed.get(&above)) {
+        for _ in 0..=parents.len() {
+            match above.and_then(|above| parents.get(&above)) {
                 Some(next) => above = *next,
                 None => return above.map(|above| (key, above)),
             }
         }
         None
     };
-    children.iter().filter_map(new_parent).collect()
+    removed.iter().filter_map(nearest).collect()
+}
+
+/// The new parent of each child, of which no more get one than one transaction may give.
+pub(crate) fn new_parents(
+    children: &[(Uuid, Uuid)],
+    adoptive_parents: &HashMap<Uuid, Uuid>,
+) -> Vec<(Uuid, Uuid)> {
+    let children = children.iter().take(MAX_REPARENTED_KEYS);
+    children
+        .filter_map(|(child, purged)| Some((*child, *adoptive_parents.get(purged)?)))
+        .collect()
 }
 
 /// The smallest UUIDv7 of the millisecond of this time; `None` before 1970.
@@ -133,16 +131,21 @@ mod tests {
     }
 
     #[test]
-    fn nearest_retained_ancestor_becomes_parent() {
+    fn nearest_retained_ancestor_adopts_children() {
         let removed = [
             (key(2), Some(key(1))),
             (key(3), Some(key(2))),
             (key(4), Some(key(3))),
             (key(9), None),
         ];
+        let adoptive_parents = adoptive_parents(&removed);
+        assert_eq!(
+            adoptive_parents,
+            [2, 3, 4].map(|number| (key(number), key(1))).into()
+        );
         let children = [(key(5), key(4)), (key(6), key(2)), (key(10), key(9))];
         assert_eq!(
-            new_parents(&removed, &children),
+            new_parents(&children, &adoptive_parents),
             [(key(5), key(1)), (key(6), key(1))]
         );
     }
@@ -150,7 +153,15 @@ mod tests {
     #[test]
     fn circular_ancestry_yields_no_parent() {
         let removed = [(key(1), Some(key(2))), (key(2), Some(key(1)))];
-        assert_eq!(new_parents(&removed, &[(key(3), key(1))]), []);
+        assert_eq!(adoptive_parents(&removed), HashMap::new());
+    }
+
+    #[test]
+    fn batch_is_halved_down_to_one_key() {
+        let mut dead = vec![(key(1), None), (key(2), None), (key(3), None)];
+        assert!(halve_batch(&mut dead) && halve_batch(&mut dead));
+        assert_eq!(dead, [(key(1), None)]);
+        assert!(!halve_batch(&mut dead));
     }
 
     #[test]

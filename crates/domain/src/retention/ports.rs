@@ -47,8 +47,9 @@ pub trait RetentionStore: Send + Sync {
     /// The children of a purged key stay in its key tree: in the same transaction, a store MUST set their
     /// [`ApiKey::adoptive_parent_id`](crate::api_key::ApiKey::adoptive_parent_id) to their nearest ancestor
     /// that is still stored, and keep it where there is none: a successor must not come below its creator.
-    /// MUST NOT change anything else. Before that, a store may record, in separate transactions, which former
-    /// members have no keys left.
+    /// MUST NOT change anything else. Before that, in separate transactions, a store may record which former
+    /// members have no keys left, and may give a part of the children of a key that has very many their new
+    /// parent.
     async fn remove_dead_keys(&self, dead_before: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError>;
 
     /// The first membership after this one, by identifier, that has more than `kept` keys with a recorded end

@@ -26,12 +26,13 @@ pub(super) async fn lock(connection: &mut AsyncPgConnection, lock: AdvisoryLock)
     taken.execute(connection).await.map(drop)
 }
 
-/// Locks a membership until the end of the transaction; returns whether it did. It waits a second for others,
-/// whom PostgreSQL serves in turn: a client that locks its membership again and again, as any change of keys
-/// does, would else keep its keys from ever being purged. From then on, no statement of the transaction waits
+/// Locks a membership until the end of the transaction; returns whether it did. It waits for others, whom
+/// PostgreSQL serves in turn: a client that locks its membership again and again, as any change of keys does,
+/// would else keep its keys from ever being purged. The statement waits twice at most, for its turn and for
+/// the row, so that it ends before `statement_timeout`. From then on, no statement of the transaction waits
 /// longer.
 pub(super) async fn lock_membership(connection: &mut AsyncPgConnection, id: Uuid) -> QueryResult<bool> {
-    let limit = "SAVEPOINT before_lock; SET LOCAL lock_timeout = '1s'";
+    let limit = "SAVEPOINT before_lock; SET LOCAL lock_timeout = '500ms'";
     connection.batch_execute(limit).await?;
     let membership = memberships::table
         .filter(memberships::id.eq(id))
@@ -119,7 +120,7 @@ pub(super) async fn never_revoked_keys(
     Ok(found.collect())
 }
 
-/// Sets each key's adoptive parent, unless that key was purged before.
+/// Sets each key's adoptive parent.
 pub(super) async fn set_adoptive_parents(
     connection: &mut AsyncPgConnection,
     new_parents: Vec<(Uuid, Uuid)>,
@@ -129,9 +130,7 @@ pub(super) async fn set_adoptive_parents(
     }
     let (keys, above): (Vec<Uuid>, Vec<Uuid>) = new_parents.into_iter().unzip();
     diesel::sql_query(
-        "UPDATE api_keys
-         SET adoptive_parent_key_id = coalesce(
-             (SELECT above.id FROM api_keys above WHERE above.id = new_parent.above), adoptive_parent_key_id)
+        "UPDATE api_keys SET adoptive_parent_key_id = new_parent.above
          FROM unnest($1, $2) AS new_parent (key, above) WHERE api_keys.id = new_parent.key",
     )
     .bind::<Array<SqlUuid>, _>(keys)

@@ -29,8 +29,8 @@ use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::retention::{AdvisoryLock, least_id_at, to_u32};
 
 // Rows are selected first and then deleted by their identifiers. Rows locked by another transaction are
-// skipped, so nothing waits; a later run purges them. Only a membership with surplus keys is waited for, a
-// second at most.
+// skipped, so nothing waits; a later run purges them. Only a membership with surplus keys is waited for, for
+// a moment.
 
 #[async_trait]
 impl RetentionStore for Store {
@@ -87,25 +87,30 @@ impl RetentionStore for Store {
         after: Option<MembershipId>,
         kept: u32,
     ) -> Result<Option<MembershipId>, StorageError> {
-        let mut first = match after.map(|after| after.as_uuid().as_u128().checked_add(1)) {
+        let mut from = match after.map(|after| after.as_uuid().as_u128().checked_add(1)) {
             Some(Some(next)) => Uuid::from_u128(next),
             Some(None) => return Ok(None),
             None => Uuid::nil(),
         };
         loop {
             let next = read!(self, |connection| {
-                Ok(surplus_keys::consumer_after(connection, first, kept).await?)
+                Ok(surplus_keys::consumer_after(connection, from, kept).await?)
             })?;
             match next {
-                Some(consumer) if consumer == first => return Ok(Some(MembershipId::from_uuid(consumer))),
-                Some(consumer) => first = consumer,
+                Some(consumer) if consumer == from => return Ok(Some(MembershipId::from_uuid(consumer))),
+                Some(consumer) => from = consumer,
                 None => return Ok(None),
             }
         }
     }
 
     async fn remove_surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> Result<u32, StorageError> {
-        change!(self, surplus_keys::remove(surplus, at_most))
+        loop {
+            let batch = change!(self, surplus_keys::remove(surplus, at_most))?;
+            if !batch.must_continue {
+                return Ok(batch.removed);
+            }
+        }
     }
 
     async fn remove_ended_invitations(

@@ -6,7 +6,7 @@ use diesel::connection::DefaultLoadingMode;
 use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
-use diesel::sql_types::{Binary, Bool};
+use diesel::sql_types::Bool;
 use uuid::Uuid;
 
 use super::dialect::{Connection, RunQueryDsl};
@@ -95,21 +95,16 @@ pub(super) async fn never_revoked_keys(
     Ok(found)
 }
 
-/// Sets each key's adoptive parent, unless that key was purged before.
+/// Sets each key's adoptive parent.
 pub(super) async fn set_adoptive_parents(
     connection: &mut Connection,
     new_parents: Vec<(Uuid, Uuid)>,
 ) -> QueryResult<()> {
     for (key, above) in new_parents {
-        diesel::sql_query(
-            "UPDATE api_keys SET adoptive_parent_key_id =
-                 coalesce((SELECT above.id FROM api_keys above WHERE above.id = ?), adoptive_parent_key_id)
-             WHERE id = ?",
-        )
-        .bind::<Binary, _>(StoredId(above))
-        .bind::<Binary, _>(StoredId(key))
-        .execute(connection)
-        .await?;
+        diesel::update(api_keys::table.find(StoredId(key)))
+            .set(api_keys::adoptive_parent_key_id.eq(StoredId(above)))
+            .execute(connection)
+            .await?;
     }
     Ok(())
 }

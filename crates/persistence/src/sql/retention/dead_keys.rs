@@ -22,9 +22,9 @@ pub(super) async fn remove(
         return Ok(PurgedBatch::default());
     }
     let Dead { keys, left_by } = earliest_dead(connection, dead_before, at_most).await?;
-    let found = keys.len();
-    let removed = remove_keys(connection, keys).await?;
-    if removed == found && !left_by.is_empty() {
+    let found = to_u32(keys.len());
+    let batch = remove_keys(connection, keys).await?;
+    if batch.removed == found && !left_by.is_empty() {
         let left_by = left_by.iter().copied().map(StoredId);
         diesel::update(memberships::table.filter(memberships::id.eq_any(left_by)))
             .set(memberships::keys_removed_at.eq(StoredMoment::from(dead_before)))
@@ -32,8 +32,8 @@ pub(super) async fn remove(
             .await?;
     }
     Ok(PurgedBatch {
-        removed: to_u32(removed),
-        must_continue: found == 0 && !left_by.is_empty(),
+        must_continue: batch.must_continue || found == 0 && !left_by.is_empty(),
+        ..batch
     })
 }
 

@@ -13,20 +13,20 @@ use super::super::schema::api_keys;
 use super::key_removal::{EndedRow, remove_keys};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
-use crate::retention::{AdvisoryLock, KeyAndParent, to_u32};
+use crate::retention::{AdvisoryLock, KeyAndParent, PurgedBatch};
 
-/// The consumer of the ended key that comes after so many others, where those of this consumer come first,
-/// and then those of the next one. No consumer before it has more. If it is the given one, it has more.
+/// The consumer of the ended key that comes after so many skipped ones, where those of this consumer come
+/// first, and then those of the next one. No consumer before it has more. If it is the given one, it has more.
 pub(super) async fn consumer_after(
     connection: &mut Connection,
-    first: Uuid,
-    many: u32,
+    from: Uuid,
+    skipped: u32,
 ) -> QueryResult<Option<Uuid>> {
     let consumer: Option<StoredId> = api_keys::table
-        .filter(api_keys::consumer_id.ge(StoredId(first)))
+        .filter(api_keys::consumer_id.ge(StoredId(from)))
         .filter(api_keys::end_came_at.is_not_null())
         .order((api_keys::consumer_id, api_keys::revoked_at, api_keys::id.desc()))
-        .offset(i64::from(many))
+        .offset(i64::from(skipped))
         .limit(1)
         .select(api_keys::consumer_id)
         .get_result(connection)
@@ -39,18 +39,18 @@ pub(super) async fn remove(
     connection: &mut Connection,
     surplus: SurplusKeys,
     at_most: u32,
-) -> Result<u32, Abort<StorageError>> {
+) -> Result<PurgedBatch, Abort<StorageError>> {
     // The lock of dead keys, because these have the same parents and children.
     if !retention::try_lock(connection, AdvisoryLock::DeadKeys).await?
         || !retention::lock_membership(connection, surplus.consumer.as_uuid()).await?
     {
-        return Ok(0);
+        return Ok(PurgedBatch::default());
     }
     let Some(last) = last_surplus(connection, surplus).await? else {
-        return Ok(0);
+        return Ok(PurgedBatch::default());
     };
     let keys = first_ended(connection, surplus, last, at_most).await?;
-    Ok(to_u32(remove_keys(connection, keys).await?))
+    Ok(remove_keys(connection, keys).await?)
 }
 
 /// The place of a key among a consumer's ended keys: of keys that ended at the same time, children come

@@ -7,12 +7,15 @@ use keyward_domain::clock::Clock;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::AuditLog;
 
+use crate::asked::Asked;
 use crate::both::scene::Scene;
 use crate::database::{Database, now};
 
 on_both!(
     event_removal_respects_event_time_and_identifier_time,
     removal_batch_is_limited_by_children_to_reassign,
+    key_with_too_many_children_is_removed_in_several_transactions,
+    removal_of_topmost_key_reads_no_children,
     former_members_without_keys_are_not_checked_again,
     former_members_keys_are_removed_member_by_member,
     created_and_removed_keys_leave_no_storage_growth,
@@ -129,6 +132,54 @@ async fn removal_batch_is_limited_by_children_to_reassign(database: Database) {
     let key_tree = owners.key_tree(organization, above, everything, now()).await;
     // With the key that the one above came from.
     assert_eq!(key_tree.expect("a key tree").keys.len(), 2 + 6 * 900 + 3_000);
+}
+
+/// The transactions in which dead keys were looked for, and how often children were.
+fn searches(asked: &Asked) -> (usize, usize) {
+    let asked = asked.statements();
+    let number = |part: &str| {
+        asked
+            .iter()
+            .filter(|asked| asked.statement.contains(part))
+            .count()
+    };
+    (number("INNER JOIN"), number("coalesce(adoptive_parent_key_id"))
+}
+
+async fn key_with_too_many_children_is_removed_in_several_transactions(database: Database) {
+    let scene = Scene::new(database).await;
+    let above = scene.child;
+    add_children(&scene.database, above, 1, 7_000).await;
+    scene.make.clock.advance(TimeDelta::days(1));
+    let asked = Asked::of(&scene.database).await;
+    asked.statements();
+
+    let removed = asked.store.remove_dead_keys(scene.make.clock.now(), ALL).await;
+    assert_eq!(removed.expect("a removal"), 1);
+    let (transactions, _) = searches(&asked);
+    assert!(transactions >= 4, "{transactions} for 7,000 children");
+    let above = scene.database.id(above.as_uuid());
+    let adopted = format!("api_keys WHERE adoptive_parent_key_id = {above}");
+    assert_eq!(scene.database.count(&adopted).await, 7_000);
+}
+
+async fn removal_of_topmost_key_reads_no_children(database: Database) {
+    let scene = Scene::new(database).await;
+    add_children(&scene.database, scene.key, 1, 0).await;
+    // Its parent goes first, and leaves it at the top.
+    let (key, dead) = (scene.database.id(scene.key.as_uuid()), "name = 'dead 0'");
+    scene
+        .database
+        .execute(&format!("DELETE FROM api_keys WHERE id = {key}"))
+        .await;
+    scene.make.clock.advance(TimeDelta::days(1));
+    let asked = Asked::of(&scene.database).await;
+    asked.statements();
+
+    let removed = asked.store.remove_dead_keys(scene.make.clock.now(), ALL).await;
+    assert_eq!(removed.expect("a removal"), 1);
+    assert_eq!(searches(&asked), (1, 0));
+    assert_eq!(scene.database.count(&format!("api_keys WHERE {dead}")).await, 0);
 }
 
 async fn former_members_without_keys_are_not_checked_again(database: Database) {
