@@ -105,7 +105,7 @@ impl Retention {
             None => Ok(RetentionRun {
                 retention: self.clone(),
                 now,
-                surplus_of: None,
+                reached: Reached::After(None),
                 event_is_written: false,
             }),
         }
@@ -116,9 +116,15 @@ impl Retention {
 pub struct RetentionRun {
     retention: Retention,
     now: DateTime<Utc>,
-    /// The membership that the run has reached.
-    surplus_of: Option<MembershipId>,
+    reached: Reached,
     event_is_written: bool,
+}
+
+/// How far a run has come through the memberships with surplus keys.
+#[derive(Clone, Copy)]
+enum Reached {
+    At(MembershipId),
+    After(Option<MembershipId>),
 }
 
 impl RetentionRun {
@@ -178,37 +184,64 @@ impl RetentionRun {
         Ok(removed)
     }
 
-    /// Goes through the memberships, to the next one when nothing more can be removed of the one before, or another server holds the lock. So a
-    /// batch that is not full is the last one, however few keys each membership has too many.
+    /// After a batch of surplus keys failed: leaves the membership at which it did to the next run, so that the
+    /// next batch begins after it. `false` if the batch failed at none.
+    pub fn skip_failed_membership(&mut self, kind: RetentionClass) -> bool {
+        match (kind, self.reached) {
+            (RetentionClass::SurplusKeys, Reached::At(failed)) => {
+                self.reached = Reached::After(Some(failed));
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Goes through the memberships, to the next one when nothing more can be removed of the one before, or
+    /// another server holds the lock. So a batch that is not full is the last one, however few keys each
+    /// membership has too many, or the next one fails.
     async fn remove_surplus_keys(
         &mut self,
         before: DateTime<Utc>,
         at_most: u32,
     ) -> Result<u32, StorageError> {
-        let store = &self.retention.store;
-        let kept = Retention::MAX_ENDED_KEYS;
-        let mut left = at_most;
-        while left > 0 {
-            let removed = match self.surplus_of {
-                Some(consumer) => {
-                    let surplus = SurplusKeys {
-                        consumer,
-                        kept,
-                        before,
-                    };
-                    store.remove_surplus_keys(surplus, left).await?
-                }
-                None => 0,
-            };
-            left = left.saturating_sub(removed);
-            if removed == 0 {
-                match store.next_with_surplus_keys(self.surplus_of, kept).await? {
-                    Some(next) => self.surplus_of = Some(next),
-                    None => break,
-                }
+        let mut removed = 0;
+        while removed < at_most {
+            match self.remove_next_surplus_keys(before, at_most - removed).await {
+                Ok(Some(more)) => removed += more,
+                Ok(None) => break,
+                Err(error) if removed == 0 => return Err(error),
+                Err(_) => break,
             }
         }
-        Ok(at_most - left)
+        Ok(removed)
+    }
+
+    /// `None` after the last membership.
+    async fn remove_next_surplus_keys(
+        &mut self,
+        before: DateTime<Utc>,
+        at_most: u32,
+    ) -> Result<Option<u32>, StorageError> {
+        let store = &self.retention.store;
+        let kept = Retention::MAX_ENDED_KEYS;
+        let consumer = match self.reached {
+            Reached::At(consumer) => consumer,
+            Reached::After(last) => match store.next_with_surplus_keys(last, kept).await? {
+                Some(next) => next,
+                None => return Ok(None),
+            },
+        };
+        self.reached = Reached::At(consumer);
+        let surplus = SurplusKeys {
+            consumer,
+            kept,
+            before,
+        };
+        let removed = store.remove_surplus_keys(surplus, at_most).await?;
+        if removed == 0 {
+            self.reached = Reached::After(Some(consumer));
+        }
+        Ok(Some(removed))
     }
 
     /// The event of the run, which covers all its batches.

@@ -25,6 +25,8 @@ pub(crate) struct Purge<'a> {
     batch_size: u32,
     small_batches: u32,
     failures: u32,
+    /// Why the first membership was skipped whose keys could not be purged.
+    skipped_because: Option<RetentionError>,
 }
 
 impl<'a> Purge<'a> {
@@ -37,6 +39,7 @@ impl<'a> Purge<'a> {
             batch_size: Retention::BATCH_SIZE,
             small_batches: 0,
             failures: 0,
+            skipped_because: None,
         }
     }
 
@@ -49,7 +52,8 @@ impl<'a> Purge<'a> {
     ///
     /// The pause is as long as the batch took, so that the purge occupies a database's only writer at most
     /// half of the time. A batch that fails because the database is overloaded or unavailable is retried with
-    /// half its size.
+    /// half its size. If surplus keys of one membership cannot be purged, those of the others are, and the
+    /// error is returned at the end.
     pub(crate) async fn next_batch(&mut self) -> Result<Option<Duration>, RetentionError> {
         let begun = Instant::now();
         let outcome = self.run.remove_batch(self.kind, self.batch_size).await;
@@ -62,13 +66,22 @@ impl<'a> Purge<'a> {
                 // The pause doubles with each failure.
                 return Ok(Some(pause * 2_u32.pow(self.failures.min(4))));
             }
+            Err(error) if self.run.skip_failed_membership(self.kind) => {
+                self.failures = 0;
+                self.batch_size = Retention::BATCH_SIZE;
+                self.skipped_because.get_or_insert(error);
+                return Ok(Some(pause));
+            }
             Err(error) => return Err(error),
         };
         self.failures = 0;
         self.removed += u64::from(removed);
         self.small_batches += u32::from(removed < self.batch_size);
         let is_last = removed == 0 || self.small_batches == MAX_SMALL_BATCHES;
-        Ok((!is_last).then_some(pause))
+        match self.skipped_because.take_if(|_| is_last) {
+            Some(error) => Err(error),
+            None => Ok((!is_last).then_some(pause)),
+        }
     }
 }
 

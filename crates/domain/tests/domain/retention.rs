@@ -138,6 +138,36 @@ async fn failed_removal_of_surplus_keys_continues_with_its_member() {
 }
 
 #[tokio::test]
+async fn membership_at_which_removal_fails_can_be_skipped() {
+    let make = Builder::new(3);
+    let members: [MembershipId; 3] = [make.ids.next(), make.ids.next(), make.ids.next()];
+    let mut store = MockRetentionStore::new();
+    store
+        .expect_next_with_surplus_keys()
+        .returning(move |after, _| Ok(members.into_iter().find(|member| Some(*member) > after)));
+    let mut left = [7, 0, 9];
+    store.expect_remove_surplus_keys().returning(move |surplus, _| {
+        match members.iter().position(|member| *member == surplus.consumer) {
+            Some(1) => Err(StorageError::Unavailable("slow".into())),
+            Some(place) => Ok(std::mem::take(&mut left[place])),
+            None => unreachable!("these are all"),
+        }
+    });
+    let mut run = run(store, RetentionPeriods::default()).await;
+    let surplus = RetentionClass::SurplusKeys;
+    assert!(!run.skip_failed_membership(surplus), "nothing has failed");
+    // What was removed before the failure counts.
+    assert_eq!(run.remove_batch(surplus, BATCH_SIZE).await.unwrap(), 7);
+    assert!(run.remove_batch(surplus, BATCH_SIZE).await.is_err());
+    assert!(run.remove_batch(surplus, BATCH_SIZE).await.is_err());
+    assert!(!run.skip_failed_membership(RetentionClass::DeadKeys));
+    assert!(run.skip_failed_membership(surplus));
+    assert_eq!(run.remove_batch(surplus, BATCH_SIZE).await.unwrap(), 9);
+    assert_eq!(run.remove_batch(surplus, BATCH_SIZE).await.unwrap(), 0);
+    assert!(!run.skip_failed_membership(surplus));
+}
+
+#[tokio::test]
 async fn ended_invitations_are_kept_30_days_by_default() {
     let given = RetentionPeriods::default()
         .with_ended_invitations(TimeDelta::days(15))

@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -24,6 +25,8 @@ struct Contents {
     dead_keys: u32,
     invitations: u32,
     sessions: u32,
+    /// How many surplus keys members have; none of those of a member with `None` can be removed.
+    surplus_keys: BTreeMap<MembershipId, Option<u32>>,
     /// The most keys of a batch, if that is fewer than may be.
     keys_at_once: Option<u32>,
     /// How long a batch of keys takes.
@@ -74,14 +77,21 @@ impl RetentionStore for Cellar {
 
     async fn next_with_surplus_keys(
         &self,
-        _: Option<MembershipId>,
+        after: Option<MembershipId>,
         _: u32,
     ) -> Result<Option<MembershipId>, StorageError> {
-        Ok(None)
+        let next = |contents: &Contents| {
+            let mut members = contents.surplus_keys.keys();
+            members.find(|member| Some(**member) > after).copied()
+        };
+        Ok(self.look(next))
     }
 
-    async fn remove_surplus_keys(&self, _: SurplusKeys, _: u32) -> Result<u32, StorageError> {
-        Ok(0)
+    async fn remove_surplus_keys(&self, surplus: SurplusKeys, at_most: u32) -> Result<u32, StorageError> {
+        match self.0.lock().unwrap().surplus_keys.get_mut(&surplus.consumer) {
+            Some(Some(keys)) => Ok(take(keys, at_most)),
+            _ => Err(StorageError::Unavailable("stuck".into())),
+        }
     }
 
     async fn remove_ended_invitations(&self, _: DateTime<Utc>, at_most: u32) -> Result<u32, StorageError> {
@@ -288,6 +298,39 @@ async fn failing_kind_stops_no_other_and_logs_failure_and_recovery() {
     };
     assert!(removed.contains("dead keys"), "{removed}");
     assert!(works.contains("retention works again"), "{works}");
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn membership_whose_surplus_keys_stay_stops_no_other() {
+    let cellar = Arc::new(Cellar::default());
+    let members = [1, 2, 3, 4].map(|number| format!("00000000-0000-7000-8000-00000000000{number}"));
+    let members = members.map(|member| member.parse::<MembershipId>().unwrap());
+    let surplus = [Some(600), None, None, Some(900)];
+    cellar.change(|contents| {
+        contents.events_may_go = true;
+        contents.sessions = 1;
+        contents.surplus_keys = members.into_iter().zip(surplus).collect();
+    });
+    let (log, _kept) = Lines::of_this_thread();
+    let job = start(&cellar);
+    sleep(MINUTE * 3).await;
+    let left = || cellar.look(|contents| contents.surplus_keys.values().copied().collect::<Vec<_>>());
+    assert_eq!(left(), [Some(0), None, None, Some(0)]);
+    let [removed, sessions, failed] = &log.take()[..] else {
+        panic!("not one line for each");
+    };
+    assert!(removed.contains("removed=1500"), "{removed}");
+    assert!(sessions.contains("expired sessions"), "{sessions}");
+    assert!(
+        failed.contains("\"surplus ended keys\"") && failed.contains("stuck"),
+        "{failed}"
+    );
+
+    cellar.change(|contents| contents.surplus_keys.retain(|_, keys| keys.is_some()));
+    sleep(MINUTE * 3).await;
+    let lines = log.take();
+    assert!(lines.len() == 1 && lines[0].contains("works again"), "{lines:?}");
     job.finish().await;
 }
 
