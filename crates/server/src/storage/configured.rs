@@ -1,0 +1,75 @@
+//! Which database the options configure.
+
+use std::path::{self, PathBuf};
+
+use keyward_persistence::postgres::PostgresConfig;
+use keyward_persistence::sqlite::SqliteConfig;
+use tracing::warn;
+
+use super::open_error::OpenError;
+use crate::data_directory;
+use crate::database_url::{self, DatabaseUrlError};
+use crate::options::DatabaseOptions;
+use crate::secret::Secret;
+
+/// The database that the options configure, not connected yet.
+pub(crate) enum Database {
+    Postgres {
+        service: Box<PostgresConfig>,
+        /// How the database is brought up to date, if the service's own role may not.
+        migrations: Option<Box<PostgresConfig>>,
+    },
+    Sqlite(SqliteConfig),
+}
+
+/// Reads which database the options configure. A flag wins over every variable, so that a shell in which a
+/// URL is exported cannot redirect a command with `--data-dir` to another database.
+pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenError> {
+    if let Some(directory) = &options.data_directory {
+        for variable in database_url::VARIABLES {
+            if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
+                warn!(variable, "variable ignored: --data-dir is set");
+            }
+        }
+        return Ok(Database::Sqlite(SqliteConfig::in_directory(directory)));
+    }
+    let url = database_url::resolve(options.url.as_ref(), |name| std::env::var_os(name))?;
+    let migration_url = database_url::of_migrations(|name| std::env::var_os(name))?;
+    let postgres = |url: &Secret| {
+        let config = PostgresConfig::from_url(url.expose())?;
+        Ok::<_, OpenError>(Box::new(config))
+    };
+    match (url, migration_url) {
+        (Some(url), migration_url) => Ok(Database::Postgres {
+            service: postgres(&url)?,
+            migrations: migration_url.as_ref().map(postgres).transpose()?,
+        }),
+        (None, Some(_)) => Err(DatabaseUrlError::MigrationsAlone.into()),
+        (None, None) => {
+            let directory = data_directory::from_variable_or_default(|name| std::env::var_os(name));
+            Ok(Database::Sqlite(SqliteConfig::in_directory(&directory)))
+        }
+    }
+}
+
+impl Database {
+    /// Limits the connections to a server. For a file, the limit has no effect.
+    pub(crate) fn limit_connections(&mut self, connections: u16) {
+        match self {
+            Self::Postgres { service, .. } => service.max_connections = connections.into(),
+            Self::Sqlite(_) => {}
+        }
+    }
+
+    /// The data directory, absolute, if opening this database would make a new one there. If the directory
+    /// cannot be read, this is `None`: opening it then fails with the reason.
+    pub(crate) fn new_in(&self) -> Option<PathBuf> {
+        match self {
+            Self::Sqlite(config) if matches!(config.file().try_exists(), Ok(false)) => {
+                let directory = &config.data_directory;
+                Some(path::absolute(directory).unwrap_or_else(|_| directory.clone()))
+            }
+            Self::Sqlite(_) | Self::Postgres { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Why the database cannot be opened.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use keyward_persistence::postgres::{self, ConnectError, InvalidDatabaseUrl};
+use keyward_persistence::sqlite;
+
+use super::version_policy::OtherVersion;
+use crate::data_directory::DataDirectoryError;
+use crate::database_url::DatabaseUrlError;
+use crate::program;
+
+/// How long to wait for the database at start, because the two may have been started together.
+pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why the database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OpenError {
+    #[error(transparent)]
+    Url(#[from] InvalidDatabaseUrl),
+    #[error(transparent)]
+    UrlUnreadable(#[from] DatabaseUrlError),
+    #[error(transparent)]
+    DataDirectory(#[from] DataDirectoryError),
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    #[error(
+        "the URL for migrations leads to another database than the URL for the service: unset \
+         KEYWARD_MIGRATION_DATABASE_URL, or let both name the same database"
+    )]
+    OwnerOfAnother,
+    #[error("gave up after {} seconds", CONNECT_TIMEOUT.as_secs())]
+    Unavailable(#[source] postgres::MigrateError),
+    #[error(transparent)]
+    Migrate(postgres::MigrateError),
+    #[error("cannot use the data directory (choose another with --data-dir)")]
+    File(#[from] sqlite::OpenError),
+    #[error(transparent)]
+    Moved(sqlite::Moved),
+    #[error(transparent)]
+    MigrateFile(#[from] sqlite::MigrateError),
+    #[error(
+        "there is no database in {}: run this command where the server runs, or set --data-dir or KEYWARD_DATABASE_URL as for \
+         the server",
+        .directory.display()
+    )]
+    NoDatabase { directory: PathBuf },
+    #[error(
+        "Keyward is not set up yet: run `{0} admin setup-link` to set it up in a browser, or `{0} admin bootstrap` to set it \
+         up here",
+        program::name()
+    )]
+    NotSetUp,
+    #[error(transparent)]
+    Version(#[from] OtherVersion),
+}
+
+impl OpenError {
+    /// Whether the options or the variables are wrong wherever they are used.
+    pub(crate) const fn is_about_options(&self) -> bool {
+        match self {
+            Self::Url(_) => true,
+            Self::UrlUnreadable(error) => error.is_about_options(),
+            Self::DataDirectory(_)
+            | Self::Connect(_)
+            | Self::OwnerOfAnother
+            | Self::Unavailable(_)
+            | Self::Migrate(_)
+            | Self::File(_)
+            | Self::Moved(_)
+            | Self::MigrateFile(_)
+            | Self::NoDatabase { .. }
+            | Self::NotSetUp
+            | Self::Version(_) => false,
+        }
+    }
+}
