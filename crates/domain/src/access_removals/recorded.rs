@@ -71,7 +71,13 @@ pub(super) fn change_of(event: &AuditEvent) -> Result<Option<(ChangedThing, Opti
         }
         Action::RotateApiKey => {
             let key = subject!(ApiKey);
-            manual(ChangedThing::Rotation(key), ManualRemoval::Rotation(key))
+            let Some(Subject::ApiKey(successor)) = event.object else {
+                return Err(NewerEvent);
+            };
+            manual(
+                ChangedThing::Rotation(key),
+                ManualRemoval::Rotation { key, successor },
+            )
         }
         Action::ChangeMembershipExpiry => {
             let member = subject!(Membership);
@@ -144,7 +150,7 @@ impl Removal {
             | Self::Manual(ManualRemoval::MembershipEnd(member, _)) => {
                 Some(Self::Access(AccessRemoval::Membership(member)))
             }
-            Self::Manual(ManualRemoval::KeyEnd(key, _) | ManualRemoval::Rotation(key)) => {
+            Self::Manual(ManualRemoval::KeyEnd(key, _) | ManualRemoval::Rotation { key, .. }) => {
                 Some(Self::Access(AccessRemoval::ApiKey(key)))
             }
             Self::Manual(ManualRemoval::Sessions(user)) => Some(Self::Manual(ManualRemoval::Password(user))),

@@ -32,8 +32,13 @@ pub enum ManualRemoval {
     Sessions(UserId),
     /// The end of a key was planned, and no event says that it came.
     KeyEnd(ApiKeyId, DateTime<Utc>),
-    /// A key was rotated, and its end is not recorded.
-    Rotation(ApiKeyId),
+    /// A key was rotated, and its end is not recorded. The latest of its successors.
+    Rotation {
+        /// The key that was rotated.
+        key: ApiKeyId,
+        /// The key that took its place.
+        successor: ApiKeyId,
+    },
     /// The end of a membership was planned, and no event says that it came.
     MembershipEnd(MembershipId, DateTime<Utc>),
     /// New keys may manage keys only if that is asked for.
@@ -63,7 +68,7 @@ impl ManualRemoval {
     #[must_use]
     pub const fn subject(&self) -> Option<Subject> {
         match *self {
-            Self::KeyEnd(key, _) | Self::Rotation(key) => Some(Subject::ApiKey(key)),
+            Self::KeyEnd(key, _) | Self::Rotation { key, .. } => Some(Subject::ApiKey(key)),
             Self::MembershipEnd(member, _) => Some(Subject::Membership(member)),
             Self::KeyManagementOff(organization) | Self::KeyLife(organization, _) => {
                 Some(Subject::Organization(organization))

@@ -129,6 +129,7 @@ fn successful_events_of_a_newer_version_are_counted() {
     for (action, subject) in [
         (Action::ChangeExpiry, Subject::ApiKey(key)),
         (Action::LimitKeyLife, Subject::Organization(organization)),
+        (Action::RotateApiKey, Subject::ApiKey(key)),
     ] {
         log.add(|act| AuditEvent {
             new_value: Some("P1Y".to_owned()),
@@ -136,7 +137,7 @@ fn successful_events_of_a_newer_version_are_counted() {
         });
     }
     let to_repeat = RemovalsToRepeat {
-        newer_events: 4,
+        newer_events: 5,
         ..RemovalsToRepeat::default()
     };
     assert_eq!(log.to_repeat(), to_repeat);
@@ -219,12 +220,15 @@ fn planned_end_is_left_to_people_unless_recorded() {
 }
 
 #[test]
-fn rotated_key_is_left_to_people_unless_it_ended() {
+fn latest_rotation_is_left_to_people_unless_the_key_ended() {
     let mut log = Log::new();
-    let (rotated, successor) = (log.make.ids.next(), log.make.ids.next());
-    let successor = Subject::ApiKey(successor);
-    log.add(|act| act.event_with(Action::RotateApiKey, Subject::ApiKey(rotated), successor));
-    assert_eq!(log.manual(), [ManualRemoval::Rotation(rotated)]);
+    let rotated = log.make.ids.next();
+    for successor in [log.make.ids.next(), log.make.ids.next()] {
+        let (old, new) = (Subject::ApiKey(rotated), Subject::ApiKey(successor));
+        log.add(|act| act.event_with(Action::RotateApiKey, old, new));
+        let key = rotated;
+        assert_eq!(log.manual(), [ManualRemoval::Rotation { key, successor }]);
+    }
     log.record(Action::RevokeApiKey, Subject::ApiKey(rotated));
     assert_eq!(log.removals(), [AccessRemoval::ApiKey(rotated)]);
 }

@@ -65,7 +65,7 @@ impl LeftToPeople {
             ..
         } = repetition;
         let keys = manual.iter().filter_map(|change| match *change {
-            ManualRemoval::KeyEnd(key, _) | ManualRemoval::Rotation(key) => Some(key),
+            ManualRemoval::KeyEnd(key, _) | ManualRemoval::Rotation { key, .. } => Some(key),
             _ => None,
         });
         let ids: Vec<ApiKeyId> = keys.collect();
@@ -87,9 +87,11 @@ impl LeftToPeople {
                         self.add(ManualKind::KeyEnd, format!("{} ({})", of_key(key), written(*at)));
                     }
                 }
-                ManualRemoval::Rotation(key) => {
+                ManualRemoval::Rotation { key, successor } => {
+                    // A key gets another successor once the one before has ended, with a later identifier: one
+                    // before this is of the backup, and one after this was made by people who repeated it.
                     if let Some(key) = valid_at(key, *now)
-                        && key.rotated_to.is_none()
+                        && key.rotated_to.is_none_or(|present| present < *successor)
                     {
                         self.add(ManualKind::Rotation, of_key(key));
                     }

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::lost::Lost;
-use super::{considered, repeat, status};
+use super::{back_up, considered, repeat, status};
 use crate::browser::{cookie, sign_in};
 use crate::place::Place;
+use crate::server::Server;
 use crate::setup::PASSWORD;
 
 const ID: &str = "0198c0de-0000-7000-8000-00000000abcd";
@@ -19,6 +20,12 @@ fn event(action: &str, kind: &str, id: &str) -> Value {
         "subject": { "kind": kind, "id": id },
         "outcome": "success",
     })
+}
+
+fn rotation(key: &str, successor: &str) -> String {
+    let mut event = event("api_key.rotate", "api_key", key);
+    event["object"] = json!({ "kind": "api_key", "id": successor });
+    format!("{event}\n")
 }
 
 /// A line of the log with which something of the kind got a new value.
@@ -46,7 +53,7 @@ fn planned_ends_rotations_and_settings_are_named_until_repeated() {
     let log = [
         line("api_key.change_expiry", "api_key", &ending, later),
         line("api_key.change_expiry", "api_key", ID, later),
-        line("api_key.rotate", "api_key", &rotated, None),
+        rotation(&rotated, ID),
         line("membership.change_expiry", "membership", &bob, later),
         line(
             "organization.disable_default_key_management",
@@ -94,6 +101,45 @@ fn planned_ends_rotations_and_settings_are_named_until_repeated() {
         repeat(&lost.place, &log).errors,
         format!("{ends}{end_of_bob}{left}")
     );
+}
+
+/// A key whose successor has ended may be rotated again, and the backup knows the ended one.
+#[test]
+fn lost_later_rotation_is_named_until_the_key_is_rotated() {
+    let lost = Lost::set_up(Place::file("by-hand-rotated-lost"));
+    let restored = Place::file("by-hand-rotated-restored");
+    let own = "/api/v1/user/api-keys";
+    let server = lost.place.serve(&[]);
+    let key = server
+        .ask("GET", &format!("{own}/current"), &[&lost.kept], "")
+        .json()["id"]
+        .clone();
+    let key = key.as_str().unwrap();
+    let rotate = |server: &Server| {
+        let path = format!("{own}/{key}/rotate");
+        let json = "Content-Type: application/json";
+        let answer = server.ask("POST", &path, &[&lost.kept, json], "{}");
+        assert_eq!(answer.status, 201, "{answer:?}");
+        answer.json()["id"].as_str().unwrap().to_owned()
+    };
+    let ended = rotate(&server);
+    let revoked = server.ask("DELETE", &format!("{own}/{ended}"), &[&lost.kept], "");
+    assert_eq!(revoked.status, 204, "{revoked:?}");
+    back_up(&lost.place, &restored);
+    let log_of_backup = lost.log();
+    repeat(&restored, &log_of_backup).success();
+
+    rotate(&server);
+    let named =
+        format!("By hand: keys were rotated, and their new keys are lost: {key} of ada in acme-sons. ");
+    let answer = repeat(&restored, &lost.log());
+    assert!(answer.errors.contains(&named), "{answer:?}");
+    assert_eq!(answer.code, Some(1));
+
+    rotate(&restored.serve(&[]));
+    for log in [lost.log(), log_of_backup] {
+        repeat(&restored, &log).success();
+    }
 }
 
 /// More keys than one query takes, of which the last is here. No event says that an end came, however late
