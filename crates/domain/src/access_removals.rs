@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use chrono::{DateTime, Utc};
 
 use self::recorded::{ChangedThing, NewerEvent, Removal};
-use crate::audit::{Actor, AuditEvent, Outcome};
+use crate::audit::{Action, Actor, AuditEvent, Outcome};
 use crate::id::OrganizationId;
 use crate::ports::AuditPosition;
 use crate::sign_in::session::Session;
@@ -26,10 +26,16 @@ pub struct AccessRemovals {
     latest: HashMap<ChangedThing, Change>,
     /// Of all events that took access away, whatever was changed later.
     removals: Vec<AuditPosition>,
-    last_event: Option<AuditPosition>,
+    last_event: Option<LastEvent>,
     /// By the clocks of servers.
     last_of_servers: DateTime<Utc>,
     newer_events: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct LastEvent {
+    position: AuditPosition,
+    is_export: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +63,10 @@ impl AccessRemovals {
     /// the earlier one if their clocks differ.
     pub fn add(&mut self, event: &AuditEvent) {
         let position = AuditPosition::from(event);
-        self.last_event = self.last_event.max(Some(position));
+        self.last_event = self.last_event.max(Some(LastEvent {
+            position,
+            is_export: event.action == Action::ExportAuditLog,
+        }));
         // The command line may have run on the machine that repeats, by the same clock.
         if event.actor != Actor::Administrator {
             self.last_of_servers = self.last_of_servers.max(event.at);

@@ -1,24 +1,29 @@
 //! Which database an audit log is of.
 
 use super::AccessRemovals;
-use crate::audit::Action;
+use crate::audit::{Action, AuditEvent};
 use crate::id::AuditEventId;
 use crate::page::PageSize;
 use crate::ports::{AuditFeed, AuditLogId, FeedPage, FeedPosition, ReadFeedError, StorageError};
 
 impl AccessRemovals {
-    /// Whether the log was printed from this database, which has all that the log has, and after it the event
-    /// of an export. A restored database also has all of it if nothing happened after the backup, but not
-    /// that event.
+    /// Whether this database has all that the log has, and more of what `is_of_log` accepts: the log was
+    /// printed from this database, or ends before the backup. An export from this database is more, too: its
+    /// event follows the log or, if the log was followed, is in it. If nothing happened after the backup, a
+    /// restored database has all of the log and no more.
     ///
     /// # Errors
     /// The store failed, so it is unknown.
-    pub async fn were_exported_from(&self, feed: &dyn AuditFeed) -> Result<bool, StorageError> {
+    pub async fn end_within(
+        &self,
+        feed: &dyn AuditFeed,
+        is_of_log: impl Fn(&AuditEvent) -> bool,
+    ) -> Result<bool, StorageError> {
         let Some(last) = self.last_event else {
             return Ok(false);
         };
         let mut events = self.removals.clone();
-        events.push(last);
+        events.push(last.position);
         events.sort_unstable();
         // The latest first: a restored database lacks them, and then the others do not matter.
         for event in events.into_iter().rev() {
@@ -26,12 +31,15 @@ impl AccessRemovals {
                 return Ok(false);
             }
         }
-        let mut after = last.id;
+        if last.is_export {
+            return Ok(true);
+        }
+        let mut after = last.position.id;
         while let Some(page) = events_after(feed, after, PageSize::EXPORT).await? {
             if page
                 .entries
                 .iter()
-                .any(|(_, event)| event.action == Action::ExportAuditLog)
+                .any(|(_, event)| event.action == Action::ExportAuditLog || is_of_log(event))
             {
                 return Ok(true);
             }

@@ -5,7 +5,7 @@ use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::clock::Clock;
 use crate::id::{MembershipId, ProjectId, UserId};
 use crate::ports::AuditLog;
-use crate::testing::{Builder, TestInstallation};
+use crate::testing::{Builder, MemoryStore, TestInstallation};
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
 
@@ -283,40 +283,69 @@ fn change_has_the_organization_of_its_event() {
     );
 }
 
-#[tokio::test]
-async fn log_is_of_the_database_that_exported_it() {
-    let store = TestInstallation::new().store;
-    let mut log = Log::new();
-    let (key, later) = (log.make.ids.next(), log.make.ids.next());
-    log.record(Action::RevokeApiKey, Subject::ApiKey(key));
-    log.record(Action::SignIn, Subject::Installation);
-    for event in &log.events {
-        store.record(event.clone()).await.unwrap();
-    }
-    let record = async |log: &mut Log, action| {
-        log.record(action, Subject::Installation);
-        store.record(log.events.pop().unwrap()).await.unwrap();
-    };
-    let is_of_store = async |log: &Log| {
-        let removals = read(log.events.iter());
-        removals.were_exported_from(&store).await.unwrap()
-    };
-    record(&mut log, Action::SignIn).await;
-    assert!(!is_of_store(&log).await, "it was restored, and lacks nothing");
-    record(&mut log, Action::ExportAuditLog).await;
-    assert!(is_of_store(&log).await);
-    assert!(!is_of_store(&Log::new()).await);
+/// A store with the events of a log, which has others, too.
+struct Stored {
+    store: MemoryStore,
+    log: Log,
+}
 
-    log.record(Action::RevokeApiKey, Subject::ApiKey(later));
-    assert!(!is_of_store(&log).await);
-    log.record(Action::RevokeApiKey, Subject::ApiKey(later));
-    let repeated = log.events.last().unwrap().clone();
-    store.record(repeated).await.unwrap();
-    record(&mut log, Action::ExportAuditLog).await;
-    assert!(
-        !is_of_store(&log).await,
-        "it continues with that of the restored one"
-    );
+impl Stored {
+    async fn with(actions: &[Action]) -> Self {
+        let (store, log) = (TestInstallation::new().store, Log::new());
+        let mut stored = Self { store, log };
+        for action in actions {
+            stored.record(*action).await;
+        }
+        stored
+    }
+
+    async fn record(&mut self, action: Action) {
+        let key = self.log.make.ids.next();
+        self.log.record(action, Subject::ApiKey(key));
+        let event = self.log.events.last().unwrap();
+        self.store.record(event.clone()).await.unwrap();
+    }
+
+    async fn record_elsewhere(&mut self, action: Action) {
+        self.record(action).await;
+        self.log.events.pop();
+    }
+
+    /// All other events are of another log.
+    async fn end_within(&self, of_log: Action) -> bool {
+        let removals = read(self.log.events.iter());
+        let is_of_log = |event: &AuditEvent| event.action == of_log;
+        removals.end_within(&self.store, is_of_log).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn log_ends_within_a_database_that_has_more_of_it() {
+    let mut quiet = Stored::with(&[Action::RevokeApiKey, Action::SignIn]).await;
+    assert!(!quiet.end_within(Action::SignIn).await);
+    quiet.record_elsewhere(Action::SignIn).await;
+    assert!(quiet.end_within(Action::SignIn).await);
+    assert!(!quiet.end_within(Action::CreateApiKey).await);
+
+    let lost = Subject::ApiKey(quiet.log.make.ids.next());
+    quiet.log.record(Action::RevokeApiKey, lost);
+    quiet.record(Action::SignIn).await;
+    quiet.record_elsewhere(Action::SignIn).await;
+    assert!(!quiet.end_within(Action::SignIn).await, "it continues elsewhere");
+
+    let nothing = Stored::with(&[]).await;
+    assert!(!nothing.end_within(Action::SignIn).await);
+}
+
+#[tokio::test]
+async fn log_ends_within_the_database_that_exported_it() {
+    let mut exported = Stored::with(&[Action::RevokeApiKey, Action::SignIn]).await;
+    exported.record_elsewhere(Action::SignIn).await;
+    exported.record_elsewhere(Action::ExportAuditLog).await;
+    assert!(exported.end_within(Action::CreateApiKey).await);
+
+    let followed = Stored::with(&[Action::RevokeApiKey, Action::ExportAuditLog]).await;
+    assert!(followed.end_within(Action::CreateApiKey).await);
 }
 
 #[test]

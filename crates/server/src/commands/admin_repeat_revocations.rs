@@ -26,8 +26,9 @@ pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure
     let store = storage::open_existing(&storage.database).await?;
     let sources = sources_of_this_machine();
     let log = events::read(io::stdin().lock(), since)?;
-    if log.removals.were_exported_from(&*store).await? {
-        return Err(Failure::AuditLogOfThisDatabase);
+    let ends_within = log.removals.end_within(&*store, |event| log.has_place_for(event));
+    if ends_within.await? {
+        return Err(Failure::AuditLogWithinThisDatabase);
     }
     let now = sources.now();
     let to_repeat = log.removals.to_repeat(now);

@@ -122,10 +122,10 @@ pub(crate) enum Failure {
     )]
     AuditLogOfInstallation,
     #[error(
-        "the log was printed from this database, so there is nothing to repeat: set --data-dir or KEYWARD_DATABASE_URL \
-         to the restored database"
+        "this database has everything that the log has, so there is nothing to repeat: set --data-dir or \
+         KEYWARD_DATABASE_URL to the restored database, and redirect the log of the one that was lost, up to its end"
     )]
-    AuditLogOfThisDatabase,
+    AuditLogWithinThisDatabase,
     #[error(
         "this database has nothing that the log is about, so nothing was changed: set --data-dir or \
          KEYWARD_DATABASE_URL to the restored database, and redirect the log of the one that was lost"

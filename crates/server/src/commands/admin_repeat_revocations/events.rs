@@ -22,6 +22,16 @@ pub(super) struct Log {
     pub(super) removals: AccessRemovals,
     /// All that the log names, also in events that do not count.
     pub(super) organizations: HashSet<OrganizationId>,
+    /// It is of the installation and all organizations, as far as one can see.
+    is_of_all: bool,
+}
+
+impl Log {
+    /// Whether the log would have this event if it had been written before the log's end.
+    pub(super) fn has_place_for(&self, event: &AuditEvent) -> bool {
+        let of_organization = event.organization_id;
+        self.is_of_all || of_organization.is_some_and(|id| self.organizations.contains(&id))
+    }
 }
 
 /// Reads all lines, and reports how many of them count.
@@ -29,7 +39,7 @@ pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Res
     let since = since.map(|since| since - MARGIN);
     let mut log = Log::default();
     let (mut lines, mut considered) = (0, 0);
-    let mut is_of_installation = true;
+    let (mut has_installation, mut has_organizations, mut names_organizations) = (false, false, false);
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -42,7 +52,10 @@ pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Res
         lines += 1;
         let event = read_event(line.strip_suffix(b"\n").unwrap_or(&line));
         let event = event.map_err(|source| Failure::NotAnEvent { line: lines, source })?;
-        is_of_installation &= !is_of_organization(&event);
+        let is_of_organization = is_of_organization(&event);
+        has_organizations |= is_of_organization;
+        has_installation |= !is_of_organization;
+        names_organizations |= event.organization_id.is_some();
         log.organizations.extend(event.organization_id);
         if let Subject::Organization(organization) = event.subject {
             log.organizations.insert(organization);
@@ -56,7 +69,7 @@ pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Res
     if lines == 0 {
         return Err(Failure::NoEvents);
     }
-    if is_of_installation {
+    if !has_organizations {
         return Err(Failure::AuditLogOfInstallation);
     }
     let since = since.map_or_else(String::new, |since| {
@@ -66,6 +79,8 @@ pub(super) fn read(mut input: impl BufRead, since: Option<DateTime<Utc>>) -> Res
     if considered == 0 {
         return Err(Failure::NoEventsSince(since));
     }
+    // A log of one organization has its sign-ins, which look like those of the installation.
+    log.is_of_all = has_installation && names_organizations;
     output::report(&format!("Events considered: {considered} of {lines}{since}"));
     Ok(log)
 }

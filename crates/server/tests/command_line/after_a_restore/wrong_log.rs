@@ -4,6 +4,10 @@ use super::lost::Lost;
 use super::{back_up, considered, repeat, status};
 use crate::place::Place;
 
+const WITHIN_THIS_DATABASE: &str = "error: this database has everything that the log has, so there is nothing to repeat: \
+    set --data-dir or KEYWARD_DATABASE_URL to the restored database, and redirect the log of the one that was lost, up to \
+    its end\n";
+
 fn administer(place: &Place, arguments: &[&str]) -> String {
     let answer = place.keyward(&[&["admin"], arguments].concat()).run();
     answer.success()
@@ -49,14 +53,38 @@ fn log_that_was_printed_from_this_database_is_refused() {
     let organizations = administer(&lost.place, &["audit-log", "--organization=acme-sons"]);
     for log in [lost.log(), organizations] {
         let answer = repeat(&lost.place, &log);
-        let refusal = "error: the log was printed from this database, so there is nothing to repeat: set --data-dir or \
-            KEYWARD_DATABASE_URL to the restored database\n";
-        assert_eq!(answer.errors, considered(&log) + refusal);
+        assert_eq!(answer.errors, considered(&log) + WITHIN_THIS_DATABASE);
         assert_eq!(answer.code, Some(1));
     }
     let server = lost.place.serve(&[]);
     let keys = [&lost.revoked, &lost.kept];
     assert_eq!(keys.map(|bearer| status(&server, bearer)), [401, 200]);
+}
+
+/// As `--follow` prints it: with the event of its own beginning, which is the last of a quiet log.
+#[test]
+fn followed_log_that_ends_within_this_database_is_refused() {
+    let lost = Lost::set_up(Place::file("wrong-log-short"));
+    lost.log();
+    let quiet = Place::file("wrong-log-short-quiet");
+    back_up(&lost.place, &quiet);
+    let log_of_quiet = lost.log();
+    for member in ["bob", "dora"] {
+        let member = format!("--username={member}");
+        administer(
+            &lost.place,
+            &["remove-member", "--organization=acme-sons", &member],
+        );
+    }
+    let later = Place::file("wrong-log-short-later");
+    back_up(&lost.place, &later);
+    let log = lost.log();
+    let ends_before_backup: String = log.split_inclusive('\n').take(log.lines().count() - 1).collect();
+    for (place, log) in [(later, ends_before_backup), (quiet, log_of_quiet)] {
+        let answer = repeat(&place, &log);
+        assert_eq!(answer.errors, considered(&log) + WITHIN_THIS_DATABASE);
+        assert_eq!(answer.code, Some(1));
+    }
 }
 
 /// Nothing is left to people here, so each run is a success.
