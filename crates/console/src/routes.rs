@@ -136,8 +136,8 @@ fn table() -> Table {
             revoke_keys::submit,
         )
         .page(paths::AuditLog::PATTERN, audit_log::show)
-        .page(paths::AuditLogCsv::PATTERN, audit_log::export::as_csv)
-        .page(
+        .export(paths::AuditLogCsv::PATTERN, audit_log::export::as_csv)
+        .export(
             paths::AuditLogJsonLines::PATTERN,
             audit_log::export::as_json_lines,
         )
@@ -257,6 +257,13 @@ impl Table {
     /// What is only looked at.
     fn page(self, pattern: &str, show: impl IntoEndpoint<Endpoint: 'static>) -> Self {
         self.at(pattern, RouteMethod::new().get(show), &["GET"], "GET, HEAD")
+    }
+
+    /// A file whose export is recorded. Its endpoint is asked about HEAD, too, and records none: poem would make GET of it.
+    fn export(self, pattern: &str, file: impl IntoEndpoint<Endpoint: 'static>) -> Self {
+        let file = Arc::new(file.into_endpoint());
+        let methods = RouteMethod::new().get(Arc::clone(&file)).head(file);
+        self.at(pattern, methods, &["GET"], "GET, HEAD")
     }
 
     /// A page with the form that is sent to the same path.

@@ -18,6 +18,7 @@ mod edit_key;
 mod expiry;
 mod field_rules;
 mod flash;
+mod head_requests;
 mod headers;
 mod invitations;
 mod joining;

@@ -10,7 +10,7 @@ use keyward_domain::audit::RequestSource;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::organization::Slug;
 use keyward_domain::sign_in::session::SessionToken;
-use poem::http::header;
+use poem::http::{Method, header};
 use poem::{Body, Request, Response, handler};
 
 use super::search::Search;
@@ -66,12 +66,19 @@ async fn download(
         return Err(Refusal::BadUrl);
     }
     let slug = owner.slug().clone();
+    let name = format!("attachment; filename=\"{slug}-audit-log.{}\"", format.extension());
+    let file = Response::builder()
+        .content_type(format.content_type())
+        .header(header::CONTENT_DISPOSITION, name);
+    if *request.method() == Method::HEAD {
+        return Ok(file.finish());
+    }
     let mut download = Download {
         console: Arc::clone(console),
         token: cookies::SESSION
             .read(request.headers(), &console.public_url)
             .ok_or(Refusal::NotFound)?,
-        slug: slug.clone(),
+        slug,
         export: console
             .audit_trail
             .export(&owner.authority, search.filter(), source),
@@ -92,11 +99,7 @@ async fn download(
     } else {
         Body::from_string(first)
     };
-    let name = format!("attachment; filename=\"{slug}-audit-log.{}\"", format.extension());
-    Ok(Response::builder()
-        .content_type(format.content_type())
-        .header(header::CONTENT_DISPOSITION, name)
-        .body(body))
+    Ok(file.body(body))
 }
 
 /// A file on its way to an owner.
