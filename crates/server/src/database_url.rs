@@ -57,7 +57,7 @@ pub(crate) enum DatabaseUrlError {
          file that holds the URL in {FILE_VARIABLE}"
     )]
     PasswordInFlag,
-    #[error("{0} is not valid UTF-8")]
+    #[error("{0} is not valid UTF-8: percent-encode what is not ASCII in the URL")]
     NotText(&'static str),
     #[error("the file {path} that {variable} names cannot be read")]
     UnreadableFile {

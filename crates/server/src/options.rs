@@ -128,8 +128,11 @@ impl CommandLine {
     /// # Errors
     /// What clap says, which includes help and version.
     pub(crate) fn read(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, clap::Error> {
-        let matches = Self::clap_command()
-            .try_get_matches_from(with_default_command(arguments))
+        let arguments = with_default_command(arguments);
+        let mut command = Self::clap_command();
+        let matches = command
+            .try_get_matches_from_mut(&arguments)
+            .map_err(|complaint| environment::naming_variable(complaint, &command, &arguments))
             .map_err(without_secrets)?;
         Self::from_arg_matches(&matches)
     }

@@ -78,7 +78,7 @@ impl Traces {
     /// Nothing is sent yet.
     pub(crate) fn prepared(settings: &TraceSettings<'_>, sources: &Sources) -> Result<Self, TracesError> {
         let endpoint: Endpoint = settings.endpoint.parse()?;
-        let headers = headers::configured(settings.headers_file, |name| env::var(name).ok())?;
+        let headers = headers::configured(settings.headers_file, |name| env::var_os(name))?;
         let resource = resource(sources);
         let queue = Arc::new(SpanQueue::default());
         let exporter = Exporter::new(Collector::new(endpoint, headers)?, Arc::clone(&queue), &resource);

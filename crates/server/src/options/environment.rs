@@ -1,10 +1,13 @@
 //! The variables of the process.
 
+use std::any::TypeId;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
 
-use clap::Command;
 use clap::builder::Resettable;
+use clap::error::ErrorKind;
+use clap::{Arg, Command};
 
 use crate::data_directory;
 use crate::database_url;
@@ -29,6 +32,41 @@ pub(super) fn with_variables(command: Command) -> Command {
             None => argument,
         })
         .mut_subcommands(with_variables)
+}
+
+/// Names the variable whose value is not text, which clap does not.
+pub(super) fn naming_variable(
+    complaint: clap::Error,
+    command: &Command,
+    arguments: &[OsString],
+) -> clap::Error {
+    if complaint.kind() != ErrorKind::InvalidUtf8 {
+        return complaint;
+    }
+    let mut asked = command;
+    for word in arguments.iter().skip(1) {
+        match asked.find_subcommand(word) {
+            Some(subcommand) => asked = subcommand,
+            None => break,
+        }
+    }
+    match variable_without_text(asked, |name| std::env::var_os(name)) {
+        Some(sentence) => clap::Error::raw(complaint.kind(), format!("{sentence}\n")),
+        None => complaint,
+    }
+}
+
+fn variable_without_text(command: &Command, variable: impl Fn(&OsStr) -> Option<OsString>) -> Option<String> {
+    let is_without_text = |argument: &&Arg| {
+        let value = argument.get_env().and_then(&variable);
+        let is_path = argument.get_value_parser().type_id() == TypeId::of::<PathBuf>();
+        !is_path && value.is_some_and(|value| value.to_str().is_none())
+    };
+    let argument = command.get_arguments().find(is_without_text)?;
+    let name = argument.get_env()?.to_string_lossy();
+    Some(format!(
+        "{name} is not valid UTF-8: give it a value as for {argument}, or unset it"
+    ))
 }
 
 /// The names among these that look like options of Keyward and are none of the command.
@@ -61,9 +99,13 @@ fn collect_variables(command: &Command, known: &mut BTreeSet<OsString>) {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
+    use std::ffi::{OsStr, OsString};
+    use std::os::unix::ffi::OsStringExt;
 
-    use crate::options::unknown_variables;
+    use clap::CommandFactory;
+
+    use super::variable_without_text;
+    use crate::options::{CommandLine, unknown_variables};
 
     fn unknown(names: &[&str]) -> Vec<String> {
         unknown_variables(names.iter().map(OsString::from))
@@ -86,6 +128,35 @@ mod tests {
     #[test]
     fn api_key_variable_for_clients_is_ignored() {
         assert_eq!(unknown(&["KEYWARD_API_KEY", "KEYWARD_URL"]), Vec::<String>::new());
+    }
+
+    /// Paths need not be text.
+    #[test]
+    fn each_variable_without_text_is_named_but_for_paths() {
+        let mut command = CommandLine::command();
+        command.build();
+        let serve = command.find_subcommand("serve").unwrap();
+        let mut accepted = Vec::new();
+        for argument in serve
+            .get_arguments()
+            .filter(|argument| argument.get_env().is_some())
+        {
+            let name = argument.get_env().unwrap();
+            let only = |asked: &OsStr| (asked == name).then(|| OsString::from_vec(b"\xff".to_vec()));
+            match variable_without_text(serve, only) {
+                Some(sentence) => assert!(sentence.starts_with(name.to_str().unwrap()), "{sentence}"),
+                None => accepted.push(name.to_str().unwrap()),
+            }
+        }
+        accepted.sort_unstable();
+        assert_eq!(
+            accepted,
+            [
+                "KEYWARD_GITHUB_KEYS",
+                "KEYWARD_OTLP_HEADERS_FILE",
+                "KEYWARD_VERIFIERS"
+            ]
+        );
     }
 
     #[test]

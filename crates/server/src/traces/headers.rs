@@ -1,5 +1,6 @@
 //! The headers by which the collector knows who sends it traces. Their values are never logged.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,6 +26,8 @@ const OURS: [HeaderName; 6] = [
 pub(crate) enum HeadersError {
     #[error("cannot read {file}, which --otlp-headers-file names", file = .file.display())]
     File { file: PathBuf, source: io::Error },
+    #[error("{0} is not valid UTF-8: percent-encode what is not ASCII in the values of headers")]
+    NotText(&'static str),
     #[error("header {number} in {place} is invalid: expected {form}")]
     Invalid {
         number: usize,
@@ -42,7 +45,7 @@ pub(crate) enum HeadersError {
 /// Those of the file or, without one, those of a variable.
 pub(crate) fn configured(
     file: Option<&Path>,
-    variable: impl Fn(&str) -> Option<String>,
+    variable: impl Fn(&str) -> Option<OsString>,
 ) -> Result<HeaderMap, HeadersError> {
     if let Some(file) = file {
         let text = fs::read_to_string(file).map_err(|source| HeadersError::File {
@@ -53,6 +56,7 @@ pub(crate) fn configured(
     }
     for name in VARIABLES {
         if let Some(text) = variable(name).filter(|text| !text.is_empty()) {
+            let text = text.into_string().map_err(|_| HeadersError::NotText(name))?;
             return of_list(&text, name);
         }
     }
@@ -113,12 +117,14 @@ fn collected<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
     use super::*;
 
     fn of_variables(variables: &[(&str, &str)]) -> Result<HeaderMap, HeadersError> {
         configured(None, |name| {
             let found = variables.iter().find(|(known, _)| *known == name);
-            found.map(|(_, value)| (*value).to_owned())
+            found.map(|(_, value)| OsString::from(value))
         })
     }
 
@@ -127,6 +133,16 @@ mod tests {
         let headers = of_variables(&[(VARIABLES[1], "authorization=Basic%20YWJj, x-scope=a=b,")]).unwrap();
         assert_eq!(headers["authorization"], "Basic YWJj");
         assert_eq!(headers["x-scope"], "a=b");
+    }
+
+    #[test]
+    fn variable_that_is_not_text_is_refused() {
+        let variable = |_: &str| Some(OsString::from_vec(b"a=\xff".to_vec()));
+        let refusal = configured(None, variable).unwrap_err().to_string();
+        assert_eq!(
+            refusal,
+            "OTEL_EXPORTER_OTLP_TRACES_HEADERS is not valid UTF-8: percent-encode what is not ASCII in the values of headers"
+        );
     }
 
     #[test]

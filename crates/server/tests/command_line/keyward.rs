@@ -36,7 +36,7 @@ impl Keyward {
         }
     }
 
-    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn variable(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }

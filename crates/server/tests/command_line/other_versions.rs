@@ -31,7 +31,7 @@ fn run(place: &Place, command: &[&str]) -> Answer {
 fn newer(place: &Place, command: &[&str]) -> Keyward {
     place
         .keyward(command)
-        .variable("KEYWARD_TEST_MIGRATIONS_TO_COME", &migrations_to_come())
+        .variable("KEYWARD_TEST_MIGRATIONS_TO_COME", migrations_to_come())
 }
 
 fn is(command: &[&str], names: &[&str]) -> bool {

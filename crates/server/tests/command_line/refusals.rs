@@ -1,5 +1,8 @@
 //! Options, variables and passwords that are refused before any database is asked.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use crate::keyward::{Answer, Keyward};
 use crate::needing_a_database::NOBODY;
 
@@ -87,6 +90,45 @@ fn invalid_option_value_is_a_usage_error() {
         let answer = Keyward::new(&["serve"]).variable(variable, value).run();
         assert_eq!(answer.code, Some(2), "{variable}: {answer:?}");
         assert!(answer.errors.contains("invalid value"), "{variable}: {answer:?}");
+    }
+}
+
+#[test]
+fn variable_that_is_not_text_is_named() {
+    let value = OsStr::from_bytes(b"\xff");
+    for (command, variable, what_to_do) in [
+        (
+            &["serve"][..],
+            "KEYWARD_KEY_LIMIT",
+            "give it a value as for --key-limit <NUMBER>, or unset it",
+        ),
+        (
+            &["serve"],
+            "KEYWARD_TRUSTED_PROXY",
+            "give it a value as for --trusted-proxy <NETWORK>, or unset it",
+        ),
+        (
+            &["admin", "setup-link"],
+            "KEYWARD_PUBLIC_URL",
+            "give it a value as for --public-url <URL>, or unset it",
+        ),
+        (
+            &["migrate"],
+            "KEYWARD_LOG",
+            "give it a value as for --log-level <FILTER>, or unset it",
+        ),
+        (
+            &["migrate"],
+            "KEYWARD_DATABASE_URL",
+            "percent-encode what is not ASCII in the URL",
+        ),
+    ] {
+        let answer = Keyward::new(command)
+            .variable("KEYWARD_DATA_DIR", "/dev/null")
+            .variable(variable, value)
+            .run();
+        let refusal = format!("{variable} is not valid UTF-8: {what_to_do}");
+        assert_eq!(answer.refusal_of_options(), refusal);
     }
 }
 
