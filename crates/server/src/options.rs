@@ -60,7 +60,7 @@ pub(crate) enum Command {
     /// Serve the HTTP API and the console (what `keyward` alone does)
     ///
     /// Waits up to 5 seconds for the database, brings it up to date, and serves until SIGTERM, SIGINT or SIGHUP; then
-    /// it finishes the requests in flight and ends. A second signal ends it at once.
+    /// it finishes the requests in flight and ends. Another signal ends it at once, unless it comes within a second.
     Serve(Box<ServeOptions>),
     /// Bring the database up to date
     ///

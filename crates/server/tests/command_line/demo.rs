@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::browser::{cookie, sign_in};
 use crate::keyward::Keyward;
-use crate::server::Server;
+use crate::server::{NEXT_SIGNAL_COUNTS, Server};
 
 const KEYS: &str = "/organizations/acme-robotics/settings/api-keys?status=all";
 const PEOPLE: [&str; 5] = ["ada", "grace", "omar", "maximiliane", "quentin"];
@@ -303,7 +303,7 @@ fn demo_directory_is_removed_despite_a_second_signal() {
     let directory = TemporaryDirectory::new("second-signal");
     let mut demo = directory.start(&["--shutdown-delay=3600"]);
     demo.server.signal(Signal::TERM);
-    demo.server.event("shutting down");
+    demo.server.event(NEXT_SIGNAL_COUNTS);
     assert_eq!(demo.end(Signal::TERM), Some(1));
     assert_eq!(directory.entries(), Vec::<PathBuf>::new());
 }

@@ -171,6 +171,9 @@ impl Drop for Server {
     }
 }
 
+/// What a server logs once another signal would end it at once.
+pub(crate) const NEXT_SIGNAL_COUNTS: &str = "still shutting down: another signal stops it at once";
+
 /// An HTTP answer.
 #[derive(Debug)]
 pub(crate) struct HttpAnswer {

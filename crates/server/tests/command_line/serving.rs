@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use crate::keyward::Keyward;
 use crate::place::Place;
 use crate::readiness::{UNKNOWN, until};
-use crate::server::{HttpAnswer, Server};
+use crate::server::{HttpAnswer, NEXT_SIGNAL_COUNTS, Server};
 
 async fn database() -> TestDatabase {
     TestDatabase::empty().await.unwrap()
@@ -274,14 +274,25 @@ async fn draining_server_is_unready() {
 }
 
 #[tokio::test]
-async fn second_signal_exits_immediately() {
+async fn signal_after_the_first_second_exits_immediately() {
     let database = database().await;
     let mut server = Server::start(database.url(), &["--shutdown-delay=3600"]);
     server.signal(Signal::TERM);
-    server.event("shutting down");
+    server.event(NEXT_SIGNAL_COUNTS);
     server.signal(Signal::TERM);
     let (status, log) = server.ended();
     assert_eq!(status.code(), Some(1), "{log}");
+}
+
+/// As `timeout` does: one to the process, and one to its group.
+#[test]
+fn signals_within_a_second_count_as_one() {
+    let place = Place::file("two-signals");
+    let mut server = place.serve(&["--shutdown-delay=3600"]);
+    server.signal(Signal::TERM);
+    server.signal(Signal::INT);
+    server.event(NEXT_SIGNAL_COUNTS);
+    assert_eq!(server.get("/healthz").status, 200);
 }
 
 /// Sends the sign-in form but for its body; it is in flight once this returns.
