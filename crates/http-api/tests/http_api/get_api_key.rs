@@ -4,6 +4,7 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::api::{API_KEYS, USER};
+use crate::documented::operations;
 use crate::scene::Scene;
 
 #[tokio::test]
@@ -113,6 +114,19 @@ async fn head_answers_like_get_without_a_body() {
         assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
         for name in ["content-type", "content-length", "cache-control", "etag"] {
             assert_eq!(head.header(name), get.header(name), "{name} of {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn get_and_head_of_every_operation_record_nothing() {
+    let scene = Scene::new().await;
+    let before = scene.installation.store.events();
+    for operation in operations().iter().filter(|it| it.method == Method::GET) {
+        for method in [Method::GET, Method::HEAD] {
+            let request = scene.api.request(method, &operation.path(), &scene.ada.token);
+            scene.api.send(request).await;
+            assert_eq!(scene.installation.store.events(), before, "{}", operation.id());
         }
     }
 }
