@@ -5,6 +5,8 @@
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
+use crate::logging;
+
 /// Standard output broke, for instance because its reader went away.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer cannot be written to standard output")]
@@ -43,8 +45,9 @@ pub(crate) fn report(sentence: &str) {
     let _ = show(sentence);
 }
 
-/// Prints to standard error what nobody can be shown again.
+/// Prints to standard error what nobody can be shown again, after the lines that were logged before.
 pub(crate) fn show(sentence: &str) -> io::Result<()> {
+    logging::flush();
     writeln!(io::stderr().lock(), "{sentence}")
 }
 
