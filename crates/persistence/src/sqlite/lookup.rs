@@ -11,19 +11,27 @@
 //!
 //! However long either takes, one worker thread of the runtime is kept free of lookups
 //! ([`LookupConnections`](super::lookup_connections::LookupConnections)), so that all other requests and all
-//! deadlines continue. A lookup that gets no connection is made as an ordinary read.
+//! deadlines continue. A lookup that finds all connections in use lets others have their turn, and tries again a few
+//! times; with two worker threads, every third would else make the hop. A lookup that gets no connection is made
+//! as an ordinary read.
 
 use std::convert::Infallible;
 
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
+use tokio::task::yield_now;
 use tokio::time::Instant;
 
 use super::errors::storage_error;
+use super::lookup_connections::NoConnection;
 use super::ready::at_once;
 use super::store::{SYSTEM, SqliteStore};
 use crate::abort::{Abort, Work};
 use crate::traces::{self, Operation};
+
+/// How often a lookup asks for a connection before it is made as an ordinary read. Others' take a few
+/// microseconds each, as long as a turn of other requests.
+const MAX_TURNS: u32 = 8;
 
 impl SqliteStore {
     /// Runs a read of a few pages, which an index finds: on this thread if it can be quick.
@@ -32,14 +40,19 @@ impl SqliteStore {
         T: Send + 'static,
         Q: Work<SqliteConnection, T, Infallible> + Clone,
     {
-        match self.look_up_here(query.clone()) {
-            Some(answer) => answer,
-            None => self.read(query).await,
+        for _ in 0..MAX_TURNS {
+            match self.look_up_here(query.clone()) {
+                Ok(answer) => return answer,
+                Err(NoConnection::InUse) => yield_now().await,
+                Err(NoConnection::Unavailable) => break,
+            }
         }
+        self.read(query).await
     }
 
-    /// Runs a lookup at once, or returns `None` if it has to be an ordinary read.
-    fn look_up_here<T, Q>(&self, query: Q) -> Option<Result<T, StorageError>>
+    /// Runs a lookup at once, if it gets a connection. An ordinary read, which may wait for locks, decides about
+    /// a query that failed.
+    fn look_up_here<T, Q>(&self, query: Q) -> Result<Result<T, StorageError>, NoConnection>
     where
         Q: Work<SqliteConnection, T, Infallible>,
     {
@@ -52,13 +65,12 @@ impl SqliteStore {
         };
         let end = Instant::now();
         self.lookup_connections.record_duration(end - start, end);
-        // An ordinary read, which may wait for locks, decides about a query that failed. The connection is
-        // closed.
+        // The connection is closed.
         if let Err(Abort::Query(_)) = answer {
-            return None;
+            return Err(NoConnection::Unavailable);
         }
         lookup.put_back();
-        Some(answer.map_err(|abort| abort.into_storage_error(storage_error)))
+        Ok(answer.map_err(|abort| abort.into_storage_error(storage_error)))
     }
 }
 
@@ -139,7 +151,7 @@ mod tests {
             store
                 .lookup_connections
                 .take(&store.file, Instant::now())
-                .is_none()
+                .is_err()
         );
     }
 
@@ -185,9 +197,9 @@ mod tests {
         connections.record_duration(2 * SLOW_AFTER, now);
         connections.record_duration(Duration::ZERO, now);
         connections.record_duration(2 * SLOW_AFTER, now);
-        connections.take(&store.file, now).unwrap().put_back();
+        connections.take(&store.file, now).ok().unwrap().put_back();
         connections.record_duration(2 * SLOW_AFTER, now);
-        assert!(connections.take(&store.file, now).is_none());
+        assert!(connections.take(&store.file, now).is_err());
         assert!(!is_made_here(&store).await);
         assert_eq!(*connections.paused_until(), Some(now + PAUSE));
     }

@@ -36,6 +36,15 @@ pub(super) struct LookupConnection {
     permit: Permit,
 }
 
+/// Why a lookup gets no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoConnection {
+    /// Others use as many as there may be, as a rule for some microseconds more.
+    InUse,
+    /// Lookups pause, or there is no connection yet, or there will be none.
+    Unavailable,
+}
+
 impl LookupConnections {
     pub(super) fn new() -> Self {
         Self {
@@ -48,14 +57,18 @@ impl LookupConnections {
 
     /// An idle connection, unless lookups pause or as many are in use as may be. If none is idle, one is
     /// opened in the background.
-    pub(super) fn take(self: &Arc<Self>, file: &Arc<DatabaseFile>, now: Instant) -> Option<LookupConnection> {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        file: &Arc<DatabaseFile>,
+        now: Instant,
+    ) -> Result<LookupConnection, NoConnection> {
         if self.paused_until().is_some_and(|until| now < until) {
-            return None;
+            return Err(NoConnection::Unavailable);
         }
         let permit = self.permit()?;
         let idle = self.idle().pop();
         if let Some(connection) = idle {
-            return Some(LookupConnection { connection, permit });
+            return Ok(LookupConnection { connection, permit });
         }
         let file = Arc::clone(file);
         // Nobody waits for it. An ordinary read reports why a connection cannot be opened.
@@ -64,16 +77,19 @@ impl LookupConnections {
                 LookupConnection { connection, permit }.put_back();
             }
         }));
-        None
+        Err(NoConnection::Unavailable)
     }
 
-    fn permit(self: &Arc<Self>) -> Option<Permit> {
+    fn permit(self: &Arc<Self>) -> Result<Permit, NoConnection> {
         let workers = Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
+        if workers < 2 {
+            return Err(NoConnection::Unavailable);
+        }
         let one_more = |in_use| (in_use + 1 < workers).then_some(in_use + 1);
         self.in_use
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
-            .ok()?;
-        Some(Permit(Arc::clone(self)))
+            .map_err(|_| NoConnection::InUse)?;
+        Ok(Permit(Arc::clone(self)))
     }
 
     /// Pauses lookups after two slow ones in a row.
