@@ -32,9 +32,11 @@ pub struct Invitation {
     pub role: Role,
     /// An owner, or the command line.
     pub invited_by: Actor,
-    /// From then on it can be accepted, until it expires.
+    /// When it was created, or [later](Invitation::created_after) if a membership ended by a clock that was
+    /// ahead.
     pub created_at: DateTime<Utc>,
-    /// When it expires.
+    /// When it expires: a [lifetime](Invitation::LIFETIME) after its creation by the clock of whoever created
+    /// it.
     pub expires_at: DateTime<Utc>,
     /// Its end; `None` while pending.
     pub end: Option<InvitationEnd>,
@@ -61,6 +63,9 @@ impl Invitation {
     /// How long an invitation can be accepted.
     pub const LIFETIME: TimeDelta = TimeDelta::days(7);
 
+    /// The least difference of two times that every store keeps apart.
+    const CLOCK_STEP: TimeDelta = TimeDelta::milliseconds(1);
+
     /// Whether it can be accepted: it has not ended, and `now` is before `expires_at`.
     #[must_use]
     pub fn is_open(&self, now: DateTime<Utc>) -> bool {
@@ -72,10 +77,10 @@ impl Invitation {
     /// invitation.
     ///
     /// The two times may come from different clocks. So a membership ends no earlier than the newest existing
-    /// invitation was created ([`MemberStore::end`](crate::administration::ports::MemberStore::end)), and
-    /// every invitation that exists then precedes the end. An invitation created later, by a clock that is
-    /// behind, may also seem to precede it. That is safe: the link does not work for the former member, and a
-    /// new one works once that clock has passed the end.
+    /// invitation was created ([`MemberStore::end`](crate::administration::ports::MemberStore::end)), and an
+    /// invitation is created later than the ends that exist then ([`Invitation::created_after`]). Both changes
+    /// lock the organization, so the times compare as the changes were committed. Only the time of a planned
+    /// end stays as it was planned.
     ///
     /// A membership that has not ended by `now` excludes nobody.
     #[must_use]
@@ -83,6 +88,18 @@ impl Invitation {
         self.organization_id == membership.organization_id
             && !membership.is_live(now)
             && membership.end.is_some_and(|end| self.created_at <= end.at())
+    }
+
+    /// The invitation, created later than the newest end of a membership in its organization, if there is
+    /// one. Another clock may have timed the end, and an invitation that was made after the end works for the
+    /// former member. The invitation expires when it would have.
+    #[must_use]
+    pub fn created_after(self, newest_end: Option<DateTime<Utc>>) -> Self {
+        let after = newest_end.and_then(|end| end.checked_add_signed(Self::CLOCK_STEP));
+        Self {
+            created_at: after.map_or(self.created_at, |after| after.max(self.created_at)),
+            ..self
+        }
     }
 
     /// When the invitation ended or, if it has not ended, when it expires.

@@ -31,7 +31,8 @@ pub struct InvitationDraft {
 /// A new invitation with the secret of its link, which is shown once.
 #[derive(Debug)]
 pub struct IssuedInvitation {
-    /// As it is stored, without its token.
+    /// As it was to be stored, without its token.
+    /// [`InvitationStore::add`] may have stored a later time of creation.
     pub invitation: Invitation,
     /// The secret, which is not stored.
     pub token: InvitationToken,

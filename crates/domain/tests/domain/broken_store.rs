@@ -33,7 +33,9 @@ use chrono::{DateTime, Utc};
 use keyward_domain::access::Credential;
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Actor;
-use keyward_domain::id::{ApiKeyId, AuditEventId, MembershipId, OrganizationId, ProjectId, SessionId};
+use keyward_domain::id::{
+    ApiKeyId, AuditEventId, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId, UserId,
+};
 use keyward_domain::invitation::Invitation;
 use keyward_domain::project::Project;
 use keyward_domain::sign_in::session::SessionDigest;
@@ -74,6 +76,10 @@ pub(crate) struct BrokenStore {
     inviting: Mutex<HashSet<OrganizationId>>,
     /// Invitations that the sound store has revoked.
     kept_invitations: Mutex<Vec<Invitation>>,
+    /// Until when invitations were made that do not work for a user in an organization any more.
+    removed_until: Mutex<HashMap<(OrganizationId, UserId), DateTime<Utc>>>,
+    /// When invitations were to be created.
+    invited_at: Mutex<HashMap<InvitationId, DateTime<Utc>>>,
     removed_keys: Mutex<HashSet<ApiKeyId>>,
 }
 
@@ -100,6 +106,8 @@ impl BrokenStore {
             projects: Mutex::default(),
             inviting: Mutex::default(),
             kept_invitations: Mutex::default(),
+            removed_until: Mutex::default(),
+            invited_at: Mutex::default(),
             removed_keys: Mutex::default(),
         });
         let sound = Arc::new(sound);

@@ -361,3 +361,12 @@ async fn wrong_choice_of_surplus_keys_is_caught() {
         assert_caught(fault, &[by]).await;
     }
 }
+
+#[tokio::test]
+async fn invitation_that_seems_older_than_an_end_is_detected() {
+    let by = [
+        "invitation_made_right_after_the_end_admits_the_former_member",
+        "invitation_after_removal_by_fast_clock_admits_the_former_member",
+    ];
+    assert_caught(Fault::CreatesInvitationsByTheClockAlone, &by).await;
+}

@@ -15,7 +15,10 @@ use crate::rate::Throttled;
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
-    /// Adds an invitation.
+    /// Adds an invitation, [created after](Invitation::created_after) the newest end of those memberships of
+    /// the organization that are over at the moment of the event. MUST let no membership of the organization
+    /// be ended meanwhile: then every end that is there when the invitation is committed precedes it, also if
+    /// it was timed by a clock that is ahead of the event's.
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with
     /// one idempotency key one succeeds:

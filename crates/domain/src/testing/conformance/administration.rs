@@ -30,6 +30,7 @@ mod project_member_cases;
 mod reachable_project_cases;
 mod recorded_end_cases;
 mod returning_member_cases;
+mod returning_member_clock_cases;
 mod revoke_descendants_cases;
 mod rotated_end_cases;
 mod scene;
@@ -243,14 +244,18 @@ super::cases::cases! { $
     }
     returning_member_cases {
         former_member_cannot_return_with_an_earlier_invitation
-        invitation_made_at_the_instant_of_the_end_is_refused
-        invitation_from_fast_clock_admits_no_member_ended_before_it
-        ended_invitation_from_fast_clock_does_not_block_later_ones
         invitation_between_two_memberships_is_refused_after_the_second
         later_invitation_admits_a_former_member
         unrelated_membership_end_invalidates_no_invitation
         earlier_invitation_is_reported_closed_even_to_a_member
         concurrent_joining_does_not_undo_a_removal
+    }
+    returning_member_clock_cases {
+        invitation_made_right_after_the_end_admits_the_former_member
+        invitation_after_removal_by_fast_clock_admits_the_former_member
+        unrelated_ends_leave_an_invitations_creation_time_unchanged
+        invitation_from_fast_clock_admits_no_member_ended_before_it
+        ended_invitation_from_fast_clock_does_not_block_later_ones
     }
     default_key_right_cases {
         default_key_right_applies_to_keys_created_later

@@ -23,8 +23,8 @@ impl InvitationStore for MemoryStore {
             digest,
             idempotency_key,
         } = new;
-        let organization = invitation.organization_id;
-        if !state.may_administer(organization, event.actor, event.at) {
+        let (organization, at) = (invitation.organization_id, event.at);
+        if !state.may_administer(organization, event.actor, at) {
             return Err(AddInvitationError::NotAllowed);
         }
         if let Some(first) = state.invitations_created_with.find(organization, idempotency_key) {
@@ -34,6 +34,7 @@ impl InvitationStore for MemoryStore {
         state
             .invitations_created_with
             .note(organization, idempotency_key, invitation.id);
+        let invitation = invitation.created_after(state.newest_end_of_membership(organization, at));
         state.invitations.push(StoredInvitation { invitation, digest });
         Ok(())
     }

@@ -235,6 +235,19 @@ impl State {
             .fold(act_at, DateTime::max)
     }
 
+    /// When the membership ended whose end is the latest of those that are over by then.
+    pub(super) fn newest_end_of_membership(
+        &self,
+        organization: OrganizationId,
+        now: DateTime<Utc>,
+    ) -> Option<DateTime<Utc>> {
+        self.memberships
+            .iter()
+            .filter(|membership| membership.organization_id == organization && !membership.is_live(now))
+            .filter_map(|membership| membership.end.map(End::at))
+            .max()
+    }
+
     fn has_other_permanent_owner(&self, organization: OrganizationId, member: MembershipId) -> bool {
         self.memberships.iter().any(|other| {
             other.organization_id == organization && other.id != member && other.is_permanent_owner()

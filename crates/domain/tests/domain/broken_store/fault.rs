@@ -118,6 +118,8 @@ pub(crate) enum Fault {
     /// The end of a membership is recorded, and the invitations that the member has open stay.
     KeepsInvitationsAtRecordedEnds,
     KeepsInvitationsAtReturn,
+    /// Invitations are created when the clock says so, whatever end of a membership precedes them.
+    CreatesInvitationsByTheClockAlone,
     KeepsAcceptedInvitations,
     /// As many ends are recorded as are due.
     RecordsEndsWithoutLimit,

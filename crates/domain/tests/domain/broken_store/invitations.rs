@@ -16,6 +16,7 @@ impl InvitationStore for BrokenStore {
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
         self.keep_digest(Secret::Invitation, new.digest.as_bytes());
         lock(&self.inviting).insert(new.invitation.organization_id);
+        lock(&self.invited_at).insert(new.invitation.id, new.invitation.created_at);
         InvitationStore::add(&self.sound, new, event).await
     }
 

@@ -12,7 +12,7 @@ use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
 
-use super::{BrokenStore, Fault, List};
+use super::{BrokenStore, Fault, List, lock};
 
 #[async_trait]
 impl MemberStore for BrokenStore {
@@ -143,6 +143,9 @@ impl MemberStore for BrokenStore {
     ) -> Result<(), EndMembershipError> {
         if self.fault == Fault::LeavesDueEndsOfRemovedMembers && self.sound.has_due(act.at).await? {
             return Ok(());
+        }
+        if let Some(member) = MemberStore::find(&self.sound, organization, id, act.at).await? {
+            lock(&self.removed_until).insert((organization, member.user.id), act.at);
         }
         match MemberStore::end(&self.sound, organization, id, act).await {
             Err(EndMembershipError::LastOwner)

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::audit::{Act, AuditEvent};
-use keyward_domain::id::{InvitationId, UserId};
+use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::InvitationDigest;
 use keyward_domain::membership::Membership;
 use keyward_domain::ports::StorageError;
@@ -10,7 +10,7 @@ use keyward_domain::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, OpenInvitations, PendingInvitation,
 };
 
-use super::{BrokenStore, Fault, Secret};
+use super::{BrokenStore, Fault, Secret, lock};
 
 #[async_trait]
 impl OpenInvitations for BrokenStore {
@@ -22,6 +22,10 @@ impl OpenInvitations for BrokenStore {
     ) -> Result<Option<PendingInvitation>, StorageError> {
         let digest = InvitationDigest::from_bytes(self.taken_for(Secret::Invitation, digest.as_bytes()));
         let found = OpenInvitations::find(&self.sound, &digest, visitor, now).await?;
+        let found = found.filter(|found| {
+            let (invitation, organization) = (found.invitation.id, found.organization.id);
+            !visitor.is_some_and(|visitor| self.seems_removed_since(invitation, organization, visitor))
+        });
         Ok(found.map(|found| PendingInvitation {
             invitation: self.invitation_as_read(found.invitation),
             organization: self.organization_as_read(found.organization),
@@ -51,6 +55,9 @@ impl OpenInvitations for BrokenStore {
         events: Vec<AuditEvent>,
         act: Act,
     ) -> Result<(), AcceptAsUserError> {
+        if self.seems_removed_since(id, membership.organization_id, membership.user_id) {
+            return Err(AcceptAsUserError::NotOpen);
+        }
         let open = self.all_open().await?;
         self.sound.accept_as_user(id, membership, events, act).await?;
         match self.fault {
@@ -59,5 +66,14 @@ impl OpenInvitations for BrokenStore {
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl BrokenStore {
+    fn seems_removed_since(&self, id: InvitationId, organization: OrganizationId, user: UserId) -> bool {
+        let invited_at = lock(&self.invited_at).get(&id).copied();
+        let removed_until = lock(&self.removed_until).get(&(organization, user)).copied();
+        self.fault == Fault::CreatesInvitationsByTheClockAlone
+            && removed_until.is_some_and(|until| invited_at.is_some_and(|at| at <= until))
     }
 }

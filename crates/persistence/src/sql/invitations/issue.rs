@@ -1,7 +1,9 @@
 //! Creating and revoking invitations.
 
+use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
-use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
+use diesel::dsl::max;
+use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
 use keyward_domain::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, OrganizationId};
@@ -10,21 +12,22 @@ use keyward_domain::invitation::{Invitation, InvitationEnd};
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
 use super::super::events::write_event;
-use super::super::schema::invitations;
+use super::super::schema::{invitations, memberships};
+use super::super::validity::membership_is_over;
 use super::row::{InvitationRow, NewInvitationRow};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 
 pub(super) async fn add(
     connection: &mut Connection,
-    new: NewInvitation,
+    mut new: NewInvitation,
     event: AuditEvent,
 ) -> Result<(), Abort<AddInvitationError>> {
     let organization = new.invitation.organization_id;
     if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(AddInvitationError::NotAllowed));
     }
-    // Until this transaction ends, no other adds invitations to the organization.
+    // Until this transaction ends, no other adds invitations to the organization or ends memberships of it.
     let scope = organization.as_uuid();
     let first = created_with!(
         connection,
@@ -36,12 +39,29 @@ pub(super) async fn add(
         let first = InvitationId::from_uuid(first);
         return Err(Abort::Refused(AddInvitationError::AlreadyCreated(first)));
     }
+    let newest_end = newest_end(connection, organization, event.at).await?;
+    new.invitation = new.invitation.created_after(newest_end);
     diesel::insert_into(invitations::table)
         .values(NewInvitationRow::new(&new))
         .execute(connection)
         .await?;
     write_event(connection, event).await?;
     Ok(())
+}
+
+/// The latest end of those memberships of the organization that are over by then.
+async fn newest_end(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    now: DateTime<Utc>,
+) -> QueryResult<Option<DateTime<Utc>>> {
+    let newest: Option<StoredMoment> = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(membership_is_over(now.into()))
+        .select(max(memberships::ended_at))
+        .get_result(connection)
+        .await?;
+    Ok(newest.and_then(|newest| newest.0.ok()))
 }
 
 pub(super) async fn revoke(

@@ -8,7 +8,6 @@ use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::{AdministrationScene, as_user, assert_closed_to_user};
 use crate::administration::ports::NewInvitation;
-use crate::audit::Actor;
 use crate::membership::{Member, Role};
 use crate::sign_in::ports::AcceptAsUserError;
 
@@ -33,73 +32,6 @@ pub(super) async fn former_member_cannot_return_with_an_earlier_invitation(store
         let joined = scene.accept_as_newcomer(&kept, newcomer).await;
         joined.expect("it is still open for others");
     }
-}
-
-pub(super) async fn invitation_made_at_the_instant_of_the_end_is_refused(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    let bob = scene.join(&ada.organization, "bob").await;
-    let before = scene.invite(&ada, Role::Member).await;
-    scene.end_as(as_user(&ada), &bob).await.expect("removed");
-    let after = scene.invite(&ada, Role::Member).await;
-
-    for new in [before, after] {
-        assert_is_dead(&scene, &new, &bob).await;
-    }
-}
-
-pub(super) async fn invitation_from_fast_clock_admits_no_member_ended_before_it(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    let an_hour = TimeDelta::hours(1);
-    for username in ["leaver", "removed", "removed-by-administrator"] {
-        let bob = scene.join(&ada.organization, username).await;
-        scene.later(an_hour);
-        let latest = scene.invite(&ada, Role::Member).await;
-        scene.later(-an_hour);
-        let latest_but_one = scene.invite(&ada, Role::Member).await;
-        scene.later(TimeDelta::milliseconds(1));
-        let actor = match username {
-            "leaver" => as_user(&bob),
-            "removed" => as_user(&ada),
-            _ => Actor::Administrator,
-        };
-        scene.end_as(actor, &bob).await.expect("ended");
-
-        for kept in [&latest, &latest_but_one] {
-            assert_is_dead(&scene, kept, &bob).await;
-        }
-        scene.later(an_hour);
-        for kept in [&latest, &latest_but_one] {
-            assert_is_dead(&scene, kept, &bob).await;
-        }
-        let after = scene.invite(&ada, Role::Member).await;
-        let again = scene.accept_as_user(&after, &bob, &ada.organization).await;
-        again.expect("joined");
-    }
-}
-
-pub(super) async fn ended_invitation_from_fast_clock_does_not_block_later_ones(stores: Stores) {
-    let (scene, ada) = Scene::with_owner(stores).await;
-    let other = scene.add_organization("Difference Engines").await;
-    let elsewhere = scene.join_as(&other, "elsewhere", Role::Owner).await;
-    let bob = scene.join(&ada.organization, "bob").await;
-    let an_hour = TimeDelta::hours(1);
-    scene.later(an_hour);
-    scene.invite(&elsewhere, Role::Member).await;
-    let accepted = scene.invite(&ada, Role::Member).await;
-    let revoked = scene.invite(&ada, Role::Member).await;
-    scene.later(-an_hour);
-    let joined = scene.accept_as_newcomer(&accepted, "cleo").await;
-    joined.expect("joined");
-    let id = revoked.invitation.id;
-    let event = scene.act(&ada).invitation_revoked(id);
-    let revoked = scene.stores.invitations.revoke(ada.organization.id, id, event);
-    revoked.await.expect("revoked");
-    scene.end_as(as_user(&ada), &bob).await.expect("removed");
-    scene.later(TimeDelta::milliseconds(1));
-
-    let after = scene.invite(&ada, Role::Member).await;
-    let again = scene.accept_as_user(&after, &bob, &ada.organization).await;
-    again.expect("joined");
 }
 
 pub(super) async fn invitation_between_two_memberships_is_refused_after_the_second(stores: Stores) {
@@ -202,7 +134,7 @@ pub(super) async fn concurrent_joining_does_not_undo_a_removal(stores: Stores) {
 }
 
 /// Whoever was a member learns nothing of the invitation, and does not join with it.
-async fn assert_is_dead(scene: &AdministrationScene, new: &NewInvitation, former: &Member) {
+pub(super) async fn assert_is_dead(scene: &AdministrationScene, new: &NewInvitation, former: &Member) {
     assert_eq!(scene.open_invitation_for(new, former).await, None);
     assert_closed_to_user(&scene.accept_as_user(new, former, &former.organization).await);
 }

@@ -80,8 +80,8 @@ async fn people_and_project_queries_use_an_index(database: Database) {
         )
         .await;
     invited.expect("an invitation");
-    let index = "invitations_idempotency_key_key";
-    listening.expect("a new invitation", &[index], &[index]).await;
+    let indexes = ["invitations_idempotency_key_key", "memberships_organization_idx"];
+    listening.expect("a new invitation", &indexes, &indexes).await;
     let projects = Projects::new(
         Arc::clone(&listening.asked.store) as _,
         Arc::clone(&listening.asked.store) as _,
