@@ -59,8 +59,9 @@ impl Person {
     /// Revokes an own key on its page.
     pub(crate) async fn revoke_own(&self, slug: &str, id: &str) -> Answered {
         let path = format!("/organizations/{slug}/settings/api-keys/{id}/revoke");
-        let looked = self.look(&path).await?;
-        let (took, answer) = self.post(&path, &[("confirm", "yes")]).await?;
+        let (looked, user) = self.look(&path).await?;
+        let fields = [("user", user.as_str()), ("confirm", "yes")];
+        let (took, answer) = self.post(&path, &fields).await?;
         expect(StatusCode::SEE_OTHER, answer).await?;
         Ok(took.max(looked))
     }
@@ -69,8 +70,9 @@ impl Person {
     pub(crate) async fn revoke_of_member(&self, slug: &str, id: &str) -> Answered {
         let path = format!("/organizations/{slug}/settings/api-keys/all/revoke");
         let key = format!("key-{id}");
-        let looked = self.look(&format!("{path}?{key}=on")).await?;
+        let (looked, user) = self.look(&format!("{path}?{key}=on")).await?;
         let fields = [
+            ("user", user.as_str()),
             (key.as_str(), "on"),
             ("note", "in the wrong hands"),
             ("confirm", "yes"),
@@ -100,11 +102,16 @@ impl Person {
         timed(request).await
     }
 
-    async fn look(&self, path: &str) -> Answered {
+    /// Loads a page; returns also whose page it is, which its forms say.
+    async fn look(&self, path: &str) -> Result<(Duration, String), String> {
         let request = self.client.get(format!("{}{path}", self.base_url));
         let (took, answer) = timed(request.header(COOKIE, self.cookies())).await?;
-        expect(StatusCode::OK, answer).await?;
-        Ok(took)
+        let page = expect(StatusCode::OK, answer).await?;
+        let user = page
+            .split_once("name=\"user\" value=\"")
+            .and_then(|(_, rest)| rest.split_once('"'));
+        let (user, _) = user.ok_or_else(|| format!("{path}: its forms have no user"))?;
+        Ok((took, user.to_owned()))
     }
 
     async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Result<(Duration, Response), String> {

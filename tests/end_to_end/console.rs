@@ -12,6 +12,8 @@ pub(crate) struct PlainConsole {
     client: Client,
     base_url: String,
     cookie: String,
+    /// The value of the hidden field that says whose page a form is on.
+    user: String,
     keys_page: String,
 }
 
@@ -31,6 +33,7 @@ impl PlainConsole {
             client,
             base_url: base_url.to_owned(),
             cookie: String::new(),
+            user: String::new(),
             keys_page: String::new(),
         };
         let answer = console
@@ -39,8 +42,15 @@ impl PlainConsole {
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "sign-in");
         let cookie = answer.headers()[SET_COOKIE].to_str().expect("text");
         console.cookie = cookie.split(';').next().expect("a cookie").to_owned();
+        let account = console.get("/account").await;
+        console.user = hidden_value(&account, "user").expect("the user of a form");
         console.keys_page = console.keys_page().await;
         console
+    }
+
+    /// Whose pages these are, as their forms say.
+    pub(crate) fn user(&self) -> &str {
+        &self.user
     }
 
     /// The session cookie, as the browser sends it.
@@ -134,10 +144,12 @@ impl PlainConsole {
 
     /// Sends a form as a page of the console does.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let user = Some(("user", self.user())).filter(|(_, user)| !user.is_empty());
+        let fields: Vec<_> = user.into_iter().chain(fields.iter().copied()).collect();
         let request = self.client.post(self.url(path)).header(COOKIE, &self.cookie);
         request
             .header("sec-fetch-site", "same-origin")
-            .form(fields)
+            .form(&fields)
             .send()
             .await
             .expect("an answer")
@@ -161,7 +173,7 @@ pub(crate) fn token_in(page: &str) -> Option<String> {
 pub(crate) fn hidden_value(page: &str, name: &str) -> Option<String> {
     let tag = page
         .split("<input type=\"hidden\" name=\"")
-        .find(|tag| tag.starts_with(name))?;
+        .find(|tag| tag.strip_prefix(name).is_some_and(|rest| rest.starts_with('"')))?;
     tag.split("value=\"")
         .nth(1)?
         .split('"')

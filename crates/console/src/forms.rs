@@ -40,11 +40,15 @@ const _: () = assert!(
     "the sign-in form fits"
 );
 
-/// The forms of people who are not signed in yet.
-const FORMS_OF_STRANGERS: [&str; 3] = [
+/// The hidden field of every form on a page of somebody who is signed in: the id of that user.
+pub(crate) const USER: &str = "user";
+
+/// The forms that people send who are not signed in. That of joining compares a field of its own.
+const FORMS_OF_STRANGERS: [&str; 4] = [
     paths::SignIn::PATTERN,
     paths::Setup::PATTERN,
     paths::Join::PATTERN,
+    paths::SignOut::PATTERN,
 ];
 
 /// The fields of a form or query, each at most once.
@@ -120,7 +124,8 @@ fn decoded(text: &str) -> Result<String, Refusal> {
 /// Who sends a form, the form, and where it came from.
 ///
 /// The form may be long on its way, so who sends it must still be allowed to when all of it is here; and only then is it
-/// judged, so that strangers learn nothing from how.
+/// judged, so that strangers learn nothing from how. Another user may have signed in in another tab since its page was
+/// made, and must not do what was meant for somebody else.
 pub(crate) struct Sent<Sender>(pub(crate) Sender, pub(crate) Fields, pub(crate) RequestSource);
 
 /// A form of anybody.
@@ -134,9 +139,21 @@ pub(crate) type OwnerForm = Sent<Owner>;
 
 impl<'a, Sender: Reader> FromRequest<'a> for Sent<Sender> {
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
-        let bytes = arrived(request, body).await;
-        let sender = Sender::of(request).await?;
-        let form = fields_in(request, &bytes?)?;
+        let arrived = arrived(request, body).await;
+        let visitor = Visitor::identify(request).await?;
+        let form = arrived.and_then(|bytes| Ok(fields_in(request, &bytes)?));
+        if let (Ok(form), Some(signed_in)) = (&form, &visitor.signed_in) {
+            let user = &signed_in.user;
+            if form.optional(USER).is_some_and(|id| id != user.id.to_string()) {
+                return Err(Refusal::FormOfAnotherUser(Box::new(user.clone())).into());
+            }
+        }
+        let must_have_user = visitor.signed_in.is_some() && !is_of_strangers(request);
+        let sender = Sender::admit(visitor, request).await?;
+        let form = form?;
+        if must_have_user {
+            form.required(USER)?;
+        }
         let Source(source) = Source::from_request(request, body).await?;
         Ok(Self(sender, form, source))
     }
@@ -160,12 +177,16 @@ fn fields_in(request: &Request, bytes: &[u8]) -> Result<Fields, Refusal> {
 /// others are authenticated afterwards, because reading may take long.
 async fn most_bytes(request: &Request) -> poem::Result<usize> {
     if announced_bytes(request).is_some_and(|bytes| bytes <= MAX_BYTES_OF_STRANGER)
-        || FORMS_OF_STRANGERS.contains(&request.uri().path())
+        || is_of_strangers(request)
     {
         return Ok(MAX_BYTES_OF_STRANGER);
     }
     User::of(request).await?;
     Ok(MAX_BYTES)
+}
+
+fn is_of_strangers(request: &Request) -> bool {
+    FORMS_OF_STRANGERS.contains(&request.uri().path())
 }
 
 /// `None` for a body that is sent in chunks, which browsers do not do with forms.

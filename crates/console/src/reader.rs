@@ -79,7 +79,11 @@ impl Visit {
 
 /// Whoever asks for a page or sends a form, if they may.
 pub(crate) trait Reader: Sized + Send {
-    fn of(request: &Request) -> impl Future<Output = poem::Result<Self>> + Send;
+    fn of(request: &Request) -> impl Future<Output = poem::Result<Self>> + Send {
+        async { Self::admit(Visitor::identify(request).await?, request).await }
+    }
+
+    fn admit(visitor: Visitor, request: &Request) -> impl Future<Output = poem::Result<Self>> + Send;
 }
 
 /// Implements FromRequest and Deref.
@@ -114,11 +118,17 @@ pub(crate) struct Visitor {
     pub(crate) signed_in: Option<SignedIn>,
 }
 
-impl Reader for Visitor {
-    async fn of(request: &Request) -> poem::Result<Self> {
+impl Visitor {
+    pub(crate) async fn identify(request: &Request) -> poem::Result<Self> {
         let visit = Visit::of(request)?;
         let signed_in = signed_in(request, &visit.console).await?;
         Ok(Self { visit, signed_in })
+    }
+}
+
+impl Reader for Visitor {
+    async fn admit(visitor: Visitor, _: &Request) -> poem::Result<Self> {
+        Ok(visitor)
     }
 }
 
@@ -130,8 +140,7 @@ pub(crate) struct User {
 }
 
 impl Reader for User {
-    async fn of(request: &Request) -> poem::Result<Self> {
-        let Visitor { visit, signed_in } = Visitor::of(request).await?;
+    async fn admit(Visitor { visit, signed_in }: Visitor, request: &Request) -> poem::Result<Self> {
         match signed_in {
             Some(signed_in) => Ok(Self { visit, signed_in }),
             None => Err(signed_out(request, &visit).into()),
@@ -193,8 +202,8 @@ impl Member {
 }
 
 impl Reader for Member {
-    async fn of(request: &Request) -> poem::Result<Self> {
-        let User { visit, signed_in } = User::of(request).await?;
+    async fn admit(visitor: Visitor, request: &Request) -> poem::Result<Self> {
+        let User { visit, signed_in } = User::admit(visitor, request).await?;
         let slug = request.raw_path_param(SLUG);
         let slug = slug.and_then(|slug| Slug::parse(slug).ok());
         let slug = slug.ok_or(Refusal::NotFound)?;
@@ -217,8 +226,8 @@ pub(crate) struct Owner {
 }
 
 impl Reader for Owner {
-    async fn of(request: &Request) -> poem::Result<Self> {
-        let member = Member::of(request).await?;
+    async fn admit(visitor: Visitor, request: &Request) -> poem::Result<Self> {
+        let member = Member::admit(visitor, request).await?;
         let authority = member.authority().ok_or(Refusal::NotFound)?;
         Ok(Self { member, authority })
     }

@@ -10,11 +10,13 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::public_url::PublicUrl;
 use keyward_domain::rate::Throttled;
 use keyward_domain::sign_in::password::HashingError;
+use keyward_domain::user::User;
 use poem::Response;
 use poem::error::ResponseError;
 use poem::http::{StatusCode, header};
 
 use crate::error_page::{ErrorPage, error_page};
+use crate::user_menu::UserMenu;
 use crate::wait::Wait;
 
 /// Why a request is refused.
@@ -41,6 +43,9 @@ pub(crate) enum Refusal {
     /// No form of ours looks like this.
     #[error("unreadable form: {0}")]
     BadForm(&'static str),
+    /// The form is on a page of another user than the one who is signed in now.
+    #[error("the form is on a page of another user")]
+    FormOfAnotherUser(Box<User>),
     /// The URL was mistyped or cut off.
     #[error("unreadable URL")]
     BadUrl,
@@ -84,6 +89,7 @@ impl ResponseError for Refusal {
             Self::Instead(_) => StatusCode::SEE_OTHER,
             Self::CrossSite { .. } => StatusCode::FORBIDDEN,
             Self::BadForm(_) | Self::BadUrl => StatusCode::BAD_REQUEST,
+            Self::FormOfAnotherUser(_) => StatusCode::CONFLICT,
             Self::UnsupportedForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -126,6 +132,16 @@ impl Refusal {
                     "This form could not be read",
                     &format!("{problem} Nothing was changed. Go back, reload the page and try again."),
                 )
+                .into_response(request_id),
+            Self::FormOfAnotherUser(user) => ErrorPage::new(status)
+                .with_text(
+                    "This form was opened by another user",
+                    &format!(
+                        "Nothing was changed. This browser is now signed in as {}.",
+                        user.username
+                    ),
+                )
+                .with_menu(Some(UserMenu::new(&user, [].iter())))
                 .into_response(request_id),
             Self::Storage(error) => {
                 let mut response = match &error {

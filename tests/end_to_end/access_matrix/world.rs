@@ -218,11 +218,15 @@ impl World {
         let path = [":id", ":name", "{id}"]
             .iter()
             .fold(path, |path, name| path.replace(name, id));
-        let fields: BTreeMap<String, String> = row
+        let mut fields: BTreeMap<String, String> = row
             .fields
             .iter()
             .map(|(name, value)| (self.filled_in(name, visitor), self.filled_in(value, visitor)))
             .collect();
+        if row.method == "POST" && !is_of_api(row) {
+            let user = self.person(visitor).unwrap_or(&self.owner).console.user();
+            fields.insert("user".to_owned(), user.to_owned());
+        }
         let method = Method::from_bytes(row.method.as_bytes()).expect("a method");
         let mut address = format!("{}{path}", self.keyward.base_url());
         if let ("/join", Some(secret)) = (row.path, fields.get("token").filter(|_| row.method == "GET")) {
@@ -255,37 +259,50 @@ impl World {
             .replace("{username}", visitor.username())
     }
 
+    fn person(&self, visitor: Visitor) -> Option<&Person> {
+        match visitor {
+            Visitor::Member => Some(&self.member),
+            Visitor::Owner => Some(&self.owner),
+            Visitor::Stranger => Some(&self.stranger),
+            Visitor::FormerMember => Some(&self.former),
+            Visitor::Nobody
+            | Visitor::Verifier
+            | Visitor::KeyInsteadOfSession
+            | Visitor::SessionInsteadOfKey => None,
+        }
+    }
+
     fn as_visitor(&self, row: &Row, request: RequestBuilder, visitor: Visitor) -> RequestBuilder {
-        let person = match visitor {
-            Visitor::Nobody => return request,
-            Visitor::Verifier => {
-                return request.basic_auth(self.verifier.name, Some(&self.verifier.secret));
-            }
-            Visitor::Member => &self.member,
-            Visitor::Owner => &self.owner,
-            Visitor::Stranger => &self.stranger,
-            Visitor::FormerMember => &self.former,
+        let Some(person) = self.person(visitor) else {
+            return self.as_no_person(row, request, visitor);
+        };
+        if is_of_api(row) {
+            request.header(AUTHORIZATION, format!("Bearer {}", person.key()))
+        } else {
+            request.header(COOKIE, person.console.cookie())
+        }
+    }
+
+    fn as_no_person(&self, row: &Row, request: RequestBuilder, visitor: Visitor) -> RequestBuilder {
+        match visitor {
+            Visitor::Verifier => request.basic_auth(self.verifier.name, Some(&self.verifier.secret)),
             Visitor::KeyInsteadOfSession => {
                 let key = self.owner.key();
                 // The API takes a key from another header only, and the console none.
-                return request.header(COOKIE, format!("session={key}"));
+                request.header(COOKIE, format!("session={key}"))
             }
             Visitor::SessionInsteadOfKey => {
                 let cookie = self.owner.console.cookie();
                 let session = cookie.strip_prefix("session=").expect("the cookie's name");
                 let request = request.bearer_auth(session);
                 // The console takes a session from nowhere but this header.
-                return if is_of_api(row) {
+                if is_of_api(row) {
                     request.header(COOKIE, cookie)
                 } else {
                     request
-                };
+                }
             }
-        };
-        if is_of_api(row) {
-            request.header(AUTHORIZATION, format!("Bearer {}", person.key()))
-        } else {
-            request.header(COOKIE, person.console.cookie())
+            _ => request,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use keyward_domain::organization::Organization;
-use keyward_domain::user::Username;
+use keyward_domain::user::User;
 use poem::{Response, handler};
 
 use crate::answer::redirect;
@@ -23,13 +23,14 @@ struct NotSetUp<'a> {
 #[derive(Template)]
 #[template(path = "no_organization.html")]
 struct NoOrganization<'a> {
-    username: &'a Username,
+    user: &'a User,
 }
 
 /// The user has just left an organization.
 #[derive(Template)]
 #[template(path = "left.html")]
-struct Left {
+struct Left<'a> {
+    user: &'a User,
     organizations: Vec<Organization>,
 }
 
@@ -51,11 +52,9 @@ pub(crate) async fn show(visitor: Visitor) -> Result<Response, Refusal> {
         .organizations_of(user.id, visitor.now)
         .await?;
     match organizations.first() {
-        _ if Notice::at(Audience::Home, &visitor).is_some() => visitor.page(&Left { organizations }),
+        _ if Notice::at(Audience::Home, &visitor).is_some() => visitor.page(&Left { user, organizations }),
         Some(organization) => Ok(redirect(paths::ApiKeys(&organization.slug))),
-        None => visitor.page(&NoOrganization {
-            username: &user.username,
-        }),
+        None => visitor.page(&NoOrganization { user }),
     }
 }
 

@@ -4,14 +4,14 @@ use poem::{Response, handler};
 
 use crate::cookies;
 use crate::flash::Message;
+use crate::forms::{Sent, USER, VisitorForm};
 use crate::paths;
-use crate::reader::Visitor;
 use crate::refusal::Refusal;
-use crate::request_source::Source;
 
 #[handler]
-pub(crate) async fn submit(visitor: Visitor, Source(source): Source) -> Result<Response, Refusal> {
+pub(crate) async fn submit(Sent(visitor, form, source): VisitorForm) -> Result<Response, Refusal> {
     if let Some(signed_in) = &visitor.signed_in {
+        form.required(USER)?;
         visitor.console.sign_in.sign_out(signed_in, source).await?;
     }
     let mut response = visitor.redirect(paths::SignIn, Message::SignedOut);

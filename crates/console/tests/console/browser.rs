@@ -16,6 +16,8 @@ pub(crate) struct Browser {
     port: u16,
     /// Values by name.
     cookies: Mutex<BTreeMap<String, String>>,
+    /// Whose pages its forms are on.
+    user: Mutex<Option<String>>,
 }
 
 /// An answer, read to its end.
@@ -32,6 +34,20 @@ impl Browser {
             client: Client::builder().redirect(Policy::none()).build().unwrap(),
             port,
             cookies: Mutex::default(),
+            user: Mutex::default(),
+        }
+    }
+
+    /// Sends all further forms from pages of this user.
+    pub(crate) fn fill_in_forms_of(&self, user: &str) {
+        *self.user.lock().unwrap() = Some(user.to_owned());
+    }
+
+    /// A form with its hidden field.
+    fn on_a_page(&self, path: &str, body: &str) -> String {
+        match &*self.user.lock().unwrap() {
+            Some(user) if !["/sign-in", "/setup", "/join"].contains(&path) => format!("user={user}&{body}"),
+            _ => body.to_owned(),
         }
     }
 
@@ -57,6 +73,7 @@ impl Browser {
     pub(crate) fn second_tab(&self) -> Self {
         let tab = Self::new(self.port);
         tab.set_cookie(self.cookie());
+        tab.user.lock().unwrap().clone_from(&self.user.lock().unwrap());
         tab
     }
 
@@ -83,11 +100,15 @@ impl Browser {
                 cookies.insert(name.to_owned(), value.to_owned());
             }
         }
-        Answer {
+        let answer = Answer {
             status: response.status().as_u16(),
             headers,
             body: response.text().await.unwrap(),
+        };
+        if let Some(user) = answer.user() {
+            self.fill_in_forms_of(user);
         }
+        answer
     }
 
     pub(crate) async fn get(&self, path: &str) -> Answer {
@@ -113,7 +134,7 @@ impl Browser {
             .request(Method::POST, path)
             .header("sec-fetch-site", "same-origin")
             .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(body);
+            .body(self.on_a_page(path, &body));
         self.send(request).await
     }
 
@@ -126,6 +147,7 @@ impl Browser {
         body: &str,
         meanwhile: impl Future,
     ) -> String {
+        let body = self.on_a_page(path, body);
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.unwrap();
         let head = format!(
             "POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{}\r\norigin: {origin}\r\ncookie: {}\r\n\
@@ -208,6 +230,11 @@ impl Answer {
         let begin = format!("name=\"{name}\" value=\"");
         let (_, rest) = self.body.split_once(&begin).expect(name);
         rest.split_once('"').unwrap().0
+    }
+
+    /// Whose page it is, if its forms say so.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.shows("name=\"user\" value=\"").then(|| self.field("user"))
     }
 
     /// Every token in the page.

@@ -6,7 +6,9 @@ use keyward_console::Console;
 use keyward_domain::id::SessionId;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::public_url::PublicUrl;
+use keyward_domain::sign_in::ports::AccountStore as _;
 use keyward_domain::testing::TestInstallation;
+use keyward_domain::user::Username;
 use keyward_front_door::{FrontDoor, FrontDoorConfig};
 use tokio::net::TcpListener;
 
@@ -105,6 +107,9 @@ impl Running {
             )
             .await;
         assert_eq!(answer.status, 303, "{}", answer.body);
+        let username = Username::parse(username).unwrap();
+        let account = self.installation.store.find(&username).await.unwrap().unwrap();
+        browser.fill_in_forms_of(&account.user.id.to_string());
         browser
     }
 }

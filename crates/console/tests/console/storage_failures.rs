@@ -24,20 +24,20 @@ const CAUSE: &str = "audit_events is on fire";
 
 /// The organization `acme` with its owner `ada`, signed in twice, and its members `grace` and `heidi`; and `dave` of
 /// another one.
-struct Scene {
-    running: Running,
-    ada: Member,
-    grace: Member,
-    owner: Browser,
-    member: Browser,
+pub(crate) struct Scene {
+    pub(crate) running: Running,
+    pub(crate) ada: Member,
+    pub(crate) grace: Member,
+    pub(crate) owner: Browser,
+    pub(crate) member: Browser,
     leaver: Browser,
-    outsider: Browser,
+    pub(crate) outsider: Browser,
     visitor: Browser,
     newcomer: Browser,
 }
 
 impl Scene {
-    async fn new(change: impl FnOnce(&mut Console)) -> Self {
+    pub(crate) async fn new(change: impl FnOnce(&mut Console)) -> Self {
         let running = Running::with(TestInstallation::new(), None, change).await;
         let acme = running.installation.organization("Acme");
         let elsewhere = running.installation.organization("Elsewhere");
@@ -68,7 +68,7 @@ impl Scene {
         }
     }
 
-    async fn key(&self, name: &str) -> String {
+    pub(crate) async fn key(&self, name: &str) -> String {
         let holder = self.grace.as_holder();
         self.running
             .installation
@@ -93,13 +93,13 @@ impl Scene {
         assert_eq!(revoked.unwrap().count, 1);
     }
 
-    async fn project(&self, name: &str) -> String {
+    pub(crate) async fn project(&self, name: &str) -> String {
         let project = project(&self.running, &self.ada, name).await;
         put_in(&self.running, &self.ada, &project, &self.ada).await;
         project.id.to_string()
     }
 
-    async fn archived_project(&self) -> String {
+    pub(crate) async fn archived_project(&self) -> String {
         let project = project(&self.running, &self.ada, "Attic").await;
         let authority = self.ada.as_authority(self.ada.membership.joined_at).unwrap();
         let projects = self.running.installation.projects();

@@ -37,13 +37,27 @@ pub(crate) fn create_key(server: &Server, cookie: &str, name: &str) -> HttpAnswe
 
 /// Submits a form as a browser does on a page of the console.
 pub(crate) fn send(server: &Server, path: &str, cookie: &str, form: &str) -> HttpAnswer {
+    let form = match user_of_forms(server, cookie) {
+        Some(user) => format!("user={user}&{form}"),
+        None => form.to_owned(),
+    };
     let cookie = format!("Cookie: {cookie}");
     let headers = [
         "Sec-Fetch-Site: same-origin",
         "Content-Type: application/x-www-form-urlencoded",
         &cookie,
     ];
-    server.ask("POST", path, &headers, form)
+    server.ask("POST", path, &headers, &form)
+}
+
+/// The hidden field that says whose page a form is on.
+fn user_of_forms(server: &Server, cookie: &str) -> Option<String> {
+    if cookie.is_empty() {
+        return None;
+    }
+    let page = server.ask("GET", "/account", &[&format!("Cookie: {cookie}")], "");
+    let (_, rest) = page.body.split_once("name=\"user\" value=\"")?;
+    Some(rest.split_once('"')?.0.to_owned())
 }
 
 /// The API key's token that a page shows.

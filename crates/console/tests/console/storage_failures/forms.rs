@@ -19,7 +19,7 @@ const ROTATION_KEY: &str = "00000000000000000000000000000002";
 impl Scene {
     /// Every form of the console once the first run is over, filled in, in an order in which none takes away what the
     /// next one needs.
-    async fn forms(&self) -> Vec<Form<'_>> {
+    pub(crate) async fn forms(&self) -> Vec<Form<'_>> {
         let (visitor, owner, member) = (&self.visitor, &self.owner, &self.member);
         let password = TestInstallation::PASSWORD;
         let [newcomers, users] = [
@@ -168,10 +168,10 @@ impl Scene {
 }
 
 /// A form that is filled in.
-struct Form<'a> {
-    sender: &'a Browser,
+pub(crate) struct Form<'a> {
+    pub(crate) sender: &'a Browser,
     route: String,
-    path: String,
+    pub(crate) path: String,
     fields: Vec<(String, String)>,
 }
 
@@ -187,12 +187,16 @@ impl<'a> Form<'a> {
     }
 
     async fn send(&self) -> Answer {
+        self.send_from(self.sender).await
+    }
+
+    pub(crate) async fn send_from(&self, browser: &Browser) -> Answer {
         let fields: Vec<(&str, &str)> = self
             .fields
             .iter()
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.sender.post(&self.path, &fields).await
+        browser.post(&self.path, &fields).await
     }
 }
 
