@@ -15,14 +15,13 @@ use keyward_domain::access::Credential;
 use keyward_domain::ports::{Credentials, StorageError};
 use keyward_domain::token::TokenDigest;
 use tokio::time::{Instant, timeout_at};
-use tracing::Span;
 
-use super::lookup_queue::{Answer, MAX_TOGETHER, Turn};
+use super::lookup_queue::{Answer, Lookup, MAX_TOGETHER, Turn};
 use super::schema::api_keys;
 use super::sql::credentials::{CredentialRow, columns, credentials, find as find_one};
 use super::store::{PostgresStore, SYSTEM};
 use crate::abort::{Abort, TooSlow};
-use crate::client::Client;
+use crate::client::on_behalf_of_everybody;
 use crate::shared_error::SharedError;
 use crate::task::{self, Panicked};
 use crate::traces::{self, Operation};
@@ -32,33 +31,39 @@ const LIST_LENGTHS: [usize; 2] = [8, MAX_TOGETHER];
 
 #[async_trait]
 impl Credentials for PostgresStore {
+    /// A lookup that gets a turn asks at once, on the caller's task. It has a share of the connections that
+    /// does not depend on whose turn it is.
     async fn find(&self, digest: &TokenDigest) -> Answer {
         let deadline = Instant::now() + self.timeouts.answer;
         let (answered, turn) = self.lookups.add(*digest);
         let span = match turn {
             Some(turn) => {
-                // A task of its own, because others wait for it who may not stand still with the caller.
-                let asking = Client::Lookups.run(ask_and_continue(self.clone(), turn));
-                drop(task::spawn(asking));
-                Span::none()
+                let asking = ask_and_continue(self.clone(), turn);
+                let asked = task::finish(on_behalf_of_everybody(asking)).await;
+                asked.map_err(|panicked| StorageError::Defect(panicked.into()))?;
+                None
             }
-            None => traces::span_of("find", SYSTEM, Operation::Read),
+            None => Some(traces::span::<fn()>(SYSTEM, Operation::Read)),
         };
         let answer = match timeout_at(deadline, answered).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(StorageError::Defect(Panicked.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Answer.into())),
         };
-        traces::end(&span, &answer);
+        if let Some(span) = span {
+            traces::end(&span, &answer);
+        }
         answer
     }
 }
 
-/// Asks once, in the trace of the caller who got the turn, and for further lookups that wait outside of it.
+/// Asks once. Further lookups that wait are asked for by a task of their own, so that the caller does not wait
+/// for them.
 async fn ask_and_continue(store: PostgresStore, turn: Turn) {
     ask(&store, &turn).await;
     if let Some(turn) = turn.again() {
-        tokio::spawn(Client::Lookups.run(ask_while_lookups_wait(store, turn)));
+        // Outside of the caller's trace.
+        tokio::spawn(on_behalf_of_everybody(ask_while_lookups_wait(store, turn)));
     }
 }
 
@@ -72,52 +77,47 @@ async fn ask_while_lookups_wait(store: PostgresStore, turn: Turn) {
 
 /// Answers the lookups of one statement. All have its error, if it fails.
 async fn ask(store: &PostgresStore, turn: &Turn) {
-    let lookups = turn.take();
-    let digests: Vec<TokenDigest> = lookups.iter().map(|lookup| lookup.digest).collect();
-    // Others have asked for all, or nobody waits any more.
-    if digests.is_empty() {
+    let mut lookups = turn.take();
+    if lookups.len() == 1 {
+        for lookup in lookups {
+            let answer = find(store, lookup.digest).await;
+            lookup.answer(answer);
+        }
         return;
     }
-    let found = find(store, digests.into()).await.map_err(SharedError::from);
-    for lookup in lookups {
-        let of_lookup = |found: &Found| found.get(lookup.digest.as_bytes()).cloned().transpose();
-        let answer = found.as_ref().map_err(SharedError::clone).and_then(of_lookup);
-        lookup.answer(answer.map_err(StorageError::from));
+    let digests: Vec<TokenDigest> = lookups.iter().map(|lookup| lookup.digest).collect();
+    let found = find_all(store, digests.into()).await.map_err(SharedError::from);
+    for lookup in lookups.drain(..) {
+        let of_lookup = |lookup: &Lookup| {
+            let found = found.as_ref().map_err(SharedError::clone)?;
+            found.get(lookup.digest.as_bytes()).cloned().transpose()
+        };
+        let answer = of_lookup(&lookup).map_err(StorageError::from);
+        lookup.answer(answer);
     }
+}
+
+async fn find(store: &PostgresStore, digest: TokenDigest) -> Answer {
+    store
+        .read(move |connection| Box::pin(find_one(connection, digest)))
+        .await
 }
 
 /// What is found for each digest that a key has; its own error, if its row cannot be read.
 type Found = HashMap<[u8; 32], Result<Credential, SharedError>>;
 
-/// The span of the read has the name of the port's method, as this has.
-async fn find(store: &PostgresStore, digests: Arc<[TokenDigest]>) -> Result<Found, StorageError> {
+async fn find_all(store: &PostgresStore, digests: Arc<[TokenDigest]>) -> Result<Found, StorageError> {
     store
-        .read(move |connection| {
-            Box::pin(async move {
-                match *digests {
-                    [digest] => with_digest(connection, digest).await,
-                    _ => with_digests(connection, &digests).await,
-                }
-            })
-        })
+        .read(move |connection| Box::pin(with_digests(connection, digests)))
         .await
-}
-
-async fn with_digest(
-    connection: &mut AsyncPgConnection,
-    digest: TokenDigest,
-) -> Result<Found, Abort<Infallible>> {
-    let found = find_one(connection, digest).await?;
-    let found = found.map(|credential| (*digest.as_bytes(), Ok(credential)));
-    Ok(found.into_iter().collect())
 }
 
 async fn with_digests(
     connection: &mut AsyncPgConnection,
-    digests: &[TokenDigest],
+    digests: Arc<[TokenDigest]>,
 ) -> Result<Found, Abort<Infallible>> {
     let found = credentials()
-        .filter(DigestIsListed(digests))
+        .filter(DigestIsListed(&digests))
         .select((api_keys::digest, columns()));
     let rows: Vec<(Vec<u8>, CredentialRow)> = found.load(connection).await?;
     let found = rows.into_iter().filter_map(|(digest, row)| {

@@ -4,7 +4,7 @@
 //! trip instead of eight. So while some statements are under way, further lookups wait for the next one. A lookup is in
 //! a statement that is sent after it was asked for, so it sees everything that was committed before.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use keyward_domain::access::Credential;
@@ -12,18 +12,12 @@ use keyward_domain::ports::StorageError;
 use keyward_domain::token::TokenDigest;
 use tokio::sync::oneshot;
 
-use crate::client::Client;
-
 /// How many statements are under way at most: the fewer, the more lookups share one. With a single one, all
 /// would wait for a connection that is lost.
 const MAX_TURNS: usize = 2;
 
 /// How many lookups one statement answers at most.
 pub(super) const MAX_TOGETHER: usize = 32;
-
-/// How many lookups of each client come first, if more wait than one statement answers: others hardly wait for a
-/// client that asks as fast as it can.
-const FIRST_OF_EACH: usize = 4;
 
 pub(super) type Answer = Result<Option<Credential>, StorageError>;
 
@@ -40,7 +34,6 @@ struct Queue {
 /// A lookup that somebody waits for.
 pub(super) struct Lookup {
     pub(super) digest: TokenDigest,
-    client: Client,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -62,12 +55,7 @@ impl LookupQueue {
     pub(super) fn add(self: &Arc<Self>, digest: TokenDigest) -> (oneshot::Receiver<Answer>, Option<Turn>) {
         let (answer, answered) = oneshot::channel();
         let mut queue = self.queue();
-        let client = Client::current();
-        queue.waiting.push_back(Lookup {
-            digest,
-            client,
-            answer,
-        });
+        queue.waiting.push_back(Lookup { digest, answer });
         let turn = (queue.turns < MAX_TURNS).then(|| {
             queue.turns += 1;
             Turn {
@@ -78,36 +66,8 @@ impl LookupQueue {
         (answered, turn)
     }
 
-    /// How many lookups wait to be asked for.
-    pub(super) fn waiting(&self) -> usize {
-        self.queue().waiting.len()
-    }
-
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Queue {
-    fn take(&mut self) -> Vec<Lookup> {
-        if self.waiting.len() <= MAX_TOGETHER {
-            return self.waiting.drain(..).collect();
-        }
-        let mut taken = Vec::with_capacity(MAX_TOGETHER);
-        let mut left = VecDeque::with_capacity(self.waiting.len());
-        let mut taken_of: HashMap<Client, usize> = HashMap::new();
-        for lookup in self.waiting.drain(..) {
-            let of_client = taken_of.entry(lookup.client).or_default();
-            if taken.len() < MAX_TOGETHER && *of_client < FIRST_OF_EACH {
-                *of_client += 1;
-                taken.push(lookup);
-            } else {
-                left.push_back(lookup);
-            }
-        }
-        taken.extend(left.drain(..MAX_TOGETHER - taken.len()));
-        self.waiting = left;
-        taken
     }
 }
 
@@ -116,7 +76,8 @@ impl Turn {
     pub(super) fn take(&self) -> Vec<Lookup> {
         let mut queue = self.of.queue();
         queue.waiting.retain(|lookup| !lookup.answer.is_closed());
-        queue.take()
+        let number = queue.waiting.len().min(MAX_TOGETHER);
+        queue.waiting.drain(..number).collect()
     }
 
     /// Another turn, if lookups wait. Else the turn ends before another lookup can wait for it.
@@ -196,22 +157,6 @@ mod tests {
         let turn = turn.again().unwrap();
         waiting.clear();
         assert!(turn.take().is_empty(), "nobody waits any more");
-    }
-
-    #[tokio::test]
-    async fn flood_of_one_client_comes_after_lookups_of_others() {
-        let queue = Arc::new(LookupQueue::default());
-        let turns: Vec<Turn> = (0..MAX_TURNS).filter_map(|_| queue.add(digest(0)).1).collect();
-        let mut waiting: Vec<_> = (0..100).map(|_| queue.add(digest(1)).0).collect();
-        for number in 2..5 {
-            let added = Client::Lookups.run(async { queue.add(digest(number)).0 });
-            waiting.push(added.await);
-        }
-        let first = numbers(turns[0].take());
-        assert_eq!(first.len(), MAX_TOGETHER);
-        assert_eq!(first[..7], [1, 1, 1, 1, 2, 3, 4]);
-        assert_eq!(numbers(turns[1].take()), [1; MAX_TOGETHER]);
-        assert_eq!(queue.waiting(), 103 - 2 * MAX_TOGETHER);
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl PostgresStore {
             limit: status.max_size,
             open: status.size,
             in_use: status.size.saturating_sub(status.available),
-            waiting: self.permits.waiting() + self.lookups.waiting(),
+            waiting: self.permits.waiting(),
         }
     }
 
