@@ -82,7 +82,7 @@ async fn unreadable_key_fails_its_own_lookups_alone() {
 async fn lookup_is_answered_although_the_one_that_asks_is_abandoned() {
     let (scene, keys) = with_keys(8).await;
     let url = scene.database.url().expect("a server");
-    let mut blocker = connect(url).await;
+    let mut blocker = connect(&url).await;
     let transaction = blocker.transaction().await.expect("a transaction");
     let lock = "LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE";
     transaction.batch_execute(lock).await.expect("a lock");
