@@ -2,8 +2,8 @@
 //!
 //! # What holds here
 //! - **One port method is one transaction.** A change and its audit events commit together or not at all.
-//!   (Only a purge of keys may take several; all but the last record which former members have no keys left, or
-//!   give children a new parent.)
+//!   (Only the purge of dead keys may take several; all but the last record which former members have no keys
+//!   left.)
 //! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`PostgresStore`].
 //!   A read does too, so that no connection returns to the pool with a statement still running on it.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is treated as absent.
@@ -29,7 +29,6 @@ mod config;
 mod connection;
 mod connection_refused;
 mod count_change;
-mod credentials;
 mod database_url;
 mod dialect;
 mod errors;
@@ -42,7 +41,6 @@ mod language;
 mod last_uses;
 mod leaving;
 mod liveness;
-mod lookup_queue;
 mod migrations;
 mod numbering;
 mod organization_keys;

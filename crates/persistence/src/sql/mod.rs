@@ -75,7 +75,7 @@ mod audit_log;
 pub(crate) mod authority;
 mod changes;
 pub(crate) mod concerns;
-pub(super) mod credentials;
+mod credentials;
 pub(crate) mod due_keys;
 pub(crate) mod end_of_membership;
 mod installation;
