@@ -2,8 +2,8 @@
 //!
 //! # What holds here
 //! - **One port method is one transaction.** A change and its audit events commit together or not at all.
-//!   (Only the purge of dead keys may take several; all but the last record which former members have no keys
-//!   left.)
+//!   (Only a purge of keys may take several; all but the last record which former members have no keys left,
+//!   or give children a new parent.)
 //! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`PostgresStore`].
 //!   A read does too, so that no connection returns to the pool with a statement still running on it.
 //! - **Every statement about keys names the consumer**, so that another consumer's key is treated as absent.

@@ -2,8 +2,8 @@
 //!
 //! # What holds here
 //! - **One port method is one transaction.** A change and its audit events commit together or not at all.
-//!   (Only the purge of dead keys may take several; all but the last record which former members have no keys
-//!   left.)
+//!   (Only a purge of keys may take several; all but the last record which former members have no keys left,
+//!   or give children a new parent.)
 //! - **An answered change is durable.** A commit is synced to disk before it is answered, so neither a killed
 //!   process nor a power cut undoes it.
 //! - **A change finishes even if the caller stops waiting.** It runs in its own task, see [`SqliteStore`].
