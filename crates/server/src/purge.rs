@@ -67,7 +67,7 @@ impl<'a> Purge<'a> {
                 return Ok(Some(pause * 2_u32.pow(self.failures.min(4))));
             }
             Err(error) if self.run.skip_failed_membership(self.kind) => {
-                self.failures = 0;
+                // Until a batch succeeds, one failure is enough to skip the next one.
                 self.batch_size = Retention::BATCH_SIZE;
                 self.skipped_because.get_or_insert(error);
                 return Ok(Some(pause));
