@@ -128,7 +128,8 @@ pub trait ApiKeys: Send + Sync {
     ///    [`EditKeyError::CannotExtendLife`].
     ///
     /// MUST write the event [`Act::edit_of_key`] of each change that [`ApiKey::apply`] returns. Two concurrent
-    /// edits MUST NOT undo each other's fields. Once a change of the planned end returns, [`Credentials::find`] MUST return the new one.
+    /// edits MUST NOT undo each other's fields. Once a change of the planned end returns,
+    /// [`Credentials::find`] MUST return the new one.
     ///
     /// [`Credentials::find`]: crate::ports::Credentials::find
     async fn edit(
