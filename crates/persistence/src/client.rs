@@ -17,6 +17,8 @@ pub(crate) enum Client {
     At(IpAddr),
     /// All that many requests wait for at once.
     Everybody,
+    /// Lookups of credentials, which several clients ask for together.
+    Lookups,
 }
 
 impl Client {

@@ -58,6 +58,7 @@ mod progress;
 mod retention;
 mod schema_state;
 mod search;
+mod shared_error;
 pub mod sqlite;
 mod stored_row;
 mod subject;

@@ -25,6 +25,7 @@ mod audit_log;
 mod change;
 mod config;
 mod count_change;
+mod credentials;
 mod database_file;
 mod dialect;
 mod errors;

@@ -54,10 +54,18 @@ pub(crate) fn span<W>(system: &'static str, operation: Operation) -> Span {
         Operation::Connect => None,
         Operation::Read | Operation::Change => port_method(type_name::<W>()),
     };
+    span_of(name.unwrap_or(operation.name()), system, operation)
+}
+
+/// A span likewise, of work that others do in their own.
+pub(crate) fn span_of(name: &'static str, system: &'static str, operation: Operation) -> Span {
+    if current().is_none() {
+        return Span::none();
+    }
     trace_span!(
         target: TRACES,
         "database",
-        otel.name = name.unwrap_or(operation.name()),
+        otel.name = name,
         otel.kind = "client",
         otel.status_code = Empty,
         error.r#type = Empty,

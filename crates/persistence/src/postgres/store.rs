@@ -15,6 +15,7 @@ use super::config::PostgresConfig;
 use super::connection::Server;
 use super::errors::{is_cut, storage_error};
 use super::liveness::Liveness;
+use super::lookup_queue::LookupQueue;
 use super::numbering::LISTEN;
 use super::standby::GivenUpCommits;
 use super::tls::TlsError;
@@ -39,6 +40,7 @@ pub struct PostgresStore {
     pub(super) pool: Pool<AsyncPgConnection>,
     /// As many as the pool has connections, which it would hand out in order of arrival.
     permits: FairSemaphore,
+    pub(super) lookups: Arc<LookupQueue>,
     pub(super) timeouts: Timeouts,
     pub(super) given_up_commits: GivenUpCommits,
     pub(super) migrations: KnownMigrations,
@@ -102,6 +104,7 @@ impl PostgresStore {
             pool: pool(&server, max_connections, "")?,
             server,
             permits: FairSemaphore::new(max_connections),
+            lookups: Arc::default(),
             timeouts,
             given_up_commits: GivenUpCommits::default(),
             migrations: KnownMigrations::postgres(),
@@ -117,7 +120,7 @@ impl PostgresStore {
             limit: status.max_size,
             open: status.size,
             in_use: status.size.saturating_sub(status.available),
-            waiting: self.permits.waiting(),
+            waiting: self.permits.waiting() + self.lookups.waiting(),
         }
     }
 
@@ -136,6 +139,7 @@ impl PostgresStore {
         Ok(Self {
             pool: pool(&self.server, 1, LISTEN)?,
             permits: FairSemaphore::new(1),
+            lookups: Arc::default(),
             listens: true,
             ..self.clone()
         })
@@ -193,15 +197,6 @@ impl PostgresStore {
         };
         traces::end(&span, &answer);
         answer
-    }
-
-    /// Runs a read of a few pages, which an index finds: as any other.
-    pub(super) async fn look_up<T, Q>(&self, query: Q) -> Result<T, StorageError>
-    where
-        T: Send + 'static,
-        Q: Work<AsyncPgConnection, T, Infallible> + Clone,
-    {
-        self.read(query).await
     }
 
     /// A read past the caller's deadline continues while the server answers, so that its connection is kept:

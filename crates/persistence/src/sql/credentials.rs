@@ -1,71 +1,72 @@
 //! The hot path: reads everything that decides about a token, by its digest.
+//!
+//! One statement, so that it reads one snapshot. On PostgreSQL it runs on the primary, so it sees everything
+//! that any process committed before. What it finds may be kept for as long as a lease says that it is still
+//! right.
 
 use std::convert::Infallible;
 
-use async_trait::async_trait;
 use diesel::OptionalExtension;
+use diesel::dsl::auto_type;
 use diesel::prelude::{ExpressionMethods, QueryDsl, Queryable};
 use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
 use keyward_domain::holder::Consumer;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
 use keyward_domain::organization::{OrganizationName, Slug};
-use keyward_domain::ports::{Credentials, StorageError};
+use keyward_domain::ports::StorageError;
 use keyward_domain::token::TokenDigest;
 use keyward_domain::user::Username;
 
-use super::dialect::{Connection, RunQueryDsl, Store};
+use super::dialect::{Connection, RunQueryDsl};
 use super::schema::{api_keys, memberships, organizations, users};
 use super::validity::StoredEnd;
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
-#[async_trait]
-impl Credentials for Store {
-    async fn find(&self, digest: &TokenDigest) -> Result<Option<Credential>, StorageError> {
-        let digest = *digest;
-        self.look_up(move |connection| Box::pin(find(connection, digest)))
-            .await
-    }
-}
-
-/// One statement, so that it reads one snapshot. On PostgreSQL it runs on the primary, so it sees everything
-/// that any process committed before. What it finds may be kept for as long as a lease says that it is still
-/// right.
-async fn find(
+/// The credential of the key with this digest.
+pub(in super::super) async fn find(
     connection: &mut Connection,
     digest: TokenDigest,
 ) -> Result<Option<Credential>, Abort<Infallible>> {
-    let row: Option<CredentialRow> = api_keys::table
-        .inner_join(
-            memberships::table
-                .inner_join(users::table)
-                .inner_join(organizations::table),
-        )
-        .filter(api_keys::digest.eq(digest.as_bytes().as_slice()))
-        .select((
-            api_keys::id,
-            api_keys::created_at,
-            api_keys::can_manage_keys,
-            api_keys::revoked_at,
-            api_keys::end_came_at,
-            memberships::id,
-            memberships::ended_at,
-            memberships::end_came_at,
-            users::id,
-            users::username,
-            organizations::id,
-            organizations::slug,
-            organizations::name,
-        ))
-        .get_result(connection)
-        .await
-        .optional()?;
+    let with_digest = api_keys::digest.eq(digest.as_bytes().as_slice());
+    let credentials = credentials().filter(with_digest).select(columns());
+    let row: Option<CredentialRow> = credentials.get_result(connection).await.optional()?;
     Ok(row.map(Credential::try_from).transpose()?)
 }
 
+/// The tables of which a credential is made.
+#[auto_type]
+pub(in super::super) fn credentials() -> _ {
+    api_keys::table.inner_join(
+        memberships::table
+            .inner_join(users::table)
+            .inner_join(organizations::table),
+    )
+}
+
+/// The columns of a [`CredentialRow`].
+#[auto_type(no_type_alias)]
+pub(in super::super) fn columns() -> _ {
+    (
+        api_keys::id,
+        api_keys::created_at,
+        api_keys::can_manage_keys,
+        api_keys::revoked_at,
+        api_keys::end_came_at,
+        memberships::id,
+        memberships::ended_at,
+        memberships::end_came_at,
+        users::id,
+        users::username,
+        organizations::id,
+        organizations::slug,
+        organizations::name,
+    )
+}
+
 #[derive(Queryable)]
-struct CredentialRow {
+pub(in super::super) struct CredentialRow {
     key_id: StoredId,
     key_created_at: StoredMoment,
     can_manage_keys: StoredFlag,

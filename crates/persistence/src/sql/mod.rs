@@ -75,7 +75,7 @@ mod audit_log;
 pub(crate) mod authority;
 mod changes;
 pub(crate) mod concerns;
-mod credentials;
+pub(super) mod credentials;
 pub(crate) mod due_keys;
 pub(crate) mod end_of_membership;
 mod installation;

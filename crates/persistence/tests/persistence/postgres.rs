@@ -9,6 +9,7 @@ mod fixture;
 mod idle_connections;
 mod interruptions;
 mod locks;
+mod lookups;
 mod migrations;
 mod poolers;
 pub(crate) mod proxy;

@@ -6,6 +6,7 @@ mod people;
 use std::io;
 
 use chrono::TimeDelta;
+use futures_util::future::join_all;
 use keyward_domain::administration::ports::Names;
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
@@ -153,6 +154,10 @@ async fn key_queries_use_an_index(database: Database) {
         .expect("an answer");
     let digest = ("api_keys_digest_key", "sqlite_autoindex_api_keys_2");
     listening.expect("verification", &[digest.0], &[digest.1]).await;
+    let at_once = join_all((0..20).map(|_| Credentials::find(store, &scene.key_digest)));
+    assert!(at_once.await.iter().all(Result::is_ok));
+    let question = "verifications at the same time";
+    listening.expect(question, &[digest.0], &[digest.1]).await;
 
     let last = Some(ApiKeyId::from_uuid(Uuid::max()));
     for (status, index) in [

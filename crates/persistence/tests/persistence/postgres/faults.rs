@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use futures_util::future::{join, join_all};
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
@@ -13,7 +14,7 @@ use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
 
-use crate::postgres::fixture::{AddKey, Fixture, connect, count, long_timeouts, store};
+use crate::postgres::fixture::{AddKey, Fixture, connect, count, long_timeouts, read, store};
 use crate::postgres::proxy::Proxy;
 
 /// What the API promises.
@@ -30,7 +31,7 @@ fn as_in_production(config: &mut PostgresConfig) {
     config.outcome_timeout = defaults.outcome_timeout;
 }
 
-async fn read(store: &PostgresStore) -> Result<(), StorageError> {
+async fn look_up(store: &PostgresStore) -> Result<(), StorageError> {
     let nothing = Credentials::find(store, &TokenDigest::from_bytes([7; 32])).await?;
     assert_eq!(nothing, None);
     Ok(())
@@ -55,6 +56,8 @@ fn assert_unavailable_in_time(outcome: Result<(), StorageError>, begun: Instant)
 async fn assert_unavailable(store: &PostgresStore) {
     let begun = Instant::now();
     assert_unavailable_in_time(read(store).await, begun);
+    let begun = Instant::now();
+    assert_unavailable_in_time(look_up(store).await, begun);
     let begun = Instant::now();
     assert_unavailable_in_time(change(store).await, begun);
 }
@@ -114,6 +117,10 @@ async fn locked_tables_are_unavailable_within_the_deadline() {
         .await
         .expect("a lock");
     assert_unavailable(&fixture.store).await;
+    let begun = Instant::now();
+    for outcome in join_all((0..12).map(|_| read(&fixture.store))).await {
+        assert_unavailable_in_time(outcome, begun);
+    }
     let Err(StorageError::Unavailable(error)) = read(&fixture.store).await else {
         panic!("the lock is still held");
     };
@@ -164,14 +171,13 @@ async fn callers_without_a_free_connection_fail_within_the_deadline() {
         .await
         .expect("a lock");
     let begun = Instant::now();
-    let reads: Vec<_> = (0..20)
-        .map(|_| {
-            let store = fixture.store.clone();
-            tokio::spawn(async move { read(&store).await })
-        })
-        .collect();
-    for one in reads {
-        assert_unavailable_in_time(one.await.expect("no panic"), begun);
+    let (reads, lookups) = join(
+        join_all((0..20).map(|_| read(&fixture.store))),
+        join_all((0..20).map(|_| look_up(&fixture.store))),
+    )
+    .await;
+    for outcome in reads.into_iter().chain(lookups) {
+        assert_unavailable_in_time(outcome, begun);
     }
     transaction.rollback().await.expect("the lock is let go");
     read(&fixture.store).await.expect("room again");
@@ -190,9 +196,11 @@ async fn silent_connection_is_replaced() {
     until_it_works("a read", async || read(&store).await).await;
     proxy.fall_silent();
     let begun = Instant::now();
+    assert_unavailable_in_time(look_up(&store).await, begun);
+    let begun = Instant::now();
     assert_unavailable_in_time(read(&store).await, begun);
     proxy.speak_to_newcomers();
-    until_it_works("a read", async || read(&store).await).await;
+    until_it_works("a lookup", async || look_up(&store).await).await;
 
     proxy.fall_silent();
     let begun = Instant::now();

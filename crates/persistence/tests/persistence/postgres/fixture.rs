@@ -5,10 +5,10 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use keyward_domain::audit::{Act, Action, Actor, Subject};
 use keyward_domain::holder::Holder;
-use keyward_domain::id::ApiKeyId;
+use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::keys::IdempotencyKey;
 use keyward_domain::membership::{Member, Role};
-use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, KeyLimits, NewApiKey};
+use keyward_domain::ports::{AddKeyError, ApiKeys, KeyLimit, KeyLimits, NewApiKey, StorageError};
 use keyward_domain::rate::Rate;
 use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{FirstOwner, InstallationStore, SetupProof};
@@ -16,6 +16,7 @@ use keyward_domain::testing::Builder;
 use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
 use keyward_test_database::TestDatabase;
 use tokio_postgres::{Client, NoTls};
+use uuid::Uuid;
 
 use crate::database::MIGRATIONS_KEY;
 
@@ -63,6 +64,16 @@ pub(crate) async fn count(client: &Client, table: &str) -> i64 {
         .await
         .expect("a count")
         .get(0)
+}
+
+/// A read of the keys' table that has a connection of its own.
+pub(crate) async fn read(store: &PostgresStore) -> Result<(), StorageError> {
+    let (nobody, nothing) = (
+        MembershipId::from_uuid(Uuid::max()),
+        ApiKeyId::from_uuid(Uuid::max()),
+    );
+    assert_eq!(ApiKeys::find(store, nobody, nothing).await?, None);
+    Ok(())
 }
 
 /// Makes every COMMIT that wrote an event take this long.

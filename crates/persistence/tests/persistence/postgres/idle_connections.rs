@@ -5,11 +5,10 @@ use std::time::Duration;
 
 use futures_util::future::try_join_all;
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
-use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys, RevokeKeyError, StorageError};
-use keyward_domain::token::TokenDigest;
+use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageError};
 use keyward_persistence::postgres::PostgresStore;
 
-use crate::postgres::fixture::{Fixture, connect, count, long_timeouts, store};
+use crate::postgres::fixture::{Fixture, connect, count, long_timeouts, read, store};
 use crate::postgres::proxy::Proxy;
 
 /// Connections of the store that is looked at, as the server knows them.
@@ -45,12 +44,6 @@ async fn with_idle_connections(fixture: &Fixture) -> (PostgresStore, Vec<i32>) {
     let connections = connections(fixture).await;
     assert_eq!(connections.len(), 3);
     (store, connections)
-}
-
-async fn read(store: &PostgresStore) -> Result<(), StorageError> {
-    let nothing = Credentials::find(store, &TokenDigest::from_bytes([7; 32])).await?;
-    assert_eq!(nothing, None);
-    Ok(())
 }
 
 /// The connections that there are once none is at work.
