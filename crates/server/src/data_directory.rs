@@ -1,11 +1,12 @@
 //! The data directory of the embedded database, which one server at a time may serve.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::{Path, PathBuf};
 
+use keyward_persistence::sqlite::SqliteConfig;
 use rustix::fs::OFlags;
 
 /// Where the embedded database is unless the options say otherwise: below the directory in which the command
@@ -63,10 +64,92 @@ impl DataDirectoryLock {
             .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(&file)
             .map_err(cannot_lock)?;
+        give_to_owner(&lock, data_directory).map_err(cannot_lock)?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { _lock: lock }),
             Err(TryLockError::WouldBlock) => Err(DataDirectoryError::Served(data_directory.to_owned())),
             Err(TryLockError::Error(source)) => Err(cannot_lock(source)),
         }
+    }
+}
+
+/// When root makes the lock file, it belongs to the server's user, who could not lock it otherwise. A file
+/// that has another name, too, is left alone: that user may have linked somebody else's.
+fn give_to_owner(lock: &File, data_directory: &Path) -> io::Result<()> {
+    let database = SqliteConfig::in_directory(data_directory).file();
+    let owner = fs::metadata(database).or_else(|_| fs::metadata(data_directory))?;
+    let ours = lock.metadata()?;
+    if ours.nlink() == 1 && (ours.uid(), ours.gid()) != (owner.uid(), owner.gid()) {
+        // Other users cannot change the owner.
+        let _ = fchown(lock, Some(owner.uid()), Some(owner.gid()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{MetadataExt, chown};
+    use std::path::PathBuf;
+
+    use super::{DataDirectoryLock, LOCK_FILE, SqliteConfig};
+
+    /// Users that no process of the tests runs as.
+    const OF_DIRECTORY: u32 = 60_001;
+    const OF_DATABASE: u32 = 60_002;
+
+    /// Removed at the end.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(test: &str) -> Self {
+            let directory = std::env::temp_dir().join(format!("keyward-{test}-{}", std::process::id()));
+            let _ = fs::remove_dir_all(&directory);
+            fs::create_dir(&directory).unwrap();
+            Self(directory)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn lock_file_made_by_root_belongs_to_the_databases_owner() {
+        let directory = Directory::new("lock-owner");
+        let database = SqliteConfig::in_directory(&directory.0).file();
+        let lock_file = directory.0.join(LOCK_FILE);
+        let is_root = rustix::process::geteuid().is_root();
+        let own = fs::metadata(&directory.0).unwrap().uid();
+        let of_others = if is_root {
+            [OF_DIRECTORY, OF_DATABASE]
+        } else {
+            [own; 2]
+        };
+        chown(&directory.0, Some(of_others[0]), None).unwrap();
+        drop(DataDirectoryLock::take(&directory.0).unwrap());
+        assert_eq!(fs::metadata(&lock_file).unwrap().uid(), of_others[0]);
+
+        fs::write(&database, "").unwrap();
+        chown(&database, Some(of_others[1]), None).unwrap();
+        drop(DataDirectoryLock::take(&directory.0).unwrap());
+        let lock_file = fs::metadata(&lock_file).unwrap();
+        assert_eq!((lock_file.uid(), lock_file.mode() & 0o777), (of_others[1], 0o600));
+    }
+
+    #[test]
+    fn file_linked_as_lock_file_keeps_its_owner() {
+        let directory = Directory::new("lock-link");
+        let elsewhere = directory.0.join("elsewhere");
+        fs::write(&elsewhere, "").unwrap();
+        let own = fs::metadata(&elsewhere).unwrap().uid();
+        fs::hard_link(&elsewhere, directory.0.join(LOCK_FILE)).unwrap();
+        if rustix::process::geteuid().is_root() {
+            chown(&directory.0, Some(OF_DIRECTORY), None).unwrap();
+        }
+        drop(DataDirectoryLock::take(&directory.0).unwrap());
+        assert_eq!(fs::metadata(&elsewhere).unwrap().uid(), own);
     }
 }
