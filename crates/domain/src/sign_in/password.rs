@@ -23,6 +23,9 @@ pub use common_encoding::encode as encode_common_passwords;
 /// What everybody tries here.
 const PRODUCT: &str = "keyward";
 
+/// What some editors write at the beginning of a file.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// A password in the clear, as somebody typed it. It is wiped from memory after use.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Password(String);
@@ -36,6 +39,12 @@ pub enum WeakPassword {
     /// More than [`Password::MAX`] code points.
     #[error("must be at most {} characters long", Password::MAX)]
     TooLong,
+    /// It has a control character, or a byte-order mark before it.
+    #[error(
+        "must not contain control characters or begin with a byte-order mark: nobody can type these when \
+         signing in"
+    )]
+    Untypeable,
     /// Made from little else than what many people use, the names around it, repetitions and runs of keys.
     #[error(
         "is too easy to guess, being made from common passwords, names, repetitions or neighbouring keys: \
@@ -67,6 +76,9 @@ impl Password {
     /// Says which rule it breaks.
     pub fn choose(typed: &str, username: &Username, names: &[&str]) -> Result<Self, WeakPassword> {
         let password = Self::attempt(typed);
+        if password.0.starts_with(BYTE_ORDER_MARK) || password.0.contains(char::is_control) {
+            return Err(WeakPassword::Untypeable);
+        }
         let length = password.0.chars().count();
         if length < Self::MIN {
             return Err(WeakPassword::TooShort);
@@ -251,6 +263,21 @@ mod tests {
         assert_eq!(refusal(&words[..257]), Some(WeakPassword::TooLong));
         let attempt = Password::attempt(&words.repeat(1_000));
         assert_eq!(attempt.expose().chars().count(), 257, "and its work is bounded");
+    }
+
+    #[test]
+    fn password_that_nobody_can_type_is_rejected() {
+        for typed in [
+            "\u{feff}quiet otters read maps",
+            "quiet otters\0read maps",
+            "quiet otters read\u{1b}[D maps",
+            "quiet otters\tread maps",
+            "quiet otters read maps\u{85}",
+        ] {
+            assert_eq!(refusal(typed), Some(WeakPassword::Untypeable), "{typed:?}");
+            assert_eq!(Password::attempt(typed).expose(), typed, "but it still signs in");
+        }
+        assert_eq!(refusal("quiet otters\u{feff}read maps"), None);
     }
 
     #[test]

@@ -52,6 +52,14 @@ fn weak_password_is_refused_and_not_shown() {
             )
             .to_owned(),
         ),
+        (
+            "\u{feff}quiet otters read maps",
+            concat!(
+                "the password must not contain control characters or begin with a byte-order mark: nobody can ",
+                "type these when signing in"
+            )
+            .to_owned(),
+        ),
         ("", "standard input is empty: pipe one line into it".to_owned()),
     ] {
         let answer = bootstrap(password);
