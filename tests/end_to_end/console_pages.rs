@@ -188,6 +188,24 @@ async fn cancel_leaves_forms_that_link_to_each_other() {
     scene.browser.close().await;
 }
 
+/// As if somebody else had signed in since the page was loaded.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_dialog_of_another_user_opens() {
+    let scene = Scene::new().await;
+    scene.open("api-keys").await;
+    let dialog = scene.browser.element("a[data-dialog]").await;
+    dialog.click().await.expect("the dialog");
+    scene.browser.element("dialog[open] [name=confirm]").await;
+    scene.open("api-keys").await;
+    let other = "for (const user of document.querySelectorAll('[name=user]')) user.value = 'somebody else'";
+    scene.value(other).await;
+    let link = scene.browser.element("a[data-dialog]").await;
+    link.click().await.expect("the page behind the link");
+    scene.browser.element("main [name=confirm]").await;
+    assert!(scene.browser.address().await.ends_with("/revoke"));
+    scene.browser.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn refused_expiration_is_shown_whatever_was_chosen() {
     let scene = Scene::new().await;

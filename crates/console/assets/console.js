@@ -61,7 +61,7 @@ addEventListener("beforeprint", () => {
 });
 addEventListener("afterprint", () => humanize(document));
 
-// The wait counts down. Without this, the page says how long it was when it was answered.
+// The wait counts down.
 for (const timer of document.querySelectorAll("[data-wait]")) {
   const end = Date.now() + timer.dataset.wait * 1000;
   const ticking = setInterval(() => {
@@ -88,13 +88,14 @@ document.addEventListener("submit", (event) => {
   if (event.target.method !== "post") return;
   if (sent.has(event.target)) event.preventDefault();
   sent.add(event.target);
-  setTimeout(() => sent.delete(event.target), 10_000); // for who stopped the browser in between
+  setTimeout(() => sent.delete(event.target), 10_000); // if the browser was stopped
 });
 addEventListener("pageshow", (event) => {
   if (event.persisted) for (const form of document.forms) sent.delete(form);
 });
 
-// The page behind a link as a dialog of this one. If that fails, the link is followed.
+// The page behind a link as a dialog here, if it is the same user's. If that fails, the link is followed.
+const userOf = (page) => page.querySelector("[name=user]").value;
 for (const link of document.querySelectorAll("[data-dialog]")) {
   link.addEventListener("click", async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
@@ -103,7 +104,7 @@ for (const link of document.querySelectorAll("[data-dialog]")) {
       const answer = await fetch(link.href);
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const content = page.querySelector("[data-dialog-content]");
-      if (!answer.ok || answer.redirected || !content) throw new Error("no dialog there");
+      if (!answer.ok || answer.redirected || !content || userOf(page) !== userOf(document)) throw new Error();
       if (document.querySelector("dialog")) return; // two clicks, one dialog
       const dialog = document.createElement("dialog");
       const title = content.querySelector("h1");
