@@ -31,9 +31,11 @@ impl LastUseWriter {
         }
     }
 
-    /// Writes in batches until nothing is left or the storage fails; the rest is then written next time.
-    async fn record(&self, uses: &[KeyUse]) -> Result<usize, StorageError> {
-        let mut left = uses;
+    /// Writes in batches until nothing is left or the storage fails; the rest is then written next time. Keys
+    /// that were created one after another are in the same batch: they share pages of the storage.
+    async fn record(&self, mut uses: Vec<KeyUse>) -> Result<usize, StorageError> {
+        uses.sort_unstable_by_key(|used| used.key);
+        let mut left = &*uses;
         let mut written = Ok(uses.len());
         while !left.is_empty() {
             self.being_written.store(left.len(), Ordering::Relaxed);
@@ -63,11 +65,11 @@ impl BackgroundWriter for LastUseWriter {
 
     /// A key is due once a minute at most.
     async fn write(&self) -> Result<usize, StorageError> {
-        self.record(&self.uses.take_due(self.clock.now())).await
+        self.record(self.uses.take_due(self.clock.now())).await
     }
 
     async fn write_last(&self) -> Result<usize, StorageError> {
-        self.record(&self.uses.take_last(self.clock.now())).await
+        self.record(self.uses.take_last(self.clock.now())).await
     }
 
     fn unwritten(&self) -> usize {
@@ -97,6 +99,7 @@ mod tests {
     struct Book {
         is_down: AtomicBool,
         attempts: Mutex<Vec<usize>>,
+        order: Mutex<Vec<ApiKeyId>>,
         kept: Mutex<HashMap<ApiKeyId, LastUse>>,
     }
 
@@ -107,6 +110,10 @@ mod tests {
             if self.is_down.load(Ordering::SeqCst) {
                 return Err(StorageError::Unavailable("away".into()));
             }
+            self.order
+                .lock()
+                .unwrap()
+                .extend(uses.iter().map(|used| used.key));
             let uses = uses.into_iter().map(|used| (used.key, used.last));
             self.kept.lock().unwrap().extend(uses);
             Ok(())
@@ -255,6 +262,10 @@ mod tests {
         }
         assert_eq!(scene.start().finish().await, 0);
         assert_eq!(*scene.book.attempts.lock().unwrap(), [1_000, 1_000, 500]);
-        assert!(keys.iter().all(|key| scene.kept(*key).is_some()));
+        assert_eq!(
+            *scene.book.order.lock().unwrap(),
+            keys,
+            "neighbours of the storage together"
+        );
     }
 }
