@@ -10,6 +10,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 pub struct Rate {
     burst: i32,
     interval: TimeDelta,
+    /// How many of the burst are kept for others.
+    reserved: i32,
 }
 
 /// The maximum clock difference between servers. A stored time further ahead was written by a wrong clock, or
@@ -20,7 +22,11 @@ impl Rate {
     /// Allows a burst, and one more after each interval.
     #[must_use]
     pub const fn new(burst: i32, interval: TimeDelta) -> Self {
-        Self { burst, interval }
+        Self {
+            burst,
+            interval,
+            reserved: 0,
+        }
     }
 
     /// Allows `rate` a minute with bursts of `burst`, each at least 1. The interval is a whole number of
@@ -30,6 +36,15 @@ impl Rate {
         let milliseconds = 60_000 / i64::from(rate.clamp(1, 60_000));
         let burst = i32::try_from(burst.max(1)).unwrap_or(i32::MAX);
         Self::new(burst, TimeDelta::milliseconds(milliseconds))
+    }
+
+    /// The same bucket for those who may fill only a half of it: whoever may fill it all still finds room.
+    #[must_use]
+    pub const fn leaving_half(self) -> Self {
+        Self {
+            reserved: self.burst / 2,
+            ..self
+        }
     }
 
     /// The burst size.
@@ -71,10 +86,9 @@ impl Rate {
     /// What [`Self::admit`] compares the kept moment with, for a store whose database does that.
     #[must_use]
     pub fn room(self, now: DateTime<Utc>) -> Room {
-        let latest = now + self.interval * (self.burst - 1);
         Room {
-            latest,
-            beyond: latest + self.interval + MAX_CLOCK_SKEW,
+            latest: now + self.interval * (self.burst - self.reserved - 1),
+            beyond: now + self.interval * self.burst + MAX_CLOCK_SKEW,
         }
     }
 }
@@ -139,6 +153,23 @@ mod tests {
             assert_eq!(refused.retry_after, rate.interval());
             let later = (1..=60).map(|second| passing(rate, &mut kept, now + TimeDelta::seconds(second)));
             assert_eq!(later.sum::<usize>(), per_minute as usize);
+        }
+    }
+
+    #[test]
+    fn half_of_a_burst_is_left() {
+        let now = FixedClock::default().now();
+        for (burst, reserved) in [(120, 60), (5, 2), (1, 0)] {
+            let rate = Rate::per_minute(60, burst);
+            let mut kept = None;
+            let half = rate.leaving_half();
+            assert_eq!(passing(half, &mut kept, now), (burst - reserved) as usize);
+            assert_eq!(passing(rate, &mut kept, now), reserved as usize);
+            assert_eq!(
+                passing(half, &mut kept, now),
+                0,
+                "a full bucket is no wrong clock"
+            );
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::api_key::{ApiKey, KeyEdit, KeyPrecondition};
 use crate::audit::RequestSource;
-use crate::holder::Holder;
+use crate::holder::{Holder, KeyReach};
 use crate::id::ApiKeyId;
 use crate::keys::PersonalKeys;
 use crate::ports::EditKeyError;
@@ -31,7 +31,12 @@ impl PersonalKeys {
             return Err(EditKeyError::NotFound);
         }
         let act = holder.act(&self.sources, source);
-        let changes = self.limits.changes;
+        // A restricted key may edit itself. Whoever has stolen it could otherwise use up the limit with that, and
+        // its user could create none.
+        let changes = match holder.reach() {
+            KeyReach::All => self.limits.changes,
+            KeyReach::Only(_) => self.limits.changes.leaving_half(),
+        };
         let changes_end = edit.expiry.is_some();
         let edited = self
             .keys

@@ -231,3 +231,27 @@ fn rename(name: &str) -> KeyEdit {
         ..KeyEdit::default()
     }
 }
+
+#[tokio::test]
+async fn restricted_key_leaves_its_user_half_of_the_changes() {
+    let scene = Scene::new().await;
+    let keys = scene.installation.keys();
+    let (restricted, id) = (scene.holder().await, scene.restricted.key.id);
+    let edit = || {
+        keys.edit(
+            &restricted,
+            id,
+            KeyEdit::default(),
+            KeyPrecondition::AnyVersion,
+            nowhere(),
+        )
+    };
+    let mut edits = 0;
+    while edit().await.is_ok() {
+        edits += 1;
+        assert!(edits < 1_000, "without end");
+    }
+    assert!(edits > 0);
+    assert!(matches!(edit().await, Err(EditKeyError::Throttled(_))));
+    scene.installation.issue(&scene.ada.as_holder(), "another").await;
+}
