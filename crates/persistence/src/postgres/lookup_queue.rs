@@ -3,7 +3,11 @@
 //! A statement about eight digests takes PostgreSQL a fifth of the time of eight statements, and this process one round
 //! trip instead of eight. So while some statements are under way, further lookups wait for the next one. A lookup is in
 //! a statement that is sent after it was asked for, so it sees everything that was committed before.
+//!
+//! Clients take turns, each with one lookup, however many statements that takes. So a client waits for at most one lookup
+//! of each other client. All clients of a proxy that forwards no addresses are one.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,10 +25,6 @@ const MAX_TURNS: usize = 2;
 /// How many lookups one statement answers at most.
 pub(super) const MAX_TOGETHER: usize = 32;
 
-/// How many lookups of each client come first, if more wait than one statement answers: others hardly wait for a
-/// client that asks as fast as it can.
-const FIRST_OF_EACH: usize = 4;
-
 pub(super) type Answer = Result<Option<Credential>, StorageError>;
 
 /// The lookups of a store.
@@ -33,14 +33,16 @@ pub(super) struct LookupQueue(Mutex<Queue>);
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Lookup>,
+    /// Of each client that waits, in the order of arrival.
+    waiting: HashMap<Client, VecDeque<Lookup>>,
+    /// Those clients, each once, in the order in which they are served.
+    clients: VecDeque<Client>,
     turns: usize,
 }
 
 /// A lookup that somebody waits for.
 pub(super) struct Lookup {
     pub(super) digest: TokenDigest,
-    client: Client,
     answer: oneshot::Sender<Answer>,
 }
 
@@ -62,12 +64,7 @@ impl LookupQueue {
     pub(super) fn add(self: &Arc<Self>, digest: TokenDigest) -> (oneshot::Receiver<Answer>, Option<Turn>) {
         let (answer, answered) = oneshot::channel();
         let mut queue = self.queue();
-        let client = Client::current();
-        queue.waiting.push_back(Lookup {
-            digest,
-            client,
-            answer,
-        });
+        queue.add(Client::current(), Lookup { digest, answer });
         let turn = (queue.turns < MAX_TURNS).then(|| {
             queue.turns += 1;
             Turn {
@@ -80,7 +77,7 @@ impl LookupQueue {
 
     /// How many lookups wait to be asked for.
     pub(super) fn waiting(&self) -> usize {
-        self.queue().waiting.len()
+        self.queue().waiting.values().map(VecDeque::len).sum()
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
@@ -89,25 +86,40 @@ impl LookupQueue {
 }
 
 impl Queue {
-    fn take(&mut self) -> Vec<Lookup> {
-        if self.waiting.len() <= MAX_TOGETHER {
-            return self.waiting.drain(..).collect();
+    fn add(&mut self, client: Client, lookup: Lookup) {
+        let of_client = self.waiting.entry(client).or_default();
+        if of_client.is_empty() {
+            self.clients.push_back(client);
         }
-        let mut taken = Vec::with_capacity(MAX_TOGETHER);
-        let mut left = VecDeque::with_capacity(self.waiting.len());
-        let mut taken_of: HashMap<Client, usize> = HashMap::new();
-        for lookup in self.waiting.drain(..) {
-            let of_client = taken_of.entry(lookup.client).or_default();
-            if taken.len() < MAX_TOGETHER && *of_client < FIRST_OF_EACH {
-                *of_client += 1;
-                taken.push(lookup);
+        of_client.push_back(lookup);
+    }
+
+    /// The next lookups, one of each client before another of the same.
+    fn take(&mut self) -> Vec<Lookup> {
+        let mut taken = Vec::new();
+        while taken.len() < MAX_TOGETHER
+            && let Some(client) = self.clients.pop_front()
+        {
+            let Entry::Occupied(mut of_client) = self.waiting.entry(client) else {
+                continue;
+            };
+            taken.extend(of_client.get_mut().pop_front());
+            if of_client.get().is_empty() {
+                of_client.remove();
             } else {
-                left.push_back(lookup);
+                self.clients.push_back(client);
             }
         }
-        taken.extend(left.drain(..MAX_TOGETHER - taken.len()));
-        self.waiting = left;
         taken
+    }
+
+    /// Removes the lookups that nobody waits for any more.
+    fn forget_abandoned(&mut self) {
+        self.waiting.retain(|_, of_client| {
+            of_client.retain(|lookup| !lookup.answer.is_closed());
+            !of_client.is_empty()
+        });
+        self.clients.retain(|client| self.waiting.contains_key(client));
     }
 }
 
@@ -115,7 +127,7 @@ impl Turn {
     /// The lookups to ask for now, without those that nobody waits for any more.
     pub(super) fn take(&self) -> Vec<Lookup> {
         let mut queue = self.of.queue();
-        queue.waiting.retain(|lookup| !lookup.answer.is_closed());
+        queue.forget_abandoned();
         queue.take()
     }
 
@@ -199,19 +211,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn flood_of_one_client_comes_after_lookups_of_others() {
+    async fn client_waits_for_one_lookup_of_each_flooding_one() {
         let queue = Arc::new(LookupQueue::default());
         let turns: Vec<Turn> = (0..MAX_TURNS).filter_map(|_| queue.add(digest(0)).1).collect();
-        let mut waiting: Vec<_> = (0..100).map(|_| queue.add(digest(1)).0).collect();
-        for number in 2..5 {
-            let added = Client::Lookups.run(async { queue.add(digest(number)).0 });
-            waiting.push(added.await);
+        let mut waiting = Vec::new();
+        for number in 1..=40 {
+            let client = Client::At([192, 0, 2, number].into());
+            for _ in 0..10 {
+                let added = client.run(async { queue.add(digest(number)) });
+                waiting.push(added.await.0);
+            }
         }
-        let first = numbers(turns[0].take());
-        assert_eq!(first.len(), MAX_TOGETHER);
-        assert_eq!(first[..7], [1, 1, 1, 1, 2, 3, 4]);
-        assert_eq!(numbers(turns[1].take()), [1; MAX_TOGETHER]);
-        assert_eq!(queue.waiting(), 103 - 2 * MAX_TOGETHER);
+        assert_eq!(numbers(turns[0].take()), (1..=32).collect::<Vec<u8>>());
+        let late = Client::At([198, 51, 100, 1].into());
+        waiting.push(late.run(async { queue.add(digest(99)) }).await.0);
+        let second = numbers(turns[1].take());
+        assert_eq!(second[..8], (33..=40).collect::<Vec<u8>>());
+        assert_eq!(second[8..], (1..=24).collect::<Vec<u8>>());
+        let third = numbers(turns[0].take());
+        assert_eq!(third[..9], [25, 26, 27, 28, 29, 30, 31, 32, 99]);
+        assert_eq!(queue.waiting(), 401 - 3 * MAX_TOGETHER);
     }
 
     #[test]
