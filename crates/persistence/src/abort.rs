@@ -93,6 +93,8 @@ impl Abort<Infallible> {
 /// The step that took too long.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TooSlow {
+    #[error("other changes of this consumer's keys took too long")]
+    Turn,
     #[error("no connection became free in time")]
     Connection,
     #[error("the database did not answer in time")]

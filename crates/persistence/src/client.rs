@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
+use keyward_domain::audit::Actor;
 use tokio::task_local;
+use uuid::Uuid;
 
 task_local! {
     static CLIENT: Client;
@@ -19,6 +21,8 @@ pub(crate) enum Client {
     Everybody,
     /// Lookups of credentials, which several clients ask for together.
     Lookups,
+    /// Whoever acts, wherever they are.
+    Actor(Uuid),
 }
 
 impl Client {
@@ -28,6 +32,15 @@ impl Client {
             IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() >> 64 << 64).into(),
             address @ IpAddr::V4(_) => address,
         })
+    }
+
+    /// A person or a key, which is one client at all its addresses; any other actor is the current client.
+    pub(crate) fn of_actor(actor: &Actor) -> Self {
+        match actor {
+            Actor::User(user) => Self::Actor(user.as_uuid()),
+            Actor::ApiKey(key) => Self::Actor(key.as_uuid()),
+            Actor::Administrator | Actor::System | Actor::Anonymous => Self::current(),
+        }
     }
 
     /// The client of the work that runs now.

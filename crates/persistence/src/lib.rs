@@ -43,6 +43,7 @@ mod concern;
 mod ended_sessions;
 mod fair_semaphore;
 mod feed;
+mod key_change_turns;
 mod key_tree;
 mod known_migrations;
 mod limit;

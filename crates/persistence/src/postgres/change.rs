@@ -22,6 +22,7 @@ use super::standby::StandbyAway;
 use super::store::{PooledConnection, PostgresStore, SYSTEM};
 use crate::abort::{Abort, TooSlow, Work};
 use crate::claim::Claim;
+use crate::key_change_turns::{TurnToCome, in_turn};
 use crate::noted_changes::noting;
 use crate::progress::{Progress, settled};
 use crate::task;
@@ -39,7 +40,8 @@ impl PostgresStore {
         E: From<StorageError> + Send + 'static,
         W: Work<AsyncPgConnection, T, E>,
     {
-        self.change_begun(Instant::now(), claim, begun_before(work)).await
+        self.change_begun(Instant::now(), None, claim, begun_before(work))
+            .await
     }
 
     /// Like [`Self::change`], for work that sends [`begin`] itself, pipelined with its first statements: that
@@ -50,12 +52,18 @@ impl PostgresStore {
         E: From<StorageError> + Send + 'static,
         W: Work<AsyncPgConnection, T, E>,
     {
-        self.change_begun(Instant::now(), claim, work).await
+        self.change_begun(Instant::now(), None, claim, work).await
     }
 
-    /// A change that began at this moment. The claim is ignored: no disk space is reserved on PostgreSQL's
+    /// A change that began at this moment, once it is its turn. The claim is ignored: no disk space is reserved on PostgreSQL's
     /// server.
-    pub(super) async fn change_begun<T, E, W>(&self, begun: Instant, _: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change_begun<T, E, W>(
+        &self,
+        begun: Instant,
+        turn: Option<TurnToCome>,
+        _: Claim,
+        work: W,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
@@ -63,7 +71,9 @@ impl PostgresStore {
     {
         let _span = traces::span::<W>(SYSTEM, Operation::Change);
         let progress = Arc::new(Progress::default());
-        let mut task = task::spawn(commit(self.clone(), Arc::clone(&progress), begun, work));
+        let committing = commit(self.clone(), Arc::clone(&progress), begun, work);
+        let turn_by = begun + self.timeouts.answer / 2;
+        let mut task = task::spawn(in_turn(turn, turn_by, committing));
 
         if let Ok(finished) = timeout_at(begun + self.timeouts.answer, &mut task).await {
             return settled(finished, &progress);
@@ -102,7 +112,11 @@ where
     W: Work<AsyncPgConnection, T, E>,
 {
     let (answer_by, give_up) = (begun + store.timeouts.answer, begun + store.timeouts.outcome);
-    let mut connection = InTransaction::on(store.connection().await?);
+    // Whoever asked is answered by then: it would only hold the lock that others wait for.
+    let Ok(connection) = timeout_at(answer_by, store.connection()).await else {
+        return Err(StorageError::Unavailable(TooSlow::Connection.into()).into());
+    };
+    let mut connection = InTransaction::on(connection?);
     let liveness = Liveness::of(connection.get());
     let finished = {
         let mut transacting = pin!(transact(&store, &mut connection, &progress, work));

@@ -10,6 +10,7 @@ use diesel::sql_types::{Bool, Text};
 use keyward_domain::api_key::LongestLife;
 use keyward_domain::id::OrganizationId;
 use keyward_domain::ports::StorageError;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::errors::violates_unique;
@@ -18,6 +19,7 @@ use super::schema::{api_keys, memberships};
 use crate::abort::Work;
 use crate::claim::Claim;
 use crate::columns::StoredId;
+use crate::key_change_turns::TurnToCome;
 
 pub(super) use super::audit_log::{feed, write_events};
 pub(super) use super::begin::{begin, for_any_connection};
@@ -203,14 +205,20 @@ impl Store {
     /// Makes a change that [begins](Self::change_that_begins) and checks under the lock whether it is
     /// refused: only changes of the same consumer wait for each other, and a check beforehand would cost
     /// another round trip.
-    pub(super) async fn change_unless_refused<T, E, L, W>(&self, _look: L, work: W) -> Result<T, E>
+    pub(super) async fn change_unless_refused<T, E, L, W>(
+        &self,
+        turn: TurnToCome,
+        _look: L,
+        work: W,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
         L: Work<Connection, Option<Result<T, E>>, Infallible>,
         W: Work<Connection, T, E>,
     {
-        self.change_that_begins(Claim::Nothing, work).await
+        self.change_begun(Instant::now(), Some(turn), Claim::Nothing, work)
+            .await
     }
 }
 

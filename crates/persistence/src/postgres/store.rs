@@ -21,6 +21,7 @@ use super::standby::GivenUpCommits;
 use super::tls::TlsError;
 use crate::abort::{Abort, TooSlow, Work};
 use crate::fair_semaphore::{FairPermit, FairSemaphore, WaitObserver};
+use crate::key_change_turns::KeyChangeTurns;
 use crate::known_migrations::KnownMigrations;
 use crate::task;
 use crate::traces::{self, Operation};
@@ -41,6 +42,7 @@ pub struct PostgresStore {
     /// As many as the pool has connections, which it would hand out in order of arrival.
     permits: FairSemaphore,
     pub(super) lookups: Arc<LookupQueue>,
+    pub(super) key_change_turns: KeyChangeTurns,
     pub(super) timeouts: Timeouts,
     pub(super) given_up_commits: GivenUpCommits,
     pub(super) migrations: KnownMigrations,
@@ -105,6 +107,7 @@ impl PostgresStore {
             server,
             permits: FairSemaphore::new(max_connections),
             lookups: Arc::default(),
+            key_change_turns: KeyChangeTurns::of_store(max_connections),
             timeouts,
             given_up_commits: GivenUpCommits::default(),
             migrations: KnownMigrations::postgres(),

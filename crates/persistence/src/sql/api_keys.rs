@@ -3,7 +3,8 @@
 //! The invariants of a consumer that span rows (the key limit, a parent that is valid when its child is
 //! added, no key added below one that is being revoked, no change by a key whose revocation was answered, one
 //! key for each form, one successor for each key) hold because `add`, `edit`, `rotate` and `revoke` lock the
-//! consumer's membership row first: of one consumer, they run one after the other.
+//! consumer's membership row first: of one consumer, they run one after the other. Few at a time are under way
+//! ([`key_change_turns`](crate::key_change_turns)).
 
 mod add;
 mod edit;
@@ -27,6 +28,7 @@ use keyward_domain::ports::{
     RevokeKeyError, RotateKeyError, StorageError,
 };
 use keyward_domain::rate::Rate;
+use tokio::time::Instant;
 
 use super::dialect::{Store, for_any_connection};
 use crate::abort::Abort;
@@ -35,12 +37,13 @@ use crate::claim::Claim;
 #[async_trait]
 impl ApiKeys for Store {
     async fn add(&self, new: NewApiKey, limits: KeyLimits, act: Act) -> Result<ApiKey, AddKeyError> {
+        let turn = self.key_change_turns.of_change(new.key.consumer_id, &act.actor);
         let (asked, at) = (new.clone(), act.at);
         let precheck = for_any_connection(move |connection| {
             Box::pin(async move { Abort::refusal_of(add::precheck(connection, asked, limits, at).await) })
         });
         let add = for_any_connection(move |connection| Box::pin(add::add(connection, new, limits, act)));
-        self.change_unless_refused(precheck, add).await
+        self.change_unless_refused(turn, precheck, add).await
     }
 
     async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
@@ -80,6 +83,7 @@ impl ApiKeys for Store {
         changes: Rate,
         act: Act,
     ) -> Result<ApiKey, EditKeyError> {
+        let turn = self.key_change_turns.of_change(consumer, &act.actor);
         let (asked, to_meet, by) = (edit.clone(), precondition.clone(), act.clone());
         let precheck = for_any_connection(move |connection| {
             Box::pin(async move {
@@ -97,10 +101,11 @@ impl ApiKeys for Store {
                 act,
             ))
         });
-        self.change_unless_refused(precheck, edit).await
+        self.change_unless_refused(turn, precheck, edit).await
     }
 
     async fn rotate(&self, new: NewRotation, changes: Rate, act: Act) -> Result<ApiKey, RotateKeyError> {
+        let turn = self.key_change_turns.of_change(new.consumer_id, &act.actor);
         let (asked, asked_by) = (new.clone(), act.clone());
         let precheck = for_any_connection(move |connection| {
             Box::pin(async move {
@@ -109,7 +114,7 @@ impl ApiKeys for Store {
         });
         let rotate =
             for_any_connection(move |connection| Box::pin(rotate::rotate(connection, new, changes, act)));
-        self.change_unless_refused(precheck, rotate).await
+        self.change_unless_refused(turn, precheck, rotate).await
     }
 
     async fn revoke(
@@ -121,6 +126,7 @@ impl ApiKeys for Store {
         precondition: KeyPrecondition,
         act: Act,
     ) -> Result<Vec<ApiKeyId>, RevokeKeyError> {
+        let turn = self.key_change_turns.of_revocation(consumer, &act.actor);
         let (acting_key, at) = (act.actor.api_key(), act.at);
         let revoke = for_any_connection(move |connection| {
             Box::pin(revoke::revoke(
@@ -134,13 +140,16 @@ impl ApiKeys for Store {
             ))
         });
         match descendants {
-            DescendantKeys::Keep => self.change_that_begins(Claim::Revoking, revoke).await,
+            DescendantKeys::Keep => {
+                self.change_begun(Instant::now(), Some(turn), Claim::Revoking, revoke)
+                    .await
+            }
             // Whether there are any takes long to find out where many are revoked.
             DescendantKeys::Revoke => {
                 let precheck = for_any_connection(move |connection| {
                     Box::pin(revoke::precheck_tree(connection, consumer, id, acting_key, at))
                 });
-                self.change_after_precheck(precheck, Claim::Revoking, revoke)
+                self.change_after_precheck(Some(turn), precheck, Claim::Revoking, revoke)
                     .await
             }
         }

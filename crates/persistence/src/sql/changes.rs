@@ -8,14 +8,16 @@ use tokio::time::Instant;
 use super::dialect::{Connection, Store};
 use crate::abort::Work;
 use crate::claim::Claim;
+use crate::key_change_turns::TurnToCome;
 use crate::precheck;
 
 impl Store {
     /// Makes a change that sends [`begin`](super::dialect::begin) itself, but first runs a check that takes no
-    /// lock and may already know the answer. A check that fails or is late decides nothing; its time counts
+    /// lock, waits for no turn and may already know the answer. A check that fails or is late decides nothing; its time counts
     /// towards the change's deadline.
     pub(in super::super) async fn change_after_precheck<T, E, L, W>(
         &self,
+        turn: Option<TurnToCome>,
         precheck: L,
         claim: Claim,
         work: W,
@@ -32,7 +34,7 @@ impl Store {
             begun,
             self.timeouts.answer,
             async move { reading.read(precheck).await },
-            async move { changing.change_begun(begun, claim, work).await },
+            async move { changing.change_begun(begun, turn, claim, work).await },
         )
         .await
     }

@@ -52,6 +52,7 @@ impl LimitedAuditLog for Store {
     ) -> Result<Option<FullBucket>, StorageError> {
         let checked = limits.clone();
         let recorded = self.change_after_precheck(
+            None,
             move |connection| Box::pin(find_full_bucket(connection, checked, now)),
             Claim::SigningIn,
             for_any_connection(move |connection| {
@@ -75,6 +76,7 @@ impl Store {
     ) -> Result<Option<FullBucket>, StorageError> {
         let checked = buckets.clone();
         let taken = self.change_after_precheck(
+            None,
             move |connection| Box::pin(find_full_bucket(connection, checked, now)),
             claim,
             for_any_connection(move |connection| {

@@ -15,6 +15,7 @@ use super::sql::concerns::summary;
 use super::store::{SYSTEM, SqliteStore};
 use crate::abort::{Abort, TooSlow, Work, boxed};
 use crate::claim::Claim;
+use crate::key_change_turns::{TurnToCome, in_turn};
 use crate::noted_changes::noting_at_once;
 use crate::progress::{Progress, settled};
 use crate::task;
@@ -32,13 +33,19 @@ impl SqliteStore {
         E: From<StorageError> + Send + 'static,
         W: FnOnce(&mut SqliteConnection) -> Result<T, Abort<E>> + Send + 'static,
     {
-        self.run_change(Instant::now(), Claim::Nothing, work, || None)
+        self.run_change(Instant::now(), None, Claim::Nothing, work, || None)
             .await
     }
 
-    /// A change that began at this moment. On a full disk, it is retried with the disk space that its claim
+    /// A change that began at this moment, once it is its turn. On a full disk, it is retried with the disk space that its claim
     /// frees from the reserve.
-    pub(super) async fn change_begun<T, E, W>(&self, begun: Instant, claim: Claim, work: W) -> Result<T, E>
+    pub(super) async fn change_begun<T, E, W>(
+        &self,
+        begun: Instant,
+        turn: Option<TurnToCome>,
+        claim: Claim,
+        work: W,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
@@ -46,13 +53,14 @@ impl SqliteStore {
     {
         let work = move |connection: &mut SqliteConnection| at_once(work(connection));
         let again = work.clone();
-        self.run_change(begun, claim, work, move || Some(again.clone()))
+        self.run_change(begun, turn, claim, work, move || Some(again.clone()))
             .await
     }
 
     async fn run_change<T, E, W>(
         &self,
         begun: Instant,
+        turn: Option<TurnToCome>,
         claim: Claim,
         work: W,
         again: impl FnMut() -> Option<W> + Send + 'static,
@@ -65,11 +73,11 @@ impl SqliteStore {
         let _span = traces::span::<W>(SYSTEM, Operation::Change);
         let answer_by = begun + self.timeouts.answer;
         let progress = Arc::new(Progress::default());
-        let mut task =
-            task::spawn(
-                self.clone()
-                    .run_in_order(answer_by, Arc::clone(&progress), claim, work, again),
-            );
+        let running = self
+            .clone()
+            .run_in_order(answer_by, Arc::clone(&progress), claim, work, again);
+        let turn_by = begun + self.timeouts.answer / 2;
+        let mut task = task::spawn(in_turn(turn, turn_by, running));
         if let Ok(finished) = timeout_at(answer_by, &mut task).await {
             return settled(finished, &progress);
         }

@@ -21,6 +21,7 @@ use tokio::time::Instant;
 use super::store::SqliteStore as Store;
 use crate::abort::{Abort, Work};
 use crate::claim::Claim;
+use crate::key_change_turns::TurnToCome;
 
 /// diesel's query methods, with the signatures of diesel-async.
 pub(super) trait RunQueryDsl: diesel::RunQueryDsl<Connection> {
@@ -89,7 +90,7 @@ impl Store {
         E: From<StorageError> + Send + 'static,
         W: Work<Connection, T, E> + Clone,
     {
-        self.change_begun(Instant::now(), claim, work).await
+        self.change_begun(Instant::now(), None, claim, work).await
     }
 
     /// Makes a change that may use the reserve. [`begin`] does nothing here, because the transaction has
@@ -105,14 +106,20 @@ impl Store {
 
     /// Makes a change that may not use the reserve, unless a read finds that it is refused; the read does not
     /// need the write lock.
-    pub(super) async fn change_unless_refused<T, E, L, W>(&self, precheck: L, work: W) -> Result<T, E>
+    pub(super) async fn change_unless_refused<T, E, L, W>(
+        &self,
+        turn: TurnToCome,
+        precheck: L,
+        work: W,
+    ) -> Result<T, E>
     where
         T: Send + 'static,
         E: From<StorageError> + Send + 'static,
         L: Work<Connection, Option<Result<T, E>>, Infallible> + Clone,
         W: Work<Connection, T, E> + Clone,
     {
-        self.change_after_precheck(precheck, Claim::Nothing, work).await
+        self.change_after_precheck(Some(turn), precheck, Claim::Nothing, work)
+            .await
     }
 }
 

@@ -16,6 +16,7 @@ use super::open_error::OpenError;
 use super::readers::{Readers, SLOW_AFTER, Waiter};
 use crate::abort::{Abort, TooSlow};
 use crate::fair_semaphore::FairSemaphore;
+use crate::key_change_turns::KeyChangeTurns;
 use crate::known_migrations::KnownMigrations;
 use crate::task;
 use crate::traces::{self, Operation};
@@ -37,6 +38,7 @@ pub struct SqliteStore {
     pub(super) writer: Arc<tokio::sync::Mutex<Option<SqliteConnection>>>,
     /// The next change, which would else be the one that has waited longest.
     pub(super) writers: FairSemaphore,
+    pub(super) key_change_turns: KeyChangeTurns,
     pub(super) readers: Arc<Readers>,
     pub(super) lookup_connections: Arc<LookupConnections>,
     pub(super) timeouts: Timeouts,
@@ -60,6 +62,7 @@ impl SqliteStore {
             file: Arc::new(file),
             writer: Arc::new(tokio::sync::Mutex::new(Some(writer))),
             writers: FairSemaphore::new(1),
+            key_change_turns: KeyChangeTurns::of_store(config.max_readers),
             readers: Arc::new(Readers::new(config.max_readers)),
             lookup_connections: Arc::new(LookupConnections::new()),
             timeouts: Timeouts {

@@ -16,7 +16,7 @@ use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ChosenKey, IdempotencyKey};
-use keyward_domain::ports::{DescendantKeys, RotationDraft};
+use keyward_domain::ports::{ApiKeys, DescendantKeys, RotationDraft};
 use keyward_domain::retention::ports::SurplusKeys;
 use tokio::time::timeout;
 
@@ -129,13 +129,16 @@ async fn retention_of_surplus_keys_waits_for_its_turn() {
     let bob = scene.bob.as_holder();
     revoke_alone(&scene, &bob, scene.child).await;
     scene.make.clock.advance(TimeDelta::days(1));
-    let (keys, revoked) = (&scene.use_cases.keys, scene.child);
-    // Clients without pause repeat a revocation, which no limit of changes counts.
+    let (consumer, revoked) = (bob.consumer().id, scene.child);
+    let url = scene.database.url().expect("a server");
+    // Clients without pause repeat a revocation, which no limit of changes counts, each at a replica of its own.
     let is_over = AtomicBool::new(false);
     let again = async || {
+        let replica = scene.database.store_at(url);
         while !is_over.load(Ordering::Relaxed) {
             let (keep, any) = (DescendantKeys::Keep, KeyPrecondition::AnyVersion);
-            let revoking = keys.revoke(&bob, revoked, keep, any, RequestSource::default());
+            let (reason, act) = (RevocationReason::Holder, scene.make.act(bob.as_actor()));
+            let revoking = ApiKeys::revoke(&*replica, consumer, revoked, reason.into(), keep, any, act);
             // At last the key is gone.
             if revoking.await.is_err() {
                 break;

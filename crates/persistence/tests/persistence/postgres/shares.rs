@@ -3,38 +3,67 @@
 use std::net::IpAddr;
 
 use futures_util::future::join_all;
-use keyward_domain::ports::Credentials;
-use keyward_domain::token::TokenDigest;
 use keyward_persistence::on_behalf_of;
 
-use crate::postgres::fixture::{AddKey, Fixture, connect, count};
+use crate::postgres::fixture::{AddKey, Fixture, connect, count, read};
+
+const STALLED: &str = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+fn client(last: u8) -> Option<IpAddr> {
+    Some([192, 0, 2, last].into())
+}
 
 #[tokio::test]
-async fn stalled_changes_of_one_client_leave_connections_to_others() {
+async fn stalled_reads_of_one_client_leave_connections_to_others() {
     let fixture = Fixture::with(|config| config.max_connections = 4).await;
+    let mut blocker = connect(fixture.database.url()).await;
+    let lock = blocker.transaction().await.expect("a transaction");
+    lock.batch_execute("LOCK TABLE api_keys IN ACCESS EXCLUSIVE MODE")
+        .await
+        .expect("a lock");
+    let reads: Vec<_> = (0..8)
+        .map(|_| {
+            let store = fixture.store.clone();
+            tokio::spawn(on_behalf_of(client(1), async move { read(&store).await }))
+        })
+        .collect();
+    while count(&fixture.client, STALLED).await < 3 {}
+
+    let ready = on_behalf_of(client(2), fixture.store.is_ready()).await;
+    assert!(ready.is_ok(), "{ready:?}");
+    assert_eq!(count(&fixture.client, STALLED).await, 3);
+    lock.rollback().await.expect("the lock is let go");
+    for read in join_all(reads).await {
+        read.expect("no panic").expect("a read");
+    }
+}
+
+#[tokio::test]
+async fn stalled_changes_of_one_consumer_leave_connections_to_others() {
+    let fixture = Fixture::with(|config| config.max_connections = 16).await;
     let mut blocker = connect(fixture.database.url()).await;
     let lock = blocker.transaction().await.expect("a transaction");
     lock.batch_execute("SELECT FROM memberships FOR UPDATE")
         .await
         .expect("a lock");
-    let client = |address: &str| -> Option<IpAddr> { Some(address.parse().expect("an address")) };
-    let changes: Vec<_> = (0..8)
+    let changes: Vec<_> = (0..20)
         .map(|number| {
             let (store, new) = (
                 fixture.store.clone(),
                 fixture.new_key(&format!("key {number}"), None),
             );
-            let (client, act) = (client("192.0.2.1"), fixture.act());
-            tokio::spawn(on_behalf_of(client, async move { store.add_key(new, act).await }))
+            let act = fixture.act();
+            tokio::spawn(on_behalf_of(client(number), async move {
+                store.add_key(new, act).await
+            }))
         })
         .collect();
-    let stalled = "pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
-    while count(&fixture.client, stalled).await < 3 {}
+    while count(&fixture.client, STALLED).await < 3 {}
 
-    let digest = TokenDigest::from_bytes([7; 32]);
-    let read = on_behalf_of(client("192.0.2.2"), Credentials::find(&fixture.store, &digest)).await;
-    assert!(matches!(read, Ok(None)), "{read:?}");
-    assert_eq!(count(&fixture.client, stalled).await, 3);
+    on_behalf_of(client(200), read(&fixture.store))
+        .await
+        .expect("a read");
+    assert_eq!(count(&fixture.client, STALLED).await, 3);
     lock.rollback().await.expect("the lock is let go");
     for change in join_all(changes).await {
         change.expect("no panic").expect("a key is added");

@@ -1,0 +1,232 @@
+//! How many changes of one consumer's keys are under way at once.
+//!
+//! They run one after the other in any case, because each locks the consumer's membership first. While it waits for that
+//! lock, a change holds a connection of PostgreSQL's, or is in the queue for SQLite's writer. So the changes of one
+//! consumer, which may come from any number of addresses, would leave others none.
+//!
+//! A consumer's turns are divided among those who act, not among addresses: whoever has stolen one key cannot keep its
+//! user from revoking it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use keyward_domain::audit::Actor;
+use keyward_domain::id::MembershipId;
+use keyward_domain::ports::StorageError;
+use tokio::time::{Instant, timeout_at};
+
+use crate::abort::TooSlow;
+use crate::client::Client;
+use crate::fair_semaphore::{FairPermit, FairSemaphore};
+
+/// How many changes of one consumer are under way, if there is room for as many others: one holds the lock, and the next
+/// have sent their first statements by the time it is free.
+const MAX_AT_ONCE: usize = 4;
+
+/// A store's turns. Clones share them.
+#[derive(Clone)]
+pub(crate) struct KeyChangeTurns {
+    changes: ConsumerTurns,
+    revocations: ConsumerTurns,
+}
+
+impl KeyChangeTurns {
+    /// Turns of a store that makes so many changes at once: one consumer has at most half of them.
+    pub(crate) fn of_store(at_once: usize) -> Self {
+        let of_each = (at_once / 4).clamp(1, MAX_AT_ONCE);
+        Self {
+            changes: ConsumerTurns::new(of_each),
+            revocations: ConsumerTurns::new(of_each),
+        }
+    }
+
+    /// The turn of an addition, an edit or a rotation.
+    pub(crate) fn of_change(&self, consumer: MembershipId, actor: &Actor) -> TurnToCome {
+        TurnToCome::new(&self.changes, consumer, actor)
+    }
+
+    /// The turn of a revocation, for which changes must not be in the way.
+    pub(crate) fn of_revocation(&self, consumer: MembershipId, actor: &Actor) -> TurnToCome {
+        TurnToCome::new(&self.revocations, consumer, actor)
+    }
+}
+
+/// The turns of each consumer of whom somebody has one or waits for one.
+#[derive(Clone)]
+struct ConsumerTurns {
+    of_each: usize,
+    held: Arc<Mutex<HashMap<MembershipId, Turns>>>,
+}
+
+struct Turns {
+    semaphore: FairSemaphore,
+    /// How many have one or wait for one.
+    places: usize,
+}
+
+/// A turn that nobody waits for yet.
+#[derive(Clone)]
+pub(crate) struct TurnToCome {
+    of: ConsumerTurns,
+    consumer: MembershipId,
+    client: Client,
+}
+
+/// The turn of one change, until it is dropped.
+struct Turn {
+    _permit: FairPermit,
+    _place: Place,
+}
+
+struct Place {
+    of: ConsumerTurns,
+    consumer: MembershipId,
+}
+
+impl TurnToCome {
+    fn new(of: &ConsumerTurns, consumer: MembershipId, actor: &Actor) -> Self {
+        Self {
+            of: of.clone(),
+            consumer,
+            client: Client::of_actor(actor),
+        }
+    }
+
+    /// Waits for the turn.
+    async fn wait(self, until: Instant) -> Result<Turn, StorageError> {
+        let (semaphore, place) = self.of.join(self.consumer);
+        match timeout_at(until, self.client.run(semaphore.acquire())).await {
+            Ok(permit) => Ok(Turn {
+                _permit: permit,
+                _place: place,
+            }),
+            Err(_) => Err(StorageError::Unavailable(TooSlow::Turn.into())),
+        }
+    }
+}
+
+/// Makes a change once it is its turn, if it has one, and holds that until the transaction is over.
+pub(crate) async fn in_turn<T, E: From<StorageError>>(
+    turn: Option<TurnToCome>,
+    until: Instant,
+    change: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let _turn = match turn {
+        Some(turn) => Some(turn.wait(until).await?),
+        None => None,
+    };
+    change.await
+}
+
+impl ConsumerTurns {
+    fn new(of_each: usize) -> Self {
+        Self {
+            of_each,
+            held: Arc::default(),
+        }
+    }
+
+    fn join(&self, consumer: MembershipId) -> (FairSemaphore, Place) {
+        let mut held = self.held();
+        let turns = held.entry(consumer).or_insert_with(|| Turns {
+            semaphore: FairSemaphore::new(self.of_each),
+            places: 0,
+        });
+        turns.places += 1;
+        let place = Place {
+            of: self.clone(),
+            consumer,
+        };
+        (turns.semaphore.clone(), place)
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<MembershipId, Turns>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Entry::Occupied(mut turns) = self.of.held().entry(self.consumer) {
+            turns.get_mut().places -= 1;
+            if turns.get().places == 0 {
+                turns.remove();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt as _;
+    use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn consumer(number: u128) -> MembershipId {
+        MembershipId::from_uuid(Uuid::from_u128(number))
+    }
+
+    fn key(number: u128) -> Actor {
+        Actor::ApiKey(ApiKeyId::from_uuid(Uuid::from_u128(number)))
+    }
+
+    fn user() -> Actor {
+        Actor::User(UserId::from_uuid(Uuid::max()))
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_secs(20)
+    }
+
+    /// Asks for turns from so many addresses, and returns those that are given at once.
+    fn at_once(addresses: u8, turn: &TurnToCome) -> Vec<Turn> {
+        let from = |address| {
+            let client = Client::At([192, 0, 2, address].into());
+            client.run(turn.clone().wait(soon())).now_or_never()?.ok()
+        };
+        (0..addresses).filter_map(from).collect()
+    }
+
+    #[tokio::test]
+    async fn one_key_leaves_a_turn_whatever_its_addresses() {
+        let turns = KeyChangeTurns::of_store(16);
+        let of_key = at_once(50, &turns.of_change(consumer(1), &key(1)));
+        assert_eq!(of_key.len(), MAX_AT_ONCE - 1);
+        assert_eq!(at_once(1, &turns.of_change(consumer(1), &user())).len(), 1);
+    }
+
+    #[tokio::test]
+    async fn many_keys_leave_turns_to_revocations_and_other_consumers() {
+        let turns = KeyChangeTurns::of_store(16);
+        let of_keys: Vec<Vec<Turn>> = (0..50)
+            .map(|number| at_once(1, &turns.of_change(consumer(1), &key(number))))
+            .collect();
+        assert_eq!(of_keys.iter().flatten().count(), MAX_AT_ONCE);
+        assert_eq!(at_once(1, &turns.of_revocation(consumer(1), &user())).len(), 1);
+        assert_eq!(at_once(1, &turns.of_change(consumer(2), &key(1))).len(), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn change_without_a_turn_in_time_is_unavailable() {
+        let turns = KeyChangeTurns::of_store(1);
+        let turn = turns.of_change(consumer(1), &user());
+        let taken = at_once(1, &turn);
+        assert_eq!(taken.len(), 1);
+        let late = turn.wait(soon()).await;
+        assert!(matches!(late, Err(StorageError::Unavailable(_))));
+    }
+
+    #[tokio::test]
+    async fn consumer_without_changes_takes_no_memory() {
+        let turns = KeyChangeTurns::of_store(16);
+        let taken = at_once(9, &turns.of_change(consumer(1), &user()));
+        assert_eq!(turns.changes.held().len(), 1);
+        drop(taken);
+        assert!(turns.changes.held().is_empty());
+    }
+}
