@@ -40,6 +40,7 @@ mod listed;
 mod lookup;
 mod lookup_connections;
 mod migrations;
+mod new_files;
 mod not_cancelled;
 mod numbering;
 mod open_error;
@@ -63,6 +64,7 @@ mod validity;
 pub use config::SqliteConfig;
 pub use database_file::Moved;
 pub use migrations::MigrateError;
+pub use new_files::give_to_owner_of;
 pub use open_error::OpenError;
 pub use store::SqliteStore;
 

@@ -1,12 +1,12 @@
 //! The data directory of the embedded database, which one server at a time may serve.
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use keyward_persistence::sqlite::SqliteConfig;
+use keyward_persistence::sqlite::{SqliteConfig, give_to_owner_of};
 use rustix::fs::OFlags;
 
 /// Where the embedded database is unless the options say otherwise: below the directory in which the command
@@ -73,17 +73,10 @@ impl DataDirectoryLock {
     }
 }
 
-/// When root makes the lock file, it belongs to the server's user, who could not lock it otherwise. A file
-/// that has another name, too, is left alone: that user may have linked somebody else's.
+/// The lock file belongs to the owner of the database, or of the directory if there is none.
 fn give_to_owner(lock: &File, data_directory: &Path) -> io::Result<()> {
     let database = SqliteConfig::in_directory(data_directory).file();
-    let owner = fs::metadata(database).or_else(|_| fs::metadata(data_directory))?;
-    let ours = lock.metadata()?;
-    if ours.nlink() == 1 && (ours.uid(), ours.gid()) != (owner.uid(), owner.gid()) {
-        // Other users cannot change the owner.
-        let _ = fchown(lock, Some(owner.uid()), Some(owner.gid()));
-    }
-    Ok(())
+    give_to_owner_of(&database, lock).or_else(|_| give_to_owner_of(data_directory, lock))
 }
 
 #[cfg(test)]

@@ -1,9 +1,7 @@
 //! The database file: how it is created, and how its connections are configured.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +16,7 @@ use super::errors::{
     CANNOT_OPEN, is_busy, is_damaged, is_full, is_io, is_not_a_database, lacks_access, storage_error,
 };
 use super::file_identity::FileIdentity;
+use super::new_files::{make_database_file, make_directory};
 use super::not_cancelled;
 use super::open_error::OpenError;
 use super::reserve::Reserve;
@@ -92,7 +91,7 @@ impl DatabaseFile {
             },
         })?;
         let file = directory.join(FILE_NAME);
-        let identity = make_file(&directory, &file)
+        let identity = make_database_file(&directory, &file)
             .and_then(|()| FileIdentity::at(&file))
             .map_err(|source| OpenError::File {
                 file: file.clone(),
@@ -265,32 +264,6 @@ fn setup_sql(access: Access, busy_timeout: Duration) -> String {
 fn switch_to_write_ahead_log(connection: &mut SqliteConnection) -> QueryResult<String> {
     let row: JournalMode = diesel::sql_query("PRAGMA journal_mode = WAL").get_result(connection)?;
     Ok(row.journal_mode)
-}
-
-fn make_directory(directory: &Path) -> io::Result<PathBuf> {
-    let directory = std::path::absolute(directory)?;
-    let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
-    DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
-    // A power cut would lose a new directory whose entry is not synced.
-    for parent in missing.into_iter().filter_map(Path::parent) {
-        File::open(parent)?.sync_all()?;
-    }
-    fs::canonicalize(directory)
-}
-
-fn make_file(directory: &Path, file: &Path) -> io::Result<()> {
-    let made = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(file);
-    match made {
-        // SQLite syncs the file, but not its directory entry.
-        Ok(_) => File::open(directory)?.sync_all(),
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
-    }
 }
 
 enum ConnectError {

@@ -8,13 +8,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use keyward_domain::ports::StorageError;
 use rustix::fs::{FallocateFlags, OFlags, StatVfs, fallocate, statvfs};
 use rustix::io::{Errno, retry_on_intr};
 
+use super::new_files::give_to_owner_of;
 use crate::claim::Claim;
 
 const FILE_NAME: &str = "keyward.reserve";
@@ -123,12 +124,7 @@ impl Reserve {
             .mode(0o600)
             .custom_flags(NO_SYMLINK)
             .open(&self.file)?;
-        let (ours, database) = (file.metadata()?, fs::metadata(&self.database)?);
-        if (ours.uid(), ours.gid()) != (database.uid(), database.gid()) {
-            // When root creates the file, it belongs to the server's user, as with SQLite's files. Other
-            // users cannot change the owner.
-            let _ = fchown(&file, Some(database.uid()), Some(database.gid()));
-        }
+        give_to_owner_of(&self.database, &file)?;
         Ok(file)
     }
 
@@ -178,7 +174,7 @@ fn allocate(mut file: &File, held: u64, size: u64) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::{MetadataExt, chown, symlink};
     use std::thread;
 
     use super::{Claim, FILE_NAME, PART, Reserve};
@@ -221,6 +217,21 @@ mod tests {
         assert!(reserve.fill().is_err());
         assert!(!reserve.release(Claim::Revoking));
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "kept");
+    }
+
+    #[test]
+    fn file_linked_as_reserve_keeps_its_owner() {
+        let directory = TemporaryDirectory::new();
+        let [database, elsewhere] = ["keyward.db", "elsewhere"].map(|name| directory.path().join(name));
+        fs::write(&database, "").unwrap();
+        fs::write(&elsewhere, "").unwrap();
+        let own = fs::metadata(&elsewhere).unwrap().uid();
+        if rustix::process::geteuid().is_root() {
+            chown(&database, Some(60_001), None).unwrap();
+        }
+        fs::hard_link(&elsewhere, directory.path().join(FILE_NAME)).unwrap();
+        Reserve::beside(&database, PART).fill().unwrap();
+        assert_eq!(fs::metadata(&elsewhere).unwrap().uid(), own);
     }
 
     #[test]
