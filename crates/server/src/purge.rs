@@ -94,8 +94,8 @@ pub(crate) fn describe_clock_doubt(doubt: &ClockDoubt) -> String {
     match doubt {
         ClockDoubt::Differs { .. } => doubt.to_string(),
         ClockDoubt::Jumped { .. } => format!(
-            "{doubt}: set it if it is wrong; if it is right, run `{} clean-up --clock-is-right` once",
-            program::name()
+            "{doubt}: set it if it is wrong; if it is right, run `{} --clock-is-right` once",
+            program::command_on_this_database("clean-up")
         ),
     }
 }

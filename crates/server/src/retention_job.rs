@@ -144,10 +144,10 @@ impl RetentionJob {
     fn log_not_allowed(&mut self) {
         if !self.has_told_who_may {
             warn!(
-                "old audit events cannot be removed, because this server's database role can only add events: run `{} clean-up` \
+                "old audit events cannot be removed, because this server's database role can only add events: run `{}` \
                  regularly, with the same options, and with the URL of the role that owns the tables in \
                  KEYWARD_MIGRATION_DATABASE_URL",
-                program::name()
+                program::command_on_this_database("clean-up")
             );
         }
         self.has_told_who_may = true;

@@ -1,24 +1,17 @@
 //! The command that prints the setup link of this server: the pages and the log of a server that is not set
 //! up name it.
 
-use std::path;
-
 use keyward_domain::public_url::PublicUrl;
 
-use crate::program;
+use crate::program::{self, quoted};
 use crate::storage::Database;
 
 /// The command with the options that this server was given, for a POSIX shell and for the log. The URL of a
 /// PostgreSQL database stays out of it.
 pub(crate) fn setup_command(database: &Database, public_url: &PublicUrl) -> String {
-    let directory = match database {
-        Database::Sqlite(config) => {
-            let directory = &config.data_directory;
-            let directory = path::absolute(directory).unwrap_or_else(|_| directory.clone());
-            Some(quoted(&directory.to_string_lossy()))
-        }
-        Database::Postgres { .. } => None,
-    };
+    let directory = database
+        .data_directory()
+        .map(|directory| program::data_directory_option(&directory));
     command(&quoted(&program::name()), directory.as_deref(), public_url)
 }
 
@@ -26,26 +19,15 @@ pub(crate) fn setup_command(database: &Database, public_url: &PublicUrl) -> Stri
 /// placeholder, so that nobody makes another database by accident.
 pub(crate) fn public_setup_command(database: &Database, public_url: &PublicUrl) -> String {
     let directory = match database {
-        Database::Sqlite(_) => Some("<data-directory>"),
+        Database::Sqlite(_) => Some(" --data-dir <data-directory>"),
         Database::Postgres { .. } => None,
     };
     command("keyward", directory, public_url)
 }
 
 fn command(program: &str, directory: Option<&str>, public_url: &PublicUrl) -> String {
-    let directory = directory.map(|directory| format!(" --data-dir {directory}"));
     let (directory, public_url) = (directory.unwrap_or_default(), quoted(public_url.as_str()));
     format!("{program} admin setup-link{directory} --public-url {public_url}")
-}
-
-/// One word of a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_alphanumeric() || "%+,-./:=@_".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
 
 #[cfg(test)]

@@ -42,10 +42,8 @@ pub(crate) async fn open_to_export(options: &DatabaseOptions) -> Result<Arc<dyn 
 
 /// Opens an existing database like [`open_existing`], but on PostgreSQL as the role that owns the tables, if
 /// one is configured.
-pub(crate) async fn open_existing_as_owner(options: &DatabaseOptions) -> Result<Arc<dyn Store>, OpenError> {
-    let opened = Opened::of_existing(configured(options)?)?
-        .acting_as_owner()
-        .await?;
+pub(crate) async fn open_existing_as_owner(database: Database) -> Result<Arc<dyn Store>, OpenError> {
+    let opened = Opened::of_existing(database)?.acting_as_owner().await?;
     opened
         .used_by(Tables::OwnOrCompatible, Some(CONNECT_TIMEOUT))
         .await

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio_postgres::config::Host;
+
 use super::database_url::{self, InvalidDatabaseUrl};
 use super::tls::TlsMode;
 
@@ -48,5 +50,20 @@ impl PostgresConfig {
             answer_timeout: Duration::from_millis(1_900),
             outcome_timeout: Duration::from_secs(8),
         })
+    }
+
+    /// The name of the database and its hosts, such as `keyward on db.example.com`.
+    #[must_use]
+    pub fn location(&self) -> String {
+        let name = self.server.get_dbname().or_else(|| self.server.get_user());
+        let hosts = self.server.get_hosts().iter().map(|host| match host {
+            Host::Tcp(host) => host.clone(),
+            Host::Unix(directory) => directory.display().to_string(),
+        });
+        format!(
+            "{} on {}",
+            name.unwrap_or_default(),
+            hosts.collect::<Vec<_>>().join(", ")
+        )
     }
 }

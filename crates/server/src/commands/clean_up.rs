@@ -13,14 +13,16 @@ use crate::storage;
 /// Purges everything past its retention period, and prints how much; or only confirms the clock.
 pub(crate) async fn run(options: CleanUpOptions) -> Result<(), Failure> {
     let periods = options.retention.periods()?;
-    let store = storage::open_existing_as_owner(&options.storage.database).await?;
+    let database = storage::configured(&options.storage.database)?;
+    let description = database.description();
+    let store = storage::open_existing_as_owner(database).await?;
     let retention = Composition::new(sources_of_this_machine(), store).retention(periods);
     if options.clock_is_right {
         // A period that this line leaves out would remove what the server keeps.
         retention.begin_by_confirmed_clock().await.map_err(failure)?;
-        output::report(
-            "Confirmed this machine's clock. Nothing was removed; servers continue within the hour.",
-        );
+        output::report(&format!(
+            "Confirmed this machine's clock for {description}. Nothing was removed; servers continue within the hour."
+        ));
         return Ok(());
     }
     let mut run = retention.begin().await.map_err(failure)?;

@@ -45,8 +45,8 @@ pub(crate) enum Failure {
     Output(#[from] OutputError),
     /// The account has the password already.
     #[error(
-        "the generated password was not shown: run `{} admin reset-password` to generate another",
-        program::name()
+        "the generated password was not shown: run `{}` to generate another",
+        program::command_on_this_database("admin reset-password")
     )]
     PasswordNotShown(#[source] OutputError),
     #[error("the verifier's secret cannot be written to standard error, so no verifier was created")]
@@ -70,8 +70,8 @@ pub(crate) enum Failure {
     #[error("invalid display name")]
     DisplayName(#[from] TextError),
     #[error(
-        "Keyward is already set up: add users with `{} admin create-user`",
-        program::name()
+        "Keyward is already set up: add users with `{}`",
+        program::command_on_this_database("admin create-user")
     )]
     AlreadySetUp,
     /// Cannot happen: the command line needs no link.

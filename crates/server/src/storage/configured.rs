@@ -10,6 +10,7 @@ use super::open_error::OpenError;
 use crate::data_directory;
 use crate::database_url::{self, DatabaseUrlError};
 use crate::options::DatabaseOptions;
+use crate::program;
 use crate::secret::Secret;
 
 /// The database that the options configure, not connected yet.
@@ -23,8 +24,17 @@ pub(crate) enum Database {
 }
 
 /// Reads which database the options configure. A flag wins over every variable, so that a shell in which a
-/// URL is exported cannot redirect a command with `--data-dir` to another database.
+/// URL is exported cannot redirect a command with `--data-dir` to another database. From then on, the commands
+/// that this process prints name its data directory.
 pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenError> {
+    let database = read(options)?;
+    if let Some(directory) = database.data_directory() {
+        program::set_data_directory(directory);
+    }
+    Ok(database)
+}
+
+fn read(options: &DatabaseOptions) -> Result<Database, OpenError> {
     if let Some(directory) = &options.data_directory {
         for variable in database_url::VARIABLES {
             if std::env::var_os(variable).is_some_and(|value| !value.is_empty()) {
@@ -61,14 +71,34 @@ impl Database {
         }
     }
 
+    /// The absolute path of the data directory, if it has one.
+    pub(crate) fn data_directory(&self) -> Option<PathBuf> {
+        match self {
+            Self::Sqlite(config) => {
+                let directory = &config.data_directory;
+                Some(path::absolute(directory).unwrap_or_else(|_| directory.clone()))
+            }
+            Self::Postgres { .. } => None,
+        }
+    }
+
+    /// What people call it, without a user or a password.
+    pub(crate) fn description(&self) -> String {
+        match self {
+            Self::Sqlite(config) => {
+                let file = config.file();
+                let file = path::absolute(&file).unwrap_or(file);
+                format!("the database {}", file.display())
+            }
+            Self::Postgres { service, .. } => format!("the PostgreSQL database {}", service.location()),
+        }
+    }
+
     /// The data directory, absolute, if opening this database would make a new one there. If the directory
     /// cannot be read, this is `None`: opening it then fails with the reason.
     pub(crate) fn new_in(&self) -> Option<PathBuf> {
         match self {
-            Self::Sqlite(config) if matches!(config.file().try_exists(), Ok(false)) => {
-                let directory = &config.data_directory;
-                Some(path::absolute(directory).unwrap_or_else(|_| directory.clone()))
-            }
+            Self::Sqlite(config) if matches!(config.file().try_exists(), Ok(false)) => self.data_directory(),
             Self::Sqlite(_) | Self::Postgres { .. } => None,
         }
     }

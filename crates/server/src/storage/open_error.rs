@@ -47,9 +47,9 @@ pub(crate) enum OpenError {
     )]
     NoDatabase { directory: PathBuf },
     #[error(
-        "Keyward is not set up yet: run `{0} admin setup-link` to set it up in a browser, or `{0} admin bootstrap` to set it \
-         up here",
-        program::name()
+        "Keyward is not set up yet: run `{}` to set it up in a browser, or `{}` to set it up here",
+        program::command_on_this_database("admin setup-link"),
+        program::command_on_this_database("admin bootstrap")
     )]
     NotSetUp,
     #[error(transparent)]

@@ -10,8 +10,8 @@ use crate::program;
 pub(crate) enum OtherVersion {
     #[error(
         "the database has the tables of an older version of Keyward (its newest migration is {newest}), and this command \
-         leaves them so: run `{0} migrate` or start this version's server to bring it up to date, or use the older version",
-        program::name()
+         leaves them so: run `{}` or start this version's server to bring it up to date, or use the older version",
+        program::command_on_this_database("migrate")
     )]
     Outdated { newest: String },
     #[error(transparent)]

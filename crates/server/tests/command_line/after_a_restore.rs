@@ -58,20 +58,23 @@ async fn access_removed_after_the_backup_is_removed_again() {
 
         let log = lost.log();
         let answer = repeat(&restored, &log);
+        let reset_password = restored.printed("admin reset-password");
         assert_eq!(
             answer.errors,
             considered(&log)
-                + "API keys revoked: 1 repeated, 0 already so, 1 not in this database, 0 left\n\
+                + &format!(
+                    "API keys revoked: 1 repeated, 0 already so, 1 not in this database, 0 left\n\
              Memberships ended: 1 repeated, 0 already so, 0 not in this database, 0 left\n\
              Owners made members: 1 repeated, 0 already so, 0 not in this database, 0 left\n\
              Invitations closed: 2 repeated, 0 already so, 0 not in this database, 0 left\n\
              Projects archived: 1 repeated, 0 already so, 0 not in this database, 0 left\n\
              Members removed from projects: 1 repeated, 0 already so, 0 not in this database, 0 left\n\
-             By hand: passwords were changed or reset: bob. Run `keyward admin reset-password --generate-password \
+             By hand: passwords were changed or reset: bob. Run `{reset_password} --generate-password \
              --username NAME` for each, which also ends their sessions\n\
-             By hand: sessions were ended: ada. Run `keyward admin reset-password --generate-password --username NAME` \
+             By hand: sessions were ended: ada. Run `{reset_password} --generate-password --username NAME` \
              for each, or have each end other sessions in the console\n\
              error: changes are left to repeat: see above\n"
+                )
         );
         assert_eq!(answer.code, Some(1));
         assert_eq!(

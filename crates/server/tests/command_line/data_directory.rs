@@ -54,6 +54,20 @@ impl Drop for DataDirectory {
 }
 
 #[test]
+fn clock_confirmation_names_the_database() {
+    let directory = DataDirectory::new("clock-confirmed");
+    directory.bootstrap().success();
+    assert_eq!(
+        directory.run(&["clean-up", "--clock-is-right"], "").errors,
+        format!(
+            "Confirmed this machine's clock for the database {}/keyward.db. Nothing was removed; servers continue within \
+             the hour.\n",
+            directory.path().display()
+        )
+    );
+}
+
+#[test]
 fn data_directory_holds_everything_without_a_database_url() {
     let directory = DataDirectory::new("embedded");
     let mut server = Server::start_in(directory.path());

@@ -94,13 +94,13 @@ async fn only_migrate_and_serve_migrate_an_older_database() {
             let others = NEEDING_A_DATABASE
                 .into_iter()
                 .filter(|command| !is(command, &["serve", "migrate"]));
+            let migrate = place.printed("migrate");
             for command in others {
                 assert_eq!(
                     newer(&place, command).input(PASSWORD).run().refusal(),
                     format!(
                         "the database has the tables of an older version of Keyward (its newest migration is {from}), and \
-                         this command leaves them so: run `keyward migrate` or start this version's server to bring it up \
-                         to date, or use the older version"
+                         this command leaves them so: run `{migrate}` or start this version's server to bring it up to date, or use the older version"
                     ),
                     "{command:?}"
                 );

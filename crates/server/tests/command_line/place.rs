@@ -30,6 +30,14 @@ impl Place {
         }
     }
 
+    /// A command as `keyward` names it, with the data directory if there is one.
+    pub(crate) fn printed(&self, command: &str) -> String {
+        match self {
+            Self::File(directory) => format!("keyward {command} --data-dir {}", directory.path().display()),
+            Self::Server(_) => format!("keyward {command}"),
+        }
+    }
+
     pub(crate) fn bootstrap(&self) {
         match self {
             Self::File(directory) => directory.bootstrap(),

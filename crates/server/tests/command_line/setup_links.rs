@@ -118,10 +118,13 @@ fn setup_hint_names_the_program_as_started() {
         "{event}"
     );
     let create_user = ["admin", "create-user", "--username=bob", "--generate-password"];
+    let on_this_database = format!("--data-dir {}", directory.path().display());
     assert_eq!(
         keyward(&create_user).run().refusal(),
-        "Keyward is not set up yet: run `target/debug/keyward admin setup-link` to set it up in a browser, or \
-         `target/debug/keyward admin bootstrap` to set it up here"
+        format!(
+            "Keyward is not set up yet: run `target/debug/keyward admin setup-link {on_this_database}` to set it up in \
+             a browser, or `target/debug/keyward admin bootstrap {on_this_database}` to set it up here"
+        )
     );
 }
 

@@ -140,28 +140,30 @@ impl LeftToPeople {
 
 impl ManualKind {
     fn advice(self, concerned: &str) -> String {
-        let keyward = program::name();
+        let [reset_password, revoke, remove_member] =
+            ["admin reset-password", "admin revoke", "admin remove-member"]
+                .map(program::command_on_this_database);
         match self {
             Self::Password => format!(
-                "passwords were changed or reset: {concerned}. Run `{keyward} admin reset-password \
+                "passwords were changed or reset: {concerned}. Run `{reset_password} \
                  --generate-password --username NAME` for each, which also ends their sessions"
             ),
             Self::Sessions => format!(
-                "sessions were ended: {concerned}. Run `{keyward} admin reset-password --generate-password \
+                "sessions were ended: {concerned}. Run `{reset_password} --generate-password \
                  --username NAME` for each, or have each end other sessions in the console"
             ),
             Self::KeyEnd => format!(
                 "ends of keys were planned: {concerned}. Have their users plan them in the console, have an owner apply \
                  the maximum lifetime to existing keys again if that planned them, or run \
-                 `{keyward} admin revoke --organization SLUG --reason TEXT --key ID`"
+                 `{revoke} --organization SLUG --reason TEXT --key ID`"
             ),
             Self::Rotation => format!(
                 "keys were rotated, and their new keys are lost: {concerned}. Have their users rotate them in the \
-                 console, or run `{keyward} admin revoke --organization SLUG --reason TEXT --key ID`"
+                 console, or run `{revoke} --organization SLUG --reason TEXT --key ID`"
             ),
             Self::MembershipEnd => format!(
                 "ends of memberships were planned: {concerned}. Have an owner plan them in the console, or run \
-                 `{keyward} admin remove-member --organization SLUG --username NAME`"
+                 `{remove_member} --organization SLUG --username NAME`"
             ),
             Self::Settings => format!(
                 "new keys were limited: {concerned}. Have an owner set that in the console, under General"

@@ -66,22 +66,28 @@ fn planned_ends_rotations_and_settings_are_named_until_repeated() {
     ]
     .concat();
     let answer = repeat(&lost.place, &log);
+    let (revoke, remove_member) = (
+        lost.place.printed("admin revoke"),
+        lost.place.printed("admin remove-member"),
+    );
     let ends = format!(
         "{}The log has no change that can be repeated.\n\
          By hand: ends of keys were planned: {ending} of ada in acme-sons (2999-12-31T12:00:00Z). Have their users plan \
          them in the console, have an owner apply the maximum lifetime to existing keys again if that planned them, or run \
-         `keyward admin revoke --organization SLUG --reason TEXT --key ID`\n",
+         `{revoke} --organization SLUG --reason TEXT --key ID`\n",
         considered(&log)
     );
-    let end_of_bob = "By hand: ends of memberships were planned: bob in acme-sons (2999-12-31T12:00:00Z). Have an owner plan \
-         them in the console, or run `keyward admin remove-member --organization SLUG --username NAME`\n";
+    let end_of_bob = format!(
+        "By hand: ends of memberships were planned: bob in acme-sons (2999-12-31T12:00:00Z). Have an owner plan \
+         them in the console, or run `{remove_member} --organization SLUG --username NAME`\n"
+    );
     let left = "error: changes are left to repeat: see above\n";
     assert_eq!(
         answer.errors,
         format!(
             "{ends}\
              By hand: keys were rotated, and their new keys are lost: {rotated} of ada in acme-sons. Have their users rotate \
-             them in the console, or run `keyward admin revoke --organization SLUG --reason TEXT --key ID`\n\
+             them in the console, or run `{revoke} --organization SLUG --reason TEXT --key ID`\n\
              {end_of_bob}\
              By hand: new keys were limited: acme-sons (cannot manage other keys by default), acme-sons (maximum lifetime \
              P90D). Have an owner set that in the console, under General\n\
