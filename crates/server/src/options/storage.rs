@@ -33,8 +33,9 @@ pub(crate) struct DatabaseOptions {
     /// This flag takes precedence over a database URL in a variable, which takes precedence over a directory
     /// in a variable. Default: keyward-data in the current directory.
     ///
-    /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import`, `admin bootstrap` and
-    /// `admin setup-link` create one, readable by its owner only; every other command fails.
+    /// It must be on a local disk. If it has no database, `serve`, `migrate`, `import` and `admin bootstrap`
+    /// create one, readable by its owner only; so does `admin setup-link`, unless the directory is the
+    /// default. Every other command fails.
     // The variable is not clap's: this flag wins over the variables of the URL, and they win over its
     // variable.
     #[arg(long = "data-dir", value_name = "DIRECTORY", conflicts_with = "url")]
