@@ -38,7 +38,8 @@ pub enum OpenError {
     /// Keyward lacks permission to read and write the file or its directory, in which SQLite creates files of
     /// its own.
     #[error(
-        "the database file {} cannot be read and written: check who owns it and its directory, and who may write there",
+        "the database file {} cannot be read and written: check who owns it and its directory, who \
+         may write there, and whether its file system is read-only",
         .file.display()
     )]
     NoAccess {

@@ -69,8 +69,8 @@ fn unwritable_data_directory_fails_every_command() {
         all
     };
     let before = now();
-    let not_writable =
-        "cannot be read and written: check who owns it and its directory, and who may write there";
+    let not_writable = "cannot be read and written: check who owns it and its directory, who may write there, and whether \
+                        its file system is read-only";
     for (place, expected) in [
         (
             &directory.path().join("new"),
