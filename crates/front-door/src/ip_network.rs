@@ -11,7 +11,7 @@ pub enum InvalidNetwork {
     /// Not an address, or not a prefix length that such an address has.
     #[error(
         "`{0}` is not a network: write an address and a prefix length (at most /32 for IPv4, /128 for IPv6), for instance \
-         10.0.0.0/8 or 2001:db8::/32"
+         10.0.0.0/8 or 2001:db8::/32, and between several a comma without spaces"
     )]
     Unreadable(String),
     /// The address names one machine, the prefix many: one of the two is a mistake.

@@ -172,7 +172,7 @@ pub(crate) struct LimitOptions {
 #[command(next_help_heading = "Proxies")]
 pub(crate) struct ProxyOptions {
     /// Trusted reverse proxies (an address or network), which report the client's address; may be given
-    /// several times. Default: none
+    /// several times, or as a list with commas and no spaces. Default: none
     #[arg(
         long = "trusted-proxy",
         env = "KEYWARD_TRUSTED_PROXY",
