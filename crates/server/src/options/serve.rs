@@ -134,16 +134,16 @@ pub(crate) struct PoolOptions {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitOptions {
-    /// The maximum number of valid keys of a consumer
+    /// The maximum number of valid keys of a consumer: 1 to 1,000,000
     #[arg(long, env = "KEYWARD_KEY_LIMIT", value_name = "NUMBER", default_value_t = 100,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) key_limit: u32,
-    /// How many keys a consumer may create and edit per minute, in the console and with its keys together;
-    /// revoking is not limited
+    /// How many keys a consumer may create and edit per minute, in the console and with its keys together: 1
+    /// to 6,000; revoking is not limited
     #[arg(long, env = "KEYWARD_CHANGE_RATE", value_name = "NUMBER", default_value_t = 60,
           value_parser = clap::value_parser!(u32).range(1..=6_000))]
     pub(crate) change_rate: u32,
-    /// How many keys a consumer may create and edit in one burst
+    /// How many keys a consumer may create and edit in one burst: 1 to 100,000
     #[arg(long, env = "KEYWARD_CHANGE_BURST", value_name = "NUMBER", default_value_t = 120,
           value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) change_burst: u32,
