@@ -20,9 +20,27 @@ pub(crate) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
         ));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let value = StrictValue.deserialize(&mut deserializer)?;
+    let value = StrictValue.deserialize(&mut deserializer).map_err(explained)?;
     deserializer.end()?;
     Ok(value)
+}
+
+/// serde_json takes half of a surrogate pair for the end of the text, or names the wrong half.
+fn explained(error: serde_json::Error) -> serde_json::Error {
+    const OF_HALF_A_PAIR: [&str; 2] = [
+        "unexpected end of hex escape",
+        "lone leading surrogate in hex escape",
+    ];
+    let message = error.to_string();
+    if OF_HALF_A_PAIR.iter().any(|reason| message.starts_with(reason)) {
+        Error::custom(format!(
+            "an escape (\\u) is half of a surrogate pair and lacks the other half at line {} column {}",
+            error.line(),
+            error.column()
+        ))
+    } else {
+        error
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -130,6 +148,25 @@ mod tests {
         }
         assert!(parse(b"\"\xff\"").is_err());
         assert!(parse(b"\"\xed\xa0\x80\"").is_err());
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_named() {
+        for text in [
+            r#""\ud83d""#,
+            r#""\ud83d!""#,
+            r#""\ud83d\n""#,
+            r#""\ud83d\u0041""#,
+            r#""\ude00""#,
+        ] {
+            let message = parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(
+                message.starts_with(
+                    "an escape (\\u) is half of a surrogate pair and lacks the other half at line 1"
+                ),
+                "{text}: {message}"
+            );
+        }
     }
 
     #[test]
