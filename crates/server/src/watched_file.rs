@@ -170,7 +170,15 @@ impl<T: FileContent> WatchedFile<T> {
         let count = |named: &Option<T>| named.as_ref().map_or(0, |named| named.count() as u64);
         self.runs.add(begun, changed.as_ref().map(count));
         match changed {
-            Ok(None) => self.complaint = None,
+            Ok(None) => {
+                if self.complaint.take().is_some() {
+                    info!(
+                        records = T::RECORDS,
+                        file = %self.path.display(),
+                        "watched file has its previous content again"
+                    );
+                }
+            }
             Ok(Some(named)) => {
                 let (count, file) = (named.count(), self.path.display());
                 info!(records = T::RECORDS, count, %file, "watched file read again");
@@ -288,7 +296,12 @@ mod tests {
         fs::remove_file(&scene.path).unwrap();
         assert!(scene.look().contains("cannot read"));
         assert!(scene.knows(&secret));
-        assert_eq!(scene.look_at(line(&secret)), "");
+        let mended = scene.look_at(line(&secret));
+        assert!(
+            mended.contains("INFO") && mended.contains("has its previous content again"),
+            "{mended}"
+        );
+        assert_eq!(scene.look(), "");
         assert!(scene.look_at("x").contains("line 1"), "a new fault is told anew");
     }
 
