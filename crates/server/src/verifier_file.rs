@@ -5,6 +5,9 @@ use keyward_domain::verifier::{VerifierName, VerifierSecretDigest, Verifiers};
 use crate::program;
 use crate::watched_file::FileContent;
 
+/// Some editors and shells write it without showing it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// The first line that names no verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
@@ -16,6 +19,8 @@ pub(crate) struct InvalidLine {
 /// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LineProblem {
+    #[error("begins with a byte order mark (U+FEFF): save the file without one")]
+    ByteOrderMark,
     #[error("not valid UTF-8: save the file as UTF-8")]
     NotText,
     #[error(
@@ -46,6 +51,12 @@ impl FileContent for Verifiers {
     type Invalid = InvalidLine;
 
     fn parse(bytes: &[u8]) -> Result<Self, InvalidLine> {
+        if bytes.starts_with(BYTE_ORDER_MARK) {
+            return Err(InvalidLine {
+                line: 1,
+                problem: LineProblem::ByteOrderMark,
+            });
+        }
         let mut verifiers = Self::default();
         for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
             let line_number = index + 1;
@@ -128,6 +139,10 @@ mod tests {
         ] {
             assert_eq!(parsed(text.as_bytes()), Err((line, problem)), "{text}");
         }
+        assert_eq!(
+            parsed(format!("\u{feff}orders:{digest}").as_bytes()),
+            Err((1, LineProblem::ByteOrderMark))
+        );
         assert_eq!(parsed(b"# a\n\xff"), Err((2, LineProblem::NotText)));
     }
 }
