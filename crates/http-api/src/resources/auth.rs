@@ -100,9 +100,9 @@ impl AuthResource {
     /// want to know whom a key acts as get the current user instead.
     ///
     /// Every method but `TRACE` and `CONNECT`, which get 405, gets the same response, and so does every path
-    /// below this one, which may be the path of the request in question; of the query there, only `project`
-    /// is read. The body is never read. A preflight (`OPTIONS`) without a key gets 401: let the gateway
-    /// answer preflights itself.
+    /// below this one, which may be the path of the request in question; one with dot segments gets 404. Of
+    /// the query there, only `project` is read. The body is never read. A preflight (`OPTIONS`) without a key
+    /// gets 401: let the gateway answer preflights itself.
     #[oai(path = "/", method = "get", operation_id = "authenticateRequest")]
     async fn get(
         &self,
