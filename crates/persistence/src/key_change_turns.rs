@@ -20,8 +20,8 @@ use crate::abort::TooSlow;
 use crate::client::Client;
 use crate::fair_semaphore::{FairPermit, FairSemaphore};
 
-/// How many changes of one consumer are under way, if there is room for as many others: one holds the lock, and the next
-/// have sent their first statements by the time it is free.
+/// How many changes of one consumer are under way, if the store has connections enough: one holds the lock, and the
+/// next have sent their first statements by the time it is free.
 const MAX_AT_ONCE: usize = 4;
 
 /// A store's turns. Clones share them.
@@ -32,9 +32,9 @@ pub(crate) struct KeyChangeTurns {
 }
 
 impl KeyChangeTurns {
-    /// Turns of a store that makes so many changes at once: one consumer has at most half of them.
-    pub(crate) fn of_store(at_once: usize) -> Self {
-        let of_each = (at_once / 4).clamp(1, MAX_AT_ONCE);
+    /// Turns of a store with so many connections: one consumer has at most half as many.
+    pub(crate) fn of_store(connections: usize) -> Self {
+        let of_each = (connections / 4).clamp(1, MAX_AT_ONCE);
         Self {
             changes: ConsumerTurns::new(of_each),
             revocations: ConsumerTurns::new(of_each),

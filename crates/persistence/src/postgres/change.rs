@@ -55,8 +55,8 @@ impl PostgresStore {
         self.change_begun(Instant::now(), None, claim, work).await
     }
 
-    /// A change that began at this moment, once it is its turn. The claim is ignored: no disk space is reserved on PostgreSQL's
-    /// server.
+    /// A change that began at this moment, once it is its turn. The claim is ignored: no disk space is
+    /// reserved on PostgreSQL's server.
     pub(super) async fn change_begun<T, E, W>(
         &self,
         begun: Instant,

@@ -37,8 +37,8 @@ impl SqliteStore {
             .await
     }
 
-    /// A change that began at this moment, once it is its turn. On a full disk, it is retried with the disk space that its claim
-    /// frees from the reserve.
+    /// A change that began at this moment, once it is its turn. On a full disk, it is retried with the disk
+    /// space that its claim frees from the reserve.
     pub(super) async fn change_begun<T, E, W>(
         &self,
         begun: Instant,
