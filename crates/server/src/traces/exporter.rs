@@ -15,7 +15,7 @@ use prost::Message as _;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
-use super::collector::{Collector, SendError};
+use super::collector::Collector;
 use super::queue::{BATCH, CAPACITY, SpanQueue};
 use crate::job::{self, End, RunningJob, rest};
 
@@ -35,7 +35,17 @@ pub(super) struct Exporter {
     resource: ResourceAttributesWithSchema,
     /// A batch that the collector has yet to accept.
     unsent: Option<Batch>,
-    is_failing: bool,
+    /// What the log was told of, until it works again.
+    failing: Option<Failure>,
+}
+
+/// How an attempt fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failure {
+    /// The spans wait for the next attempt.
+    Away,
+    /// They are lost.
+    Refusal,
 }
 
 /// Spans as they are sent.
@@ -65,7 +75,7 @@ impl Exporter {
             queue,
             resource: resource.into(),
             unsent: None,
-            is_failing: false,
+            failing: None,
         }
     }
 
@@ -163,16 +173,18 @@ impl Exporter {
                 if rejected == 0 {
                     self.succeeded();
                 } else {
-                    self.failed(format!("it rejected {rejected} of {spans} spans"));
+                    self.failed(
+                        Failure::Refusal,
+                        format!("it rejected {rejected} of {spans} spans"),
+                    );
                 }
             }
             Err(error) => {
-                let is_temporary = error.is_temporary();
-                let pause = error.retry_after();
-                self.failed(cause(&error));
-                if is_temporary {
-                    return Err(pause);
+                if error.is_temporary() {
+                    self.failed(Failure::Away, sentence(&error));
+                    return Err(error.retry_after());
                 }
+                self.failed(Failure::Refusal, sentence(&error));
                 counts.add_refused(spans);
             }
         }
@@ -180,9 +192,9 @@ impl Exporter {
         Ok(())
     }
 
-    /// One line when it begins to fail.
-    fn failed(&mut self, cause: String) {
-        if !self.is_failing {
+    /// One line when it begins to fail, or to fail in the other way: to lose spans is not to wait.
+    fn failed(&mut self, failure: Failure, cause: String) {
+        if self.failing != Some(failure) {
             warn!(
                 cause,
                 endpoint = %self.collector.endpoint(),
@@ -190,17 +202,16 @@ impl Exporter {
                 "trace export failed"
             );
         }
-        self.is_failing = true;
+        self.failing = Some(failure);
     }
 
     /// One line when it works again.
     fn succeeded(&mut self) {
-        if self.is_failing {
+        if self.failing.take().is_some() {
             let counts = self.queue.counts();
             let dropped = counts.queue_full() + counts.refused();
             info!(dropped_since_start = dropped, "trace export works again");
         }
-        self.is_failing = false;
     }
 
     fn waiting(&self) -> u64 {
@@ -213,10 +224,6 @@ impl Exporter {
 /// `Retry-After: 0` would be answered by one attempt after another.
 fn pause_before_retry(wanted: Option<Duration>, pause: Duration) -> Duration {
     wanted.map_or(pause, |wanted| wanted.clamp(pause, PAUSES.1))
-}
-
-fn cause(error: &SendError) -> String {
-    sentence(error)
 }
 
 /// `usize` has at most 64 bits.

@@ -177,6 +177,20 @@ fn unreachable_collector_is_logged_once_and_on_recovery() {
 }
 
 #[test]
+fn collector_that_returns_and_refuses_is_logged_again() {
+    let place = Place::file("traces-back-and-refusing");
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let option = format!("--otlp-endpoint=http://{address}");
+    let mut server = place.serve(&[&option, EVERY]);
+    assert_eq!(server.get("/sign-in").status, 303);
+    server.event(EXPORT_FAILED);
+    let collector = Collector::start_at(address);
+    collector.set(Conduct::Answer(StatusCode::UNAUTHORIZED));
+    let event = server.event(EXPORT_FAILED);
+    assert!(event["cause"].as_str().unwrap().contains("401"), "{event}");
+}
+
+#[test]
 fn refused_batches_are_dropped_and_told_of_once() {
     let place = Place::file("traces-refused");
     let collector = Collector::start();
