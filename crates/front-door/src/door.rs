@@ -20,6 +20,7 @@ use crate::{
     connection,
     exchange::Exchanges,
     listen::BACKLOG,
+    occupancy::{Occupancy, log_saturation},
     proxy_warnings::ProxyWarnings,
     security_headers::SecurityHeaders,
     serving_state::{self, Readiness, ServingState},
@@ -31,6 +32,7 @@ use crate::{
 pub struct FrontDoor {
     config: FrontDoorConfig,
     connections: usize,
+    slots: Arc<Semaphore>,
     serving: watch::Sender<ServingState>,
 }
 
@@ -51,6 +53,7 @@ impl FrontDoor {
         Ok(Self {
             config,
             connections,
+            slots: Arc::new(Semaphore::new(connections)),
             serving: watch::Sender::new(ServingState::default()),
         })
     }
@@ -58,6 +61,15 @@ impl FrontDoor {
     /// Whether this server wants new requests; for `/readyz`.
     pub fn readiness(&self) -> Readiness {
         Readiness(self.serving.subscribe())
+    }
+
+    /// How many connections are in use; for metrics.
+    pub fn occupancy(&self) -> Occupancy {
+        Occupancy {
+            slots: self.slots.clone(),
+            limit: self.connections,
+            serving: self.serving.subscribe(),
+        }
     }
 
     /// Serves `app` to who comes to `listener`, until `shutdown` is ready and the connections have drained:
@@ -74,6 +86,7 @@ impl FrontDoor {
         let Self {
             config,
             connections,
+            slots,
             serving,
         } = self;
         // Once all of an answer is in the kernel, only the kernel knows that its client does not read.
@@ -93,7 +106,7 @@ impl FrontDoor {
         let deadlines = config.deadlines;
         let unsent = UnsentAnswers::new(config.most_unsent(), serving.clone());
         let reception = Reception {
-            slots: Arc::new(Semaphore::new(connections)),
+            slots,
             builder: connection::http1_builder(&config.limits),
             exchanges: Arc::new(Exchanges {
                 app,
@@ -114,6 +127,7 @@ impl FrontDoor {
         tokio::select! {
             () = shutdown_requested => {}
             () = reception.accept_loop(&listener, &serving, &mut waiting, &mut tasks) => {}
+            never = log_saturation(serving.subscribe(), connections) => match never {},
         }
 
         serving_state::change(&serving, |serving| {

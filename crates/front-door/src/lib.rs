@@ -48,6 +48,7 @@
 //! | `accept` | the next connection, with a pause after an error |
 //! | `serving_state` | [`Readiness`], and the state that all connections follow: saturated, full of unsent answers, draining |
 //! | `saturation` | whether clients wait for a connection, and the shorter timeouts of others then |
+//! | `occupancy` | [`Occupancy`]: how many connections are in use, and a line in the log when too few are free |
 //! | `read_deadline` | when a client must have sent the bytes that it owes |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |
@@ -80,6 +81,7 @@ mod ip_network;
 mod listen;
 mod memory;
 mod observer;
+mod occupancy;
 mod open_files;
 mod proxy_warnings;
 mod read_deadline;
@@ -103,6 +105,7 @@ pub use door::{Drained, FrontDoor};
 pub use ip_network::{InvalidNetwork, parse_network};
 pub use listen::listen;
 pub use observer::{Exchanged, Observer};
+pub use occupancy::Occupancy;
 pub use refusal::{ErrorPages, RefusalReason, Refused};
 pub use request_id::REQUEST_ID;
 pub use serving_state::Readiness;

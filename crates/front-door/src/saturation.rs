@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// A saturation that begins within this time of the one before continues it: clients that hold connections on
 /// purpose reconnect at once.
-const RESET_AFTER: Duration = Duration::from_secs(10);
+pub(crate) const RESET_AFTER: Duration = Duration::from_secs(10);
 
 /// How often the timeout is halved while saturation continues, each time after a quarter of the full timeout.
 const HALVINGS: u32 = 2;
@@ -20,6 +20,8 @@ pub(crate) struct Saturation {
     repeated_since: Option<Instant>,
     /// When the latest saturation ended.
     ended_at: Option<Instant>,
+    /// How long those that have ended lasted in all.
+    ended: Duration,
 }
 
 impl Saturation {
@@ -37,9 +39,16 @@ impl Saturation {
 
     /// No client waits any more.
     pub(crate) fn end(&mut self, now: Instant) {
-        if self.saturated_since.take().is_some() {
+        if let Some(since) = self.saturated_since.take() {
             self.ended_at = Some(now);
+            self.ended += now.duration_since(since);
         }
+    }
+
+    /// How long clients have waited in all.
+    pub(crate) fn total(&self, now: Instant) -> Duration {
+        let current = self.saturated_since.map(|since| now.duration_since(since));
+        self.ended + current.unwrap_or_default()
     }
 
     /// Since when at least one client has waited.
@@ -146,6 +155,18 @@ mod tests {
         saturation.end(opening + 11 * SECOND);
         saturation.begin(opening + 21 * SECOND);
         assert_eq!(timeout_at(&saturation, opening + 21 * SECOND), SECOND);
+    }
+
+    #[test]
+    fn total_counts_each_saturation_while_it_lasts() {
+        let opening = Instant::now();
+        let mut saturation = Saturation::default();
+        saturation.begin(opening);
+        saturation.end(opening + SECOND);
+        assert_eq!(saturation.total(opening + 5 * SECOND), SECOND);
+        saturation.begin(opening + 5 * SECOND);
+        saturation.begin(opening + 6 * SECOND);
+        assert_eq!(saturation.total(opening + 7 * SECOND), 3 * SECOND);
     }
 
     #[test]

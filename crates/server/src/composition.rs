@@ -30,14 +30,14 @@ use keyward_domain::sign_in::signing_in::SignInPorts;
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, Setup, SignIn};
 use keyward_domain::sources::Sources;
 use keyward_domain::verifier::Verifiers;
-use keyward_front_door::RequestIds;
+use keyward_front_door::{Occupancy, RequestIds};
 use keyward_http_api::{BaseUrl, GitHubKeys, HttpApi, RateLimits};
 use keyward_persistence::postgres::ConnectError;
 use keyward_verification_cache::{
     BootClock, CachedCredentials, CachedReachableProjects, FamiliarCredentials, Lookups, MachineClock,
     VerificationCache,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use crate::clock::SystemClock;
 use crate::last_use_writer::LastUseWriter;
@@ -52,6 +52,7 @@ use crate::replica_wait::ReplicaWait;
 use crate::seen_session_writer::SeenSessionWriter;
 use crate::store::Store;
 use crate::traces::SpanCounts;
+use crate::trial_changes::Changes;
 
 /// Of how many keys the last use is kept in memory until it is written: some 10 MiB if so many are used in a
 /// minute.
@@ -274,17 +275,21 @@ impl Composition {
     /// What is read when metrics are asked for, beside what is counted as it happens.
     pub(crate) fn readings(
         &self,
+        occupancy: Occupancy,
         lookups: Arc<Lookups>,
         failures: Arc<DatabaseFailures>,
+        changes: watch::Receiver<Changes>,
         spans: Option<Arc<SpanCounts>>,
     ) -> Readings {
         Readings {
             cache: self.cache.clone(),
+            occupancy,
             lookups,
             progress: Arc::clone(&self.progress),
             boot_clock: Arc::clone(&self.boot_clock),
             store: self.store.clone(),
             failures,
+            changes,
             spans,
         }
     }

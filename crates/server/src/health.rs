@@ -21,9 +21,6 @@ const STORAGE_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long a result is cached, because anybody may request `/readyz` often.
 const CACHE_TTL: Duration = Duration::from_secs(1);
 
-/// How long changes count as possible after a successful trial change, if none was refused since.
-const WRITE_SUCCESS_TTL: Duration = Duration::from_secs(15);
-
 /// Why a server is not ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotReady {
@@ -96,7 +93,7 @@ impl Health {
             return Err(NotReady::Changes);
         };
         match *changes {
-            Changes::Worked(at) if at.elapsed() < WRITE_SUCCESS_TTL => Ok(()),
+            changes if changes.work() => Ok(()),
             Changes::DiskFull => Err(NotReady::DiskFull),
             Changes::Untried | Changes::Refused | Changes::Worked(_) => Err(NotReady::Changes),
         }
@@ -189,7 +186,7 @@ mod tests {
 
     use super::*;
     use crate::composition::{request_ids, sources_of_this_machine};
-    use crate::trial_changes::{RunningTrialChanges, TrialChanges};
+    use crate::trial_changes::{RunningTrialChanges, SUCCESS_TTL, TrialChanges};
 
     #[derive(Clone, Default)]
     struct Storage {
@@ -314,7 +311,7 @@ mod tests {
         let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_busy.store(true, Ordering::Relaxed);
-        sleep(WRITE_SUCCESS_TTL - CACHE_TTL).await;
+        sleep(SUCCESS_TTL - CACHE_TTL).await;
         assert_eq!(health.readiness().await, Ok(()));
         sleep(CACHE_TTL).await;
         assert_eq!(health.readiness().await, Err(NotReady::Changes));

@@ -52,6 +52,12 @@ metrics! {
         "Problems that were answered, by code.";
     LIMITED = Counter "keyward_rate_limit_refusals_total"
         "Requests to the API that a rate limit refused, by limit.";
+    CONNECTIONS_LIMIT = Gauge "keyward_connections_limit"
+        "The maximum number of connections of clients.";
+    CONNECTIONS_IN_USE = Gauge "keyward_connections_in_use"
+        "Connections of clients that are in use.";
+    CONNECTIONS_SATURATED = Counter "keyward_connections_saturated_seconds_total"
+        "For how long clients waited because all connections were in use, in whole seconds.";
     CACHE_HITS = Counter "keyward_verification_cache_hits_total"
         "Tokens that were found in the verification cache.";
     CACHE_MISSES = Counter "keyward_verification_cache_misses_total"
@@ -82,6 +88,8 @@ metrics! {
         "How long those who waited for a database connection did so.";
     DATABASE_FAILURES = Counter "keyward_database_failed_requests_total"
         "Requests that failed because the database did not answer, by outcome.";
+    CHANGES_WORK = Gauge "keyward_database_changes_work"
+        "1 if the database takes changes, as a trial every few seconds shows, else 0.";
     TASK_SUCCESS = Gauge "keyward_task_last_success_timestamp_seconds"
         "When a run of a background task last ended without a failure, by task.";
     TASK_DURATION = Gauge "keyward_task_last_run_duration_seconds"

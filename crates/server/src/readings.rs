@@ -4,34 +4,40 @@ use std::fs;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use keyward_front_door::Occupancy;
 use keyward_verification_cache::{BootClock, Lookups, VerificationCache};
 use metrics::Label;
 use rustix::process::{Resource, getrlimit};
 use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::watch;
 
 use crate::measurements::Measurements;
 use crate::metric::{
     BUILD, CACHE_EMPTIED, CACHE_ENTRIES, CACHE_EVICTIONS, CACHE_FILLS, CACHE_HITS, CACHE_MISSES, CHANGE_SEEN,
-    CPU, DATABASE_FAILURES, LEASE_HELD, LEASE_LEFT, MOST_FILES, Metric, OPEN_FILES, POOL_IN_USE, POOL_LIMIT,
-    POOL_OPEN, POOL_WAITING, RESIDENT_MEMORY, SPANS_DROPPED, SPANS_EXPORTED, TASK_DURATION, TASK_FAILURES,
-    TASK_RECORDS, TASK_SUCCESS, TASK_WAITING, VIRTUAL_MEMORY,
+    CHANGES_WORK, CONNECTIONS_IN_USE, CONNECTIONS_LIMIT, CONNECTIONS_SATURATED, CPU, DATABASE_FAILURES,
+    LEASE_HELD, LEASE_LEFT, MOST_FILES, Metric, OPEN_FILES, POOL_IN_USE, POOL_LIMIT, POOL_OPEN, POOL_WAITING,
+    RESIDENT_MEMORY, SPANS_DROPPED, SPANS_EXPORTED, TASK_DURATION, TASK_FAILURES, TASK_RECORDS, TASK_SUCCESS,
+    TASK_WAITING, VIRTUAL_MEMORY,
 };
 use crate::outage::DatabaseFailures;
 use crate::replica_job::Progress;
 use crate::runs::MeasuredTask;
 use crate::store::Store;
 use crate::traces::SpanCounts;
+use crate::trial_changes::Changes;
 
 /// The parts of a server that are asked, none of which waits for anything: neither the database nor another
 /// server.
 pub(crate) struct Readings {
     /// None if verifications are not kept in memory.
     pub(crate) cache: Option<Arc<VerificationCache>>,
+    pub(crate) occupancy: Occupancy,
     pub(crate) lookups: Arc<Lookups>,
     pub(crate) progress: Arc<Progress>,
     pub(crate) boot_clock: Arc<dyn BootClock>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) failures: Arc<DatabaseFailures>,
+    pub(crate) changes: watch::Receiver<Changes>,
     /// None if nothing is traced.
     pub(crate) spans: Option<Arc<SpanCounts>>,
 }
@@ -41,6 +47,7 @@ impl Readings {
     pub(crate) fn take(&self, tasks: &[MeasuredTask], measurements: &Measurements) {
         let version = Label::new("version", env!("VERSION_WITH_COMMIT"));
         measurements.set(&BUILD, vec![version], 1.0);
+        self.take_connections(measurements);
         self.take_cache(measurements);
         self.take_database(measurements);
         self.take_spans(measurements);
@@ -48,6 +55,13 @@ impl Readings {
             take_task(task, measurements);
         }
         take_process(measurements);
+    }
+
+    fn take_connections(&self, measurements: &Measurements) {
+        set(measurements, &CONNECTIONS_LIMIT, as_u64(self.occupancy.limit()));
+        set(measurements, &CONNECTIONS_IN_USE, as_u64(self.occupancy.in_use()));
+        let saturated = self.occupancy.saturated_for().as_secs();
+        measurements.set_count(&CONNECTIONS_SATURATED, Vec::new(), saturated);
     }
 
     fn take_cache(&self, measurements: &Measurements) {
@@ -81,6 +95,10 @@ impl Readings {
         for (outcome, count) in failures {
             let outcome = Label::new("outcome", outcome);
             measurements.set_count(&DATABASE_FAILURES, vec![outcome], count);
+        }
+        let changes = *self.changes.borrow();
+        if changes != Changes::Untried {
+            set(measurements, &CHANGES_WORK, u64::from(changes.work()));
         }
         if let Some(pool) = self.store.pool_usage() {
             set(measurements, &POOL_LIMIT, as_u64(pool.limit));

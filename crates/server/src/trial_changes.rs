@@ -19,6 +19,9 @@ const TRIAL_INTERVAL: Duration = Duration::from_secs(5);
 /// How long to rest after one that failed, so that its end is noticed soon.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How long changes count as possible after a successful trial, if none was refused since.
+pub(crate) const SUCCESS_TTL: Duration = Duration::from_secs(15);
+
 /// What is known about changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Changes {
@@ -30,6 +33,13 @@ pub(crate) enum Changes {
     Refused,
     /// All but those that need no room on the disk, or may use what is kept for them.
     DiskFull,
+}
+
+impl Changes {
+    /// Whether one worked lately, and none was refused since.
+    pub(crate) fn work(&self) -> bool {
+        matches!(self, Self::Worked(at) if at.elapsed() < SUCCESS_TTL)
+    }
 }
 
 /// Makes a trial change now and then.

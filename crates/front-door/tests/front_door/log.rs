@@ -287,6 +287,21 @@ async fn response_with_disconnected_client_is_logged_with_its_request() {
 }
 
 #[tokio::test]
+async fn clients_that_wait_for_a_connection_are_warned_of_once() {
+    let (log, _guard) = Log::start();
+    let door = Running::with(|config| config.limits.connections = Some(1)).await;
+    for _ in 0..3 {
+        let mut first = door.client().await;
+        first.get("/").await;
+        let mut second = door.client().await;
+        second.get("/").await;
+    }
+    let line = log.line_with("--max-connections").await;
+    assert!(line.contains("WARN") && line.contains("connections=1"), "{line}");
+    assert_eq!(log.text().matches("--max-connections").count(), 1);
+}
+
+#[tokio::test]
 async fn log_lines_during_response_streaming_have_its_id() {
     let (log, _guard) = Log::start();
     let door = Running::with_defaults().await;

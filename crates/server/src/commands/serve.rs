@@ -198,7 +198,7 @@ impl Server {
         });
         let failures = outages.failures();
         let routes = Routes::new(
-            Health::new(front_door.readiness(), store.clone(), changes),
+            Health::new(front_door.readiness(), store.clone(), changes.clone()),
             outages,
             base_url.clone(),
             composition
@@ -227,6 +227,11 @@ impl Server {
                 print_setup_instructions(&composition.setup(), &public_url, &logged_command).await?;
             }
         }
+        let metrics = metrics.map(|metrics| {
+            let spans = traces.as_ref().map(Traces::counts);
+            let lookups = metrics.lookups();
+            metrics.reading(composition.readings(front_door.occupancy(), lookups, failures, changes, spans))
+        });
         Ok(Self {
             front_door,
             listener,
@@ -244,11 +249,7 @@ impl Server {
             trial_changes,
             verifiers,
             github_keys,
-            metrics: metrics.map(|metrics| {
-                let readings =
-                    composition.readings(metrics.lookups(), failures, traces.as_ref().map(Traces::counts));
-                metrics.reading(readings)
-            }),
+            metrics,
             traces,
             _data_directory_lock: data_directory_lock,
         })

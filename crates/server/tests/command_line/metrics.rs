@@ -26,6 +26,9 @@ const TASKS: [&str; 7] = [
     "verification_cache",
 ];
 
+const CHANGES_WORK: &str = "keyward_database_changes_work";
+const SATURATED: &str = "keyward_connections_saturated_seconds_total";
+
 /// A server that serves metrics, too.
 struct Measured {
     server: Server,
@@ -317,6 +320,39 @@ async fn requests_without_a_database_count_as_its_failures() {
         ),
         0.0
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn database_that_takes_no_changes_is_told_without_requests() {
+    let place = Place::server().await;
+    let Place::Server(database) = &place else {
+        unreachable!("it is on a server")
+    };
+    let measured = Measured::start(&place);
+    let changes_work = |is: u8| move |text: &str| text.contains(&format!("\n{CHANGES_WORK} {is}\n"));
+    measured.scrape_until(changes_work(1));
+    database.refuse_connections().await.unwrap();
+    measured.scrape_until(changes_work(0));
+    database.accept_connections().await.unwrap();
+    measured.scrape_until(changes_work(1));
+}
+
+#[test]
+fn connections_and_the_wait_for_them_are_counted() {
+    let place = Place::file("metrics-connections");
+    let measured = Measured::start_with(&place, &["--max-connections=2"]);
+    let text = measured.scrape();
+    assert_eq!(value(&text, "keyward_connections_limit"), 2.0);
+    assert_eq!(value(&text, SATURATED), 0.0);
+    let held = [(); 3].map(|()| {
+        let mut stream = measured.server.connect();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
+        stream
+    });
+    measured.scrape_until(|text| value(text, "keyward_connections_in_use") == 2.0);
+    measured.scrape_until(|text| value(text, SATURATED) >= 1.0);
+    drop(held);
+    measured.scrape_until(|text| value(text, "keyward_connections_in_use") == 0.0);
 }
 
 #[tokio::test]
