@@ -51,18 +51,13 @@ pub struct NewCookies {
 /// Signs people in and out.
 #[derive(Clone)]
 pub struct SignIn {
-    accounts: Arc<dyn AccountStore>,
-    sessions: Arc<dyn SessionStore>,
+    ports: SignInPorts,
     browsers: BrowserMemory,
-    throttle: Arc<dyn Throttle>,
-    refusals: Arc<dyn RefusalQueue>,
-    memberships: Arc<dyn Memberships>,
-    hasher: Arc<dyn PasswordHasher>,
-    seen: Arc<SeenSessions>,
     sources: Sources,
 }
 
 /// What [`SignIn`] works with.
+#[derive(Clone)]
 pub struct SignInPorts {
     /// Where the password of who signs in is found.
     pub accounts: Arc<dyn AccountStore>,
@@ -93,25 +88,9 @@ impl SignIn {
     /// The use cases over these ports.
     #[must_use]
     pub fn new(ports: SignInPorts, sources: Sources) -> Self {
-        let SignInPorts {
-            accounts,
-            sessions,
-            installation,
-            throttle,
-            refusals,
-            memberships,
-            hasher,
-            seen,
-        } = ports;
         Self {
-            accounts,
-            sessions,
-            browsers: BrowserMemory::new(installation, sources.clone()),
-            throttle,
-            refusals,
-            memberships,
-            hasher,
-            seen,
+            browsers: BrowserMemory::new(Arc::clone(&ports.installation), sources.clone()),
+            ports,
             sources,
         }
     }
@@ -130,7 +109,7 @@ impl SignIn {
         let now = self.sources.now();
         let typed = attempt.username.trim().to_ascii_lowercase();
         let account = match Username::parse(&typed) {
-            Ok(username) => self.accounts.find(&username).await?,
+            Ok(username) => self.ports.accounts.find(&username).await?,
             Err(_) => None,
         };
         let counted = self.count(&typed, account.as_ref(), &attempt, now).await?;
@@ -140,7 +119,7 @@ impl SignIn {
         {
             Ok(verified) => verified,
             Err(error) => {
-                self.throttle.give_back(counted.buckets).await?;
+                self.ports.throttle.give_back(counted.buckets).await?;
                 return Err(error.into());
             }
         };
@@ -151,13 +130,14 @@ impl SignIn {
             // attempt stays counted: however often it is repeated, it is soon refused before the password is
             // checked.
             let bucket = ThrottleBucket::sign_ins_of(account.user.id);
-            if let Some(full) = self.throttle.count_attempt(vec![bucket], now).await? {
+            if let Some(full) = self.ports.throttle.count_attempt(vec![bucket], now).await? {
                 let limit = EventLimit::UncheckedAttempts(account.user.id);
-                self.refusals
+                self.ports
+                    .refusals
                     .push(RefusedAttempt::new(refusal, Action::LimitAttempts, user, limit));
                 return Err(full.throttled.into());
             }
-            self.throttle.give_back(counted.buckets).await?;
+            self.ports.throttle.give_back(counted.buckets).await?;
             match self.start_session(account, now, attempt).await {
                 Ok(cookies) => return Ok(cookies),
                 Err(SignInError::WrongCredentials) => {}
@@ -166,7 +146,8 @@ impl SignIn {
         }
         // The typed username is not recorded, because people type passwords into the wrong field.
         let limit = user.map_or(EventLimit::Nobody, EventLimit::WrongPasswords);
-        self.refusals
+        self.ports
+            .refusals
             .push(RefusedAttempt::new(refusal, Action::SignIn, user, limit));
         Err(SignInError::WrongCredentials)
     }
@@ -178,10 +159,13 @@ impl SignIn {
         queues: HashingQueues,
     ) -> Result<bool, HashingError> {
         let Some(account) = account else {
-            self.hasher.verify_dummy(password, queues).await?;
+            self.ports.hasher.verify_dummy(password, queues).await?;
             return Ok(false);
         };
-        self.hasher.verify(password, &account.password_hash, queues).await
+        self.ports
+            .hasher
+            .verify(password, &account.password_hash, queues)
+            .await
     }
 
     /// Counts the attempt in all buckets that it concerns.
@@ -207,7 +191,7 @@ impl SignIn {
             ),
         };
         let Some(FullBucket { bucket, throttled }) =
-            self.throttle.count_attempt(buckets.clone(), now).await?
+            self.ports.throttle.count_attempt(buckets.clone(), now).await?
         else {
             return Ok(CountedAttempt { buckets, queues });
         };
@@ -220,7 +204,8 @@ impl SignIn {
             let limit = user.map_or(EventLimit::Nobody, EventLimit::UncheckedAttempts);
             (user, limit)
         };
-        self.refusals
+        self.ports
+            .refusals
             .push(RefusedAttempt::new(act, Action::LimitAttempts, user, limit));
         Err(throttled.into())
     }
@@ -249,7 +234,7 @@ impl SignIn {
             user_agent,
         };
         let act = self.sources.act_at(now, Actor::User(user_id), source);
-        let organizations = organizations_of(&*self.memberships, user_id, now).await?;
+        let organizations = organizations_of(&*self.ports.memberships, user_id, now).await?;
         let subject = Subject::Session(session.id);
         let logs = act.for_organizations(organizations);
         let events = logs
@@ -264,7 +249,7 @@ impl SignIn {
             act,
         };
         let cookies = self.browsers.cookies().await?;
-        self.sessions.start(new, events).await?;
+        self.ports.sessions.start(new, events).await?;
         Ok(NewCookies {
             session: token,
             browser: cookies.remember(user_id, &account.password_hash, browser.as_ref(), now),
@@ -274,7 +259,7 @@ impl SignIn {
     /// Who the bearer of a session cookie is, if it is still valid.
     pub async fn signed_in(&self, token: &SessionToken) -> Result<Option<SignedIn>, StorageError> {
         let now = self.sources.now();
-        let found = self.sessions.find(&token.digest()).await?;
+        let found = self.ports.sessions.find(&token.digest()).await?;
         Ok(found.filter(|found| found.session.is_live(now)))
     }
 
@@ -283,7 +268,7 @@ impl SignIn {
     pub fn note_seen(&self, signed_in: &SignedIn) {
         let now = self.sources.now();
         if signed_in.session.needs_last_seen_update(now) {
-            self.seen.note(signed_in.session.id, now);
+            self.ports.seen.note(signed_in.session.id, now);
         }
     }
 
@@ -292,7 +277,7 @@ impl SignIn {
         let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let event = act.event(Action::SignOut, Subject::Session(signed_in.session.id));
         let (user, session) = (signed_in.user.id, signed_in.session.id);
-        self.sessions.end(user, session, event).await?;
+        self.ports.sessions.end(user, session, event).await?;
         Ok(())
     }
 }
