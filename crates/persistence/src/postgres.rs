@@ -35,6 +35,8 @@ mod dialect;
 mod errors;
 #[path = "sql/events.rs"]
 mod events;
+#[path = "sql/found_keys.rs"]
+mod found_keys;
 mod hints;
 mod import;
 mod key_tree;

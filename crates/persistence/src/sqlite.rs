@@ -32,6 +32,8 @@ mod errors;
 #[path = "sql/events.rs"]
 mod events;
 mod file_identity;
+#[path = "sql/found_keys.rs"]
+mod found_keys;
 mod import;
 mod key_tree;
 mod last_uses;

@@ -6,13 +6,13 @@
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::prelude::QueryableByName;
-use diesel::sql_types::{Array, BigInt, Nullable, Timestamptz, Uuid as SqlUuid};
+use diesel::sql_types::{Array, BigInt, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use futures_util::future::BoxFuture;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use uuid::Uuid;
 
+use super::found_keys::{Counted, FoundChainKey, FoundKey, FoundStep};
 use super::prepared_once::PreparedOnce;
 use super::validity::not_over;
 use crate::key_tree::{ChainKey, Step, starts_below, upwards};
@@ -95,7 +95,7 @@ async fn steps_to(
         .bind::<Array<SqlUuid>, _>(consumers)
         .bind::<Timestamptz, _>(now);
     let found: Vec<FoundStep> = PreparedOnce(query).load(&mut connection).await?;
-    Ok(found.into_iter().map(|row| (row.below, row.id)).collect())
+    Ok(found.into_iter().map(Step::from).collect())
 }
 
 /// Counts the valid keys among this key and its ancestors, as [`ApiKey::depth_of`] does.
@@ -155,9 +155,7 @@ pub(super) async fn ancestor_chain(
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    Ok(upwards(
-        chain.into_iter().map(|row| (row.id, row.depth)).collect(),
-    ))
+    Ok(upwards(chain.into_iter().map(ChainKey::from).collect()))
 }
 
 /// The keys between these keys of a consumer and their ancestor at a depth, nearest first, up to a limit.
@@ -168,7 +166,7 @@ pub(super) async fn some_between(
     depth: i64,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundId> = diesel::sql_query(
+    let found: Vec<FoundKey> = diesel::sql_query(
         "WITH RECURSIVE chain AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id) AS effective_parent, tree_depth
              FROM api_keys WHERE id = ANY($1) AND consumer_id = $2
@@ -187,7 +185,7 @@ pub(super) async fn some_between(
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    Ok(found.into_iter().map(|row| row.id).collect())
+    Ok(FoundKey::ids(found))
 }
 
 /// A consumer's key and some of its descendants, up to a limit, which also bounds the work.
@@ -197,7 +195,7 @@ pub(super) async fn some_below(
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundId> = diesel::sql_query(
+    let found: Vec<FoundKey> = diesel::sql_query(
         "WITH RECURSIVE below AS (
              SELECT id FROM api_keys WHERE id = $1 AND consumer_id = $2
              UNION
@@ -213,33 +211,5 @@ pub(super) async fn some_below(
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)
     .await?;
-    Ok(found.into_iter().map(|row| row.id).collect())
-}
-
-#[derive(QueryableByName)]
-struct FoundStep {
-    #[diesel(sql_type = Nullable<SqlUuid>)]
-    below: Option<Uuid>,
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-}
-
-#[derive(QueryableByName)]
-struct FoundChainKey {
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-    #[diesel(sql_type = BigInt)]
-    depth: i64,
-}
-
-#[derive(QueryableByName)]
-struct FoundId {
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-}
-
-#[derive(QueryableByName)]
-struct Counted {
-    #[diesel(sql_type = BigInt)]
-    count: i64,
+    Ok(FoundKey::ids(found))
 }

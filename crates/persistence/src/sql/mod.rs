@@ -3,7 +3,8 @@
 //! `dialect` and `schema` are those of the adapter and hold the differences, so there is no `#[cfg]` here and
 //! no type that abstracts over both: code that is wrong for one database does not compile.
 //!
-//! `events`, `tables` and `validity` are beside this module, because the adapters' own queries use them too.
+//! `events`, `found_keys`, `tables` and `validity` are beside this module, because the adapters' own queries use
+//! them too.
 //!
 //! Queries that differ, because the databases plan, lock or search differently, are in `postgres/` and
 //! `sqlite/`.

@@ -6,12 +6,13 @@
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
-use diesel::sql_types::{BigInt, Binary, Nullable, Text};
+use diesel::prelude::{RunQueryDsl, SqliteConnection};
+use diesel::sql_types::{BigInt, Binary, Text};
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use uuid::Uuid;
 
 use super::dialect::Pipelined;
+use super::found_keys::{Counted, FoundChainKey, FoundKey, FoundStep};
 use super::listed::as_json;
 use super::validity::not_over;
 use crate::columns::StoredId;
@@ -94,8 +95,7 @@ fn steps_to(
     .bind::<Text, _>(as_json(consumers.iter().copied()))
     .bind::<BigInt, _>(now.timestamp_millis())
     .load(connection)?;
-    let steps = found.into_iter();
-    Ok(steps.map(|row| (row.below.map(|id| id.0), row.id.0)).collect())
+    Ok(found.into_iter().map(Step::from).collect())
 }
 
 /// Counts the valid keys among this key and its ancestors, as [`ApiKey::depth_of`] does.
@@ -161,9 +161,7 @@ pub(super) async fn ancestor_chain(
     .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
-    Ok(upwards(
-        chain.into_iter().map(|row| (row.id.0, row.depth)).collect(),
-    ))
+    Ok(upwards(chain.into_iter().map(ChainKey::from).collect()))
 }
 
 /// The keys between these keys of a consumer and their ancestor at a depth, nearest first, up to a limit.
@@ -174,7 +172,7 @@ pub(super) async fn some_between(
     depth: i64,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundId> = diesel::sql_query(
+    let found: Vec<FoundKey> = diesel::sql_query(
         "WITH RECURSIVE chain (id, effective_parent, tree_depth, consumer_id) AS (
              SELECT id, coalesce(adoptive_parent_key_id, created_by_key_id), tree_depth, consumer_id
              FROM api_keys WHERE id IN (SELECT unhex(value) FROM json_each(?)) AND +consumer_id = ?
@@ -192,7 +190,7 @@ pub(super) async fn some_between(
     .bind::<BigInt, _>(depth)
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
-    Ok(found.into_iter().map(|row| row.id.0).collect())
+    Ok(FoundKey::ids(found))
 }
 
 /// A consumer's key and some of its descendants, up to a limit, which also bounds the work.
@@ -202,7 +200,7 @@ pub(super) async fn some_below(
     id: Uuid,
     at_most: usize,
 ) -> QueryResult<Vec<Uuid>> {
-    let found: Vec<FoundId> = diesel::sql_query(
+    let found: Vec<FoundKey> = diesel::sql_query(
         "WITH RECURSIVE below AS (
              SELECT id, consumer_id FROM api_keys WHERE id = ? AND consumer_id = ?
              UNION
@@ -218,35 +216,7 @@ pub(super) async fn some_below(
     .bind::<Binary, _>(StoredId(consumer))
     .bind::<BigInt, _>(limit::at_most(at_most))
     .load(connection)?;
-    Ok(found.into_iter().map(|row| row.id.0).collect())
-}
-
-#[derive(QueryableByName)]
-struct FoundStep {
-    #[diesel(sql_type = Nullable<Binary>)]
-    below: Option<StoredId>,
-    #[diesel(sql_type = Binary)]
-    id: StoredId,
-}
-
-#[derive(QueryableByName)]
-struct FoundChainKey {
-    #[diesel(sql_type = Binary)]
-    id: StoredId,
-    #[diesel(sql_type = BigInt)]
-    depth: i64,
-}
-
-#[derive(QueryableByName)]
-struct FoundId {
-    #[diesel(sql_type = Binary)]
-    id: StoredId,
-}
-
-#[derive(QueryableByName)]
-struct Counted {
-    #[diesel(sql_type = BigInt)]
-    count: i64,
+    Ok(FoundKey::ids(found))
 }
 
 #[cfg(test)]

@@ -9,16 +9,11 @@ use uuid::Uuid;
 
 use crate::columns::StoredMoment;
 use crate::limit::at_most;
+use crate::postgres::found_keys::FoundKey;
 use crate::postgres::search::grams;
 use crate::postgres::validity::not_over;
 
 const SECONDS_OF_A_DAY: i64 = 86_400;
-
-#[derive(QueryableByName)]
-struct Found {
-    #[diesel(sql_type = SqlUuid)]
-    id: Uuid,
-}
 
 #[derive(QueryableByName)]
 struct Span {
@@ -39,7 +34,7 @@ pub(crate) async fn containing_term(
 ) -> QueryResult<Vec<Uuid>> {
     let spans = spans_with_keys(connection, organization, before).await?;
     let of_spans = spans.iter().map(|span| grams(organization, &span.digits, term));
-    let found: Vec<Found> = diesel::sql_query(
+    let found: Vec<FoundKey> = diesel::sql_query(
         "WITH RECURSIVE searched (spans, keys, total) AS (
              SELECT 0, CAST('{}' AS uuid[]), 0
              UNION ALL
@@ -67,7 +62,7 @@ pub(crate) async fn containing_term(
     .bind::<BigInt, _>(at_most(limit))
     .load(connection)
     .await?;
-    Ok(found.into_iter().map(|key| key.id).collect())
+    Ok(FoundKey::ids(found))
 }
 
 /// The spans of time with keys of the organization from before this one, the newest first: see `search_span`
@@ -115,7 +110,7 @@ pub(crate) async fn unused(
 ) -> QueryResult<Vec<Uuid>> {
     let day = since.timestamp().div_euclid(SECONDS_OF_A_DAY);
     let valid = not_over("api_keys", "revoked_at", "$6");
-    let found: Vec<Found> = diesel::sql_query(format!(
+    let found: Vec<FoundKey> = diesel::sql_query(format!(
         "WITH RECURSIVE days (day) AS (
              SELECT (
                  SELECT idle_since_day FROM api_keys
@@ -161,5 +156,5 @@ pub(crate) async fn unused(
     .bind::<Timestamptz, _>(now)
     .load(connection)
     .await?;
-    Ok(found.into_iter().map(|key| key.id).collect())
+    Ok(FoundKey::ids(found))
 }

@@ -12,15 +12,10 @@ use uuid::Uuid;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::at_most;
 use crate::narrowing::newest;
+use crate::sqlite::found_keys::FoundKey;
 use crate::sqlite::schema::api_key_search;
 use crate::sqlite::search::grams;
 use crate::sqlite::validity::not_over;
-
-#[derive(QueryableByName)]
-struct Candidate {
-    #[diesel(sql_type = Binary)]
-    id: StoredId,
-}
 
 /// The end of each run of consecutive numbers; see the migration `key_search`.
 #[derive(QueryableByName)]
@@ -52,7 +47,7 @@ pub(crate) async fn containing_term(
     .load(connection)?;
     let mut found = Vec::new();
     for Run { last_number } in runs {
-        let of_run: Vec<Candidate> = diesel::sql_query(
+        let of_run: Vec<FoundKey> = diesel::sql_query(
             "SELECT api_key_search.key_id AS id
              FROM api_key_grams CROSS JOIN api_key_search ON api_key_search.number = api_key_grams.rowid
              WHERE api_key_grams MATCH ? AND api_key_grams.rowid BETWEEN ? AND ? AND not_cancelled(api_key_search.key_id)
@@ -64,14 +59,14 @@ pub(crate) async fn containing_term(
         .bind::<BigInt, _>(last_number)
         .bind::<BigInt, _>(at_most(limit))
         .load(connection)?;
-        found = newest(found, ids(of_run), limit);
+        found = newest(found, FoundKey::ids(of_run), limit);
     }
     // For a one-letter term, the index is slow even when it finds none of these.
     let numbers_below_0 = api_key_search::table.filter(api_key_search::number.lt(0));
     if !select(exists(numbers_below_0)).get_result::<bool>(connection)? {
         return Ok(found);
     }
-    let others: Vec<Candidate> = diesel::sql_query(
+    let others: Vec<FoundKey> = diesel::sql_query(
         "SELECT api_key_search.key_id AS id
          FROM api_key_grams CROSS JOIN api_key_search ON api_key_search.number = api_key_grams.rowid
          WHERE api_key_grams MATCH ? AND api_key_grams.rowid < 0 AND api_key_search.key_id < ?
@@ -80,7 +75,7 @@ pub(crate) async fn containing_term(
     .bind::<Text, _>(&grams)
     .bind::<Binary, _>(StoredId(before))
     .load(connection)?;
-    Ok(newest(found, ids(others), limit))
+    Ok(newest(found, FoundKey::ids(others), limit))
 }
 
 /// Valid keys not used since this time or, if never used, not created since.
@@ -99,7 +94,7 @@ pub(crate) async fn unused(
     let valid = not_over("api_keys", "revoked_at", "?5");
     let idle_day = "coalesce(last_used_at, created_at) / 86400000";
     // A subquery in FROM cannot refer to the rows beside it, but the argument of json_each can.
-    let candidates: Vec<Candidate> = diesel::sql_query(format!(
+    let candidates: Vec<FoundKey> = diesel::sql_query(format!(
         "WITH RECURSIVE days (day) AS (
              SELECT (
                  SELECT {idle_day} FROM api_keys
@@ -144,11 +139,7 @@ pub(crate) async fn unused(
     .bind::<BigInt, _>(at_most(limit))
     .bind::<BigInt, _>(now)
     .load(connection)?;
-    Ok(ids(candidates))
-}
-
-fn ids(candidates: Vec<Candidate>) -> Vec<Uuid> {
-    candidates.into_iter().map(|candidate| candidate.id.0).collect()
+    Ok(FoundKey::ids(candidates))
 }
 
 #[cfg(test)]
