@@ -184,10 +184,3 @@ pub(super) fn depth(depth: &i32) -> Result<(), &'static str> {
 pub(super) fn life(days: &i32) -> Result<LongestLife, InvalidLongestLife> {
     LongestLife::of_days((*days).into())
 }
-
-/// Rules across columns of a row.
-pub(super) trait CrossColumnCheck {
-    fn check_across_columns(&self, _: &Row) -> Result<(), StorageError> {
-        Ok(())
-    }
-}

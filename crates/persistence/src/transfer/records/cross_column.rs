@@ -2,30 +2,19 @@
 
 use keyward_domain::ports::StorageError;
 
-use super::check::{CrossColumnCheck, Row};
-use super::{
-    ApiKey, AuditEvent, Installation, Invitation, Membership, Organization, Project, ProjectMember, Session,
-    Throttle, User,
-};
+use super::check::Row;
+use super::{ApiKey, AuditEvent, Invitation, Membership};
 use crate::{actor, subject};
 
-impl CrossColumnCheck for Organization {}
-impl CrossColumnCheck for User {}
-impl CrossColumnCheck for Project {}
-impl CrossColumnCheck for ProjectMember {}
-impl CrossColumnCheck for Session {}
-impl CrossColumnCheck for Throttle {}
-impl CrossColumnCheck for Installation {}
-
-impl CrossColumnCheck for Membership {
-    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
+impl Membership {
+    pub(super) fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let came_without = self.ended_at.is_none() && self.end_came_at.is_some();
         row.nothing_unless::<()>("ended_at", came_without).map(drop)
     }
 }
 
-impl CrossColumnCheck for Invitation {
-    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
+impl Invitation {
+    pub(super) fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let (kind, id) = (self.invited_by_kind.as_str(), self.invited_by_id.map(|id| id.0));
         actor::from_columns(row, ("invited_by_kind", kind), ("invited_by_id", id))?;
         if self.accepted_at.is_none() {
@@ -41,8 +30,8 @@ impl CrossColumnCheck for Invitation {
     }
 }
 
-impl CrossColumnCheck for ApiKey {
-    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
+impl ApiKey {
+    pub(super) fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         match (self.created_by_user_id, self.created_by_key_id) {
             (Some(_), None) | (None, Some(_)) => {}
             (None, None) => row.present("created_by_user_id", None)?,
@@ -68,8 +57,8 @@ impl CrossColumnCheck for ApiKey {
     }
 }
 
-impl CrossColumnCheck for AuditEvent {
-    fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
+impl AuditEvent {
+    pub(super) fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let (kind, id) = (self.actor_kind.as_str(), self.actor_id.map(|id| id.0));
         actor::from_columns(row, ("actor_kind", kind), ("actor_id", id))?;
         let (kind, id) = (self.subject_kind.as_str(), self.subject_id.map(|id| id.0));
