@@ -1,7 +1,7 @@
 //! The longest life of keys, applied to those that exist.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::num::NonZeroU32;
 
@@ -23,7 +23,7 @@ use super::super::dialect::{
 use super::super::organizations::longest_life_of;
 use super::super::schema::{api_keys, memberships};
 use super::super::validity::{key_is_valid, key_outlives, membership_is_live};
-use super::read::named;
+use super::read::previewed;
 use super::selection::{KeyCondition, within};
 use crate::abort::Abort;
 use crate::actor;
@@ -38,27 +38,14 @@ pub(super) async fn preview(
     now: DateTime<Utc>,
 ) -> Result<PreviewedKeys, Abort<Infallible>> {
     let keys = api_keys::table.filter(outliving(organization, longest, now));
-    let mut keys: Vec<(StoredId, StoredId, Option<StoredMoment>)> = cancellable!(keys, api_keys::id)
+    let keys: Vec<(StoredId, StoredId, Option<StoredMoment>)> = cancellable!(keys, api_keys::id)
         .select((api_keys::id, api_keys::consumer_id, api_keys::last_used_at))
         .limit(limit::at_most(PreviewedKeys::COUNTED + 1))
         .load(connection)
         .await?;
-    let has_more = keys.len() > PreviewedKeys::COUNTED;
-    keys.truncate(PreviewedKeys::COUNTED);
-    let holders: HashSet<Uuid> = keys.iter().map(|(_, consumer, _)| consumer.0).collect();
-    keys.sort_unstable_by_key(|(id, _, used)| (Reverse(*used), id.0));
-    let shown = keys.iter().take(PreviewedKeys::SHOWN_OF_SHORTENED);
-    let first: Vec<Uuid> = shown.map(|(id, ..)| id.0).collect();
-    let mut shown = named(connection, organization, &first).await?;
-    shown.sort_by_key(|key| first.iter().position(|id| *id == key.id.as_uuid()));
-    let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
-    Ok(PreviewedKeys {
-        keys: to_u32(keys.len()),
-        has_more,
-        without_access: 0,
-        holders: to_u32(holders.len()),
-        first: shown,
-    })
+    let latest_used_first = |(id, consumer, used)| (id, consumer, Reverse(used));
+    let keys = keys.into_iter().map(latest_used_first).collect();
+    previewed(connection, organization, keys, PreviewedKeys::SHOWN_OF_SHORTENED).await
 }
 
 pub(super) async fn apply(

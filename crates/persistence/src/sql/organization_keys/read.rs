@@ -21,6 +21,7 @@ use super::selection::{Selected, oldest_first, valid_with_descendants};
 use crate::abort::Abort;
 use crate::columns::StoredId;
 use crate::limit::at_most;
+use crate::retention::to_u32;
 
 pub(super) type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
 
@@ -71,36 +72,47 @@ async fn preview_keys(
 ) -> Result<PreviewedKeys, Abort<Infallible>> {
     let valid = oldest_first(organization, selected, now);
     // Enough to count them, each with its consumer and its searched text.
-    let mut keys: Vec<(StoredId, StoredId, String)> = cancellable!(valid, api_keys::id)
+    let keys: Vec<(StoredId, StoredId, String)> = cancellable!(valid, api_keys::id)
         .select((api_keys::id, api_keys::consumer_id, api_keys::search_text))
         .limit(at_most(PreviewedKeys::COUNTED + 1))
         .load(connection)
         .await?;
-    let has_more = keys.len() > PreviewedKeys::COUNTED;
-    keys.truncate(PreviewedKeys::COUNTED);
-    let holders: HashSet<Uuid> = keys.iter().map(|(_, consumer, _)| consumer.0).collect();
+    let counted = keys.iter().take(PreviewedKeys::COUNTED);
+    let mut consumers: Vec<StoredId> = counted.map(|(_, consumer, _)| *consumer).collect();
     let former_members: Vec<StoredId> = memberships::table
-        .filter(memberships::id.eq_any(holders.iter().copied().map(StoredId)))
+        .filter(memberships::id.eq_any(consumers.iter().collect::<HashSet<_>>()))
         .filter(membership_is_over(now.into()))
         .select(memberships::id)
         .load(connection)
         .await?;
-    let former_members: HashSet<Uuid> = former_members.into_iter().map(|id| id.0).collect();
-    let without_access = keys
-        .iter()
-        .filter(|(_, consumer, _)| former_members.contains(&consumer.0))
-        .count();
-    // By code points, whatever the database's collation.
-    keys.sort_unstable_by(|(id, _, text), (other, _, other_text)| (text, id.0).cmp(&(other_text, other.0)));
-    let shown = keys.iter().take(PreviewedKeys::SHOWN);
-    let first: Vec<Uuid> = shown.map(|(id, ..)| id.0).collect();
+    let former_members: HashSet<StoredId> = former_members.into_iter().collect();
+    consumers.retain(|consumer| former_members.contains(consumer));
+    // The names are sorted by code points, whatever the database's collation.
+    Ok(PreviewedKeys {
+        without_access: to_u32(consumers.len()),
+        ..previewed(connection, organization, keys, PreviewedKeys::SHOWN).await?
+    })
+}
+
+/// Counts these keys and their consumers, at most [`PreviewedKeys::COUNTED`], and shows the first by rank.
+/// Each key comes with its consumer and its rank.
+pub(super) async fn previewed<R: Ord>(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    mut keys: Vec<(StoredId, StoredId, R)>,
+    shown: usize,
+) -> Result<PreviewedKeys, Abort<Infallible>> {
+    let has_more = keys.len() > PreviewedKeys::COUNTED;
+    keys.truncate(PreviewedKeys::COUNTED);
+    let holders: HashSet<StoredId> = keys.iter().map(|(_, consumer, _)| *consumer).collect();
+    keys.sort_unstable_by(|(id, _, rank), (other, _, other_rank)| (rank, id).cmp(&(other_rank, other)));
+    let first: Vec<Uuid> = keys.iter().take(shown).map(|(id, ..)| id.0).collect();
     let mut shown = named(connection, organization, &first).await?;
     shown.sort_by_key(|key| first.iter().position(|id| *id == key.id.as_uuid()));
-    let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
     Ok(PreviewedKeys {
         keys: to_u32(keys.len()),
         has_more,
-        without_access: to_u32(without_access),
+        without_access: 0,
         holders: to_u32(holders.len()),
         first: shown,
     })
