@@ -261,98 +261,73 @@ impl Phrase {
             action => Self::usual(action),
         }
     }
-
-    const fn usual(action: Action) -> Self {
-        match action {
-            Action::CreateSetupLink => Self::alone("created a setup link"),
-            Action::CreateOrganization => Self::about("created the organization"),
-            Action::EnableKeyManagement => Self::alone("let new API keys manage other keys by default"),
-            Action::DisableKeyManagement => {
-                Self::alone("stopped letting new API keys manage other keys by default")
-            }
-            Action::LimitKeyLife => Self::alone("changed the maximum lifetime of new API keys"),
-            Action::CreateUser => Self::about("created the account of"),
-            Action::CreateMembership => Self::about("added"),
-            Action::MakeOwner => Self::about_and("changed the role of", "to owner"),
-            Action::MakeMember => Self::about_and("changed the role of", "to member"),
-            Action::RemoveMember => Self::about_and("removed", "from the organization"),
-            Action::LeaveOrganization => Self::alone("left the organization"),
-            Action::ChangeMembershipExpiry => Self::about("changed the expiration of the membership of"),
-            Action::ExpireMembership => Self::about("recorded the planned end of the membership of"),
-            Action::CreateInvitation => Self::about("invited"),
-            Action::RevokeInvitation => Self::about("revoked the invitation for"),
-            Action::AcceptInvitation => Self::about("accepted the invitation for"),
-            Action::CreateProject => Self::about("created the project"),
-            Action::RenameProject => Self::about("renamed the project"),
-            Action::ArchiveProject => Self::about("archived the project"),
-            Action::RestoreProject => Self::about("restored the project"),
-            Action::AddProjectMember => Self::between("added", "to the project"),
-            Action::RemoveProjectMember => Self::between("removed", "from the project"),
-            Action::ResetPassword => Self::about("reset the password of"),
-            Action::ChangePassword => Self::alone("changed their password"),
-            Action::SignIn => Self::alone("signed in"),
-            Action::LimitAttempts => Self::about("made too many sign-in attempts as"),
-            Action::SignOut => Self::alone("signed out"),
-            Action::EndSession => Self::about("ended the"),
-            Action::CreateApiKey => Self::about("created the API key"),
-            Action::CreateRestrictedApiKey => {
-                Self::about_and("created the API key", "which cannot manage keys")
-            }
-            Action::EditApiKey => Self::about("edited the API key"),
-            Action::ChangeExpiry => Self::about("changed the expiration of the API key"),
-            Action::RotateApiKey => Self::between("rotated the API key", "to"),
-            Action::RevokeApiKey => Self::about("revoked the API key"),
-            Action::ExpireApiKey => Self::about("recorded the expiration of the API key"),
-            Action::UseApiKey => Self::between("tried to use the inactive API key", "of"),
-            Action::RemoveAuditEvents => Self::alone("removed old audit events"),
-            Action::ExportAuditLog => Self::alone("exported the audit log"),
-            // The word follows.
-            Action::Other(_) => Self::about("did"),
-        }
-    }
 }
 
-/// What an action is called where one is chosen, in the order of the list; none for what happens in no organization.
-pub(super) const fn action_label(action: Action) -> Option<&'static str> {
-    match action {
-        Action::CreateOrganization => Some("Organization created"),
-        Action::EnableKeyManagement => Some("New keys can manage keys"),
-        Action::DisableKeyManagement => Some("New keys cannot manage keys"),
-        Action::LimitKeyLife => Some("Maximum lifetime of new keys changed"),
-        Action::CreateUser => Some("Account created"),
-        Action::CreateMembership => Some("Member added"),
-        Action::MakeOwner => Some("Role changed to owner"),
-        Action::MakeMember => Some("Role changed to member"),
-        Action::RemoveMember => Some("Member removed"),
-        Action::LeaveOrganization => Some("Member left"),
-        Action::ChangeMembershipExpiry => Some("Membership expiration changed"),
-        Action::ExpireMembership => Some("Membership expired"),
-        Action::CreateInvitation => Some("Invitation created"),
-        Action::RevokeInvitation => Some("Invitation revoked"),
-        Action::AcceptInvitation => Some("Invitation accepted"),
-        Action::CreateProject => Some("Project created"),
-        Action::RenameProject => Some("Project renamed"),
-        Action::ArchiveProject => Some("Project archived"),
-        Action::RestoreProject => Some("Project restored"),
-        Action::AddProjectMember => Some("Member added to project"),
-        Action::RemoveProjectMember => Some("Member removed from project"),
-        Action::CreateApiKey => Some("API key created"),
-        Action::CreateRestrictedApiKey => Some("API key created, cannot manage keys"),
-        Action::EditApiKey => Some("API key edited"),
-        Action::ChangeExpiry => Some("API key expiration changed"),
-        Action::RotateApiKey => Some("API key rotated"),
-        Action::RevokeApiKey => Some("API key revoked"),
-        Action::ExpireApiKey => Some("API key expired"),
-        Action::UseApiKey => Some("Inactive API key used"),
-        Action::SignIn => Some("Signed in"),
-        Action::ChangePassword => Some("Wrong current password"),
-        Action::LimitAttempts => Some("Too many sign-in attempts"),
-        Action::ExportAuditLog => Some("Audit log exported"),
-        Action::CreateSetupLink
-        | Action::ResetPassword
-        | Action::SignOut
-        | Action::EndSession
-        | Action::RemoveAuditEvents
-        | Action::Other(_) => None,
-    }
+/// The phrase of each action and, after `as`, what it is called where one is chosen: none for what happens in
+/// no organization.
+macro_rules! actions {
+    ($($Action:ident: $phrase:ident($($words:literal),+) $(as $label:literal)?;)*) => {
+        impl Phrase {
+            const fn usual(action: Action) -> Self {
+                match action {
+                    $(Action::$Action => Self::$phrase($($words),+),)*
+                    // The word follows.
+                    Action::Other(_) => Self::about("did"),
+                }
+            }
+        }
+
+        pub(super) const fn action_label(action: Action) -> Option<&'static str> {
+            match action {
+                $($(Action::$Action => Some($label),)?)*
+                _ => None,
+            }
+        }
+    };
+}
+
+actions! {
+    CreateSetupLink: alone("created a setup link");
+    CreateOrganization: about("created the organization") as "Organization created";
+    EnableKeyManagement: alone("let new API keys manage other keys by default")
+        as "New keys can manage keys";
+    DisableKeyManagement: alone("stopped letting new API keys manage other keys by default")
+        as "New keys cannot manage keys";
+    LimitKeyLife: alone("changed the maximum lifetime of new API keys")
+        as "Maximum lifetime of new keys changed";
+    CreateUser: about("created the account of") as "Account created";
+    CreateMembership: about("added") as "Member added";
+    MakeOwner: about_and("changed the role of", "to owner") as "Role changed to owner";
+    MakeMember: about_and("changed the role of", "to member") as "Role changed to member";
+    RemoveMember: about_and("removed", "from the organization") as "Member removed";
+    LeaveOrganization: alone("left the organization") as "Member left";
+    ChangeMembershipExpiry: about("changed the expiration of the membership of")
+        as "Membership expiration changed";
+    ExpireMembership: about("recorded the planned end of the membership of") as "Membership expired";
+    CreateInvitation: about("invited") as "Invitation created";
+    RevokeInvitation: about("revoked the invitation for") as "Invitation revoked";
+    AcceptInvitation: about("accepted the invitation for") as "Invitation accepted";
+    CreateProject: about("created the project") as "Project created";
+    RenameProject: about("renamed the project") as "Project renamed";
+    ArchiveProject: about("archived the project") as "Project archived";
+    RestoreProject: about("restored the project") as "Project restored";
+    AddProjectMember: between("added", "to the project") as "Member added to project";
+    RemoveProjectMember: between("removed", "from the project") as "Member removed from project";
+    ResetPassword: about("reset the password of");
+    ChangePassword: alone("changed their password") as "Wrong current password";
+    SignIn: alone("signed in") as "Signed in";
+    LimitAttempts: about("made too many sign-in attempts as") as "Too many sign-in attempts";
+    SignOut: alone("signed out");
+    EndSession: about("ended the");
+    CreateApiKey: about("created the API key") as "API key created";
+    CreateRestrictedApiKey: about_and("created the API key", "which cannot manage keys")
+        as "API key created, cannot manage keys";
+    EditApiKey: about("edited the API key") as "API key edited";
+    ChangeExpiry: about("changed the expiration of the API key") as "API key expiration changed";
+    RotateApiKey: between("rotated the API key", "to") as "API key rotated";
+    RevokeApiKey: about("revoked the API key") as "API key revoked";
+    ExpireApiKey: about("recorded the expiration of the API key") as "API key expired";
+    UseApiKey: between("tried to use the inactive API key", "of") as "Inactive API key used";
+    RemoveAuditEvents: alone("removed old audit events");
+    ExportAuditLog: alone("exported the audit log") as "Audit log exported";
 }
