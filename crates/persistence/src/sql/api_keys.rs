@@ -19,6 +19,7 @@ pub(crate) use add::forget_idempotency_keys;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::api_key::{ApiKey, KeyEdit, KeyPrecondition, RevocationCause};
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -30,9 +31,13 @@ use keyward_domain::ports::{
 use keyward_domain::rate::Rate;
 use tokio::time::Instant;
 
-use super::dialect::{Store, for_any_connection};
+use super::dialect::{RunQueryDsl, Store, for_any_connection, listed, valid_from};
+use super::schema::api_keys;
+use super::validity::key_is_valid;
 use crate::abort::Abort;
 use crate::claim::Claim;
+use crate::columns::StoredId;
+use row::KeyRow;
 
 #[async_trait]
 impl ApiKeys for Store {
@@ -47,12 +52,24 @@ impl ApiKeys for Store {
     }
 
     async fn find(&self, consumer: MembershipId, id: ApiKeyId) -> Result<Option<ApiKey>, StorageError> {
-        read!(self, read::find(consumer, id))
+        read!(self, |connection| {
+            let row = read::find_row(connection, consumer, id).await?;
+            Ok(row.map(ApiKey::try_from).transpose()?)
+        })
     }
 
     async fn find_many(&self, consumer: MembershipId, ids: &[ApiKeyId]) -> Result<Vec<ApiKey>, StorageError> {
         let ids = ids.to_vec();
-        read!(self, read::find_many(consumer, ids))
+        read!(self, |connection| {
+            let rows: Vec<KeyRow> = api_keys::table
+                .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+                .filter(listed(ids.iter().map(|id| id.as_uuid())))
+                .select(KeyRow::as_select())
+                .load(connection)
+                .await?;
+            let keys: Result<_, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+            Ok(keys?)
+        })
     }
 
     async fn list(
@@ -71,7 +88,20 @@ impl ApiKeys for Store {
         id: ApiKeyId,
         now: DateTime<Utc>,
     ) -> Result<Vec<ApiKey>, StorageError> {
-        read!(self, read::valid_descendants(consumer, id, now))
+        read!(self, |connection| {
+            let found = valid_from(connection, &[consumer.as_uuid()], &[id.as_uuid()], now).await?;
+            let rows: Vec<KeyRow> = api_keys::table
+                .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
+                .filter(key_is_valid(now.into()))
+                .filter(api_keys::id.ne(StoredId(id.as_uuid())))
+                .filter(listed(found.into_iter()))
+                .order(api_keys::id.desc())
+                .select(KeyRow::as_select())
+                .load(connection)
+                .await?;
+            let keys: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+            Ok(keys?)
+        })
     }
 
     async fn edit(

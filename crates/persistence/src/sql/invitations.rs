@@ -10,6 +10,7 @@ mod row;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
 };
@@ -24,8 +25,14 @@ use keyward_domain::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, OpenInvitations, PendingInvitation,
 };
 
-use super::dialect::Store;
+use super::dialect::{RunQueryDsl, Store};
+use super::people::add_user;
+use super::schema::invitations;
+use crate::abort::Abort;
 use crate::claim::Claim;
+use crate::columns::StoredId;
+use crate::limit::one_more;
+use row::InvitationRow;
 
 #[async_trait]
 impl InvitationStore for Store {
@@ -38,7 +45,25 @@ impl InvitationStore for Store {
         organization: OrganizationId,
         page: PageRequest<InvitationId>,
     ) -> Result<Page<Invitation, InvitationId>, StorageError> {
-        read!(self, read::pending(organization, page))
+        read!(self, |connection| {
+            let mut query = invitations::table
+                .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
+                .filter(invitations::accepted_at.is_null())
+                .filter(invitations::revoked_at.is_null())
+                .order(invitations::id.desc())
+                .limit(one_more(page.size))
+                .select(InvitationRow::as_select())
+                .into_boxed();
+            if let Some(after) = page.after {
+                query = query.filter(invitations::id.lt(StoredId(after.as_uuid())));
+            }
+            let rows: Vec<InvitationRow> = query.load(connection).await?;
+            let pending: Result<Vec<Invitation>, StorageError> =
+                rows.into_iter().map(Invitation::try_from).collect();
+            Ok(Page::from_one_more(pending?, page.size, |invitation| {
+                invitation.id
+            }))
+        })
     }
 
     async fn revoke(
@@ -94,7 +119,14 @@ impl OpenInvitations for Store {
         membership: Membership,
         events: Vec<AuditEvent>,
     ) -> Result<(), AcceptAsNewcomerError> {
-        change!(self, accept::as_newcomer(id, account, membership, events))
+        change!(self, |connection| {
+            if accept::open_for(connection, id, &membership).await?.is_none() {
+                return Err(Abort::Refused(AcceptAsNewcomerError::NotOpen));
+            }
+            add_user(connection, &account, AcceptAsNewcomerError::UsernameTaken).await?;
+            accept::begin(connection, id, membership, events).await?;
+            Ok(())
+        })
     }
 
     async fn accept_as_user(

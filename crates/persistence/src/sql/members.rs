@@ -6,12 +6,13 @@
 mod change_expiry;
 mod change_role;
 mod end;
-mod leaving;
 pub(super) mod live;
 mod read;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::OptionalExtension;
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{
     ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview,
     MemberFilter, MemberOverview, MemberStore, WhichMember,
@@ -23,8 +24,15 @@ use keyward_domain::membership::Role;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::dialect::Store;
+use super::api_keys::row::KeyRow;
+use super::dialect::{RunQueryDsl, Store, listed, valid_keys_of_member};
+use super::people::{MembershipRow, UserRow};
+use super::schema::{api_keys, memberships, users};
+use super::validity::membership_is_live;
 use crate::claim::Claim;
+use crate::columns::StoredId;
+use crate::limit::at_most;
+use crate::stored_row::count_or_zero;
 
 #[async_trait]
 impl MemberStore for Store {
@@ -53,7 +61,26 @@ impl MemberStore for Store {
         member: WhichMember,
         now: DateTime<Utc>,
     ) -> Result<Option<HolderProfile>, StorageError> {
-        read!(self, read::identify(organization, member, now))
+        read!(self, |connection| {
+            let mut query = memberships::table
+                .inner_join(users::table)
+                .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+                .filter(membership_is_live(now.into()))
+                .select((UserRow::as_select(), MembershipRow::as_select()))
+                .into_boxed();
+            query = match member {
+                WhichMember::Id(id) => query.filter(memberships::id.eq(StoredId(id.as_uuid()))),
+                WhichMember::Username(username) => query.filter(users::username.eq(username.to_string())),
+            };
+            let row: Option<(UserRow, MembershipRow)> = query.get_result(connection).await.optional()?;
+            let holder = row.map(|(user, membership)| {
+                Ok::<_, StorageError>(HolderProfile {
+                    user: user.try_into()?,
+                    membership: membership.try_into()?,
+                })
+            });
+            Ok(holder.transpose()?)
+        })
     }
 
     async fn leaving_preview(
@@ -63,7 +90,23 @@ impl MemberStore for Store {
         used_after: DateTime<Utc>,
         now: DateTime<Utc>,
     ) -> Result<LeavingPreview<ApiKey>, StorageError> {
-        read!(self, leaving::preview(organization, id, used_after, now))
+        read!(self, |connection| {
+            let shown = at_most(LeavingPreview::<ApiKey>::SHOWN);
+            let valid = valid_keys_of_member(connection, organization, id, used_after, now, shown).await?;
+            let rows: Vec<KeyRow> = api_keys::table
+                .filter(listed(valid.first.iter().copied()))
+                .select(KeyRow::as_select())
+                .load(connection)
+                .await?;
+            let first: Result<Vec<ApiKey>, StorageError> = rows.into_iter().map(ApiKey::try_from).collect();
+            let mut first = first?;
+            first.sort_by_key(|key| valid.first.iter().position(|id| *id == key.id.as_uuid()));
+            Ok(LeavingPreview {
+                keys: count_or_zero(Some(valid.keys)),
+                recently_used: count_or_zero(Some(valid.recently_used)),
+                first,
+            })
+        })
     }
 
     async fn has_other_permanent_owner(

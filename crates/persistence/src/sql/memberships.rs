@@ -1,7 +1,5 @@
 //! Live memberships of users.
 
-use std::convert::Infallible;
-
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
@@ -11,11 +9,10 @@ use keyward_domain::membership::Member;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{Memberships, StorageError};
 
-use super::dialect::{Connection, RunQueryDsl, Store};
+use super::dialect::{RunQueryDsl, Store};
 use super::people::{MembershipRow, OrganizationRow, UserRow};
 use super::schema::{memberships, organizations, users};
 use super::validity::membership_is_live;
-use crate::abort::Abort;
 use crate::columns::StoredId;
 
 type MemberRow = (UserRow, OrganizationRow, MembershipRow);
@@ -29,59 +26,46 @@ impl Memberships for Store {
         now: DateTime<Utc>,
     ) -> Result<Option<Member>, StorageError> {
         let slug = organization.clone();
-        read!(self, find_live(user, slug, now))
+        read!(self, |connection| {
+            // One statement, so that an organization that the user does not belong to takes as long as one that
+            // does not exist.
+            let row: Option<MemberRow> = memberships::table
+                .inner_join(users::table)
+                .inner_join(organizations::table)
+                .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
+                .filter(membership_is_live(now.into()))
+                .filter(organizations::slug.eq(slug.as_str()))
+                .select((
+                    UserRow::as_select(),
+                    OrganizationRow::as_select(),
+                    MembershipRow::as_select(),
+                ))
+                .get_result(connection)
+                .await
+                .optional()?;
+            Ok(row.map(member).transpose()?)
+        })
     }
 
     async fn list_live(&self, user: UserId, now: DateTime<Utc>) -> Result<Vec<Member>, StorageError> {
-        read!(self, list_live(user, now))
+        read!(self, |connection| {
+            let rows: Vec<MemberRow> = memberships::table
+                .inner_join(users::table)
+                .inner_join(organizations::table)
+                .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
+                .filter(membership_is_live(now.into()))
+                .order((organizations::name, organizations::id))
+                .select((
+                    UserRow::as_select(),
+                    OrganizationRow::as_select(),
+                    MembershipRow::as_select(),
+                ))
+                .load(connection)
+                .await?;
+            let members: Result<_, StorageError> = rows.into_iter().map(member).collect();
+            Ok(members?)
+        })
     }
-}
-
-/// One statement, so that an organization that the user does not belong to takes as long as one that does not
-/// exist.
-async fn find_live(
-    connection: &mut Connection,
-    user: UserId,
-    slug: Slug,
-    now: DateTime<Utc>,
-) -> Result<Option<Member>, Abort<Infallible>> {
-    let row: Option<MemberRow> = memberships::table
-        .inner_join(users::table)
-        .inner_join(organizations::table)
-        .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
-        .filter(membership_is_live(now.into()))
-        .filter(organizations::slug.eq(slug.as_str()))
-        .select((
-            UserRow::as_select(),
-            OrganizationRow::as_select(),
-            MembershipRow::as_select(),
-        ))
-        .get_result(connection)
-        .await
-        .optional()?;
-    Ok(row.map(member).transpose()?)
-}
-
-async fn list_live(
-    connection: &mut Connection,
-    user: UserId,
-    now: DateTime<Utc>,
-) -> Result<Vec<Member>, Abort<Infallible>> {
-    let rows: Vec<MemberRow> = memberships::table
-        .inner_join(users::table)
-        .inner_join(organizations::table)
-        .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
-        .filter(membership_is_live(now.into()))
-        .order((organizations::name, organizations::id))
-        .select((
-            UserRow::as_select(),
-            OrganizationRow::as_select(),
-            MembershipRow::as_select(),
-        ))
-        .load(connection)
-        .await?;
-    let members: Result<_, StorageError> = rows.into_iter().map(member).collect();
-    Ok(members?)
 }
 
 fn member((user, organization, membership): MemberRow) -> Result<Member, StorageError> {

@@ -44,7 +44,10 @@ impl OrganizationKeyStore for Store {
         organization: OrganizationId,
         id: ApiKeyId,
     ) -> Result<Option<HeldKey>, StorageError> {
-        read!(self, read::find(organization, id))
+        read!(self, |connection| {
+            let mut found = read::named(connection, organization, &[id.as_uuid()]).await?;
+            Ok(found.pop())
+        })
     }
 
     async fn find_many(

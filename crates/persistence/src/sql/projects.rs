@@ -13,6 +13,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use diesel::prelude::{ExpressionMethods, OptionalExtension, QueryDsl};
 use keyward_domain::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
     ProjectOverview, ProjectStore,
@@ -21,14 +22,40 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
-use keyward_domain::project::{NewProject, ProjectName};
+use keyward_domain::project::{NewProject, Project, ProjectName};
 
-use super::dialect::Store;
+use super::authority::lock_authority;
+use super::dialect::{RunQueryDsl, Store};
+use super::events::write_event;
+use super::schema::{memberships, project_members, projects};
+use super::validity::membership_is_live;
+use crate::abort::Abort;
+use crate::columns::{StoredId, StoredMoment};
+use row::NewProjectRow;
 
 #[async_trait]
 impl ProjectStore for Store {
     async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError> {
-        change!(self, change::add(new, event))
+        change!(self, |connection| {
+            let organization = new.project.organization_id;
+            if !lock_authority(connection, organization, event.actor, event.at).await? {
+                return Err(Abort::Refused(AddProjectError::NotAllowed));
+            }
+            // Until this transaction ends, no other adds projects to the organization.
+            let scope = organization.as_uuid();
+            let first = created_with!(connection, projects.organization_id, scope, new.idempotency_key);
+            if let Some(first) = first {
+                return Err(Abort::Refused(AddProjectError::AlreadyCreated(
+                    ProjectId::from_uuid(first),
+                )));
+            }
+            diesel::insert_into(projects::table)
+                .values(NewProjectRow::from(new))
+                .execute(connection)
+                .await?;
+            write_event(connection, event).await?;
+            Ok(())
+        })
     }
 
     async fn list(
@@ -57,7 +84,24 @@ impl ProjectStore for Store {
         name: ProjectName,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        change!(self, change::rename(organization, id, name, event))
+        change!(self, |connection| {
+            let before = change::to_be_changed(connection, organization, id, &event).await?;
+            let after = Project {
+                name,
+                ..before.clone()
+            };
+            if after != before {
+                diesel::update(projects::table.filter(projects::id.eq(StoredId(id.as_uuid()))))
+                    .set((
+                        projects::name.eq(after.name.as_str()),
+                        projects::search_text.eq(after.search_text()),
+                    ))
+                    .execute(connection)
+                    .await?;
+                write_event(connection, event).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn archive(
@@ -66,7 +110,14 @@ impl ProjectStore for Store {
         id: ProjectId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        change!(self, change::archive(organization, id, event))
+        change!(self, |connection| {
+            let before = change::to_be_changed(connection, organization, id, &event).await?;
+            if before.is_active() {
+                change::set_archived_at(connection, id, Some(event.at)).await?;
+                write_event(connection, event).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn restore(
@@ -75,7 +126,14 @@ impl ProjectStore for Store {
         id: ProjectId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        change!(self, change::restore(organization, id, event))
+        change!(self, |connection| {
+            let before = change::to_be_changed(connection, organization, id, &event).await?;
+            if !before.is_active() {
+                change::set_archived_at(connection, id, None).await?;
+                write_event(connection, event).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn members(
@@ -96,7 +154,23 @@ impl ProjectStore for Store {
         now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError> {
         let members = members.to_vec();
-        read!(self, members::among(organization, id, members, now))
+        read!(self, |connection| {
+            let members: Vec<StoredId> = members.iter().map(|member| StoredId(member.as_uuid())).collect();
+            let inside: Vec<StoredId> = project_members::table
+                .inner_join(projects::table)
+                .inner_join(memberships::table)
+                .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
+                .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
+                .filter(membership_is_live(now.into()))
+                .filter(project_members::membership_id.eq_any(members))
+                .select(project_members::membership_id)
+                .load(connection)
+                .await?;
+            Ok(inside
+                .into_iter()
+                .map(|id| MembershipId::from_uuid(id.0))
+                .collect())
+        })
     }
 
     async fn add_member(
@@ -106,7 +180,22 @@ impl ProjectStore for Store {
         member: MembershipId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectMembersError> {
-        change!(self, members::add(organization, id, member, event))
+        change!(self, |connection| {
+            members::check(connection, organization, id, member, &event).await?;
+            let added = diesel::insert_into(project_members::table)
+                .values((
+                    project_members::membership_id.eq(StoredId(member.as_uuid())),
+                    project_members::project_id.eq(StoredId(id.as_uuid())),
+                    project_members::added_at.eq(StoredMoment::from(event.at)),
+                ))
+                .on_conflict_do_nothing()
+                .execute(connection)
+                .await?;
+            if added > 0 {
+                write_event(connection, event).await?;
+            }
+            Ok(())
+        })
     }
 
     async fn remove_member(
@@ -116,6 +205,19 @@ impl ProjectStore for Store {
         member: MembershipId,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectMembersError> {
-        change!(self, members::remove(organization, id, member, event))
+        change!(self, |connection| {
+            members::check(connection, organization, id, member, &event).await?;
+            let removed = diesel::delete(
+                project_members::table
+                    .filter(project_members::membership_id.eq(StoredId(member.as_uuid())))
+                    .filter(project_members::project_id.eq(StoredId(id.as_uuid()))),
+            )
+            .execute(connection)
+            .await?;
+            if removed > 0 {
+                write_event(connection, event).await?;
+            }
+            Ok(())
+        })
     }
 }

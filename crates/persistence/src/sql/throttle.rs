@@ -38,7 +38,19 @@ impl Throttle for Store {
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
-        change!(self, Claim::SigningIn, give_back(buckets))
+        change!(self, Claim::SigningIn, |connection| {
+            for bucket in buckets {
+                let of_bucket = sign_in_throttle::table
+                    .filter(sign_in_throttle::bucket.eq(bucket.as_bytes().as_slice()))
+                    .select(sign_in_throttle::empty_at);
+                let empty_at: Option<StoredMoment> =
+                    locked!(of_bucket).get_result(connection).await.optional()?;
+                if let Some(empty_at) = empty_at.map(timestamp).transpose()? {
+                    save(connection, &bucket, bucket.give_back(empty_at)).await?;
+                }
+            }
+            Ok(())
+        })
     }
 }
 
@@ -141,22 +153,6 @@ async fn count_attempt(
             .await?;
         let empty_at = NotCounted::check(*bucket, Some(timestamp(empty_at)?), now)?;
         save(connection, bucket, empty_at).await?;
-    }
-    Ok(())
-}
-
-async fn give_back(
-    connection: &mut Connection,
-    buckets: Vec<ThrottleBucket>,
-) -> Result<(), Abort<StorageError>> {
-    for bucket in buckets {
-        let of_bucket = sign_in_throttle::table
-            .filter(sign_in_throttle::bucket.eq(bucket.as_bytes().as_slice()))
-            .select(sign_in_throttle::empty_at);
-        let empty_at: Option<StoredMoment> = locked!(of_bucket).get_result(connection).await.optional()?;
-        if let Some(empty_at) = empty_at.map(timestamp).transpose()? {
-            save(connection, &bucket, bucket.give_back(empty_at)).await?;
-        }
     }
     Ok(())
 }

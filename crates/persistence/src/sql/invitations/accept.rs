@@ -6,34 +6,18 @@ use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::InvitationId;
 use keyward_domain::invitation::Invitation;
 use keyward_domain::membership::Membership;
-use keyward_domain::sign_in::accounts::Account;
-use keyward_domain::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError};
+use keyward_domain::sign_in::ports::AcceptAsUserError;
 
 use super::super::authority::{lock_organization, may_administer};
 use super::super::dialect::{Connection, RunQueryDsl, write_events};
 use super::super::end_of_membership::record_ends_of_memberships;
-use super::super::people::{add_membership, add_user};
+use super::super::people::add_membership;
 use super::super::schema::invitations;
 use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::locked_member::DueMember;
-
-pub(super) async fn as_newcomer(
-    connection: &mut Connection,
-    id: InvitationId,
-    account: Account,
-    membership: Membership,
-    events: Vec<AuditEvent>,
-) -> Result<(), Abort<AcceptAsNewcomerError>> {
-    if open_for(connection, id, &membership).await?.is_none() {
-        return Err(Abort::Refused(AcceptAsNewcomerError::NotOpen));
-    }
-    add_user(connection, &account, AcceptAsNewcomerError::UsernameTaken).await?;
-    begin(connection, id, membership, events).await?;
-    Ok(())
-}
 
 pub(super) async fn as_user(
     connection: &mut Connection,
@@ -67,7 +51,7 @@ pub(super) async fn as_user(
 }
 
 /// The invitation, if the membership may begin with it.
-async fn open_for<E>(
+pub(super) async fn open_for<E>(
     connection: &mut Connection,
     id: InvitationId,
     membership: &Membership,
@@ -98,7 +82,7 @@ async fn open_for<E>(
 }
 
 /// Ends the invitation and begins the membership.
-async fn begin(
+pub(super) async fn begin(
     connection: &mut Connection,
     id: InvitationId,
     membership: Membership,

@@ -1,14 +1,12 @@
-//! Finding and listing invitations.
+//! Finding the invitation of a link.
 
 use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+use keyward_domain::id::UserId;
 use keyward_domain::invitation::{Invitation, InvitationDigest};
-use keyward_domain::page::{Page, PageRequest};
-use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::ports::PendingInvitation;
 
 use super::super::authority::may_administer;
@@ -18,31 +16,6 @@ use super::super::schema::{invitations, organizations};
 use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
 use crate::abort::Abort;
-use crate::columns::StoredId;
-use crate::limit::one_more;
-
-pub(super) async fn pending(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    page: PageRequest<InvitationId>,
-) -> Result<Page<Invitation, InvitationId>, Abort<Infallible>> {
-    let mut query = invitations::table
-        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(invitations::accepted_at.is_null())
-        .filter(invitations::revoked_at.is_null())
-        .order(invitations::id.desc())
-        .limit(one_more(page.size))
-        .select(InvitationRow::as_select())
-        .into_boxed();
-    if let Some(after) = page.after {
-        query = query.filter(invitations::id.lt(StoredId(after.as_uuid())));
-    }
-    let rows: Vec<InvitationRow> = query.load(connection).await?;
-    let pending: Result<Vec<Invitation>, StorageError> = rows.into_iter().map(Invitation::try_from).collect();
-    Ok(Page::from_one_more(pending?, page.size, |invitation| {
-        invitation.id
-    }))
-}
 
 pub(super) async fn find(
     connection: &mut Connection,

@@ -3,9 +3,8 @@
 use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
-use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::administration::ports::{HolderProfile, MemberFilter, MemberOverview, WhichMember};
+use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
@@ -41,32 +40,6 @@ pub(super) async fn find(
         limit: 1,
     };
     Ok(select(connection, organization, selection, now).await?.pop())
-}
-
-pub(super) async fn identify(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    member: WhichMember,
-    now: DateTime<Utc>,
-) -> Result<Option<HolderProfile>, Abort<Infallible>> {
-    let mut query = memberships::table
-        .inner_join(users::table)
-        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(membership_is_live(now.into()))
-        .select((UserRow::as_select(), MembershipRow::as_select()))
-        .into_boxed();
-    query = match member {
-        WhichMember::Id(id) => query.filter(memberships::id.eq(StoredId(id.as_uuid()))),
-        WhichMember::Username(username) => query.filter(users::username.eq(username.to_string())),
-    };
-    let row: Option<(UserRow, MembershipRow)> = query.get_result(connection).await.optional()?;
-    let holder = row.map(|(user, membership)| {
-        Ok::<_, StorageError>(HolderProfile {
-            user: user.try_into()?,
-            membership: membership.try_into()?,
-        })
-    });
-    Ok(holder.transpose()?)
 }
 
 pub(super) async fn list(

@@ -8,7 +8,7 @@ use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{
     HeldKey, HolderProfile, KeySelection, PreviewedKeys, RevocationPreview,
 };
-use keyward_domain::id::{ApiKeyId, OrganizationId};
+use keyward_domain::id::OrganizationId;
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
@@ -24,15 +24,6 @@ use crate::limit::at_most;
 use crate::retention::to_u32;
 
 pub(super) type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
-
-pub(super) async fn find(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    id: ApiKeyId,
-) -> Result<Option<HeldKey>, Abort<Infallible>> {
-    let mut found = named(connection, organization, &[id.as_uuid()]).await?;
-    Ok(found.pop())
-}
 
 pub(super) async fn revocation_preview(
     connection: &mut Connection,

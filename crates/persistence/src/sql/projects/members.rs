@@ -1,6 +1,5 @@
 //! Who is in a project.
 
-use std::collections::HashSet;
 use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
@@ -14,13 +13,12 @@ use keyward_domain::ports::StorageError;
 
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
-use super::super::events::write_event;
 use super::super::members::live::lock_live_member;
 use super::super::people::{MembershipRow, UserRow};
 use super::super::schema::{memberships, project_members, projects, users};
 use super::super::validity::membership_is_live;
 use crate::abort::Abort;
-use crate::columns::{StoredId, StoredMoment};
+use crate::columns::StoredId;
 use crate::limit::one_more;
 
 pub(super) async fn list(
@@ -58,77 +56,9 @@ pub(super) async fn list(
     }))
 }
 
-pub(super) async fn among(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    id: ProjectId,
-    members: Vec<MembershipId>,
-    now: DateTime<Utc>,
-) -> Result<HashSet<MembershipId>, Abort<Infallible>> {
-    let members: Vec<StoredId> = members.iter().map(|member| StoredId(member.as_uuid())).collect();
-    let inside: Vec<StoredId> = project_members::table
-        .inner_join(projects::table)
-        .inner_join(memberships::table)
-        .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
-        .filter(project_members::project_id.eq(StoredId(id.as_uuid())))
-        .filter(membership_is_live(now.into()))
-        .filter(project_members::membership_id.eq_any(members))
-        .select(project_members::membership_id)
-        .load(connection)
-        .await?;
-    Ok(inside
-        .into_iter()
-        .map(|id| MembershipId::from_uuid(id.0))
-        .collect())
-}
-
-pub(super) async fn add(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    id: ProjectId,
-    member: MembershipId,
-    event: AuditEvent,
-) -> Result<(), Abort<ChangeProjectMembersError>> {
-    check(connection, organization, id, member, &event).await?;
-    let added = diesel::insert_into(project_members::table)
-        .values((
-            project_members::membership_id.eq(StoredId(member.as_uuid())),
-            project_members::project_id.eq(StoredId(id.as_uuid())),
-            project_members::added_at.eq(StoredMoment::from(event.at)),
-        ))
-        .on_conflict_do_nothing()
-        .execute(connection)
-        .await?;
-    if added > 0 {
-        write_event(connection, event).await?;
-    }
-    Ok(())
-}
-
-pub(super) async fn remove(
-    connection: &mut Connection,
-    organization: OrganizationId,
-    id: ProjectId,
-    member: MembershipId,
-    event: AuditEvent,
-) -> Result<(), Abort<ChangeProjectMembersError>> {
-    check(connection, organization, id, member, &event).await?;
-    let removed = diesel::delete(
-        project_members::table
-            .filter(project_members::membership_id.eq(StoredId(member.as_uuid())))
-            .filter(project_members::project_id.eq(StoredId(id.as_uuid()))),
-    )
-    .execute(connection)
-    .await?;
-    if removed > 0 {
-        write_event(connection, event).await?;
-    }
-    Ok(())
-}
-
 /// Checks the actor's authority, the project and the member. Under the lock, the member stays one until this
 /// transaction ends.
-async fn check(
+pub(super) async fn check(
     connection: &mut Connection,
     organization: OrganizationId,
     id: ProjectId,

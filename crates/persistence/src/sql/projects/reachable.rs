@@ -56,17 +56,11 @@ impl ReachableProjects for Store {
     }
 
     async fn count(&self, consumer: MembershipId, now: DateTime<Utc>) -> Result<u64, StorageError> {
-        read!(self, count(consumer, now))
+        read!(self, |connection| {
+            let count: i64 = reached!(consumer, now).count().get_result(connection).await?;
+            Ok(count.unsigned_abs())
+        })
     }
-}
-
-async fn count(
-    connection: &mut Connection,
-    consumer: MembershipId,
-    now: DateTime<Utc>,
-) -> Result<u64, Abort<Infallible>> {
-    let count: i64 = reached!(consumer, now).count().get_result(connection).await?;
-    Ok(count.unsigned_abs())
 }
 
 /// By descending identifier.
