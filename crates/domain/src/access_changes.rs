@@ -26,7 +26,6 @@ impl ChangeNumber {
     }
 
     /// The number as storage keeps it.
-    #[must_use]
     pub const fn as_u64(self) -> u64 {
         self.0
     }

@@ -23,13 +23,11 @@ impl Authority {
     }
 
     /// The one organization that it covers.
-    #[must_use]
     pub const fn organization_id(&self) -> OrganizationId {
         self.organization_id
     }
 
     /// The authority as the audit log names it.
-    #[must_use]
     pub const fn as_actor(&self) -> Actor {
         self.actor
     }

@@ -97,14 +97,12 @@ pub struct CallerOrganization {
 
 impl Caller {
     /// When the key was accepted; the response is evaluated at this time.
-    #[must_use]
     pub const fn accepted_at(&self) -> DateTime<Utc> {
         self.accepted_at
     }
 
     /// The planned end of the key or of its membership, whichever comes first. Without one, the key is
     /// accepted until it is revoked or its user leaves, which either may come earlier.
-    #[must_use]
     pub const fn accepted_until(&self) -> Option<DateTime<Utc>> {
         self.accepted_until
     }
@@ -117,19 +115,16 @@ impl Caller {
     }
 
     /// The key that the request came with.
-    #[must_use]
     pub const fn api_key(&self) -> CallingKey {
         self.api_key
     }
 
     /// The identity it acts as.
-    #[must_use]
     pub const fn consumer(&self) -> &Consumer {
         &self.consumer
     }
 
     /// The consumer's organization.
-    #[must_use]
     pub const fn organization(&self) -> &CallerOrganization {
         &self.organization
     }

@@ -63,26 +63,22 @@ impl KeyReach {
 
 impl Holder {
     /// Whose keys these are.
-    #[must_use]
     pub const fn consumer(&self) -> &Consumer {
         &self.consumer
     }
 
     /// The consumer's organization.
-    #[must_use]
     pub const fn organization_id(&self) -> OrganizationId {
         self.organization_id
     }
 
     /// In person or through a key: what becomes the origin of the keys it creates.
-    #[must_use]
     pub const fn acts_through(&self) -> Origin {
         self.acts_through
     }
 
     /// Which of the consumer's keys the holder may see and change. Only who reaches all of them may create
     /// keys.
-    #[must_use]
     pub const fn reach(&self) -> KeyReach {
         self.reach
     }

@@ -29,7 +29,6 @@ macro_rules! identifiers {
             }
 
             /// The identifier as storage keeps it.
-            #[must_use]
             pub const fn as_uuid(&self) -> Uuid {
                 self.0
             }

@@ -121,7 +121,6 @@ impl IdempotencyKey {
     }
 
     /// What a request asks for; `None` for a form.
-    #[must_use]
     pub const fn request(self) -> Option<RequestDigest> {
         self.request
     }

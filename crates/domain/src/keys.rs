@@ -56,7 +56,6 @@ impl PersonalKeys {
     }
 
     /// How often a consumer may create and edit keys.
-    #[must_use]
     pub const fn change_rate(&self) -> Rate {
         self.limits.changes
     }

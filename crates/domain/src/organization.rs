@@ -102,7 +102,6 @@ impl Slug {
     }
 
     /// The slug as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -107,7 +107,6 @@ impl PublicUrl {
     }
 
     /// The address, without a slash at its end.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.origin
     }

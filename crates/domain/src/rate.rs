@@ -48,13 +48,11 @@ impl Rate {
     }
 
     /// The burst size.
-    #[must_use]
     pub const fn burst(self) -> i32 {
         self.burst
     }
 
     /// The interval after which one more is allowed.
-    #[must_use]
     pub const fn interval(self) -> TimeDelta {
         self.interval
     }

@@ -27,7 +27,6 @@ macro_rules! secret_type {
             }
 
             /// The secret itself, for the link or cookie that carries it.
-            #[must_use]
             pub fn expose(&self) -> &str {
                 &self.0
             }
@@ -59,7 +58,6 @@ macro_rules! secret_type {
             }
 
             /// The digest as storage keeps it.
-            #[must_use]
             pub const fn as_bytes(&self) -> &[u8; 32] {
                 &self.0
             }

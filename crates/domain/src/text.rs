@@ -137,7 +137,6 @@ macro_rules! text_type {
             }
 
             /// The text as it was checked: trimmed and in NFC.
-            #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
             }

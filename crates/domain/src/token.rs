@@ -90,7 +90,6 @@ impl Token {
     }
 
     /// The token itself, for the one answer that shows it.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -134,7 +133,6 @@ impl TokenDigest {
     }
 
     /// The digest as storage keeps it.
-    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -184,7 +182,6 @@ impl TokenHint {
     }
 
     /// The hint as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -66,7 +66,6 @@ impl Username {
     }
 
     /// The username as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

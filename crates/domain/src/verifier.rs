@@ -35,7 +35,6 @@ impl VerifierName {
     }
 
     /// The name as text.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -29,7 +29,6 @@ impl NewerWord {
     }
 
     /// The word as the newer version wrote it.
-    #[must_use]
     pub const fn as_str(&self) -> &str {
         match std::str::from_utf8(self.letters.split_at(self.length).0) {
             Ok(word) => word,
@@ -62,7 +61,6 @@ macro_rules! words {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// The word that stands for it in storage and to people.
-            #[must_use]
             pub const fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -92,7 +90,6 @@ macro_rules! words {
             pub const ALL: &'static [Self] = &[$(Self::$variant),*];
 
             /// The word that stands for it in storage and to people.
-            #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $word),* }
             }

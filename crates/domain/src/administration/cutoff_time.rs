@@ -32,7 +32,6 @@ impl CutoffTime {
     }
 
     /// The moment itself.
-    #[must_use]
     pub const fn get(self) -> DateTime<Utc> {
         self.0
     }

@@ -60,7 +60,6 @@ impl MemberFilter {
     }
 
     /// What [`User::search_text`] must contain, literally; a store escapes its own wildcards.
-    #[must_use]
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }

@@ -110,13 +110,11 @@ impl OrganizationKeyFilter {
     }
 
     /// What one of the two search texts must contain, literally; a store escapes its own wildcards.
-    #[must_use]
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }
 
     /// The hint that a key must have; its last four characters are the term then.
-    #[must_use]
     pub const fn hint(&self) -> Option<&TokenHint> {
         self.hint.as_ref()
     }

@@ -54,13 +54,11 @@ impl ProjectFilter {
     }
 
     /// Which projects pass by their status.
-    #[must_use]
     pub const fn status(&self) -> ProjectStatus {
         self.status
     }
 
     /// What [`Project::search_text`] must contain, literally; a store escapes its own wildcards.
-    #[must_use]
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }

@@ -98,7 +98,6 @@ impl Expiry {
     }
 
     /// From when on the key is accepted no more.
-    #[must_use]
     pub const fn at(self) -> DateTime<Utc> {
         self.0
     }

@@ -39,25 +39,21 @@ impl KeyFilter {
     }
 
     /// Which keys pass by their status.
-    #[must_use]
     pub const fn status(&self) -> StatusFilter {
         self.status
     }
 
     /// What the search text must contain, literally; a store escapes its own wildcards.
-    #[must_use]
     pub fn term(&self) -> Option<&str> {
         self.term.as_deref()
     }
 
     /// The hint that a key must have; its last four characters are the term then.
-    #[must_use]
     pub const fn hint(&self) -> Option<&TokenHint> {
         self.hint.as_ref()
     }
 
     /// Before which time the planned end must be; keys without one do not pass.
-    #[must_use]
     pub const fn expires_before(&self) -> Option<DateTime<Utc>> {
         self.expires_before
     }
@@ -104,7 +100,6 @@ impl SearchedText {
     }
 
     /// The text, in NFC.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

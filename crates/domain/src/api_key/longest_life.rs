@@ -32,7 +32,6 @@ impl LongestLife {
     }
 
     /// From 1 to [`LongestLife::MAX_DAYS`].
-    #[must_use]
     pub const fn days(self) -> u16 {
         self.0
     }

@@ -75,25 +75,21 @@ impl RetentionPeriods {
     }
 
     /// Counted from [`ApiKey::dead_since`](crate::api_key::ApiKey::dead_since); 90 days unless set.
-    #[must_use]
     pub const fn dead_keys(&self) -> TimeDelta {
         self.dead_keys
     }
 
     /// Counted from when the invitation was accepted or revoked, or expired; 30 days unless set.
-    #[must_use]
     pub const fn ended_invitations(&self) -> TimeDelta {
         self.ended_invitations
     }
 
     /// Counted from the expiry of the session; one day unless set.
-    #[must_use]
     pub const fn expired_sessions(&self) -> TimeDelta {
         self.expired_sessions
     }
 
     /// The period for audit events; `None` if they are kept for ever.
-    #[must_use]
     pub const fn audit_events(&self) -> Option<TimeDelta> {
         self.audit_events
     }

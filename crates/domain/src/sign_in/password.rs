@@ -115,7 +115,6 @@ impl Password {
     }
 
     /// The password itself, for hashing and for showing a generated one.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -139,7 +138,6 @@ impl PasswordHash {
     }
 
     /// The hash as storage keeps it.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

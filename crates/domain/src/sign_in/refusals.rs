@@ -50,7 +50,6 @@ impl RefusedAttempt {
     }
 
     /// The limits within which such refusals are recorded.
-    #[must_use]
     pub fn limits(&self) -> &[ThrottleBucket] {
         &self.limits
     }

@@ -57,7 +57,6 @@ impl BrowserKey {
     }
 
     /// The key as storage keeps it.
-    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; Self::BYTES] {
         &self.0
     }
@@ -154,7 +153,6 @@ impl BrowserToken {
     }
 
     /// What the cookie holds.
-    #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -22,7 +22,6 @@ impl UserAgent {
     }
 
     /// What it says.
-    #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -37,7 +37,6 @@ impl ThrottleBucket {
     }
 
     /// The bucket's key in storage.
-    #[must_use]
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.key
     }

@@ -15,7 +15,6 @@ impl<S> Case<S> {
     }
 
     /// The promise that it checks.
-    #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
