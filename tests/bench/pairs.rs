@@ -271,7 +271,6 @@ impl Drop for TokenFile {
     }
 }
 
-/// Measures a pair.
 pub(crate) async fn measure(pair: &Pair, scene: &Scene, options: &Options) -> (Samples, Samples) {
     let keyward = async |storage| {
         Server::keyward(storage, pair.cache, pair.meanwhile, &[&scene.verifier.option()]).await

@@ -362,7 +362,6 @@ const fn single(name: &'static str, what: Figure, unit: &'static str, most: Opti
     }
 }
 
-/// The names of all rows.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let pairs = PAIRS.iter().map(|pair| pair.name);
     pairs.chain(SINGLES.iter().map(|single| single.name))

@@ -101,7 +101,6 @@ impl Browser {
         self.driver.current_url().await.expect("an address").to_string()
     }
 
-    /// Ends the browser.
     pub(crate) async fn close(self) {
         self.driver.quit().await.expect("the browser ends");
     }

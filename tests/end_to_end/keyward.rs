@@ -199,7 +199,6 @@ impl Keyward {
     }
 }
 
-/// A `keyward` command on this storage.
 pub(crate) fn keyward(storage: &Storage) -> Command {
     let mut command = Command::new(binary());
     command.env_remove("KEYWARD_BIN");

@@ -93,7 +93,6 @@ impl TurnToCome {
         }
     }
 
-    /// Waits for the turn.
     async fn wait(self, until: Instant) -> Result<Turn, StorageError> {
         let (semaphore, place) = self.of.join(self.consumer);
         match timeout_at(until, self.client.run(semaphore.acquire())).await {

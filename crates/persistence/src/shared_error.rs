@@ -10,7 +10,6 @@ use keyward_domain::ports::StorageError;
 #[derive(Clone)]
 pub(crate) struct SharedError(Arc<StorageError>);
 
-/// The cause of a shared error.
 #[derive(Debug)]
 struct Cause(Arc<StorageError>);
 

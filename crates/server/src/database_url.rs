@@ -20,7 +20,6 @@ pub(crate) const MIGRATION_VARIABLE: &str = "KEYWARD_MIGRATION_DATABASE_URL";
 /// The variable that names a file which holds that URL.
 pub(crate) const MIGRATION_FILE_VARIABLE: &str = "KEYWARD_MIGRATION_DATABASE_URL_FILE";
 
-/// All of them.
 pub(crate) const VARIABLES: [&str; 4] = [
     VARIABLE,
     FILE_VARIABLE,

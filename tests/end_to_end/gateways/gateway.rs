@@ -173,7 +173,6 @@ impl Gateway {
         Answer::parse(&output)
     }
 
-    /// Asks with a key.
     pub(super) async fn ask_with_key(&self, path: &str, token: &str, arguments: &[&str]) -> Answer {
         let authorization = format!("Authorization: Bearer {token}");
         let arguments = [&["--header", &authorization], arguments].concat();

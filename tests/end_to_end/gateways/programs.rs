@@ -39,7 +39,6 @@ pub(super) fn haproxy(folder: &Path, site: &str) -> Command {
     command
 }
 
-/// Caddy with a site.
 pub(super) fn caddy(folder: &Path, site: &str) -> Command {
     let options = "{\n\tadmin off\n\tauto_https disable_redirects\n}\n";
     std::fs::write(folder.join("Caddyfile"), format!("{options}{site}")).expect("a configuration");

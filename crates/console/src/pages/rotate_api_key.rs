@@ -44,7 +44,6 @@ struct RotateApiKeyPage {
     has_errors: bool,
 }
 
-/// When the old key ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OldKeyEndChoice {
     AfterADay,

@@ -17,7 +17,6 @@ use crate::{authentication, verifier_authentication};
 /// JSON Pointer (RFC 6901) from an operation to its JSON body; forms have another.
 const JSON_BODY: &str = "/requestBody/content/application~1json";
 
-/// The request id of the examples.
 const EXAMPLE_REQUEST_ID: &str = "019b76da-a9f4-7e55-b0c1-2d3e4f506172";
 
 /// Declares every problem once, in `components`, and references it from the operations.

@@ -34,7 +34,6 @@ pub(super) struct Field {
     pub(super) description_html: String,
 }
 
-/// All schemas of a document.
 pub(super) fn schemas(document: &Value) -> Vec<Schema> {
     members(&document["components"], "schemas")
         .map(|(name, schema)| Schema {

@@ -19,7 +19,6 @@ pub(super) struct Unfinished<W: Write> {
 }
 
 impl<W: Write> Unfinished<W> {
-    /// Writes the first line and all rows.
     pub(super) fn write(output: W, first_line: &FirstLine, mut rows: RowsToWrite) -> io::Result<Self> {
         let mut export = Self {
             output: BufWriter::with_capacity(BUFFER, output),

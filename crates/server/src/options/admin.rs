@@ -60,7 +60,6 @@ pub(crate) enum AdminCommand {
 }
 
 impl AdminCommand {
-    /// What is logged, and how.
     pub(crate) fn logging(&self) -> &LoggingOptions {
         let storage = match self {
             Self::Bootstrap(options) => &options.storage,

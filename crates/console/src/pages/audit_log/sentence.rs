@@ -18,7 +18,6 @@ pub(super) struct Sentence {
     pub(super) values: Vec<(&'static str, Value)>,
 }
 
-/// A value in a sentence.
 pub(super) enum Value {
     Moment(DateTime<Utc>),
     Text(String),

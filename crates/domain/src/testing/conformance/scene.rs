@@ -307,7 +307,6 @@ impl<S: AsRef<KeyStores>> Scene<S> {
         IdempotencyKey::generate(&*self.make.random)
     }
 
-    /// The key as it is stored.
     pub(super) async fn stored(&self, key: &ApiKey) -> ApiKey {
         self.keys()
             .api_keys

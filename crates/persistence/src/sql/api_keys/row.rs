@@ -151,7 +151,6 @@ impl<'a> From<&'a ApiKey> for WordsRow<'a> {
     }
 }
 
-/// The end of a key.
 #[derive(AsChangeset, Insertable)]
 #[diesel(table_name = api_keys, treat_none_as_null = true, treat_none_as_default_value = false)]
 pub(super) struct EndRow<'a> {

@@ -344,7 +344,6 @@ impl AdministrationScene {
     }
 }
 
-/// The member as actor.
 pub(super) const fn as_user(member: &Member) -> Actor {
     Actor::User(member.user.id)
 }
