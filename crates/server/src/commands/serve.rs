@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use futures_util::future::join_all;
 use keyward_console::setup_link;
 use keyward_domain::audit::RequestSource;
 use keyward_domain::ports::{KeyLimit, KeyLimits};
@@ -29,6 +30,7 @@ use crate::data_directory::DataDirectoryLock;
 use crate::demo::Demo;
 use crate::exposure;
 use crate::health::Health;
+use crate::job::RunningJob;
 use crate::last_use_writer::LastUseWriter;
 use crate::metrics_listener::{MetricsListener, MetricsServer};
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions, Switch};
@@ -264,64 +266,38 @@ impl Server {
         );
         let traces = self.traces.map(Traces::start);
         let _schema_watch = SchemaWatch::start(self.schema_probe);
-        let last_uses = background_writer::start(self.last_use_writer);
-        let refused_uses = background_writer::start(self.refused_use_writer);
-        let refusals = background_writer::start(self.refusal_log);
-        let seen_sessions = background_writer::start(self.seen_session_writer);
-        let tasks = [&last_uses, &refused_uses, &refusals, &seen_sessions];
-        let tasks = tasks.into_iter().map(RunningWriter::measured);
-        let jobs = [
+        let writers = [
+            background_writer::start(self.last_use_writer),
+            background_writer::start(self.refused_use_writer),
+            background_writer::start(self.refusal_log),
+            background_writer::start(self.seen_session_writer),
+        ];
+        let runs = [
             self.retention_job.as_ref().map(RetentionJob::runs),
             Some(self.planned_end_job.runs()),
             self.replica_job.as_ref().map(ReplicaJob::runs),
             self.verifiers.as_ref().map(WatchedFile::runs),
             self.github_keys.as_ref().map(WatchedFile::runs),
         ];
+        let tasks = writers.iter().map(RunningWriter::measured);
         let tasks = tasks
-            .chain(jobs.into_iter().flatten().map(MeasuredTask::from))
+            .chain(runs.into_iter().flatten().map(MeasuredTask::from))
             .collect();
-        let retention = self.retention_job.map(RetentionJob::start);
-        let planned_ends = self.planned_end_job.start();
-        let verifiers = self.verifiers.map(WatchedFile::start);
-        let github_keys = self.github_keys.map(WatchedFile::start);
-        let replica = self.replica_job.map(ReplicaJob::start);
-        let metrics = self.metrics.map(|metrics| metrics.start(tasks));
+        let jobs = [
+            self.retention_job.map(RetentionJob::start),
+            Some(self.planned_end_job.start()),
+            self.verifiers.map(WatchedFile::start),
+            self.github_keys.map(WatchedFile::start),
+            self.replica_job.map(ReplicaJob::start),
+            self.metrics.map(|metrics| metrics.start(tasks)),
+        ];
         let _trial_changes = self.trial_changes.start();
         let forms = self.routes.forms();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         // Before the writers: what these forms leave is written, too.
         forms.finish().await;
-        let end_of_retention = async {
-            if let Some(retention) = retention {
-                retention.finish().await;
-            }
-        };
-        let end_of_files = async {
-            for file in [verifiers, github_keys].into_iter().flatten() {
-                file.finish().await;
-            }
-        };
-        let end_of_replica = async {
-            if let Some(replica) = replica {
-                replica.finish().await;
-            }
-        };
-        let end_of_metrics = async {
-            if let Some(metrics) = metrics {
-                metrics.finish().await;
-            }
-        };
-        tokio::join!(
-            end_of_replica,
-            end_of_metrics,
-            last_uses.finish(),
-            refused_uses.finish(),
-            refusals.finish(),
-            seen_sessions.finish(),
-            planned_ends.finish(),
-            end_of_files,
-            end_of_retention
-        );
+        let jobs = jobs.into_iter().flatten().map(RunningJob::finish);
+        tokio::join!(join_all(jobs), join_all(writers.map(RunningWriter::finish)));
         // Last, since all others may end spans.
         if let Some(traces) = traces {
             traces.finish().await;
