@@ -15,15 +15,7 @@ use tracing_opentelemetry::OpenTelemetrySpanExt as _;
 use crate::request_metrics::known_operation;
 
 /// The methods that are reported by their names; a client can make up others.
-const METHODS: [Method; 7] = [
-    Method::GET,
-    Method::HEAD,
-    Method::POST,
-    Method::PUT,
-    Method::DELETE,
-    Method::PATCH,
-    Method::OPTIONS,
-];
+const METHODS: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
 
 /// Begins the trace of each request. It is the one that a trusted proxy names. What anybody else names is
 /// only linked to: clients choose neither ids nor what is sampled.
@@ -98,9 +90,7 @@ fn is_error(status: StatusCode) -> bool {
 }
 
 fn method(method: &Method) -> Option<&'static str> {
-    const NAMES: [&str; 7] = ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"];
-    let known = METHODS.iter().position(|known| known == method)?;
-    NAMES.get(known).copied()
+    METHODS.into_iter().find(|known| method == *known)
 }
 
 /// A page of the console is named by its method and path; the API's operations have names of their own.
