@@ -19,14 +19,15 @@ local IDENTITY = {
     "x-organization-slug",
 }
 
--- What the client sent, also in the spelling that some services (CGI, WSGI) take for the same header.
+-- What the client sent, and every header whose name has anything but letters, digits and `-`: some services (CGI, WSGI, PHP)
+-- take X_Consumer_ID or X.Consumer.ID for the same header as X-Consumer-ID.
 local function remove_identity(r)
+    for _, header in ipairs(IDENTITY) do
+        r.headers_in[header] = nil
+    end
     for name in pairs(r:headers_in_table()) do
-        local spelled = name:lower():gsub("_", "-")
-        for _, header in ipairs(IDENTITY) do
-            if spelled == header then
-                r.headers_in[name] = nil
-            end
+        if name:find("[^A-Za-z0-9-]") then
+            r.headers_in[name] = nil
         end
     end
 end

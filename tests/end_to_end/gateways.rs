@@ -8,7 +8,7 @@ mod public_proxy;
 mod service;
 
 use answer::values;
-use gateway::{Gateway, Program};
+use gateway::{Gateway, OTHER_HOST, Program};
 use programs::free_address;
 use service::Service;
 
@@ -19,6 +19,18 @@ use crate::keyward::Keyward;
 const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
 const GRACE_PASSWORD: &str = "seven slow boats sail";
 const PROJECTS: &str = "/organizations/engines/settings/projects";
+
+/// The headers that say whom a request comes from.
+const IDENTITY: [&str; 5] = [
+    "X-Consumer-ID",
+    "X-Consumer-Username",
+    "X-Credential-Identifier",
+    "X-Organization-ID",
+    "X-Organization-Slug",
+];
+
+/// What the name of a header may have beside letters, digits and `-`.
+const MARKS: &str = "!#$%&'*+.^_`|~";
 
 /// What Keyward answers to an accepted key, from a service that stands for it.
 const ACCEPTED: &str = "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nX-Consumer-Username: ada\r\nX-Credential-Identifier: 2\r\n\
@@ -44,37 +56,31 @@ async fn apache_keeps_the_guarantees_of_forward_authentication() {
     keeps_guarantees(Program::Apache).await;
 }
 
-/// nginx reads headers before `Host` with the settings of the default server, if TLS names no host.
+/// nginx reads headers before `Host` with the settings of the server that TLS names, or of the default server.
 #[tokio::test(flavor = "multi_thread")]
 async fn nginx_tells_the_identity_beside_another_default_server() {
     let keyward = Service::saying(ACCEPTED).await;
     let service = Service::echo().await;
     let gateway = Gateway::nginx_beside_default_server(&keyward.address.to_string(), service.address).await;
-    let forged: String = [
-        "X-Consumer-ID",
-        "X-Consumer-Username",
-        "X-Credential-Identifier",
-        "X-Organization-ID",
-        "X-Organization-Slug",
-    ]
-    .into_iter()
-    .flat_map(spellings)
-    .flat_map(|name| {
-        [
-            format!("{}: forged\r\n", name.to_lowercase()),
-            format!("{name}: forged\r\n"),
-        ]
-    })
-    .collect();
-    let answer = gateway
-        .send_without_server_name(&format!(
-            "GET /orders HTTP/1.1\r\n{forged}Host: api.example.com\r\nAuthorization: Bearer kwp_x\r\n\
+    for mark in MARKS.chars() {
+        let forged = forged_headers(mark).join("\r\n");
+        let request = format!(
+            "GET /orders HTTP/1.1\r\n{forged}\r\nHost: api.example.com\r\nAuthorization: Bearer kwp_x\r\n\
              Connection: close\r\n\r\n"
-        ))
-        .await;
-    assert_eq!(answer.status, 200, "{answer:?}");
-    assert_eq!(values(&answer.body, "X-Consumer-Username"), ["ada"], "{answer:?}");
-    assert!(!answer.body.contains("forged"), "{answer:?}");
+        );
+        let answer = gateway.send(&request).await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        assert_eq!(values(&answer.body, "X-Consumer-Username"), ["ada"], "{answer:?}");
+        assert_has_plain_names_only(&answer.body);
+        assert!(!answer.body.contains("forged"), "{answer:?}");
+
+        let before = service.requests();
+        for server in [None, Some(OTHER_HOST)] {
+            let answer = gateway.send_to_server(server, &request).await;
+            assert_eq!(answer.status, 421, "{server:?}: {answer:?}");
+        }
+        assert_eq!(service.requests(), before, "passed on what another server read");
+    }
     gateway.end().await;
 }
 
@@ -181,19 +187,14 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
         ("X-Organization-ID", text(&user["organization"], "id")),
         ("X-Organization-Slug", text(&user["organization"], "slug")),
     ];
-    let mut forged = Vec::new();
     let mut rows = vec![Vec::new()];
-    for (name, _) in expected {
-        for name in spellings(name) {
-            for name in [name.to_lowercase(), name] {
-                forged.extend(["--header".to_owned(), format!("{name}: forged")]);
-            }
-        }
-        rows.push(vec!["--header".to_owned(), format!("Connection: close, {name}")]);
-    }
-    rows.push(forged);
+    rows.extend(expected.map(|(name, _)| vec![format!("Connection: close, {name}")]));
+    rows.extend(MARKS.chars().map(forged_headers));
     for row in rows {
-        let arguments: Vec<&str> = row.iter().map(String::as_str).collect();
+        let arguments: Vec<&str> = row
+            .iter()
+            .flat_map(|header| ["--header", header.as_str()])
+            .collect();
         let answer = gateway.ask_with_key("/orders/7?page=2", token, &arguments).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         assert!(
@@ -206,6 +207,7 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
         for connection in values(&answer.body, "Connection") {
             assert!(!connection.to_lowercase().contains("x-"), "{answer:?}");
         }
+        assert_has_plain_names_only(&answer.body);
         assert!(!answer.body.contains("forged"), "{answer:?}");
         assert!(!answer.body.contains(token), "{answer:?}");
     }
@@ -215,7 +217,12 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
 async fn passes_no_trailers_on(program: Program, gateway: &Gateway, api: &Api) {
     let token = api.token().expect("a token");
     let head = format!("Host: api.example.com\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n");
-    let names = ["X-Consumer-ID", "X_Consumer_Username", "Authorization"];
+    let names = [
+        "X-Consumer-ID",
+        "X_Consumer_Username",
+        "X.Organization.Slug",
+        "Authorization",
+    ];
     let trailers = names.map(|name| format!("{name}: forged\r\n")).concat();
     let answer = gateway
         .send(&format!(
@@ -310,19 +317,45 @@ async fn keeps_the_clients_headers_from_keyward(program: Program, token: &str, s
     gateway.end().await;
 }
 
-/// A name with `-` or `_` in each place of a dash.
-fn spellings(name: &str) -> Vec<String> {
+/// Claims to be somebody else, and another header, in names with `-` or a mark in each place of a dash.
+fn forged_headers(mark: char) -> Vec<String> {
+    IDENTITY
+        .into_iter()
+        .chain(["Other-Header"])
+        .flat_map(|name| spellings(name, mark))
+        .filter(|name| name != "Other-Header")
+        .flat_map(|name| [name.to_lowercase(), name])
+        .map(|name| format!("{name}: forged"))
+        .collect()
+}
+
+/// A name with `-` or a mark in each place of a dash.
+fn spellings(name: &str, mark: char) -> Vec<String> {
     let mut parts = name.split('-');
     let first = vec![parts.next().unwrap_or_default().to_owned()];
     parts.fold(first, |starts, part| {
-        let with = |dash: &str| -> Vec<String> {
+        let with = |dash: char| -> Vec<String> {
             starts
                 .iter()
                 .map(|start| format!("{start}{dash}{part}"))
                 .collect()
         };
-        [with("-"), with("_")].concat()
+        [with('-'), with(mark)].concat()
     })
+}
+
+/// Some services take every other character for a dash.
+#[track_caller]
+fn assert_has_plain_names_only(request: &str) {
+    let (head, _) = request.split_once("\r\n\r\n").expect("a head");
+    for line in head.lines().skip(1) {
+        let (name, _) = line.split_once(':').expect("a header");
+        let is_plain = |character: char| character.is_ascii_alphanumeric() || character == '-';
+        assert!(
+            name.chars().all(is_plain),
+            "{name} reached the service: {request}"
+        );
+    }
 }
 
 /// Larger ones than Keyward would take.

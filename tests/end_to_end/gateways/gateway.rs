@@ -24,6 +24,9 @@ use crate::others::run;
 /// The host in the configurations, for which the certificate is.
 const HOST: &str = "api.example.com";
 
+/// The host of another server on the same address, which has the same certificate.
+pub(super) const OTHER_HOST: &str = "other.example.com";
+
 /// A program, how its configuration is completed, and how it is started.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Program {
@@ -115,7 +118,7 @@ impl Gateway {
         let tls = folder.join("tls");
         let tls = tls.display();
         let default = format!(
-            "server {{ {listen} default_server; ssl_certificate {tls}.pem; ssl_certificate_key {tls}.key;
+            "server {{ {listen} default_server; server_name {OTHER_HOST}; ssl_certificate {tls}.pem; ssl_certificate_key {tls}.key;
              underscores_in_headers on; ignore_invalid_headers off; }}"
         );
         let command = nginx(&folder, &format!("{default}{}", site.0));
@@ -181,15 +184,11 @@ impl Gateway {
 
     /// Sends over TLS what curl cannot send, and reads until the connection ends.
     pub(super) async fn send(&self, request: &str) -> Answer {
-        self.exchange(request, true).await
+        self.send_to_server(Some(HOST), request).await
     }
 
-    /// The same, and TLS does not name the host (no SNI).
-    pub(super) async fn send_without_server_name(&self, request: &str) -> Answer {
-        self.exchange(request, false).await
-    }
-
-    async fn exchange(&self, request: &str, names_server: bool) -> Answer {
+    /// The same, and TLS names another host, or none (no SNI).
+    pub(super) async fn send_to_server(&self, server: Option<&'static str>, request: &str) -> Answer {
         let certificate = std::fs::read(self.folder.join("tls.pem")).expect("a certificate");
         let certificate = CertificateDer::from_pem_slice(&certificate).expect("a certificate");
         let mut roots = RootCertStore::empty();
@@ -197,9 +196,9 @@ impl Gateway {
         let mut client = ClientConfig::builder()
             .with_root_certificates(roots)
             .with_no_client_auth();
-        client.enable_sni = names_server;
+        client.enable_sni = server.is_some();
         let stream = TcpStream::connect(self.address).await.expect("a connection");
-        let host = ServerName::try_from(HOST).expect("a name");
+        let host = ServerName::try_from(server.unwrap_or(HOST)).expect("a name");
         let connector = TlsConnector::from(Arc::new(client));
         let mut stream = connector.connect(host, stream).await.expect("TLS");
         stream.write_all(request.as_bytes()).await.expect("it reads");
@@ -329,7 +328,7 @@ impl Program {
 
 fn write_certificate(folder: &Path) {
     let CertifiedKey { cert, signing_key } =
-        generate_simple_self_signed([HOST.to_owned()]).expect("a certificate");
+        generate_simple_self_signed([HOST, OTHER_HOST].map(str::to_owned)).expect("a certificate");
     let write = |name: &str, text: String| std::fs::write(folder.join(name), text).expect("a certificate");
     write("tls.pem", cert.pem());
     write("tls.key", signing_key.serialize_pem());
