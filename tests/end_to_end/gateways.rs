@@ -97,6 +97,7 @@ async fn keeps_guarantees(program: Program) {
         gateway.speak(*protocol);
         tells_the_identity(&gateway, &api).await;
         passes_bodies_on(&gateway, &api).await;
+        passes_many_headers_on(program, &gateway, &api).await;
         refuses_with_the_challenge(&gateway, &api, &service).await;
         refuses_two_keys(program, &gateway, &api, &service).await;
     }
@@ -294,6 +295,7 @@ async fn keeps_the_clients_headers_from_keyward(program: Program, token: &str, s
         format!("X-Request-Id: {trace}"),
         format!("Forwarded: for={address}"),
         format!("X-Forwarded-For: {address}"),
+        "Cookie: session=secret".to_owned(),
     ];
     let arguments: Vec<&str> = headers
         .iter()
@@ -304,6 +306,7 @@ async fn keeps_the_clients_headers_from_keyward(program: Program, token: &str, s
     let question = keyward.last_request();
     assert!(!question.contains(trace), "{program:?}: {question}");
     assert!(!question.contains(address), "{program:?}: {question}");
+    assert!(!question.contains("secret"), "{program:?}: {question}");
     assert_eq!(
         values(&question, "Authorization"),
         [format!("Bearer {token}")],
@@ -370,6 +373,33 @@ async fn passes_bodies_on(gateway: &Gateway, api: &Api) {
         assert!(answer.body.starts_with(&format!("{method} /orders ")), "{method}");
         assert!(answer.body.ends_with(&body), "{method}");
     }
+}
+
+/// More and larger ones than Keyward would take. HAProxy takes 15 KiB of them by itself, and Apache 8 KiB of one name.
+async fn passes_many_headers_on(program: Program, gateway: &Gateway, api: &Api) {
+    let cookies = match program {
+        Program::Nginx | Program::Caddy => 4,
+        Program::Haproxy => 2,
+        Program::Apache => 1,
+    };
+    let mut headers: Vec<String> = (0..80).map(|number| format!("X-Extra-{number}: x")).collect();
+    headers.extend((0..cookies).map(|number| format!("Cookie: c{number}={}", "x".repeat(6_000))));
+    let arguments: Vec<&str> = headers
+        .iter()
+        .flat_map(|header| ["--header", header.as_str()])
+        .collect();
+    let token = api.token().expect("a token");
+    let answer = gateway.ask_with_key("/orders", token, &arguments).await;
+    assert_eq!(answer.status, 200, "{program:?}: {answer:?}");
+    for number in 0..80 {
+        let name = format!("X-Extra-{number}");
+        assert_eq!(values(&answer.body, &name), ["x"], "{program:?}: {answer:?}");
+    }
+    let length: usize = values(&answer.body, "Cookie")
+        .iter()
+        .map(|cookie| cookie.len())
+        .sum();
+    assert!(length > cookies * 6_000, "{program:?}: {answer:?}");
 }
 
 async fn refuses_with_the_challenge(gateway: &Gateway, api: &Api, service: &Service) {
