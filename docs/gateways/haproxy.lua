@@ -5,7 +5,8 @@
 
 local URL = "http://127.0.0.1:8080/api/v1/auth"
 
--- In milliseconds. HAProxy asks up to four times, each for this long: after 2 s in all, haproxy.cfg answers 503.
+-- In milliseconds, once connected. HAProxy asks up to four times, so a Keyward that does not answer is 503 after 2 s, and
+-- one that refuses connections after 3 s.
 local TIMEOUT = 500
 
 -- The header of Keyward's answer that each variable gets.

@@ -48,7 +48,7 @@
 //! | `accept` | the next connection, with a pause after an error |
 //! | `serving_state` | [`Readiness`], and the state that all connections follow: saturated, full of unsent answers, draining |
 //! | `saturation` | whether clients wait for a connection, and the shorter timeouts of others then |
-//! | `occupancy` | [`Occupancy`]: how many connections are in use, and a line in the log when too few are free |
+//! | `occupancy` | [`Occupancy`]: how many connections are in use, and a line in the log when clients wait for one |
 //! | `read_deadline` | when a client must have sent the bytes that it owes |
 //! | `connection` | one connection from its first byte to its close |
 //! | `activity` | what a connection is doing, and until when it may |

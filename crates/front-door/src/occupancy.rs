@@ -1,14 +1,17 @@
-//! How many connections are in use, for metrics, and a line in the log when there are too few.
+//! How many connections are in use, for metrics, and a line in the log when clients wait for one.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, future::pending, sync::Arc, time::Duration};
 
 use tokio::{
     sync::{Semaphore, watch},
-    time::{Instant, timeout},
+    time::{Instant, sleep},
 };
 use tracing::{info, warn};
 
-use crate::{saturation::RESET_AFTER, serving_state::ServingState};
+use crate::serving_state::ServingState;
+
+/// For how long clients must wait before the log is told.
+const WORTH_TELLING: Duration = Duration::from_secs(1);
 
 /// How many connections a front door has, and how many of them are in use.
 #[derive(Clone, Debug)]
@@ -35,31 +38,38 @@ impl Occupancy {
     }
 }
 
-/// One line when clients begin to wait for a connection, and one when none has waited for a while: clients
-/// that hold connections on purpose reconnect at once.
+/// One line when clients wait for a connection, and one when none has waited for a while. What lasts less than
+/// a second in all is not told: at the limit, an idle connection is closed at once for a new client.
 pub(crate) async fn log_saturation(
     mut serving: watch::Receiver<ServingState>,
     connections: usize,
 ) -> Infallible {
-    let is_saturated = |serving: &ServingState| serving.saturation.since().is_some();
     loop {
+        let began = serving.wait_for(|serving| serving.saturation.since().is_some());
         // Only the front door ends the channel, and then nobody waits for this.
-        let Ok(_) = serving.wait_for(is_saturated).await.map(drop) else {
-            return std::future::pending().await;
+        let Ok(waited) = began
+            .await
+            .map(|serving| serving.saturation.total(Instant::now()))
+        else {
+            return pending().await;
         };
-        warn!(
-            connections,
-            "all connections are in use, and clients wait for one: raise --max-connections, or see who holds them"
-        );
+        let mut is_told = false;
         loop {
-            _ = serving.wait_for(|serving| !is_saturated(serving)).await;
-            if timeout(RESET_AFTER, serving.wait_for(is_saturated))
-                .await
-                .is_err()
-            {
+            sleep(WORTH_TELLING).await;
+            let (saturation, now) = (serving.borrow().saturation, Instant::now());
+            if !is_told && saturation.total(now) >= waited + WORTH_TELLING {
+                is_told = true;
+                warn!(
+                    connections,
+                    "all connections are in use, and clients wait for one: see who holds them, or raise --max-connections"
+                );
+            }
+            if saturation.is_over(now) {
                 break;
             }
         }
-        info!("no client waits for a connection any more");
+        if is_told {
+            info!("no client waits for a connection any more");
+        }
     }
 }

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 /// A saturation that begins within this time of the one before continues it: clients that hold connections on
 /// purpose reconnect at once.
-pub(crate) const RESET_AFTER: Duration = Duration::from_secs(10);
+const RESET_AFTER: Duration = Duration::from_secs(10);
 
 /// How often the timeout is halved while saturation continues, each time after a quarter of the full timeout.
 const HALVINGS: u32 = 2;
@@ -30,11 +30,10 @@ impl Saturation {
         if self.saturated_since.is_some() {
             return;
         }
-        self.saturated_since = Some(now);
-        let goes_on = self.ended_at.is_some_and(|over| now < over + RESET_AFTER);
-        if !goes_on {
+        if self.is_over(now) {
             self.repeated_since = Some(now);
         }
+        self.saturated_since = Some(now);
     }
 
     /// No client waits any more.
@@ -45,10 +44,15 @@ impl Saturation {
         }
     }
 
-    /// How long clients have waited in all.
+    /// For how long at least one client has waited, in all.
     pub(crate) fn total(&self, now: Instant) -> Duration {
         let current = self.saturated_since.map(|since| now.duration_since(since));
         self.ended + current.unwrap_or_default()
+    }
+
+    /// Whether a saturation that begins now does not continue the latest one.
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.saturated_since.is_none() && self.ended_at.is_none_or(|ended| now >= ended + RESET_AFTER)
     }
 
     /// Since when at least one client has waited.

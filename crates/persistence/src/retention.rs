@@ -117,11 +117,6 @@ pub(crate) const RESET_RETENTION_CLOCK: &str = "
     UPDATE retention_clock SET believed_at = newest.occurred_at
     FROM (SELECT occurred_at FROM audit_events ORDER BY id DESC LIMIT 1) AS newest";
 
-/// Converts a row count, which is at most the requested `u32`.
-pub(crate) fn to_u32(rows: usize) -> u32 {
-    u32::try_from(rows).unwrap_or(u32::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -92,11 +92,13 @@ impl Health {
         let Ok(Ok(changes)) = timeout(STORAGE_TIMEOUT, tried).await else {
             return Err(NotReady::Changes);
         };
-        match *changes {
-            changes if changes.work() => Ok(()),
-            Changes::DiskFull => Err(NotReady::DiskFull),
-            Changes::Untried | Changes::Refused | Changes::Worked(_) => Err(NotReady::Changes),
+        if changes.work() {
+            return Ok(());
         }
+        Err(match *changes {
+            Changes::DiskFull => NotReady::DiskFull,
+            Changes::Untried | Changes::Refused | Changes::Worked(_) => NotReady::Changes,
+        })
     }
 }
 

@@ -57,7 +57,7 @@ metrics! {
     CONNECTIONS_IN_USE = Gauge "keyward_connections_in_use"
         "Connections of clients that are in use.";
     CONNECTIONS_SATURATED = Counter "keyward_connections_saturated_seconds_total"
-        "For how long clients waited because all connections were in use, in whole seconds.";
+        "For how long at least one client waited because all connections were in use, in whole seconds.";
     CACHE_HITS = Counter "keyward_verification_cache_hits_total"
         "Tokens that were found in the verification cache.";
     CACHE_MISSES = Counter "keyward_verification_cache_misses_total"

@@ -96,10 +96,11 @@ impl Readings {
             let outcome = Label::new("outcome", outcome);
             measurements.set_count(&DATABASE_FAILURES, vec![outcome], count);
         }
-        let changes = *self.changes.borrow();
-        if changes != Changes::Untried {
-            set(measurements, &CHANGES_WORK, u64::from(changes.work()));
-        }
+        set(
+            measurements,
+            &CHANGES_WORK,
+            u64::from(self.changes.borrow().work()),
+        );
         if let Some(pool) = self.store.pool_usage() {
             set(measurements, &POOL_LIMIT, as_u64(pool.limit));
             set(measurements, &POOL_OPEN, as_u64(pool.open));

@@ -287,17 +287,17 @@ async fn response_with_disconnected_client_is_logged_with_its_request() {
 }
 
 #[tokio::test]
-async fn clients_that_wait_for_a_connection_are_warned_of_once() {
+async fn clients_that_wait_a_second_for_connections_are_warned_of_once() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
-    for _ in 0..3 {
-        let mut first = door.client().await;
-        first.get("/").await;
-        let mut second = door.client().await;
-        second.get("/").await;
-    }
+    let mut busy = door.client().await;
+    busy.ask("/gated").await;
+    door.stage.is_asked("/gated").await;
+    let mut waiting = door.client().await;
+    waiting.ask("/").await;
     let line = log.line_with("--max-connections").await;
     assert!(line.contains("WARN") && line.contains("connections=1"), "{line}");
+    assert!(waiting.hears_nothing_for(Duration::from_millis(1_500)).await);
     assert_eq!(log.text().matches("--max-connections").count(), 1);
 }
 

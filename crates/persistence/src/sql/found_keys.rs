@@ -1,4 +1,4 @@
-//! What the queries return that find keys in SQL of each database's own.
+//! Rows of the queries about keys that each database has in SQL of its own.
 
 use diesel::dsl::SqlTypeOf;
 use diesel::prelude::QueryableByName;

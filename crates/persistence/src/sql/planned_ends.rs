@@ -30,8 +30,9 @@ use super::validity::{aliased_key_is_valid, key_ends_on_first_use, key_is_due, m
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::{StoredId, StoredMoment};
+use crate::limit::to_u32;
 use crate::locked_member::{DueMember, LockedMember};
-use crate::retention::{AdvisoryLock, to_u32};
+use crate::retention::AdvisoryLock;
 
 /// Keys that end on the first use of their successors, which were used and are valid.
 macro_rules! replaced_keys {

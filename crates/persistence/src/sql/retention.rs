@@ -26,7 +26,8 @@ use super::events::write_event;
 use super::schema::{api_keys, audit_events, invitations, retention_clock, sessions, sign_in_throttle};
 use crate::abort::Abort;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
-use crate::retention::{AdvisoryLock, least_id_at, to_u32};
+use crate::limit::to_u32;
+use crate::retention::{AdvisoryLock, least_id_at};
 
 // Rows are selected first and then deleted by their identifiers. Rows locked by another transaction are
 // skipped, so nothing waits; a later run purges them. Only a membership with surplus keys is waited for, for

@@ -35,7 +35,7 @@ pub(super) struct Exporter {
     resource: ResourceAttributesWithSchema,
     /// A batch that the collector has yet to accept.
     unsent: Option<Batch>,
-    /// What the log was told of, until it works again.
+    /// The failure that was logged last, until it works again.
     failing: Option<Failure>,
 }
 
@@ -192,7 +192,7 @@ impl Exporter {
         Ok(())
     }
 
-    /// One line when it begins to fail, or to fail in the other way: to lose spans is not to wait.
+    /// One line when it begins to fail, or to fail in the other way: that spans are lost is news.
     fn failed(&mut self, failure: Failure, cause: String) {
         if self.failing != Some(failure) {
             warn!(

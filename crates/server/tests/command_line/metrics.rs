@@ -344,13 +344,16 @@ fn connections_and_the_wait_for_them_are_counted() {
     let text = measured.scrape();
     assert_eq!(value(&text, "keyward_connections_limit"), 2.0);
     assert_eq!(value(&text, SATURATED), 0.0);
-    let held = [(); 3].map(|()| {
+    let half_a_request = || {
         let mut stream = measured.server.connect();
         stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
         stream
-    });
+    };
+    let held = [(); 2].map(|()| half_a_request());
     measured.scrape_until(|text| value(text, "keyward_connections_in_use") == 2.0);
+    let waiting = half_a_request();
     measured.scrape_until(|text| value(text, SATURATED) >= 1.0);
+    drop(waiting);
     drop(held);
     measured.scrape_until(|text| value(text, "keyward_connections_in_use") == 0.0);
 }

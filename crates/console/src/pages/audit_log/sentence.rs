@@ -330,3 +330,27 @@ actions! {
     RemoveAuditEvents: alone("removed old audit events");
     ExportAuditLog: alone("exported the audit log") as "Audit log exported";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_actions_of_no_organization_have_no_label() {
+        let unlabelled: Vec<Action> = Action::ALL
+            .iter()
+            .copied()
+            .filter(|action| action_label(*action).is_none())
+            .collect();
+        assert_eq!(
+            unlabelled,
+            [
+                Action::CreateSetupLink,
+                Action::ResetPassword,
+                Action::SignOut,
+                Action::EndSession,
+                Action::RemoveAuditEvents,
+            ]
+        );
+    }
+}

@@ -20,8 +20,7 @@ use super::super::validity::membership_is_over;
 use super::selection::{Selected, oldest_first, valid_with_descendants};
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::limit::at_most;
-use crate::retention::to_u32;
+use crate::limit::{at_most, to_u32};
 
 pub(super) type HeldKeyRow = (KeyRow, MembershipRow, UserRow);
 

@@ -10,7 +10,8 @@ use super::super::schema::{api_keys, memberships};
 use super::key_removal::{EndedRow, remove_keys};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
-use crate::retention::{AdvisoryLock, KeyAndParent, PurgedBatch, left_without_keys, to_u32};
+use crate::limit::to_u32;
+use crate::retention::{AdvisoryLock, KeyAndParent, PurgedBatch, left_without_keys};
 
 pub(super) async fn remove(
     connection: &mut Connection,

@@ -10,10 +10,9 @@ use uuid::Uuid;
 use super::super::dialect::{Connection, Database, Id, RunQueryDsl, listed, locked_by_nobody, retention};
 use super::super::schema::api_keys;
 use crate::columns::StoredId;
-use crate::limit::at_most;
+use crate::limit::{at_most, to_u32};
 use crate::retention::{
     KeyAndParent, MAX_REPARENTED_KEYS, PurgedBatch, adoptive_parents, drop_held, halve_batch, new_parents,
-    to_u32,
 };
 
 /// Removes those of these keys that nobody holds, fewer if they have many children. A single key with very
