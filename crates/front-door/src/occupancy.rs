@@ -10,8 +10,8 @@ use tracing::{info, warn};
 
 use crate::serving_state::ServingState;
 
-/// For how long clients must wait before the log is told.
-const WORTH_TELLING: Duration = Duration::from_secs(1);
+/// For how long in all clients must have waited before it is logged.
+const LOGGED_AFTER: Duration = Duration::from_secs(1);
 
 /// How many connections a front door has, and how many of them are in use.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Occupancy {
 }
 
 /// One line when clients wait for a connection, and one when none has waited for a while. What lasts less than
-/// a second in all is not told: at the limit, an idle connection is closed at once for a new client.
+/// a second in all is not logged: at the limit, an idle connection is closed at once for a new client.
 pub(crate) async fn log_saturation(
     mut serving: watch::Receiver<ServingState>,
     connections: usize,
@@ -53,12 +53,12 @@ pub(crate) async fn log_saturation(
         else {
             return pending().await;
         };
-        let mut is_told = false;
+        let mut is_logged = false;
         loop {
-            sleep(WORTH_TELLING).await;
+            sleep(LOGGED_AFTER).await;
             let (saturation, now) = (serving.borrow().saturation, Instant::now());
-            if !is_told && saturation.total(now) >= waited + WORTH_TELLING {
-                is_told = true;
+            if !is_logged && saturation.total(now) >= waited + LOGGED_AFTER {
+                is_logged = true;
                 warn!(
                     connections,
                     "all connections are in use, and clients wait for one: see who holds them, or raise --max-connections"
@@ -68,7 +68,7 @@ pub(crate) async fn log_saturation(
                 break;
             }
         }
-        if is_told {
+        if is_logged {
             info!("no client waits for a connection any more");
         }
     }

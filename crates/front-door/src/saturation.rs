@@ -21,7 +21,7 @@ pub(crate) struct Saturation {
     /// When the latest saturation ended.
     ended_at: Option<Instant>,
     /// How long those that have ended lasted in all.
-    ended: Duration,
+    total_ended: Duration,
 }
 
 impl Saturation {
@@ -40,14 +40,14 @@ impl Saturation {
     pub(crate) fn end(&mut self, now: Instant) {
         if let Some(since) = self.saturated_since.take() {
             self.ended_at = Some(now);
-            self.ended += now.duration_since(since);
+            self.total_ended += now.duration_since(since);
         }
     }
 
     /// For how long at least one client has waited, in all.
     pub(crate) fn total(&self, now: Instant) -> Duration {
         let current = self.saturated_since.map(|since| now.duration_since(since));
-        self.ended + current.unwrap_or_default()
+        self.total_ended + current.unwrap_or_default()
     }
 
     /// Whether a saturation that begins now does not continue the latest one.

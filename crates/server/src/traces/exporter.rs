@@ -42,9 +42,9 @@ pub(super) struct Exporter {
 /// How an attempt fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Failure {
-    /// The spans wait for the next attempt.
+    /// The collector does not answer, or not now; the spans wait for the next attempt.
     Away,
-    /// They are lost.
+    /// The collector does not take the spans, which are lost.
     Refusal,
 }
 
