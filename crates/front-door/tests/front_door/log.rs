@@ -287,7 +287,7 @@ async fn response_with_disconnected_client_is_logged_with_its_request() {
 }
 
 #[tokio::test]
-async fn clients_that_wait_a_second_for_connections_are_warned_of_once() {
+async fn a_second_of_waiting_clients_is_logged_once() {
     let (log, _guard) = Log::start();
     let door = Running::with(|config| config.limits.connections = Some(1)).await;
     let mut busy = door.client().await;
