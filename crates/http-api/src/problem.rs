@@ -40,6 +40,8 @@ pub(crate) struct Problem {
     errors: Vec<FieldError>,
     /// The key that a repeated request created the first time, and how to recognize its token.
     created: Option<Box<(ApiKeyId, Option<TokenHint>)>>,
+    /// The error code of OAuth 2.0 (RFC 6749, section 5.2), for clients of introspection.
+    oauth_error: Option<OAuthError>,
     /// The value of `Retry-After` in seconds, if specific to this request.
     retry_after: Option<i64>,
     /// The answer reports it in the fields `RateLimit` and `RateLimit-Policy`. Only set with status 429.
@@ -48,6 +50,22 @@ pub(crate) struct Problem {
     accept_encoding: Option<&'static str>,
     /// The cause, for the log only.
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// Of RFC 6749, section 5.2.
+#[derive(Debug, Clone, Copy)]
+enum OAuthError {
+    InvalidRequest,
+    InvalidClient,
+}
+
+impl OAuthError {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::InvalidRequest => "invalid_request",
+            Self::InvalidClient => "invalid_client",
+        }
+    }
 }
 
 /// What is wrong with one field of a request's body.
@@ -88,6 +106,10 @@ pub(crate) struct ProblemDocument {
     /// For `already_created` and `already_rotated`: the `hint` of that key. Its token is not shown again.
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
+    /// For introspection: the error code of OAuth 2.0 (RFC 6749, section 5.2), `invalid_request` or
+    /// `invalid_client`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 impl Problem {
@@ -97,6 +119,7 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             created: None,
+            oauth_error: None,
             retry_after: None,
             exceeded: None,
             accept_encoding: None,
@@ -120,6 +143,22 @@ impl Problem {
         let detail =
             format!("The body of this request must have the header `Content-Type: {expected}`, once.");
         Self::with_detail(Code::UnsupportedMediaType, detail)
+    }
+
+    /// The response to introspection with a form that cannot be read.
+    pub(crate) fn malformed_form(detail: impl Into<String>) -> Self {
+        Self {
+            oauth_error: Some(OAuthError::InvalidRequest),
+            ..Self::with_detail(Code::MalformedRequest, detail)
+        }
+    }
+
+    /// The response to introspection without the credentials of a verifier.
+    pub(crate) fn invalid_client() -> Self {
+        Self {
+            oauth_error: Some(OAuthError::InvalidClient),
+            ..Self::from(Code::InvalidClient)
+        }
     }
 
     /// The response to introspection where there are no verifiers.
@@ -276,6 +315,7 @@ impl Problem {
                 .created
                 .as_deref()
                 .and_then(|(_, hint)| hint.as_ref().map(|hint| hint.as_str().to_owned())),
+            error: self.oauth_error.map(|error| error.as_str().to_owned()),
         }
     }
 

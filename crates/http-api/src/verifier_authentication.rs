@@ -11,7 +11,7 @@ use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use tracing::{Span, field};
 use zeroize::Zeroizing;
 
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::rate_limits::{Attempt, count_verifier};
 use crate::request::form_decoded;
 use crate::services::Services;
@@ -74,7 +74,7 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
                 if request.headers().contains_key(header::AUTHORIZATION) {
                     Attempt::of(request, limits).failed()?;
                 }
-                Err(Problem::from(Code::InvalidClient).into())
+                Err(Problem::invalid_client().into())
             }
         }
     }

@@ -169,6 +169,7 @@ fn example(code: Code) -> Problem {
             let id = resources::API_KEY_ID.parse();
             id.map_or_else(|_| code.into(), |id| Problem::with_key(code, id, hint))
         }
+        Code::InvalidClient => Problem::invalid_client(),
         other => other.into(),
     }
 }

@@ -110,7 +110,7 @@ impl Fields {
     pub(crate) fn old_key_end(&mut self, way: &str, seconds: &str) -> Option<OldKeyEnd> {
         let grace = match self.unread.shift_remove(seconds) {
             None | Some(Value::Null) => Some(None),
-            Some(number) => match number.as_i64().map(Grace::from_seconds) {
+            Some(number) => match whole(&number).map(Grace::from_seconds) {
                 Some(Ok(grace)) => Some(Some(grace)),
                 Some(Err(error)) => self.refuse(seconds, error.to_string()),
                 None => self.refuse(seconds, "must be a whole number from 1 to 604800".to_owned()),
@@ -243,6 +243,12 @@ type TextRule<T> = fn(&str) -> Result<T, TextError>;
 /// Null means an empty text: clients that send every member send null for unset ones.
 fn or_empty(value: Value) -> Value {
     if value.is_null() { "".into() } else { value }
+}
+
+/// A whole number. `3600.0` is one, as in JSON Schema.
+fn whole(number: &Value) -> Option<i64> {
+    let whole_part = |number: f64| (number.fract() == 0.0).then_some(number as i64);
+    number.as_i64().or_else(|| number.as_f64().and_then(whole_part))
 }
 
 /// A JSON Pointer (RFC 6901 §3). If the member name contains a token, it is not repeated, and the pointer is

@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use super::form_encoding::form_decoded;
 use super::payload;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 
 /// As introspection requests have it (RFC 7662, section 2.1).
 const MEDIA_TYPE: &str = "application/x-www-form-urlencoded";
@@ -40,34 +40,33 @@ impl Form {
     /// It is absent or empty.
     pub(crate) fn required(&self, name: &str) -> Result<&str, Problem> {
         let value = self.0.get(name).map(|value| value.as_str());
-        value.ok_or_else(|| malformed(format!("The form has no parameter `{name}`, or no value for it.")))
+        value.ok_or_else(|| {
+            Problem::malformed_form(format!("The form has no parameter `{name}`, or no value for it."))
+        })
     }
 
     fn parse(body: &[u8]) -> Result<Self, Problem> {
-        let text = std::str::from_utf8(body).map_err(|_| malformed("The form is not UTF-8.".to_owned()))?;
+        let text =
+            std::str::from_utf8(body).map_err(|_| Problem::malformed_form("The form is not UTF-8."))?;
         let mut parameters = BTreeMap::new();
         // Not `pair.is_empty()`, which is poem-openapi's of a reference, and always false.
         for pair in text.split('&').filter(|pair| !str::is_empty(pair)) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (Some(name), Some(value)) = (form_decoded(name), form_decoded(value)) else {
-                return Err(malformed(
-                    "The form is not percent-encoded UTF-8: write `%25` for a percent sign.".to_owned(),
+                return Err(Problem::malformed_form(
+                    "The form is not percent-encoded UTF-8: write `%25` for a percent sign.",
                 ));
             };
             let value = Zeroizing::new(value.into_owned());
             if parameters.insert(name.into_owned(), value).is_some() {
-                return Err(malformed(
-                    "A parameter of the form is given more than once.".to_owned(),
+                return Err(Problem::malformed_form(
+                    "A parameter of the form is given more than once.",
                 ));
             }
         }
         parameters.retain(|_, value| !value.is_empty());
         Ok(Self(parameters))
     }
-}
-
-fn malformed(detail: String) -> Problem {
-    Problem::with_detail(Code::MalformedRequest, detail)
 }
 
 /// Extracts what a form says.

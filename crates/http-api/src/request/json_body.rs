@@ -4,7 +4,7 @@ use poem::{Request, RequestBody};
 use poem_openapi::registry::{MetaMediaType, MetaRequest, Registry};
 use poem_openapi::types::Type;
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Fields, payload, strict_json};
 use crate::json;
@@ -13,6 +13,10 @@ use crate::services::Services;
 
 /// A request body type, and how to parse it.
 pub(crate) trait ReadFields: Type {
+    /// Whether a request may omit the body, which is then like an object without members. Only where no field
+    /// is required.
+    const MAY_BE_ABSENT: bool = false;
+
     /// The domain type that it is parsed into.
     type Read: Send;
 
@@ -25,7 +29,7 @@ pub(crate) struct JsonBody<T: ReadFields>(pub(crate) T::Read);
 
 impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
     const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::RequestObject];
-    const PARAM_IS_REQUIRED: bool = true;
+    const PARAM_IS_REQUIRED: bool = !T::MAY_BE_ABSENT;
 
     type ParamType = ();
     type ParamRawType = ();
@@ -41,7 +45,7 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
                 content_type: json::MEDIA_TYPE,
                 schema: T::schema_ref(),
             }],
-            required: true,
+            required: !T::MAY_BE_ABSENT,
         })
     }
 
@@ -50,14 +54,12 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
         body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        let bytes = payload::read(request, body, json::MEDIA_TYPE).await?;
-        let value = strict_json::parse(&bytes).map_err(|error| {
-            let detail = format!("The body is not acceptable JSON: {error}.");
-            Problem::with_detail(Code::MalformedRequest, detail)
-        })?;
-        let Value::Object(members) = value else {
-            return Err(not_an_object().into());
+        let bytes = if T::MAY_BE_ABSENT {
+            payload::read_if_any(request, body, json::MEDIA_TYPE).await?
+        } else {
+            Some(payload::read(request, body, json::MEDIA_TYPE).await?)
         };
+        let members = bytes.map_or_else(|| Ok(Map::new()), |bytes| members_of(&bytes))?;
         let keys = &Services::of(request)?.keys;
         let mut fields = Fields::new(members, keys.now());
         let read = T::read(&mut fields);
@@ -65,9 +67,16 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
     }
 }
 
-fn not_an_object() -> Problem {
-    Problem::invalid_fields(vec![FieldError {
-        pointer: String::new(),
-        detail: "must be an object".to_owned(),
-    }])
+fn members_of(json: &[u8]) -> Result<Map<String, Value>, Problem> {
+    match strict_json::parse(json) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(Problem::invalid_fields(vec![FieldError {
+            pointer: String::new(),
+            detail: "must be an object".to_owned(),
+        }])),
+        Err(error) => {
+            let detail = format!("The body is not acceptable JSON: {error}.");
+            Err(Problem::with_detail(Code::MalformedRequest, detail))
+        }
+    }
 }

@@ -21,12 +21,30 @@ pub(crate) async fn read(
     body: &mut RequestBody,
     media_type: &'static str,
 ) -> poem::Result<Vec<u8>> {
-    let body = of_type(request, body, media_type)?;
+    check_type(request, media_type)?;
+    read_all(body.take()?).await
+}
+
+/// The same; `None` without a body, or with an empty one of any type.
+pub(crate) async fn read_if_any(
+    request: &Request,
+    body: &mut RequestBody,
+    media_type: &'static str,
+) -> poem::Result<Option<Vec<u8>>> {
+    let bytes = read_all(body.take()?).await?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    check_type(request, media_type)?;
+    Ok(Some(bytes))
+}
+
+async fn read_all(body: Body) -> poem::Result<Vec<u8>> {
     let bytes = body.into_bytes_limit(MAX_BYTES).await;
     Ok(bytes.map_err(unreadable)?.into())
 }
 
-/// The same for a body of up to `max_bytes`. Takes `room` for one that is larger than others may be, once it turns out to be.
+/// Like [`read`], for a body of up to `max_bytes`. Takes `room` for one that is larger than others may be, once it turns out to be.
 pub(crate) async fn read_larger<Room>(
     max_bytes: usize,
     request: &Request,
@@ -35,8 +53,8 @@ pub(crate) async fn read_larger<Room>(
     room: impl FnOnce() -> Result<Room, Problem>,
 ) -> poem::Result<(Vec<u8>, Option<Room>)> {
     let unreadable = |error| unreadable(ReadBodyError::Io(error));
-    let body = of_type(request, body, media_type)?.into_async_read();
-    let mut body = body.take(MAX_BYTES as u64 + 1);
+    check_type(request, media_type)?;
+    let mut body = body.take()?.into_async_read().take(MAX_BYTES as u64 + 1);
     let mut bytes = Vec::new();
     body.read_to_end(&mut bytes).await.map_err(unreadable)?;
     if bytes.len() <= MAX_BYTES {
@@ -52,15 +70,14 @@ pub(crate) async fn read_larger<Room>(
     Ok((bytes, Some(room)))
 }
 
-/// The body, not read yet.
-fn of_type(request: &Request, body: &mut RequestBody, media_type: &'static str) -> poem::Result<Body> {
+fn check_type(request: &Request, media_type: &'static str) -> Result<(), Problem> {
     if !is_of_type(request, media_type) {
-        return Err(Problem::unexpected_media_type(media_type).into());
+        return Err(Problem::unexpected_media_type(media_type));
     }
     if is_coded(request) {
-        return Err(Problem::unsupported_content_coding().into());
+        return Err(Problem::unsupported_content_coding());
     }
-    Ok(body.take()?)
+    Ok(())
 }
 
 /// Whether the media type is this one, with any parameters.

@@ -94,7 +94,7 @@ impl ReadFields for UpdateApiKeyRequest {
     }
 }
 
-/// How to rotate a key.
+/// How to rotate a key. The body may be omitted.
 #[derive(Object)]
 #[oai(
     rename = "RotateApiKeyRequest",
@@ -127,6 +127,8 @@ pub(crate) enum OldKeyEnds {
 }
 
 impl ReadFields for RotateApiKeyRequest {
+    const MAY_BE_ABSENT: bool = true;
+
     type Read = RotationDraft;
 
     fn read(fields: &mut Fields) -> Option<RotationDraft> {

@@ -181,7 +181,8 @@ async fn form_without_exactly_one_token_is_malformed() {
         format!("{{\"token\": \"{token}\"}}"),
     ] {
         let answer = send_body(&scene.api, body.clone()).await;
-        answer.refusal(400, "malformed_request");
+        let problem = answer.refusal(400, "malformed_request");
+        assert_eq!(problem["error"], "invalid_request", "{body}");
         assert!(!answer.body.contains(&token[4..]), "{body}");
     }
     let answer = send_body(&scene.api, b"token=\xff".to_vec()).await;
@@ -286,6 +287,7 @@ async fn only_a_verifiers_name_and_secret_are_accepted() {
         assert_eq!(answer.header("www-authenticate"), Some(CHALLENGE), "{headers:?}");
     }
     assert!(refusals.windows(2).all(|pair| pair[0] == pair[1]));
+    assert_eq!(refusals[0]["error"], "invalid_client");
 
     // RFC 6749 §2.3.1: OAuth clients encode both like a form.
     let encoded = "orders%2Dservice:50%25+off+%2B+more%3A+%C3%BC";
