@@ -106,8 +106,8 @@ fn usual_words(status: StatusCode) -> (&'static str, &'static str) {
         StatusCode::TOO_MANY_REQUESTS => ("Too many requests", "Wait a moment, then try again."),
         StatusCode::SERVICE_UNAVAILABLE => (
             "Temporarily unavailable",
-            "Wait a few seconds, then try again. If you sent a form, check whether it took effect before you send \
-             it again.",
+            "Wait a few seconds, then try again. If it lasts, tell your administrator. If you sent a form, check whether it \
+             took effect before you send it again.",
         ),
         other if other.is_server_error() => (
             "Something went wrong",
