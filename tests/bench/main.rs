@@ -45,7 +45,7 @@ use installation::Installation;
 use options::{Options, USAGE};
 use pairs::Scene;
 use report::Report;
-use rows::{Database, PAIRS, Pair, SINGLES};
+use rows::{PAIRS, SINGLES};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -56,9 +56,14 @@ async fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let of_many = |pair: &&Pair| matches!(pair.database, Database::PostgresWithManyKeys);
-    let wants_many = PAIRS.iter().filter(of_many).any(|pair| options.wants(pair.name));
-    let many_keys = wants_many.then_some(options.many_keys);
+    let pairs = PAIRS
+        .iter()
+        .filter(|pair| pair.needs_many_keys())
+        .map(|pair| pair.name);
+    let singles = SINGLES.iter().filter(|single| single.needs_many_keys());
+    let mut of_many_keys = pairs.chain(singles.map(|single| single.name));
+    let wants_many_keys = of_many_keys.any(|row| options.wants(row));
+    let many_keys = wants_many_keys.then_some(options.many_keys);
     let scene = Scene::set(Installation::make(options.keys).await, many_keys).await;
     let mut report = Report::begin(&options);
     for pair in PAIRS.iter().filter(|pair| options.wants(pair.name)) {

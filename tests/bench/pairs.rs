@@ -45,6 +45,7 @@ pub(crate) struct Scene {
     guessed: TokenFile,
     /// As many as elsewhere, of keys all over the table that has many.
     valid_of_many: Option<TokenFile>,
+    many_keys: usize,
     verifier: Verifier,
     organization: String,
     revoked: AtomicUsize,
@@ -63,6 +64,7 @@ impl Scene {
             of_people: TokenFile::write("of-people", PEOPLE, token_of_person),
             guessed: TokenFile::write("guessed", GUESSES, |number| well_formed(FIRST_GUESS + number)),
             valid_of_many: None,
+            many_keys: many_keys.unwrap_or_default(),
             verifier: Verifier::create("service").await,
             organization: installation.organization.clone(),
             revoked: AtomicUsize::new(0),
@@ -84,6 +86,11 @@ impl Scene {
             scene.valid_of_many = Some(tokens);
         }
         scene
+    }
+
+    /// The database with many keys, and how many it has.
+    pub(crate) fn many_keys(&self) -> (&Storage, usize) {
+        (self.storage(Database::PostgresWithManyKeys), self.many_keys)
     }
 
     pub(crate) fn storage(&self, database: Database) -> &Storage {

@@ -14,6 +14,10 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
+    pub(crate) fn needs_many_keys(&self) -> bool {
+        matches!(self.database, Database::PostgresWithManyKeys)
+    }
+
     /// What most have.
     const BASE: Self = Self {
         name: "",
@@ -139,6 +143,12 @@ pub(crate) struct Single {
     pub(crate) most: Option<f64>,
 }
 
+impl Single {
+    pub(crate) fn needs_many_keys(&self) -> bool {
+        matches!(self.what, Figure::MemoryWithManyKeys)
+    }
+}
+
 #[derive(Clone, Copy)]
 pub(crate) enum Figure {
     /// From the start of a process to its first answer `200` on `/readyz`, less the time of
@@ -147,6 +157,8 @@ pub(crate) enum Figure {
     BinarySize,
     /// Resident memory of a server that has just become ready.
     IdleMemory(Database),
+    /// Resident memory of a server that was asked for each of many keys once, and so keeps them.
+    MemoryWithManyKeys,
     /// PostgreSQL's CPU time a second for so many servers that are asked nothing, and look for changes.
     Polling(usize),
 }
@@ -344,6 +356,7 @@ pub(crate) const SINGLES: &[Single] = &[
         "MiB",
         Some(30.0),
     ),
+    single("memory-many-keys", Figure::MemoryWithManyKeys, "MiB", Some(250.0)),
     single("polling-1", Figure::Polling(1), "ms/s", None),
     single("polling-2", Figure::Polling(2), "ms/s", None),
     single("polling-4", Figure::Polling(4), "ms/s", None),

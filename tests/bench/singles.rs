@@ -11,6 +11,8 @@ use crate::pairs::Scene;
 use crate::polling;
 use crate::process::{Server, version_time};
 use crate::rows::{Cache, Database, Figure, Meanwhile, Single};
+use crate::steady::each_once;
+use crate::token::well_formed;
 
 /// How long a server that is ready is left alone before its memory is looked at.
 const REST: Duration = Duration::from_secs(2);
@@ -42,6 +44,16 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
             let storage = scene.storage(database);
             let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await;
             sleep(REST).await;
+            let values = vec![server.resident_mib()];
+            server.end().await;
+            values
+        }
+        Figure::MemoryWithManyKeys => {
+            let (storage, keys) = scene.many_keys();
+            let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await;
+            let tokens = (1..=keys).map(well_formed).collect();
+            each_once(&server, "/api/v1/user", tokens).await;
+            server.wait_until_idle().await;
             let values = vec![server.resident_mib()];
             server.end().await;
             values

@@ -1,4 +1,5 @@
-//! Load at a fixed rate, for latencies: at full load, they say how long the line is.
+//! Load for latencies, at a fixed rate: at full load, they say how long the line is. And load that sends each token
+//! once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,18 +27,9 @@ pub(crate) async fn steady(
     let begun = Instant::now();
     let mut connections = JoinSet::new();
     for number in 0..CONNECTIONS {
-        let client = SteadyClient {
-            socket: TcpStream::connect(&server.address).await.expect("a connection"),
-            head: format!(
-                "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer ",
-                server.address
-            ),
-            tokens: Arc::clone(&tokens),
-            next: number as usize,
-            answer: Vec::new(),
-        };
+        let client = Client::connect(server, path, &tokens, number).await;
         let first = begun + period * number / CONNECTIONS;
-        connections.spawn(client.ask(first, period, begun + time));
+        connections.spawn(client.ask_steadily(first, period, begun + time));
     }
     let mut latencies: Vec<Duration> = connections.join_all().await.concat();
     let cpu = server.cpu() - before;
@@ -51,8 +43,23 @@ pub(crate) async fn steady(
     }
 }
 
-/// One connection, kept alive.
-struct SteadyClient {
+/// Sends each token once, as fast as the server answers. Every answer is a success.
+pub(crate) async fn each_once(server: &Server, path: &str, tokens: Vec<String>) {
+    let tokens = Arc::new(tokens);
+    let mut connections = JoinSet::new();
+    for number in 0..CONNECTIONS {
+        let mut client = Client::connect(server, path, &tokens, number).await;
+        connections.spawn(async move {
+            while client.next < client.tokens.len() {
+                client.exchange().await;
+            }
+        });
+    }
+    connections.join_all().await;
+}
+
+/// One of the connections, kept alive. It sends its share of the tokens.
+struct Client {
     socket: TcpStream,
     head: String,
     tokens: Arc<Vec<String>>,
@@ -60,12 +67,26 @@ struct SteadyClient {
     answer: Vec<u8>,
 }
 
-impl SteadyClient {
+impl Client {
+    async fn connect(server: &Server, path: &str, tokens: &Arc<Vec<String>>, number: u32) -> Self {
+        let socket = TcpStream::connect(&server.address).await.expect("a connection");
+        socket.set_nodelay(true).expect("an option of the socket");
+        Self {
+            socket,
+            head: format!(
+                "GET {path} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer ",
+                server.address
+            ),
+            tokens: Arc::clone(tokens),
+            next: number as usize,
+            answer: Vec::new(),
+        }
+    }
+
     /// How long each answer took from when its request was due. A request that is late because the answer
     /// before it was late counts from then, too; one that is late because a timer has the resolution of a
     /// millisecond, from when it is sent.
-    async fn ask(mut self, first: Instant, period: Duration, end: Instant) -> Vec<Duration> {
-        self.socket.set_nodelay(true).expect("an option of the socket");
+    async fn ask_steadily(mut self, first: Instant, period: Duration, end: Instant) -> Vec<Duration> {
         let mut ticks = interval_at(first, period);
         let mut latencies = Vec::new();
         loop {
