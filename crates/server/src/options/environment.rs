@@ -1,12 +1,13 @@
 //! The variables of the process.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::builder::Resettable;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
 use crate::data_directory;
@@ -34,15 +35,31 @@ pub(super) fn with_variables(command: Command) -> Command {
         .mut_subcommands(with_variables)
 }
 
-/// Names the variable whose value is not text, which clap does not.
+/// Names the variable whose value is not accepted, which clap does not.
 pub(super) fn naming_variable(
-    complaint: clap::Error,
+    mut complaint: clap::Error,
     command: &Command,
     arguments: &[OsString],
 ) -> clap::Error {
-    if complaint.kind() != ErrorKind::InvalidUtf8 {
-        return complaint;
+    let asked = asked_command(command, arguments);
+    match complaint.kind() {
+        ErrorKind::InvalidUtf8 => match variable_without_text(asked, |name| std::env::var_os(name)) {
+            Some(sentence) => clap::Error::raw(complaint.kind(), format!("{sentence}\n")),
+            None => complaint,
+        },
+        ErrorKind::InvalidValue | ErrorKind::ValueValidation => {
+            if let Some(name) = variable_with_refused_value(&complaint, asked, arguments) {
+                let tip = format!("the value comes from the environment variable {name}");
+                let tips = ContextValue::StyledStrs(vec![tip.into()]);
+                complaint.insert(ContextKind::Suggested, tips);
+            }
+            complaint
+        }
+        _ => complaint,
     }
+}
+
+fn asked_command<'a>(command: &'a Command, arguments: &[OsString]) -> &'a Command {
     let mut asked = command;
     for word in arguments.iter().skip(1) {
         match asked.find_subcommand(word) {
@@ -50,10 +67,27 @@ pub(super) fn naming_variable(
             None => break,
         }
     }
-    match variable_without_text(asked, |name| std::env::var_os(name)) {
-        Some(sentence) => clap::Error::raw(complaint.kind(), format!("{sentence}\n")),
-        None => complaint,
-    }
+    asked
+}
+
+/// The variable of the option whose value was refused, if that is set and the option is not given.
+fn variable_with_refused_value<'a>(
+    complaint: &clap::Error,
+    command: &'a Command,
+    arguments: &[OsString],
+) -> Option<Cow<'a, str>> {
+    let Some(ContextValue::String(refused)) = complaint.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let argument = command
+        .get_arguments()
+        .find(|argument| argument.to_string() == *refused)?;
+    let name = argument
+        .get_env()
+        .filter(|name| std::env::var_os(name).is_some())?;
+    let option = format!("--{}", argument.get_long()?);
+    let is_given = |given: &OsString| given.to_string_lossy().starts_with(&option);
+    (!arguments.iter().any(is_given)).then(|| name.to_string_lossy())
 }
 
 fn variable_without_text(command: &Command, variable: impl Fn(&OsStr) -> Option<OsString>) -> Option<String> {

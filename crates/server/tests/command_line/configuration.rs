@@ -160,7 +160,12 @@ fn invalid_rate_limits_are_refused_with_what_is_wrong() {
             assert!(answer.errors.contains(wrong), "{flag}: {answer:?}");
             let variable = format!("KEYWARD_{}", option.replace('-', "_").to_uppercase());
             let by_variable = Keyward::new(&["serve"]).variable(&variable, value).run();
-            assert_eq!(by_variable.errors, answer.errors, "{variable}");
+            let first_line = |errors: &str| errors.lines().next().map(str::to_owned);
+            assert_eq!(
+                first_line(&by_variable.errors),
+                first_line(&answer.errors),
+                "{variable}"
+            );
         }
     }
 }

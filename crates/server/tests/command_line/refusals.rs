@@ -98,7 +98,17 @@ fn invalid_option_value_is_a_usage_error() {
         let answer = Keyward::new(&["serve"]).variable(variable, value).run();
         assert_eq!(answer.code, Some(2), "{variable}: {answer:?}");
         assert!(answer.errors.contains("invalid value"), "{variable}: {answer:?}");
+        assert!(answer.errors.contains(variable), "{variable}: {answer:?}");
     }
+}
+
+#[test]
+fn refusal_of_a_flag_does_not_name_its_variable() {
+    let answer = Keyward::new(&["serve", "--key-limit=0"])
+        .variable("KEYWARD_KEY_LIMIT", "5")
+        .run();
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(!answer.errors.contains("KEYWARD_KEY_LIMIT"), "{answer:?}");
 }
 
 #[test]
