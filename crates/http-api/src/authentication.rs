@@ -88,7 +88,7 @@ async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
     };
     // Before the wait, so that a client that repeats a dead token does not keep the servers waiting for each
     // other.
-    attempt.failed()?;
+    attempt.failed().await?;
     if *request.method() == Method::DELETE {
         authenticate.refused_everywhere(&refused).await;
     }

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use keyward_domain::access::Caller;
 use keyward_domain::verifier::VerifierName;
@@ -11,11 +12,16 @@ use keyward_rate_limits::{
 };
 use poem::Request;
 use poem::http::Method;
+use tokio::time::sleep;
 
 use crate::paths::FORWARD_AUTH;
 use crate::problem::Problem;
 use crate::rate_limit_fields::LimitReport;
 use crate::request_id::client_address;
+
+/// How long an address that fails too often waits for a refusal, which limits it to ten a second over each connection or
+/// stream. A report of GitHub that is too large for such an address is refused at once.
+const WAIT_BEYOND_LIMIT: Duration = Duration::from_millis(100);
 
 /// The limits of requests. By default there are none.
 #[derive(Clone, Default)]
@@ -70,7 +76,18 @@ impl<'a> Attempt<'a> {
     }
 
     /// Counts the attempt as failed, once.
-    pub(crate) fn failed(&self) -> Result<(), Problem> {
+    ///
+    /// # Errors
+    /// Its address is beyond the limit, and has waited for this.
+    pub(crate) async fn failed(&self) -> Result<(), Problem> {
+        let counted = self.count();
+        if counted.is_err() {
+            sleep(WAIT_BEYOND_LIMIT).await;
+        }
+        counted
+    }
+
+    fn count(&self) -> Result<(), Problem> {
         self.ended();
         if self.is_counted.swap(true, Ordering::Relaxed) {
             return Ok(());
@@ -87,7 +104,7 @@ impl<'a> Attempt<'a> {
     /// The address is still beyond its limit.
     pub(crate) fn refuse_beyond_limit(&self) -> Result<(), Problem> {
         match self.counted() {
-            Some((failures, address)) if failures.was_refused_lately(address) => self.failed(),
+            Some((failures, address)) if failures.was_refused_lately(address) => self.count(),
             _ => Ok(()),
         }
     }
@@ -112,7 +129,7 @@ impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if *self.is_under_way.get_mut() {
             // The client is gone, so the limit is not reported.
-            let _ = self.failed();
+            let _ = self.count();
         }
     }
 }

@@ -72,7 +72,7 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
             }
             None => {
                 if request.headers().contains_key(header::AUTHORIZATION) {
-                    Attempt::of(request, limits).failed()?;
+                    Attempt::of(request, limits).failed().await?;
                 }
                 Err(Problem::invalid_client().into())
             }

@@ -108,27 +108,29 @@ impl<'a> FromRequest<'a> for SignedBody<'a> {
         let identifier = only_line(request.headers(), "github-public-key-identifier");
         let signature = only_line(request.headers(), "github-public-key-signature");
         let attempt = Attempt::of(request, &services.gate.rate_limits);
-        let refused = |detail| {
-            attempt.failed()?;
+        let refused = async |detail| {
+            attempt.failed().await?;
             Err(Problem::with_detail(Code::InvalidSignature, detail).into())
         };
         // Before the body, which may be large and slow.
         let Some((identifier, signature)) = identifier.zip(signature) else {
             return refused(
                 "`Github-Public-Key-Identifier` and `Github-Public-Key-Signature` must each be sent once.",
-            );
+            )
+            .await;
         };
         if !keys.has(identifier) {
             return refused(
                 "No key that is configured here has the identifier in `Github-Public-Key-Identifier`. If GitHub has new \
                  keys, the operator of the installation must add them.",
-            );
+            )
+            .await;
         }
         attempt.begins();
         let room = || room(request, &services.large_reports, &attempt);
         let (bytes, room) = read_larger_body(MAX_BYTES, request, body, json::MEDIA_TYPE, room).await?;
         if !keys.is_signed(identifier, signature, &bytes) {
-            return refused("The signature is not one of this body by this key.");
+            return refused("The signature is not one of this body by this key.").await;
         }
         attempt.ended();
         Ok(Self { bytes, _room: room })

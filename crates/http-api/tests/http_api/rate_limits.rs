@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -193,6 +193,22 @@ async fn stranger_who_asks_as_gateways_do_is_slowed() {
         assert_eq!(refused.status, expected);
     }
     ask(&api, AUTH, &scene.ada.token, "198.51.100.9").await.ok(200);
+}
+
+#[tokio::test]
+async fn address_beyond_the_limit_waits_for_each_refusal() {
+    let scene = Scene::new().await;
+    let api = api(&scene, "1/1h").await;
+    ask(&api, USER, "kwp_x", GUESSER)
+        .await
+        .refusal(401, "invalid_token");
+    for _ in 0..3 {
+        let asked = Instant::now();
+        ask(&api, USER, "kwp_x", GUESSER)
+            .await
+            .refusal(429, "rate_limited");
+        assert!(asked.elapsed() >= Duration::from_millis(100));
+    }
 }
 
 #[tokio::test]
