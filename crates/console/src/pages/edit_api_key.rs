@@ -130,6 +130,7 @@ impl EditApiKeyPage {
         live_successor: Option<ApiKeyId>,
         now: DateTime<Utc>,
     ) -> Self {
+        let longest = member.member.organization.longest_key_life;
         Self {
             settings: Settings::new(member, Section::ApiKeys),
             list,
@@ -138,7 +139,8 @@ impl EditApiKeyPage {
             version: key.version(),
             changed: None,
             words: KeyTextForm::of(&key),
-            expiry: ExpiryForm::of(key.expires_at(now)),
+            expiry: ExpiryForm::of(key.expires_at(now))
+                .with_latest(key.latest_planned_end(live_successor, longest), now),
             rate_limited: None,
             has_errors: false,
             key,
@@ -157,7 +159,7 @@ impl EditApiKeyPage {
         Self {
             changed: Some(self.words),
             words: typed.words,
-            expiry: typed.expiry.with_current(self.expiry.current),
+            expiry: typed.expiry.with_current(self.expiry),
             ..self
         }
     }

@@ -20,10 +20,16 @@ pub(super) const DAYS: [u16; 4] = [7, 30, 60, 90];
 /// The fields of a form.
 pub(super) struct ExpiryForm {
     pub(super) choice: ExpiryChoice,
+    /// What is wrong with a choice other than [`ExpiryChoice::At`].
+    pub(super) select: Field,
     /// The time, in UTC, for [`ExpiryChoice::At`].
     pub(super) at: Field,
     /// The key's planned end now.
     pub(super) current: Option<DateTime<Utc>>,
+    /// The latest time that is accepted, unless any is.
+    pub(super) latest: Option<DateTime<Utc>>,
+    /// How many whole days ahead that is.
+    latest_days: Option<i64>,
     /// With what a new key expires that nothing is chosen for.
     pub(super) longest: Option<LongestLife>,
 }
@@ -46,9 +52,21 @@ impl ExpiryForm {
     pub(super) fn of(current: Option<DateTime<Utc>>) -> Self {
         Self {
             choice: current.map_or(ExpiryChoice::Never, |_| ExpiryChoice::Keep),
+            select: Field::default(),
             at: current.map_or_else(Field::default, |at| Field::with_value(&to_the_second(at))),
             current,
+            latest: None,
+            latest_days: None,
             longest: None,
+        }
+    }
+
+    /// The form of a key that may expire at this time at the latest.
+    pub(super) fn with_latest(self, latest: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Self {
+        Self {
+            latest,
+            latest_days: latest.map(|latest| (latest - now).num_days()),
+            ..self
         }
     }
 
@@ -63,8 +81,32 @@ impl ExpiryForm {
     /// The numbers of days to choose from.
     pub(super) fn days(&self) -> impl Iterator<Item = u16> {
         let longest = self.longest.map(LongestLife::days);
+        let latest = self.latest_days;
         DAYS.into_iter()
             .filter(move |days| longest.is_none_or(|longest| *days < longest))
+            .filter(move |days| latest.is_none_or(|latest| i64::from(*days) <= latest))
+    }
+
+    /// The planned end now, as [`Fields::seen`] repeats it.
+    pub(super) fn current_text(&self) -> String {
+        self.current.map(|at| at.to_rfc3339()).unwrap_or_default()
+    }
+
+    pub(super) const fn has_error(&self) -> bool {
+        self.select.error.is_some() || self.at.error.is_some()
+    }
+
+    /// Puts the cursor into the field that has the error.
+    pub(super) fn focus_error(&mut self) {
+        self.field().focused = true;
+    }
+
+    /// The field of what was chosen.
+    const fn field(&mut self) -> &mut Field {
+        match self.choice {
+            ExpiryChoice::At => &mut self.at,
+            ExpiryChoice::Keep | ExpiryChoice::Never | ExpiryChoice::After(_) => &mut self.select,
+        }
     }
 
     /// What was chosen; nothing is another choice where the fields are absent.
@@ -86,33 +128,34 @@ impl ExpiryForm {
         })
     }
 
-    /// The same choice for a key whose planned end is now this.
-    pub(super) fn with_current(self, current: Option<DateTime<Utc>>) -> Self {
+    /// The same choice for a key whose form is now this.
+    pub(super) fn with_current(self, now: Self) -> Self {
         let choice = match self.choice {
-            ExpiryChoice::Keep if current.is_none() => ExpiryChoice::Never,
+            ExpiryChoice::Keep if now.current.is_none() => ExpiryChoice::Never,
             choice => choice,
         };
         Self {
             choice,
-            current,
-            ..self
+            select: self.select,
+            at: self.at,
+            ..now
         }
     }
 
     /// Takes the cursor from the other fields of the form if only the expiry is wrong.
     pub(super) fn focus_error_after(&mut self, words: &mut KeyTextForm) {
         let others = words.fields();
-        if self.at.error.is_some() && others.iter().all(|field| field.error.is_none()) {
+        if self.has_error() && others.iter().all(|field| field.error.is_none()) {
             for field in others {
                 field.focused = false;
             }
-            self.at.focused = true;
+            self.focus_error();
         }
     }
 
     /// Tells why the store did not take what was chosen.
     pub(super) fn refuse(&mut self, error: impl Into<Unacceptable>) {
-        let _: Option<()> = self.at.check("Expiration", Err(error.into()));
+        let _: Option<()> = self.field().check("Expiration", Err(error.into()));
     }
 
     /// Parses the form as a change, if there is one; on failure, the field has the error.
@@ -129,7 +172,7 @@ impl ExpiryForm {
                 .ok_or(Unacceptable::NoTime)
                 .and_then(|at| Expiry::new(at, now).map_err(Unacceptable::from)),
         };
-        let expiry = self.at.check("Expiration", expiry)?;
+        let expiry = self.field().check("Expiration", expiry)?;
         Some(Some(ExpiryChange::Set(expiry)))
     }
 }

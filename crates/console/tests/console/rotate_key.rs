@@ -148,6 +148,13 @@ async fn edit_that_postpones_a_rotated_keys_end_says_why_not() {
     rotate(&browser, &old.key, "after_a_day").await;
     let path = format!("{LIST}/{}/edit", old.key.id);
     let form = browser.get(&path).await;
+    for later in ["never", "7", "30", "60", "90"] {
+        assert!(!form.shows(&format!("<option value=\"{later}\"")), "{later}");
+    }
+    assert!(
+        form.text()
+            .contains("this can only be brought forward. The latest allowed is 2 January 2026")
+    );
     let fields = [
         ("version", form.field("version")),
         ("name", "Deploy"),
@@ -157,7 +164,14 @@ async fn edit_that_postpones_a_rotated_keys_end_says_why_not() {
     ];
     let answer = browser.post(&path, &fields).await;
     assert_eq!(answer.status, 422, "{}", answer.text());
-    assert!(answer.shows("can only be brought forward"), "{}", answer.text());
+    assert!(
+        answer.shows("Expiration can only be brought forward"),
+        "{}",
+        answer.text()
+    );
+    let select = "<select id=\"expiration\" name=\"expiration\" aria-invalid=\"true\" \
+                  aria-describedby=\"expiration-error expiration-hint\" autofocus>";
+    assert!(answer.shows(select), "{}", answer.body);
     let keys = running.installation.keys();
     let stored = keys.read(&ada.as_holder(), old.key.id).await.unwrap();
     let lives = stored.end().map(|end| end.at() - running.installation.now());

@@ -37,6 +37,20 @@ impl ApiKey {
         is_soon(self.expires_at(now), now)
     }
 
+    /// The latest planned end that anybody but the key itself may set. `None` if every end is accepted, and removing it.
+    #[must_use]
+    pub fn latest_planned_end(
+        &self,
+        live_successor: Option<ApiKeyId>,
+        longest: Option<LongestLife>,
+    ) -> Option<DateTime<Utc>> {
+        let end = self.end()?.at();
+        if live_successor.is_some() {
+            return Some(end);
+        }
+        longest.map(|longest| end.max(longest.end_of_key_created(self.created_at)))
+    }
+
     /// Changes the planned end of a valid key; returns whether it was another one. That of a key with a live
     /// successor may only be brought forward, and that of no key put off beyond the longest life. A key
     /// without an end may get any: it lives shorter then. The end of a key that is recorded as ended stays.
@@ -206,6 +220,40 @@ mod tests {
         assert_eq!(key.apply(&set(Some(in_days(30))), None, None, itself), Ok(vec![]));
         let sooner = key.apply(&set(Some(in_days(29))), None, None, itself).unwrap();
         assert!(matches!(sooner[..], [ChangeOfKey::Expiry { .. }]), "{sooner:?}");
+    }
+
+    #[test]
+    fn no_end_after_the_latest_planned_one_is_accepted() {
+        let successor = Some(key().id);
+        let longest = LongestLife::of_days(30).ok();
+        for (end, live_successor, longest) in [
+            (None, None, longest),
+            (None, successor, longest),
+            (Some(10), None, None),
+            (Some(10), None, longest),
+            (Some(40), None, longest),
+            (Some(10), successor, None),
+            (Some(10), successor, longest),
+        ] {
+            let mut key = key();
+            key.created_at = now();
+            key.apply(&set(end.map(in_days)), None, None, Actor::Administrator)
+                .unwrap();
+            let latest = key.latest_planned_end(live_successor, longest);
+            for wanted in [Some(1), Some(10), Some(11), Some(30), Some(31), Some(41), None] {
+                let wanted = wanted.map(in_days);
+                let is_too_late =
+                    latest.is_some_and(|latest| wanted.is_none_or(|wanted| wanted.at() > latest));
+                let changed = key
+                    .clone()
+                    .apply(&set(wanted), live_successor, longest, Actor::Administrator);
+                assert_eq!(
+                    changed.is_err(),
+                    is_too_late,
+                    "{end:?} {live_successor:?} {longest:?} {wanted:?}"
+                );
+            }
+        }
     }
 
     #[test]
