@@ -87,6 +87,12 @@ impl Fields {
         self.0.get(name).map(String::as_str)
     }
 
+    /// The value that the form was opened with. If it is another one now, saving the form would undo a change that its user
+    /// has not seen. Of two forms that are sent at the same moment, the later one wins: both may have read the value before.
+    pub(crate) fn seen(&self, now: &str) -> String {
+        self.optional("seen").unwrap_or(now).to_owned()
+    }
+
     /// The mark of one showing of a form.
     pub(crate) fn idempotency_key(&self) -> Result<IdempotencyKey, Refusal> {
         let idempotency_key = IdempotencyKey::parse(self.required("idempotency_key")?);

@@ -5,11 +5,11 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{InvalidLongestLife, LongestLife};
 use keyward_domain::membership;
+use keyward_domain::organization::Organization;
 use poem::http::StatusCode;
 use poem::{Response, handler};
 
 use crate::answer::html;
-
 use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
 use crate::pages::field::Field;
@@ -32,13 +32,27 @@ struct GeneralPage<'a> {
     is_owner: bool,
     /// Nobody else runs the organization, so the viewer cannot leave.
     is_last_owner: bool,
+    /// What is chosen for new keys.
+    manage_keys: bool,
     /// The maximum lifetime of new keys, in days.
     days: Field,
+    /// The lifetime that the form was opened with.
+    days_seen: String,
+    /// What was changed after the form about it was opened.
+    outdated: Option<Setting>,
+}
+
+#[derive(PartialEq, Eq)]
+enum Setting {
+    NewKeys,
+    KeyLife,
 }
 
 impl<'a> GeneralPage<'a> {
-    async fn new(member: &'a Member, days: Field) -> Result<Self, Refusal> {
+    async fn new(member: &'a Member) -> Result<Self, Refusal> {
         let membership = &member.member.membership;
+        let organization = &member.member.organization;
+        let days = days_of(organization);
         Ok(Self {
             settings: Settings::new(member, Section::General),
             notice: Notice::for_member(member).await?,
@@ -46,22 +60,39 @@ impl<'a> GeneralPage<'a> {
             member: &member.member,
             is_owner: member.authority().is_some(),
             is_last_owner: member.console.members.is_last_owner(membership).await?,
-            days,
+            manage_keys: organization.new_keys_manage_keys,
+            days: Field::with_value(&days),
+            days_seen: days,
+            outdated: None,
         })
     }
 }
 
+fn days_of(organization: &Organization) -> String {
+    let longest = organization.longest_key_life;
+    longest
+        .map(|longest| longest.days().to_string())
+        .unwrap_or_default()
+}
+
 #[handler]
 pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
-    let longest = member.member.organization.longest_key_life;
-    let days = longest.map(|longest| Field::with_value(&longest.days().to_string()));
-    let page = GeneralPage::new(&member, days.unwrap_or_default()).await?;
+    let page = GeneralPage::new(&member).await?;
     member.page(&page)
 }
 
 #[handler]
 pub(crate) async fn choose_for_new_keys(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
     let chosen = key_right::choice(&form)?.ok_or(Refusal::BadForm("A field of the form is missing."))?;
+    let now = owner.member.organization.new_keys_manage_keys;
+    if form.seen(key_right::word(now)) != key_right::word(now) && chosen != now {
+        let page = GeneralPage {
+            manage_keys: chosen,
+            outdated: Some(Setting::NewKeys),
+            ..GeneralPage::new(&owner).await?
+        };
+        return Ok(html(StatusCode::CONFLICT, &page)?);
+    }
     let organizations = &owner.console.organizations;
     organizations
         .choose_for_new_keys(&owner.authority, chosen, source)
@@ -83,11 +114,25 @@ pub(crate) async fn limit_key_life(Sent(owner, form, source): OwnerForm) -> Resu
     };
     let Some(longest) = days.check("The maximum lifetime", parsed) else {
         days.focused = true;
-        let page = GeneralPage::new(&owner, days).await?;
+        let page = GeneralPage::new(&owner).await?;
+        let page = GeneralPage {
+            days,
+            days_seen: form.seen(&page.days_seen),
+            ..page
+        };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     // A form that changes nothing must not count: ten changes at once are the limit.
     if longest != owner.member.organization.longest_key_life {
+        let now = days_of(&owner.member.organization);
+        if form.seen(&now) != now {
+            let page = GeneralPage {
+                days,
+                outdated: Some(Setting::KeyLife),
+                ..GeneralPage::new(&owner).await?
+            };
+            return Ok(html(StatusCode::CONFLICT, &page)?);
+        }
         let organizations = &owner.console.organizations;
         organizations
             .limit_key_life(&owner.authority, longest, source)

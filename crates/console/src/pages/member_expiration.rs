@@ -2,6 +2,7 @@
 
 use askama::Template;
 use keyward_domain::administration::ports::{ChangeMembershipExpiryError, HolderProfile};
+use keyward_domain::api_key::Expiry;
 use keyward_domain::id::MembershipId;
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -24,6 +25,10 @@ struct MemberExpirationPage {
     settings: Settings,
     member: HolderProfile,
     expiry: ExpiryForm,
+    /// The planned end that the form was opened with.
+    seen: String,
+    /// It was changed since.
+    is_outdated: bool,
 }
 
 #[handler]
@@ -52,11 +57,22 @@ pub(crate) async fn submit(
         }
     };
     let page = MemberExpirationPage::new(&owner, member);
-    let expiry = page.expiry.filled_in(&form)?;
-    let mut page = MemberExpirationPage { expiry, ..page };
+    let now = page.seen;
+    let mut page = MemberExpirationPage {
+        expiry: page.expiry.filled_in(&form)?,
+        seen: form.seen(&now),
+        ..page
+    };
     let Some(change) = page.expiry.change(owner.now) else {
         return page.refused();
     };
+    let wanted = change.map_or(page.expiry.current, |change| change.expiry().map(Expiry::at));
+    let changes_nothing = change.is_some() && wanted == page.expiry.current;
+    if page.seen != now && !changes_nothing {
+        page.is_outdated = true;
+        page.seen = now;
+        return Ok(html(StatusCode::CONFLICT, &page)?);
+    }
     let members = &owner.console.members;
     if let Some(change) = change {
         match members.change_expiry(&owner.authority, id, change, source).await {
@@ -75,15 +91,18 @@ pub(crate) async fn submit(
 
 impl MemberExpirationPage {
     fn new(owner: &Owner, member: HolderProfile) -> Self {
+        let expiry = ExpiryForm::of(member.membership.expires_at(owner.now));
         Self {
             settings: Settings::new(owner, Section::Members),
-            expiry: ExpiryForm::of(member.membership.expires_at(owner.now)),
+            seen: expiry.current_text(),
+            expiry,
             member,
+            is_outdated: false,
         }
     }
 
     fn refused(mut self) -> Result<Response, Refusal> {
-        self.expiry.at.focused = true;
+        self.expiry.focus_error();
         Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &self)?)
     }
 }

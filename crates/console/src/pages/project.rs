@@ -31,6 +31,10 @@ struct ProjectPage<'a> {
     overview: ProjectOverview,
     /// What somebody wants to call it.
     name: Field,
+    /// The name that the form was opened with.
+    name_seen: String,
+    /// The project was renamed since.
+    is_outdated: bool,
     viewer: MembershipId,
     /// The owner is no member of the project.
     viewer_is_outside: bool,
@@ -57,8 +61,20 @@ pub(crate) async fn rename(
     let Some(name) = field.check("Name", ProjectName::parse(&field.value)) else {
         field.focused = true;
         let page = page(&owner, id, &query, Some(field)).await?;
+        let page = ProjectPage {
+            name_seen: form.seen(&page.name_seen),
+            ..page
+        };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
+    let now = find(&owner, id).await?.project.name;
+    if form.seen(now.as_str()) != now.as_str() && name != now {
+        let page = ProjectPage {
+            is_outdated: true,
+            ..page(&owner, id, &query, Some(field)).await?
+        };
+        return Ok(html(StatusCode::CONFLICT, &page)?);
+    }
     owner
         .console
         .projects
@@ -98,7 +114,9 @@ async fn page<'a>(
         notice,
         public_url: &owner.console.public_url,
         name: name.unwrap_or_else(|| Field::with_value(overview.project.name.as_str())),
+        name_seen: overview.project.name.to_string(),
         overview,
+        is_outdated: false,
         viewer,
         viewer_is_outside: projects
             .members_among(authority, id, &[viewer], owner.now)

@@ -34,6 +34,7 @@ mod members;
 mod membership;
 mod operations;
 mod organization_keys;
+mod outdated_forms;
 mod owners_changes;
 mod planned_ends;
 mod preview_failures;
