@@ -229,6 +229,28 @@ async fn refused_expiration_is_shown_whatever_was_chosen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn times_just_below_a_unit_ahead_are_rounded_up() {
+    let scene = Scene::new().await;
+    scene.open("api-keys").await;
+    for (seconds, expected) in [
+        (7 * 86_400 - 30, "in 7 days"),
+        (36 * 3_600, "in 1 day"),
+        (3_500, "in 58 minutes"),
+        (30, "in less than a minute"),
+    ] {
+        let shown = scene
+            .value(&format!(
+                "const time = document.createElement('time'); time.dataset.time = 'ago';
+                 time.dateTime = new Date(Date.now() + {seconds} * 1000).toISOString();
+                 document.body.append(time); dispatchEvent(new Event('afterprint')); return time.textContent"
+            ))
+            .await;
+        assert_eq!(shown, expected);
+    }
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn relative_times_are_rounded_down() {
     let scene = Scene::new().await;
     for (seconds, expected) in [(3_500, "58 minutes ago"), (86_300, "23 hours ago")] {

@@ -36,7 +36,7 @@ addEventListener("pageshow", (event) => {
 const answer = document.querySelector("[data-instead]");
 if (answer) history.replaceState(null, "", answer.dataset.instead);
 
-// Times in the reader's time zone and English: the page has one language.
+// Times in the reader's time zone, and in English like the page.
 const english = navigator.languages.find((language) => /^en\b/i.test(language)) ?? "en-GB";
 const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
 const relative = new Intl.RelativeTimeFormat(english, { numeric: "always" });
@@ -50,7 +50,7 @@ const humanize = (root) => root.querySelectorAll("time[datetime]").forEach((time
     time.textContent = moment.toLocaleDateString(english, { dateStyle: "medium" });
   } else {
     const [unit, length] = units.find(([, length]) => Math.abs(seconds) >= length) ?? ["second", 1];
-    time.textContent = unit === "second" ? (seconds > 0 ? "in less than a minute" : "just now") : relative.format(Math.trunc(seconds / length), unit);
+    time.textContent = unit === "second" ? (seconds > 0 ? "in less than a minute" : "just now") : relative.format(Math.trunc(seconds / length + (seconds > 0) / 20), unit);
   }
 });
 humanize(document);
@@ -72,7 +72,7 @@ for (const timer of document.querySelectorAll("[data-wait]")) {
   }, 1000);
 }
 
-// The way back keeps the search, the filter and the page of the list. The address of another origin may begin with this one's.
+// The way back keeps search, filter and page of the list. The address of another origin may begin with this one's.
 // Two forms that link to each other are no way back.
 const from = document.referrer && new URL(document.referrer);
 if (from.origin === location.origin) {

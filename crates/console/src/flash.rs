@@ -85,6 +85,8 @@ messages! {
         DefaultForNewKeysChosen = "default-for-new-keys-chosen",
         KeyLifeLimited = "key-life-limited",
         KeyLifeApplied = "key-life-applied",
+        /// Another owner removed it first.
+        KeyLifeRemoved = "key-life-removed",
     }
     Owner {
         MadeOwner = "made-owner",

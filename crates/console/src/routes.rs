@@ -231,7 +231,8 @@ async fn nothing_here(console: &Console, session: Option<SessionToken>, request_
     ErrorPage::new(StatusCode::NOT_FOUND)
         .with_text(
             "Page not found",
-            "It doesn’t exist, or you don’t have access. If you sent a form, nothing was changed.",
+            "It doesn’t exist, or you don’t have access. If you sent a form, this request changed nothing. If you sent it \
+             twice, the first request may have taken effect.",
         )
         .with_menu(menu)
         .into_response(request_id)

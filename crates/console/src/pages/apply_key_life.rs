@@ -97,7 +97,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
 /// The page with the longest life that there was when this request began; the General page if there was none.
 async fn limit_changed(owner: &Owner, shortened: u32) -> Result<Response, Refusal> {
     let Some(longest) = owner.member.organization.longest_key_life else {
-        return Ok(redirect(paths::General(owner.slug())));
+        return Ok(owner.redirect(paths::General(owner.slug()), Message::KeyLifeRemoved));
     };
     let page = ApplyKeyLifePage {
         limit_changed: Some(shortened),

@@ -102,7 +102,7 @@ async fn show_named(owner: &Owner, username: &Username) -> Result<Response, Refu
 }
 
 /// The page of somebody who was a member: it says that they are gone, and leads on to what they left behind.
-async fn former_member(owner: &Owner, subject: Subject) -> Result<Response, Refusal> {
+pub(super) async fn former_member(owner: &Owner, subject: Subject) -> Result<Response, Refusal> {
     let (console, authority) = (&owner.console, &owner.authority);
     let organization = authority.organization_id();
     let mut named = console.names.identify(organization, &[subject]).await?;

@@ -89,6 +89,7 @@ impl Notice {
             | Message::LinkDamaged
             | Message::InvitationUsed
             | Message::NothingSelected
+            | Message::KeyLifeRemoved
             | Message::CutoffTooRecent => "bad",
             Message::SessionOver
             | Message::TokenLeftOut

@@ -3,6 +3,7 @@
 use askama::Template;
 use futures_util::future::join;
 use keyward_domain::administration::ports::{EndMembershipError, HeldKey, HolderProfile};
+use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use poem::http::StatusCode;
 use poem::{Response, handler};
@@ -11,7 +12,7 @@ use crate::answer::{html, redirect};
 use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
 use crate::pages::filters;
-use crate::pages::member::identify;
+use crate::pages::member::{former_member, identify};
 use crate::pages::membership_end_preview::{MembershipEndPreview, if_counted};
 use crate::pages::settings::{Section, Settings};
 use crate::path_id::PathId;
@@ -56,6 +57,8 @@ pub(crate) async fn submit(
             let removed = Message::MemberRemoved.about(id.as_uuid());
             Ok(owner.redirect(paths::Members(owner.slug()), removed))
         }
+        // This request may be the second of two.
+        Err(EndMembershipError::NotFound) => former_member(&owner, Subject::Membership(id)).await,
         Err(EndMembershipError::LastOwner) => page(&owner, id, StatusCode::CONFLICT).await,
         Err(error) => Err(error.into()),
     }

@@ -141,6 +141,49 @@ async fn form_of_a_new_key_offers_no_longer_life() {
 
 const APPLY: &str = "/organizations/acme/settings/general/key-life/apply";
 
+#[tokio::test]
+async fn edit_form_offers_no_end_past_the_limit() {
+    let (running, ada) = Running::with_ada().await;
+    let free = running.installation.issue(&ada.as_holder(), "Free").await;
+    let browser = running.signed_in("ada").await;
+    browser.post(LIFE, &[("days", "45")]).await;
+    let limited = running.installation.issue(&ada.as_holder(), "Limited").await;
+    for (key, offered) in [
+        (&limited.key, &["keep", "7", "30", "at"][..]),
+        (&free.key, &["never", "7", "30", "60", "90", "at"]),
+    ] {
+        let form = browser
+            .get(&format!("{}/{}/edit", crate::running::LIST, key.id))
+            .await;
+        let (_, select) = form.body.split_once("<select id=\"expiration\"").unwrap();
+        let (select, _) = select.split_once("</select>").unwrap();
+        let values: Vec<&str> = select
+            .split("<option value=\"")
+            .skip(1)
+            .filter_map(|option| Some(option.split_once('"')?.0))
+            .collect();
+        assert_eq!(values, offered, "{select}");
+    }
+}
+
+#[tokio::test]
+async fn limit_that_is_gone_applies_to_no_key() {
+    let (running, ada) = Running::with_ada().await;
+    let old = running.installation.issue(&ada.as_holder(), "Old deploy").await;
+    let owner = running.signed_in("ada").await;
+    owner.post(LIFE, &[("days", "30")]).await;
+    owner.post(LIFE, &[("days", "")]).await;
+    let answer = owner.post(APPLY, &[("days", "30"), ("confirm", "yes")]).await;
+    let page = owner.follow(&answer).await;
+    assert!(
+        page.text().contains("The maximum lifetime was removed meanwhile"),
+        "{}",
+        page.text()
+    );
+    assert!(page.shows("class=\"notice bad\""), "{}", page.body);
+    assert_eq!(stored_end(&running, &old.key).await, None);
+}
+
 async fn stored_end(running: &Running, key: &ApiKey) -> Option<End> {
     let store = &running.installation.store;
     let found = ApiKeys::find(store, key.consumer_id, key.id).await;

@@ -11,7 +11,7 @@ use super::url_values::{
     actor_from, actor_to_text, position_from, position_to_text, subject_from, subject_to_text,
 };
 use crate::forms::Fields;
-use crate::pages::field::Field;
+use crate::pages::field::{Field, focus_first_error};
 use crate::paths::with_query;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
@@ -226,7 +226,7 @@ impl Search {
             value: subject_to_text(subject),
             without: anything.url(list),
         };
-        SearchForm {
+        let mut form = SearchForm {
             who: self.who.to_filter_field(
                 "No one found. Enter a name, a username, or the ID of a key.",
                 found_actor,
@@ -242,7 +242,12 @@ impl Search {
             until: self.until.to_shown(),
             is_filtered: self.url(list) != list,
             has_errors: self.has_errors(),
+        };
+        if form.has_errors {
+            let (who, what) = (&mut form.who.typed, &mut form.what.typed);
+            focus_first_error(&mut [who, what, &mut form.from, &mut form.until]);
         }
+        form
     }
 
     fn action_options(&self) -> Vec<ActionOption> {

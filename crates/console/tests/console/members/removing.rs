@@ -18,6 +18,18 @@ use crate::invitations::{INVITATIONS, invitation};
 use crate::running::{LIST, Running};
 
 #[tokio::test]
+async fn member_removed_twice_is_said_to_be_gone() {
+    let (_running, browser, _, grace) = ada_and_grace().await;
+    assert_eq!(
+        browser.post(&remove_path(&grace), &CONFIRM).await.location(),
+        MEMBERS
+    );
+    let again = browser.post(&remove_path(&grace), &CONFIRM).await;
+    assert_eq!(again.status, 404);
+    assert!(again.text().contains("is no longer a member"), "{}", again.text());
+}
+
+#[tokio::test]
 async fn removal_page_shows_valid_keys_with_their_key_trees() {
     let (running, browser, _, grace) = ada_and_grace().await;
     let installation = &running.installation;
