@@ -16,11 +16,17 @@ mod storage;
 mod traces;
 mod verifier;
 
+use std::error::Error;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command as ClapCommand, CommandFactory, FromArgMatches, Parser, Subcommand};
+use keyward_domain::id::InvalidId;
+use keyward_domain::organization::InvalidSlug;
+use keyward_domain::text::TextError;
 use keyward_domain::token;
+use keyward_domain::user::InvalidUsername;
+use keyward_domain::verifier::InvalidVerifierName;
 
 pub(crate) use admin::{
     AdminCommand, BootstrapOptions, CreateOrganizationOptions, CreateUserOptions, PasswordOptions,
@@ -163,17 +169,22 @@ fn with_default_command(arguments: impl IntoIterator<Item = OsString>) -> Vec<Os
 
 /// What is neither a flag nor could be a command may be a token or password in the wrong place, and so may a
 /// value with a token's prefix or a URL's password: a complaint about it ends up in logs, so it does not
-/// repeat it.
+/// repeat it. It still says why the value is refused, if that sentence cannot repeat it.
 fn without_secrets(mut complaint: clap::Error) -> clap::Error {
     if let Some(ContextValue::String(value)) = complaint.get(ContextKind::InvalidValue)
         && (value.contains(token::PREFIX) || value.contains('@'))
     {
+        let masked = ContextValue::String("…".to_owned());
+        if complaint.source().is_some_and(is_without_value) {
+            complaint.insert(ContextKind::InvalidValue, masked);
+            return complaint;
+        }
         // Another complaint, since why the value is refused may repeat it, too.
         let mut silent = clap::Error::new(complaint.kind()).with_cmd(&CommandLine::command());
         for (kind, value) in complaint.context() {
             silent.insert(kind, value.clone());
         }
-        silent.insert(ContextKind::InvalidValue, ContextValue::String("…".to_owned()));
+        silent.insert(ContextKind::InvalidValue, masked);
         return silent;
     }
     // An argument without a flag is named by its place, such as `<NAME>`.
@@ -191,6 +202,20 @@ fn without_secrets(mut complaint: clap::Error) -> clap::Error {
         }
     }
     complaint
+}
+
+/// Whether the type of a reason rules out that it repeats the refused value. Strings and the errors of other
+/// crates' parsers may repeat it.
+fn is_without_value(reason: &(dyn Error + 'static)) -> bool {
+    /// What is `Copy` owns no text, so it cannot have kept what was refused.
+    fn is<T: Error + Copy + 'static>(reason: &(dyn Error + 'static)) -> bool {
+        reason.is::<T>()
+    }
+    is::<TextError>(reason)
+        || is::<InvalidUsername>(reason)
+        || is::<InvalidSlug>(reason)
+        || is::<InvalidId>(reason)
+        || is::<InvalidVerifierName>(reason)
 }
 
 #[cfg(test)]
@@ -265,6 +290,75 @@ mod tests {
         }
         let complaint = read(&["serve", "--listen", "nowhere"]).unwrap_err().to_string();
         assert!(complaint.contains("nowhere"), "{complaint}");
+    }
+
+    #[test]
+    fn masked_value_is_refused_with_the_domain_reason() {
+        const TOKEN: &str = "kwp_000000000000000000000000000000002wjyrI";
+        let with_token = format!("leaked {TOKEN}");
+        let long = format!("bob@example.com {}", "x".repeat(2_000));
+        for (arguments, value, reason) in [
+            (
+                &["admin", "create-user", "--username"][..],
+                "bob@example.com",
+                "must be 1 to 39",
+            ),
+            (
+                &["admin", "create-user", "--display-name"],
+                &with_token,
+                "must not contain an API key",
+            ),
+            (
+                &["admin", "create-user", "--display-name"],
+                &long,
+                "must be at most 100 characters",
+            ),
+            (
+                &["admin", "create-organization", "--name"],
+                &with_token,
+                "must not contain an API key",
+            ),
+            (
+                &["admin", "create-organization", "--owner"],
+                "bob@example.com",
+                "must be 1 to 39",
+            ),
+            (
+                &["admin", "revoke", "--reason"],
+                &with_token,
+                "must not contain an API key",
+            ),
+            (&["admin", "revoke", "--reason"], &long, "must be at most "),
+            (&["admin", "revoke", "--key"], TOKEN, "expected a hyphenated UUID"),
+            (
+                &["admin", "remove-member", "--organization"],
+                "acme@example.com",
+                "not a slug",
+            ),
+            (&["verifier", "create"], "bob@example.com", "must be "),
+        ] {
+            let arguments: Vec<&str> = arguments.iter().copied().chain([value]).collect();
+            let complaint = read(&arguments).unwrap_err().to_string();
+            assert!(complaint.contains("invalid value '…' for '"), "{complaint}");
+            assert!(complaint.contains(reason), "{complaint}");
+            for secret in [value, TOKEN, "example.com"] {
+                assert!(!complaint.contains(secret), "{complaint}");
+            }
+        }
+    }
+
+    #[test]
+    fn reason_that_repeats_a_masked_value_is_left_out() {
+        for (arguments, value, reason) in [
+            (&["serve", "--log-level"][..], "s3cret,me@host=info", "s3cret"),
+            (&["serve", "--log-level"], "kwp_x=info,s3cret=", "s3cret"),
+            (&["serve", "--database-pool-size"], "s3cret@host", "digit"),
+        ] {
+            let arguments: Vec<&str> = arguments.iter().copied().chain([value]).collect();
+            let complaint = read(&arguments).unwrap_err().to_string();
+            assert!(complaint.contains("invalid value '…' for '"), "{complaint}");
+            assert!(!complaint.contains(reason), "{complaint}");
+        }
     }
 
     #[test]
