@@ -43,12 +43,12 @@ pub(crate) enum Failure {
     StandardInput(#[from] StandardInputError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// The account has the password already.
+    /// The account has the password already. No shell reads anything into a username.
     #[error(
-        "the generated password was not shown: run `{}` to generate another",
+        "the generated password was not shown: run `{} --generate-password --username {username}` to generate another",
         program::command_on_this_database("admin reset-password")
     )]
-    PasswordNotShown(#[source] OutputError),
+    PasswordNotShown { username: Username, source: OutputError },
     #[error("the verifier's secret cannot be written to standard error, so no verifier was created")]
     SecretNotShown(#[source] io::Error),
     #[error("invalid connection limits")]

@@ -19,7 +19,10 @@ pub(crate) struct NewPassword {
 }
 
 /// A generated password, to be printed once its account has it.
-pub(crate) struct GeneratedPassword(Secret);
+pub(crate) struct GeneratedPassword {
+    username: Username,
+    line: Secret,
+}
 
 impl NewPassword {
     /// Reads the password from standard input or makes one, as the options say. `names` are what its user and
@@ -32,7 +35,10 @@ impl NewPassword {
     ) -> Result<Self, Failure> {
         if options.generate_password {
             let password = Password::generate(random);
-            let generated = GeneratedPassword(Secret::new(format!("{}\n", password.expose())));
+            let generated = GeneratedPassword {
+                username: username.clone(),
+                line: Secret::new(format!("{}\n", password.expose())),
+            };
             return Ok(Self {
                 password,
                 generated: Some(generated),
@@ -54,6 +60,9 @@ impl NewPassword {
 impl GeneratedPassword {
     /// Prints it on standard output, alone on its line.
     pub(crate) fn print(&self) -> Result<(), Failure> {
-        output::answer(self.0.expose()).map_err(Failure::PasswordNotShown)
+        output::answer(self.line.expose()).map_err(|source| Failure::PasswordNotShown {
+            username: self.username.clone(),
+            source,
+        })
     }
 }

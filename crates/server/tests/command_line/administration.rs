@@ -1,8 +1,12 @@
 //! What administrators do on a database.
 
+use std::fs::OpenOptions;
+use std::process::Command;
+
 use keyward_test_database::TestDatabase;
 
 use crate::browser::{cookie, front_page_leads_to, sign_in};
+use crate::data_directory::DataDirectory;
 use crate::keyward::Keyward;
 use crate::server::Server;
 use crate::setup::{PASSWORD, bootstrap, set_up};
@@ -193,23 +197,54 @@ async fn created_user_can_sign_in() {
 
 #[tokio::test]
 async fn lost_generated_password_can_be_replaced() {
-    let database = empty().await;
-    let arguments = [
-        "admin",
-        "bootstrap",
-        "--organization=Acme",
-        "--username=ada",
-        "--generate-password",
-    ];
-    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let mut command = keyward(&database, &arguments).into_command();
-    let ended = command.stdout(full).output().unwrap();
+    let database = set_up().await;
+    let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
+    assert_eq!(
+        advice_without_output(keyward(&database, &reset)),
+        "keyward admin reset-password --generate-password --username ada"
+    );
+    assert_eq!(keyward(&database, &reset).run().success().trim().len(), 29);
+}
+
+#[test]
+fn advice_for_a_lost_password_runs_as_printed() {
+    let directory = DataDirectory::new("it's lost");
+    for arguments in [
+        ["bootstrap", "--username=ada", "--organization=Acme"],
+        ["create-user", "--username=bob.b", "--role=member"],
+        ["reset-password", "--username=bob.b", "--log-level=warn"],
+    ] {
+        let arguments = [&["admin"], &arguments[..], &["--generate-password"]].concat();
+        let command = Keyward::new(&arguments)
+            .data_directory(directory.path())
+            .typed(env!("CARGO_BIN_EXE_keyward"));
+        let advice = advice_without_output(command);
+        let reset = Command::new("sh")
+            .args(["-c", &advice])
+            .env_clear()
+            .output()
+            .unwrap();
+        let errors = String::from_utf8(reset.stderr).unwrap();
+        let username = arguments[2].trim_start_matches("--username=");
+        let replaced = format!("Replaced the password of {username} ");
+        assert!(errors.starts_with(&replaced), "{advice}: {errors}");
+        let password = String::from_utf8(reset.stdout).unwrap();
+        assert_eq!(password.trim().len(), 29, "{advice}");
+    }
+}
+
+/// The command that it advises when it cannot write the password that it generated.
+#[track_caller]
+fn advice_without_output(keyward: Keyward) -> String {
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let ended = keyward.into_command().stdout(full).output().unwrap();
     assert_eq!(ended.status.code(), Some(1));
     let errors = String::from_utf8(ended.stderr).unwrap();
-    assert!(
-        errors.contains("run `keyward admin reset-password` to generate another"),
-        "{errors}"
-    );
-    let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
-    assert_eq!(keyward(&database, &reset).run().success().trim().len(), 29);
+    let advice = errors
+        .split_once("the generated password was not shown: run `")
+        .and_then(|(_, rest)| rest.split_once("` to generate another"));
+    advice
+        .unwrap_or_else(|| panic!("no advice: {errors}"))
+        .0
+        .to_owned()
 }
