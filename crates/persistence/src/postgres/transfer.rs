@@ -9,7 +9,7 @@ use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
 use super::connection::SessionLimits;
-use super::errors::{commit_error, storage_error};
+use super::errors::{PERMISSION_DENIED, commit_error, storage_error};
 use super::sql::transfer::{receive, send};
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
@@ -50,9 +50,21 @@ impl Transfer for PostgresStore {
             received.map_err(|abort| abort.into_error(is_committing, storage_error, commit_error))
         });
         match receiving.await {
-            Ok(received) => received,
+            Ok(received) => received.map_err(naming_missing_right),
             Err(error) => Err(StorageError::Defect(error.into()).into()),
         }
+    }
+}
+
+/// A server waits until its role gets a right that it lacks. Whoever imports can use another role at once.
+fn naming_missing_right(error: ImportError) -> ImportError {
+    match error {
+        ImportError::Storage(StorageError::Unavailable(source))
+            if source.to_string().starts_with(PERMISSION_DENIED) =>
+        {
+            ImportError::NotAllowed(source)
+        }
+        other => other,
     }
 }
 

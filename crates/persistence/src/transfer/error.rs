@@ -38,6 +38,9 @@ pub enum ImportError {
         /// What the database says.
         source: Box<dyn Error + Send + Sync>,
     },
+    /// The process's database role may not lock or fill all tables.
+    #[error("the database's user lacks a right that imports need")]
+    NotAllowed(#[source] Box<dyn Error + Send + Sync>),
     /// The database cannot be written.
     #[error(transparent)]
     Storage(#[from] StorageError),

@@ -1,5 +1,6 @@
 //! Why a command did not do what it was asked.
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 
@@ -166,6 +167,11 @@ pub(crate) enum Failure {
     ImportFromTerminal,
     #[error("nothing was imported")]
     NothingImported(#[source] ImportError),
+    #[error(
+        "nothing was imported, because this database role may not write all tables (set KEYWARD_MIGRATION_DATABASE_URL to the \
+         URL of the role that owns them)"
+    )]
+    ImportNotAllowed(#[source] Box<dyn Error + Send + Sync>),
     /// Cannot happen: what is too short is refused when the options are read.
     #[error(transparent)]
     RetentionPeriod(#[from] InvalidRetentionPeriod),

@@ -29,6 +29,7 @@ fn failure(error: ImportError) -> Failure {
         ImportError::NotEmpty | ImportError::Invalid(_) | ImportError::RowRefused { .. } => {
             Failure::NothingImported(error)
         }
+        ImportError::NotAllowed(source) => Failure::ImportNotAllowed(source),
         // Nobody may know whether it was.
         ImportError::Storage(error) => error.into(),
     }

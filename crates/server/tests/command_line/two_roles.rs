@@ -263,7 +263,7 @@ async fn rows(url: &str) -> i64 {
 }
 
 #[tokio::test]
-async fn import_for_a_serving_role_is_done_by_the_owner() {
+async fn import_for_a_serving_role_requires_the_owner() {
     let source = TestDatabase::empty().await.unwrap();
     bootstrap(source.url()).success();
     let exported = Keyward::new(&["export"]).database(source.url()).run().success();
@@ -279,6 +279,15 @@ async fn import_for_a_serving_role_is_done_by_the_owner() {
     };
     keyward(&["migrate"]).run().success();
     run(&owner, &guide.revoke).await.unwrap();
+    let alone = Keyward::new(&["import"])
+        .database(&server)
+        .input(exported.clone())
+        .run();
+    assert_eq!(
+        alone.refusal(),
+        "nothing was imported, because this database role may not write all tables (set KEYWARD_MIGRATION_DATABASE_URL to the \
+         URL of the role that owns them): permission denied for table audit_events"
+    );
     keyward(&["import"]).input(exported).run().success();
     assert_eq!(rows(&owner).await, rows(source.url()).await);
     roles.remove_roles().await;

@@ -12,7 +12,10 @@ async fn refusal(database: &Database, export: impl Into<Vec<u8>>) -> String {
     assert!(database.export().await == before, "something was changed");
     match &error {
         ImportError::RowRefused { source, .. } => format!("{error}: {source}"),
-        ImportError::NotEmpty | ImportError::Invalid(_) | ImportError::Storage(_) => error.to_string(),
+        ImportError::NotEmpty
+        | ImportError::Invalid(_)
+        | ImportError::NotAllowed(_)
+        | ImportError::Storage(_) => error.to_string(),
     }
 }
 
