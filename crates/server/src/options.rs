@@ -83,7 +83,8 @@ pub(crate) enum Command {
     /// Read what `keyward export` wrote from standard input, into an empty database
     ///
     /// Imports everything or nothing. Refuses an export that is incomplete, altered or from another version,
-    /// a database that is not empty, and a data directory that a server uses. Tokens, passwords and sessions
+    /// a database that is not empty, and a data directory that a server uses. Uses the role of
+    /// KEYWARD_MIGRATION_DATABASE_URL, if that is set, which owns the tables. Tokens, passwords and sessions
     /// stay valid.
     Import(StorageOptions),
     /// Remove records past their retention period, once

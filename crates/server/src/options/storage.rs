@@ -25,7 +25,7 @@ pub(crate) struct DatabaseOptions {
     /// A URL with a password is refused here, because every user of the machine can read the flags of a
     /// process: set KEYWARD_DATABASE_URL, or KEYWARD_DATABASE_URL_FILE to a file with the URL. If another
     /// role owns the tables, set KEYWARD_MIGRATION_DATABASE_URL or KEYWARD_MIGRATION_DATABASE_URL_FILE to its
-    /// URL: migrations run as that role.
+    /// URL: migrations, `import` and `clean-up` run as that role.
     #[arg(long = "database-url", value_name = "URL")]
     pub(crate) url: Option<Secret>,
     /// The directory of the embedded database [env: KEYWARD_DATA_DIR]
