@@ -56,13 +56,15 @@ fn methods() -> Vec<Method> {
     .into()
 }
 
-const PATHS: [&str; 8] = [
+const PATHS: [&str; 9] = [
     "/api/v1/auth",
     "/api/v1/auth/",
     "/api/v1/auth/orders/7",
     "/api/v1/auth/api/v1/auth",
     "/api/v1/auth//a//b/",
     "/api/v1/auth/%FF/%00/%2e%2e%2e/..a/%",
+    // Encoded twice, and between backslashes, they are no dot segments.
+    "/api/v1/auth/%252e%252e/x%5c..%5cy",
     "/api/v1/auth/a?x=1&x=2&y=%&z=%FF&=&projects=7",
     "/api/v1/auth/a?access_token=x&limit=0",
 ];
