@@ -1,6 +1,6 @@
 //! Query parameters of the list of keys.
 
-use chrono::{DateTime, Datelike, Utc};
+use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{Expiry, InvalidExpiry};
 use keyward_domain::clock::whole_milliseconds;
 use keyward_domain::page::{InvalidPageSize, PageSize};
@@ -68,9 +68,22 @@ impl QueryValue for SearchedText {
 pub(crate) struct Moment(pub(crate) DateTime<Utc>);
 
 impl Moment {
+    /// 0001-01-01T00:00:00Z
+    const EARLIEST: DateTime<Utc> = DateTime::from_timestamp_millis(-62_135_596_800_000).unwrap();
+    /// 9999-12-31T23:59:59.999Z
+    const LATEST: DateTime<Utc> = DateTime::from_timestamp_millis(253_402_300_799_999).unwrap();
+
     pub(crate) fn within_years(time: DateTime<Utc>) -> Option<Self> {
         let time = whole_milliseconds(time);
-        (1..=9999).contains(&time.year()).then_some(Self(time))
+        (Self::EARLIEST..=Self::LATEST)
+            .contains(&time)
+            .then_some(Self(time))
+    }
+
+    /// The nearest such time: with its offsets, RFC 3339 reaches from the year -1 to 10000. Valid keys end far
+    /// from either limit, so the same keys expire before the nearest time.
+    fn nearest_to(time: DateTime<Utc>) -> Self {
+        Self(whole_milliseconds(time).clamp(Self::EARLIEST, Self::LATEST))
     }
 }
 
@@ -80,8 +93,8 @@ impl QueryValue for Moment {
     }
 
     fn read(text: &str) -> Result<Self, String> {
-        let time = Expiry::parse_moment(text).ok();
-        time.and_then(Self::within_years)
-            .ok_or_else(|| format!("{}, with `+` written as `%2B`", InvalidExpiry::Malformed))
+        Expiry::parse_moment(text)
+            .map(Self::nearest_to)
+            .map_err(|_| format!("{}, with `+` written as `%2B`", InvalidExpiry::Malformed))
     }
 }

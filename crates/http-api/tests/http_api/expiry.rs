@@ -262,6 +262,38 @@ async fn list_shows_keys_that_expire_before_a_time() {
     assert_eq!(soon, [false, false, true, false]);
 }
 
+/// RFC 3339 has the years 0 to 9999 of any offset, which reach beyond the years that are stored.
+#[tokio::test]
+async fn expires_before_at_the_limits_of_rfc_3339_is_read() {
+    let scene = Scene::new().await;
+    for name in ["one", "two"] {
+        scene.create_with(name, &json!({"expiresAt": END})).await;
+    }
+    for (time, expected) in [
+        ("0000-01-01T00:00:00%2B23:59", &[][..]),
+        ("0000-01-01T00:00:00Z", &[]),
+        ("0001-01-01T00:00:00%2B01:00", &[]),
+        ("0001-01-01T00:00:00Z", &[]),
+        ("9999-12-31T23:59:59.999Z", &["two", "one"]),
+        ("9999-12-31T23:59:60Z", &["two", "one"]),
+        ("9999-12-31T23:59:59-01:00", &["two", "one"]),
+        ("9999-12-31T23:59:59-23:59", &["two", "one"]),
+    ] {
+        let filter = format!("{API_KEYS}?expires_before={time}");
+        let page = scene.api.get(&filter, &scene.ada.token).await;
+        assert_eq!(names(&page.ok(200)), expected, "{time}");
+        let first = format!("{filter}&limit=1");
+        let first = scene.api.get(&first, &scene.ada.token).await.ok(200);
+        let cursor = first["nextCursor"].as_str();
+        assert_eq!(cursor.is_some(), !expected.is_empty(), "{time}");
+        if let Some(cursor) = cursor {
+            let next = format!("{filter}&cursor={cursor}");
+            let next = scene.api.get(&next, &scene.ada.token).await;
+            assert_eq!(names(&next.ok(200)), ["one"], "{time}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn cursor_of_a_list_keeps_expires_before() {
     let scene = Scene::new().await;
@@ -293,7 +325,8 @@ async fn malformed_expires_before_is_refused() {
         "tomorrow",
         "2026-02-01",
         "2026-02-01T00:00:00+01:00",
-        "0000-01-01T00:00:00Z",
+        "10000-01-01T00:00:00Z",
+        "-0001-01-01T00:00:00Z",
         "2026-02-01T00:00:00%E2%88%9201:00",
         "2026-02-01T12:34:60Z",
     ] {
