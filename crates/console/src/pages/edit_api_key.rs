@@ -159,7 +159,7 @@ impl EditApiKeyPage {
         Self {
             changed: Some(self.words),
             words: typed.words,
-            expiry: typed.expiry.with_current(self.expiry),
+            expiry: typed.expiry.typed_into(self.expiry),
             ..self
         }
     }

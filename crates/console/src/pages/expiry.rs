@@ -128,17 +128,17 @@ impl ExpiryForm {
         })
     }
 
-    /// The same choice for a key whose form is now this.
-    pub(super) fn with_current(self, now: Self) -> Self {
+    /// What was typed, in the form of the key as it is now.
+    pub(super) fn typed_into(self, form: Self) -> Self {
         let choice = match self.choice {
-            ExpiryChoice::Keep if now.current.is_none() => ExpiryChoice::Never,
+            ExpiryChoice::Keep if form.current.is_none() => ExpiryChoice::Never,
             choice => choice,
         };
         Self {
             choice,
             select: self.select,
             at: self.at,
-            ..now
+            ..form
         }
     }
 

@@ -68,9 +68,9 @@ impl QueryValue for SearchedText {
 pub(crate) struct Moment(pub(crate) DateTime<Utc>);
 
 impl Moment {
-    /// 0001-01-01T00:00:00Z
+    /// The first moment of the year 1.
     const EARLIEST: DateTime<Utc> = DateTime::from_timestamp_millis(-62_135_596_800_000).unwrap();
-    /// 9999-12-31T23:59:59.999Z
+    /// The last millisecond of the year 9999.
     const LATEST: DateTime<Utc> = DateTime::from_timestamp_millis(253_402_300_799_999).unwrap();
 
     pub(crate) fn within_years(time: DateTime<Utc>) -> Option<Self> {
