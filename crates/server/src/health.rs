@@ -161,7 +161,7 @@ pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url:
         NotReady::Schema => "The tables of the database do not fit this version.",
         NotReady::Changes => "The database takes no changes. Keys are verified as before.",
         NotReady::DiskFull => {
-            "The disk of the database is full. Keys are verified and can be revoked; other changes wait."
+            "The disk of the database is full. Keys are verified, and can be revoked while its reserve lasts; other changes wait."
         }
     };
     unavailable_response(detail, request_id, base_url)

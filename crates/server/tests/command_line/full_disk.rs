@@ -14,8 +14,7 @@ use crate::setup::PASSWORD;
 use crate::small_disk::{fill, on_a_small_disk};
 
 /// What `/readyz` says of it.
-const DISK_FULL: &str =
-    "The disk of the database is full. Keys are verified and can be revoked; other changes wait.";
+const DISK_FULL: &str = "The disk of the database is full. Keys are verified, and can be revoked while its reserve lasts; other changes wait.";
 
 /// What is kept for revoking.
 const RESERVE: u64 = 16 * 1024 * 1024;
