@@ -1,8 +1,9 @@
 //! `keyward-service` of the Debian package, with other paths and without another user.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Output, Stdio};
 
+use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::keyward::{OWNER_PASSWORD, binary, keyward};
@@ -10,30 +11,29 @@ use crate::storage::Storage;
 
 /// A machine with the package, whose service uses a PostgreSQL database.
 struct Machine {
-    folder: PathBuf,
+    folder: TempDir,
     lost: Storage,
     _restored: Storage,
 }
 
 impl Machine {
     /// Its service's database has the organization `restored`; beside it there is one with `lost`.
-    async fn after_a_restore(name: &str) -> Self {
-        let folder = format!("service-command-{}-{name}", std::process::id());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
-        std::fs::create_dir_all(folder.join("data")).expect("a folder");
+    async fn after_a_restore() -> Self {
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        std::fs::create_dir(folder.path().join("data")).expect("a folder");
         let [lost, restored] = ["lost", "restored"].map(set_up);
         let (lost, restored) = (lost.await, restored.await);
-        let file = |name: &str, text: String| std::fs::write(folder.join(name), text).expect("a file");
+        let file = |name: &str, text: String| std::fs::write(folder.path().join(name), text).expect("a file");
         file("lost-url", lost.as_postgres().url().to_owned());
         file("database-url", restored.as_postgres().url().to_owned());
-        let url_file = folder.join("database-url");
+        let url_file = folder.path().join("database-url");
         file(
             "keyward.env",
             format!("KEYWARD_DATABASE_URL_FILE={}\n", url_file.display()),
         );
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/server/packaging/keyward-service");
         let mut script = std::fs::read_to_string(script).expect("the package's command");
-        let here = folder.display();
+        let here = folder.path().display().to_string();
         for (part, with) in [
             ("\"$(id -u)\" -ne 0", "1 -ne 1".to_owned()),
             ("/var/lib/keyward", format!("{here}/data")),
@@ -57,7 +57,7 @@ impl Machine {
     /// Runs the package's command with these variables of the caller.
     async fn run(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
         Command::new("sh")
-            .arg(self.folder.join("keyward-service"))
+            .arg(self.folder.path().join("keyward-service"))
             .args(arguments)
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
@@ -69,14 +69,8 @@ impl Machine {
     }
 
     fn lost_url_file(&self) -> String {
-        let file = self.folder.join("lost-url");
+        let file = self.folder.path().join("lost-url");
         format!("KEYWARD_DATABASE_URL_FILE={}", file.display())
-    }
-}
-
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -106,7 +100,7 @@ const AUDIT_LOG: [&str; 5] = ["admin", "audit-log", "--after", "start", "--all"]
 
 #[tokio::test(flavor = "multi_thread")]
 async fn service_command_reads_the_database_that_its_argument_names() {
-    let machine = Machine::after_a_restore("named").await;
+    let machine = Machine::after_a_restore().await;
     let lost_url_file = machine.lost_url_file();
     let of_lost = [&[lost_url_file.as_str()], &AUDIT_LOG[..]].concat();
     for (arguments, organization) in [(&AUDIT_LOG[..], "restored"), (&of_lost, "lost")] {
@@ -120,9 +114,9 @@ async fn service_command_reads_the_database_that_its_argument_names() {
 /// In place of reading the service's own database.
 #[tokio::test(flavor = "multi_thread")]
 async fn service_command_refuses_to_ignore_which_database_its_caller_names() {
-    let machine = Machine::after_a_restore("ignored").await;
+    let machine = Machine::after_a_restore().await;
     let url = machine.lost.as_postgres().url();
-    let file = machine.folder.join("lost-url");
+    let file = machine.folder.path().join("lost-url");
     let file = file.to_str().expect("text");
     for (variables, argument) in [
         (&[("KEYWARD_DATABASE_URL", url)][..], None),

@@ -1,21 +1,16 @@
 //! Where a server under test keeps everything.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
-
 use keyward_test_database::TestDatabase;
+use tempfile::TempDir;
 use tokio::process::Command;
 
 /// A database of one test's own, removed with this value.
 pub(crate) enum Storage {
     /// A PostgreSQL database.
     Postgres(TestDatabase),
-    /// A data directory with an embedded database.
-    Embedded(DataDirectory),
+    /// A directory that holds the data directory with an embedded database.
+    Embedded(TempDir),
 }
-
-/// A directory that is removed with this value.
-pub(crate) struct DataDirectory(PathBuf);
 
 impl Storage {
     /// An empty PostgreSQL database.
@@ -25,19 +20,15 @@ impl Storage {
 
     /// A data directory that does not exist yet.
     pub(crate) fn embedded() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyward-data-{}-{number}", std::process::id());
-        Self::Embedded(DataDirectory(
-            PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name),
-        ))
+        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR"));
+        Self::Embedded(directory.expect("a directory"))
     }
 
     /// Tells a command where to keep everything.
     pub(crate) fn configure(&self, command: &mut Command) {
         match self {
             Self::Postgres(database) => command.env("KEYWARD_DATABASE_URL", database.url()),
-            Self::Embedded(DataDirectory(path)) => command.env("KEYWARD_DATA_DIR", path),
+            Self::Embedded(directory) => command.env("KEYWARD_DATA_DIR", directory.path().join("data")),
         };
     }
 
@@ -47,12 +38,5 @@ impl Storage {
             Self::Postgres(database) => database,
             Self::Embedded(_) => panic!("this server keeps everything in a data directory"),
         }
-    }
-}
-
-impl Drop for DataDirectory {
-    fn drop(&mut self) {
-        // It is not there if the server never started; then there is nothing to remove.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }

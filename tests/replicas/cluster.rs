@@ -1,18 +1,19 @@
 //! A PostgreSQL server that can be stopped, restarted, and copied to a standby.
 
-use std::fs;
+use std::fs::Permissions;
 use std::net::SocketAddr;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use keyward_test_database::{Server, ServerUrl, server_program};
+use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 
 /// Enough for three servers.
 const SETTINGS: [&str; 1] = ["max_connections=100"];
 
 /// A folder that is removed with this value.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder(TempDir);
 
 /// A server and its data.
 pub(crate) struct Cluster {
@@ -23,27 +24,19 @@ pub(crate) struct Cluster {
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyward-replicas-{}-{number}", std::process::id());
-        let folder = std::env::temp_dir().join(name);
-        fs::create_dir_all(&folder).expect("a folder");
-        Self(folder)
+        // PostgreSQL runs as another user if root runs this.
+        let permissions = Permissions::from_mode(0o755);
+        let folder = tempfile::Builder::new().permissions(permissions).tempdir();
+        Self(folder.expect("a folder"))
     }
 
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        self.0.path()
     }
 
     /// Where a server keeps its data and its password.
     pub(crate) fn cluster(&self) -> PathBuf {
-        self.0.join("cluster")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        self.0.path().join("cluster")
     }
 }
 

@@ -83,7 +83,8 @@ fn give_to_owner(lock: &File, data_directory: &Path) -> io::Result<()> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::{MetadataExt, chown};
-    use std::path::PathBuf;
+
+    use tempfile::TempDir;
 
     use super::{DataDirectoryLock, LOCK_FILE, SqliteConfig};
 
@@ -91,58 +92,40 @@ mod tests {
     const OF_DIRECTORY: u32 = 60_001;
     const OF_DATABASE: u32 = 60_002;
 
-    /// Removed at the end.
-    struct Directory(PathBuf);
-
-    impl Directory {
-        fn new(test: &str) -> Self {
-            let directory = std::env::temp_dir().join(format!("keyward-{test}-{}", std::process::id()));
-            let _ = fs::remove_dir_all(&directory);
-            fs::create_dir(&directory).unwrap();
-            Self(directory)
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn lock_file_made_by_root_belongs_to_the_databases_owner() {
-        let directory = Directory::new("lock-owner");
-        let database = SqliteConfig::in_directory(&directory.0).file();
-        let lock_file = directory.0.join(LOCK_FILE);
+        let directory = TempDir::new().unwrap();
+        let database = SqliteConfig::in_directory(directory.path()).file();
+        let lock_file = directory.path().join(LOCK_FILE);
         let is_root = rustix::process::geteuid().is_root();
-        let own = fs::metadata(&directory.0).unwrap().uid();
+        let own = fs::metadata(directory.path()).unwrap().uid();
         let of_others = if is_root {
             [OF_DIRECTORY, OF_DATABASE]
         } else {
             [own; 2]
         };
-        chown(&directory.0, Some(of_others[0]), None).unwrap();
-        drop(DataDirectoryLock::take(&directory.0).unwrap());
+        chown(directory.path(), Some(of_others[0]), None).unwrap();
+        drop(DataDirectoryLock::take(directory.path()).unwrap());
         assert_eq!(fs::metadata(&lock_file).unwrap().uid(), of_others[0]);
 
         fs::write(&database, "").unwrap();
         chown(&database, Some(of_others[1]), None).unwrap();
-        drop(DataDirectoryLock::take(&directory.0).unwrap());
+        drop(DataDirectoryLock::take(directory.path()).unwrap());
         let lock_file = fs::metadata(&lock_file).unwrap();
         assert_eq!((lock_file.uid(), lock_file.mode() & 0o777), (of_others[1], 0o600));
     }
 
     #[test]
     fn file_linked_as_lock_file_keeps_its_owner() {
-        let directory = Directory::new("lock-link");
-        let elsewhere = directory.0.join("elsewhere");
+        let directory = TempDir::new().unwrap();
+        let elsewhere = directory.path().join("elsewhere");
         fs::write(&elsewhere, "").unwrap();
         let own = fs::metadata(&elsewhere).unwrap().uid();
-        fs::hard_link(&elsewhere, directory.0.join(LOCK_FILE)).unwrap();
+        fs::hard_link(&elsewhere, directory.path().join(LOCK_FILE)).unwrap();
         if rustix::process::geteuid().is_root() {
-            chown(&directory.0, Some(OF_DIRECTORY), None).unwrap();
+            chown(directory.path(), Some(OF_DIRECTORY), None).unwrap();
         }
-        drop(DataDirectoryLock::take(&directory.0).unwrap());
+        drop(DataDirectoryLock::take(directory.path()).unwrap());
         assert_eq!(fs::metadata(&elsewhere).unwrap().uid(), own);
     }
 }

@@ -266,9 +266,8 @@ mod tests {
 
     #[test]
     fn url_file_holds_one_line_with_optional_line_feed() {
-        let folder = std::env::temp_dir().join(format!("keyward-database-url-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let file = folder.join("url");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("url");
         let from_file = || resolved(None, &[(FILE_VARIABLE, file.to_str().unwrap())]);
 
         assert!(matches!(
@@ -292,7 +291,5 @@ mod tests {
         ));
         std::fs::write(&file, format!("{URL}\n")).unwrap();
         assert_eq!(from_file().unwrap().as_deref(), Some(URL));
-
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! Gateways: Debian's programs with the configurations of `docs/gateways`.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
@@ -46,7 +47,7 @@ pub(super) enum Protocol {
 /// A running gateway with a folder of its own.
 pub(crate) struct Gateway {
     process: Child,
-    folder: PathBuf,
+    folder: TempDir,
     address: SocketAddr,
     protocol: Protocol,
 }
@@ -100,34 +101,34 @@ impl Gateway {
         project: Option<&str>,
     ) -> Self {
         let folder = new_folder();
-        write_certificate(&folder);
+        write_certificate(folder.path());
         let address = free_address();
-        let command = program.configured(&folder, address, keyward, service, project);
+        let command = program.configured(folder.path(), address, keyward, service, project);
         Self::run(command, folder, address).await
     }
 
     /// Starts nginx with another server on the same address, which is the default and passes any header on.
     pub(super) async fn nginx_beside_default_server(keyward: &str, service: SocketAddr) -> Self {
         let folder = new_folder();
-        write_certificate(&folder);
+        write_certificate(folder.path());
         let address = free_address();
         let listen = format!("listen {address} ssl");
         let site = Configuration::of("nginx.conf")
-            .with_addresses(keyward, service, &folder)
+            .with_addresses(keyward, service, folder.path())
             .replace("listen 443 ssl", &listen);
-        let tls = folder.join("tls");
+        let tls = folder.path().join("tls");
         let tls = tls.display();
         let default = format!(
             "server {{ {listen} default_server; server_name {OTHER_HOST}; ssl_certificate {tls}.pem; ssl_certificate_key {tls}.key;
              underscores_in_headers on; ignore_invalid_headers off; }}"
         );
-        let command = nginx(&folder, &format!("{default}{}", site.0));
+        let command = nginx(folder.path(), &format!("{default}{}", site.0));
         Self::run(command, folder, address).await
     }
 
-    pub(super) async fn run(mut command: Command, folder: PathBuf, address: SocketAddr) -> Self {
+    pub(super) async fn run(mut command: Command, folder: TempDir, address: SocketAddr) -> Self {
         let process = command
-            .current_dir(&folder)
+            .current_dir(folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .kill_on_drop(true)
@@ -168,7 +169,7 @@ impl Gateway {
             .args(["--max-time", "30"])
             .args(["--header", "Expect:"])
             .args(["--resolve", &format!("{HOST}:{port}:127.0.0.1"), "--cacert"])
-            .arg(self.folder.join("tls.pem"))
+            .arg(self.folder.path().join("tls.pem"))
             .args(arguments)
             .arg(format!("https://{HOST}:{port}{path}")))
         .await;
@@ -189,7 +190,7 @@ impl Gateway {
 
     /// The same, and TLS names another host, or none (no SNI).
     pub(super) async fn send_to_server(&self, server: Option<&'static str>, request: &str) -> Answer {
-        let certificate = std::fs::read(self.folder.join("tls.pem")).expect("a certificate");
+        let certificate = std::fs::read(self.folder.path().join("tls.pem")).expect("a certificate");
         let certificate = CertificateDer::from_pem_slice(&certificate).expect("a certificate");
         let mut roots = RootCertStore::empty();
         roots.add(certificate).expect("a certificate");
@@ -210,12 +211,6 @@ impl Gateway {
 
     pub(crate) async fn end(mut self) {
         self.process.kill().await.expect("the gateway is killed");
-    }
-}
-
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 

@@ -3,8 +3,8 @@
 use std::net::{SocketAddr, TcpListener as FreePort};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use tempfile::TempDir;
 use tokio::process::Command;
 
 /// nginx with a site, included as Debian's nginx.conf does.
@@ -52,13 +52,8 @@ pub(super) fn caddy(folder: &Path, site: &str) -> Command {
     command
 }
 
-pub(super) fn new_folder() -> PathBuf {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let number = COUNT.fetch_add(1, Ordering::Relaxed);
-    let name = format!("gateway-{}-{number}", std::process::id());
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&folder).expect("a folder");
-    folder
+pub(super) fn new_folder() -> TempDir {
+    TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder")
 }
 
 /// A program on the PATH, or where Debian puts servers.

@@ -33,11 +33,11 @@ impl Gateway {
     /// Starts nginx before Keyward, without TLS.
     pub(crate) async fn nginx_before(keyward: &str) -> Self {
         let (folder, address) = (new_folder(), free_address());
-        let log = format!("{}/log", folder.display());
+        let log = format!("{}/log", folder.path().display());
         let site = configuration("nginx", keyward);
         let site = replace(&site, "listen 443 ssl", &format!("listen {address}"));
         let site = replace(&site, "/var/log/nginx/keyward.log", &log);
-        Self::run(nginx(&folder, &site), folder, address).await
+        Self::run(nginx(folder.path(), &site), folder, address).await
     }
 
     /// Starts HAProxy before Keyward, without TLS.
@@ -47,7 +47,7 @@ impl Gateway {
         let tls = "bind :443 ssl crt /etc/haproxy/keys.example.com.pem";
         let site = replace(&site, tls, &format!("bind {address}"));
         let times = "defaults\n    timeout client 10s\n    timeout connect 10s\n    timeout server 10s\n";
-        Self::run(haproxy(&folder, &format!("{times}{site}")), folder, address).await
+        Self::run(haproxy(folder.path(), &format!("{times}{site}")), folder, address).await
     }
 
     /// Starts Caddy before Keyward, without TLS.
@@ -55,7 +55,7 @@ impl Gateway {
         let (folder, address) = (new_folder(), free_address());
         let site = configuration("caddyfile", keyward);
         let site = replace(&site, "keys.example.com {", &format!("http://{address} {{"));
-        Self::run(caddy(&folder, &site), folder, address).await
+        Self::run(caddy(folder.path(), &site), folder, address).await
     }
 }
 

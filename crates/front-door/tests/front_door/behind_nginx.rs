@@ -3,12 +3,12 @@
 use std::{
     fs,
     net::{SocketAddr, TcpListener},
-    path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
 use futures_util::future::join_all;
+use tempfile::TempDir;
 use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
@@ -31,18 +31,17 @@ const SLOW: Duration = Duration::from_millis(1_500);
 /// nginx with a folder of its own.
 struct Nginx {
     process: Child,
-    folder: PathBuf,
+    _folder: TempDir,
     address: SocketAddr,
 }
 
 impl Nginx {
     async fn start(upstream: SocketAddr) -> Self {
-        let folder = std::env::temp_dir().join(format!("keyward-test-nginx-{}", std::process::id()));
-        fs::create_dir_all(&folder).expect("a folder");
+        let folder = TempDir::new().expect("a folder");
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = free.local_addr().expect("a free port");
         drop(free);
-        let here = folder.display();
+        let here = folder.path().display();
         // What docs/behind-a-proxy.md configures, but for paths and traces of the application.
         let configuration = format!(
             "daemon off; master_process off; error_log stderr; pid {here}/pid;
@@ -65,11 +64,11 @@ impl Nginx {
                  }}
              }}"
         );
-        fs::write(folder.join("nginx.conf"), configuration).expect("a configuration");
+        fs::write(folder.path().join("nginx.conf"), configuration).expect("a configuration");
         let path = std::env::var("PATH").unwrap_or_default();
         let process = Command::new("nginx")
             .args(["-e", "stderr", "-c", "nginx.conf", "-p"])
-            .arg(&folder)
+            .arg(folder.path())
             .env("PATH", format!("{path}:/usr/sbin"))
             .stdin(Stdio::null())
             .spawn()
@@ -77,7 +76,7 @@ impl Nginx {
         eventually(async || Client::try_connect(address).await.is_ok()).await;
         Self {
             process,
-            folder,
+            _folder: folder,
             address,
         }
     }
@@ -99,7 +98,6 @@ impl Drop for Nginx {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
     }
 }
 

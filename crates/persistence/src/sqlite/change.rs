@@ -192,12 +192,12 @@ mod tests {
     use diesel::prelude::{QueryableByName, RunQueryDsl, SqliteConnection};
     use diesel::sql_types::BigInt;
     use keyward_domain::ports::StorageError;
+    use tempfile::TempDir;
 
     use crate::abort::Abort;
     use crate::claim::Claim;
     use crate::sqlite::ready::for_any_connection;
     use crate::sqlite::reserve::is_not_whole;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
     type Changed<T> = Result<T, Abort<StorageError>>;
@@ -217,7 +217,7 @@ mod tests {
         count.await.unwrap()
     }
 
-    async fn store(directory: &TemporaryDirectory, change: impl FnOnce(&mut SqliteConfig)) -> SqliteStore {
+    async fn store(directory: &TempDir, change: impl FnOnce(&mut SqliteConfig)) -> SqliteStore {
         let mut config = SqliteConfig::in_directory(directory.path());
         config.answer_timeout = Duration::from_secs(40);
         config.outcome_timeout = Duration::from_secs(50);
@@ -242,7 +242,7 @@ mod tests {
 
     #[tokio::test]
     async fn late_commit_is_reported_unknown_and_continues() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, |config| {
             config.answer_timeout = Duration::from_secs(2);
             config.outcome_timeout = Duration::from_millis(2_200);
@@ -272,7 +272,7 @@ mod tests {
 
     #[tokio::test]
     async fn change_not_committing_in_time_is_withdrawn() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, |config| {
             config.answer_timeout = Duration::from_secs(1);
         })
@@ -302,7 +302,7 @@ mod tests {
 
     #[tokio::test]
     async fn full_disk_is_unavailable_until_space_is_free() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, |_| ()).await;
         let outcome = execute(
             &store,
@@ -323,7 +323,7 @@ mod tests {
 
     #[tokio::test]
     async fn revocations_use_the_reserve_while_other_changes_wait() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, |config| config.reserve = 4 * MIB).await;
         let reserve = || {
             let file = std::fs::metadata(directory.path().join("keyward.reserve"));
@@ -360,7 +360,7 @@ mod tests {
 
     #[tokio::test]
     async fn revocations_exhausting_the_reserve_are_unavailable() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, |config| config.reserve = 2 * MIB).await;
         let work = for_any_connection(|connection| {
             let full = "PRAGMA max_page_count = 3; INSERT INTO notes VALUES (zeroblob(100000))";
@@ -376,7 +376,7 @@ mod tests {
 
     #[tokio::test]
     async fn panicking_change_is_rolled_back_and_the_next_succeeds() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, |_| ()).await;
         let work = |connection: &mut SqliteConnection| -> Changed<()> {
             connection.batch_execute(NOTE)?;
@@ -390,7 +390,7 @@ mod tests {
 
     #[tokio::test]
     async fn read_transaction_cannot_write() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, |_| ()).await;
         let outcome = store
             .read_blocking(|connection| Ok(connection.batch_execute(NOTE)?))

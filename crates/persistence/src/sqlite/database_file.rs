@@ -285,9 +285,9 @@ mod tests {
     use diesel::connection::SimpleConnection;
     use diesel::prelude::{QueryableByName, RunQueryDsl};
     use diesel::sql_types::BigInt;
+    use tempfile::TempDir;
 
     use super::{Access, DatabaseFile, MAX_EMPTY_LOG_BYTES};
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     #[derive(QueryableByName)]
     struct Settings {
@@ -305,8 +305,8 @@ mod tests {
 
     #[test]
     fn every_connection_syncs_commits_and_enforces_foreign_keys() {
-        let directory = TemporaryDirectory::new();
-        let (file, first) = DatabaseFile::open(&directory.path(), Duration::from_millis(1_234), 0).unwrap();
+        let directory = TempDir::new().unwrap();
+        let (file, first) = DatabaseFile::open(directory.path(), Duration::from_millis(1_234), 0).unwrap();
         let another = |access| file.connect(access).map_err(|error| error.to_string()).unwrap();
         // 1 is FILE, 2 is MEMORY.
         for (mut connection, query_only, temp_store) in [
@@ -331,8 +331,8 @@ mod tests {
 
     #[test]
     fn write_ahead_log_shrinks_after_the_long_read_ends() {
-        let directory = TemporaryDirectory::new();
-        let (file, mut writer) = DatabaseFile::open(&directory.path(), Duration::from_secs(5), 0).unwrap();
+        let directory = TempDir::new().unwrap();
+        let (file, mut writer) = DatabaseFile::open(directory.path(), Duration::from_secs(5), 0).unwrap();
         let mut reader = file
             .connect(Access::Read)
             .map_err(|error| error.to_string())
@@ -361,7 +361,7 @@ mod tests {
     #[test]
     fn only_a_rebuild_creates_sort_files_beside_the_database() {
         for (access, sorts_in_files) in [(Access::Rebuild, true), (Access::Write, false)] {
-            let directory = TemporaryDirectory::new();
+            let directory = TempDir::new().unwrap();
             let data = directory.path().join("it's data");
             let (file, _connection) = DatabaseFile::open(&data, Duration::from_secs(1), 0).unwrap();
             let mut connection = file.connect(access).map_err(|error| error.to_string()).unwrap();

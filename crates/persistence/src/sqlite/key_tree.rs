@@ -223,12 +223,12 @@ pub(super) async fn some_below(
 mod tests {
     use chrono::DateTime;
     use diesel::connection::SimpleConnection;
+    use tempfile::TempDir;
     use uuid::Uuid;
 
     use super::{starts_below, steps_to};
     use crate::abort::Abort;
     use crate::sqlite::tests::scene::scene;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     const DEAD: u128 = 3_000;
     const VALID: usize = 50;
@@ -253,7 +253,7 @@ mod tests {
 
     #[tokio::test]
     async fn keys_below_many_roots_are_traversed_once() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = scene(&directory).await;
         let roots: Vec<Uuid> = (1..=100).map(|number| Uuid::from_u128(number * 29)).collect();
         let found = store.change_blocking(move |connection| {

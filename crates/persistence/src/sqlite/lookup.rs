@@ -84,13 +84,13 @@ mod tests {
     use diesel::prelude::{QueryableByName, SqliteConnection};
     use diesel::sql_types::BigInt;
     use futures_util::future::BoxFuture;
+    use tempfile::TempDir;
     use tokio::sync::mpsc;
     use tokio::time::{Instant, sleep, timeout};
 
     use crate::abort::{Abort, Work};
     use crate::sqlite::lookup_connections::{PAUSE, SLOW_AFTER};
     use crate::sqlite::ready::RunQueryDsl as _;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
     #[derive(QueryableByName)]
@@ -113,7 +113,7 @@ mod tests {
         store.look_up(thread).await.unwrap() == thread::current().id()
     }
 
-    async fn store(directory: &TemporaryDirectory) -> SqliteStore {
+    async fn store(directory: &TempDir) -> SqliteStore {
         let store = SqliteStore::open(SqliteConfig::in_directory(directory.path())).unwrap();
         let connects = async {
             while !is_made_here(&store).await {
@@ -135,14 +135,14 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn lookup_runs_on_its_callers_thread() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory).await;
         assert!(is_made_here(&store).await);
     }
 
     #[tokio::test]
     async fn only_worker_thread_makes_no_lookup() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = SqliteStore::open(SqliteConfig::in_directory(directory.path())).unwrap();
         for _ in 0..3 {
             assert!(!is_made_here(&store).await);
@@ -157,7 +157,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn hanging_lookups_leave_a_worker_thread_to_others() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory).await;
         let (hanging, hangs) = std::sync::mpsc::channel::<()>();
         let disk = Arc::new(Mutex::new(hangs));
@@ -190,7 +190,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn two_slow_lookups_in_a_row_pause_lookups() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory).await;
         let connections = &store.lookup_connections;
         let now = Instant::now();

@@ -212,19 +212,19 @@ mod tests {
     use std::time::Duration;
 
     use diesel::connection::SimpleConnection;
+    use tempfile::TempDir;
 
     use super::{MigrateError, migrate_schema};
     use crate::known_migrations::KnownMigrations;
     use crate::sqlite::database_file::DatabaseFile;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     #[test]
     fn migration_on_a_full_disk_reports_it() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         // Fewer pages than the tables need.
         for pages in [5, 20, 40] {
             let (_, mut connection) =
-                DatabaseFile::open(&directory.path(), Duration::from_secs(1), 0).unwrap();
+                DatabaseFile::open(directory.path(), Duration::from_secs(1), 0).unwrap();
             let limit = format!("PRAGMA max_page_count = {pages}");
             connection.batch_execute(&limit).unwrap();
             let Err(MigrateError::Unavailable(cause)) =

@@ -57,22 +57,23 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, chown};
     use std::time::Duration;
 
+    use tempfile::TempDir;
+
     use crate::sqlite::database_file::DatabaseFile;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     /// A user that no process of the tests runs as.
     const OWNER: u32 = 60_001;
 
     #[test]
     fn new_database_belongs_to_the_directorys_owner() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let directory = directory.path();
         if rustix::process::geteuid().is_root() {
-            chown(&directory, Some(OWNER), Some(OWNER)).unwrap();
+            chown(directory, Some(OWNER), Some(OWNER)).unwrap();
         }
-        let expected = fs::metadata(&directory).unwrap().uid();
-        let (_file, _connection) = DatabaseFile::open(&directory, Duration::from_secs(1), 1024).unwrap();
-        for made in fs::read_dir(&directory).unwrap() {
+        let expected = fs::metadata(directory).unwrap().uid();
+        let (_file, _connection) = DatabaseFile::open(directory, Duration::from_secs(1), 1024).unwrap();
+        for made in fs::read_dir(directory).unwrap() {
             let made = made.unwrap();
             assert_eq!(made.metadata().unwrap().uid(), expected, "{made:?}");
         }

@@ -53,11 +53,11 @@ mod tests {
     use keyward_domain::ports::{
         ApiKeys, AuditFilter, AuditLog, DescendantKeys, KeyFilter, StatusFilter, StorageError,
     };
+    use tempfile::TempDir;
     use uuid::Uuid;
 
     use crate::sqlite::SqliteStore;
     use crate::sqlite::tests::scene::scene;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     /// Whether the statement is cancellable: it fails once the caller is gone, and only then.
     async fn asks<T>(store: &SqliteStore, statement: impl AsyncFn() -> Result<T, StorageError>) -> bool {
@@ -75,7 +75,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_large_query_stops_when_cancelled() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = scene(&directory).await;
         let organization = OrganizationId::from_uuid(Uuid::nil());
         let consumer = MembershipId::from_uuid(Uuid::nil());

@@ -115,12 +115,12 @@ mod tests {
     use keyward_domain::id::{ApiKeyId, MembershipId};
     use keyward_domain::ports::{ApiKeys, DescendantKeys, RevokeKeyError, StorageError};
     use keyward_domain::testing::Builder;
+    use tempfile::TempDir;
     use tokio::time::{Instant, sleep, timeout};
     use uuid::Uuid;
 
     use super::Reader;
     use crate::sqlite::tests::scene::scene;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
     use crate::sqlite::{SqliteConfig, SqliteStore};
 
     #[derive(QueryableByName)]
@@ -152,7 +152,7 @@ mod tests {
         store.read_blocking(read).await
     }
 
-    fn store(directory: &TemporaryDirectory, answer_timeout: Duration) -> SqliteStore {
+    fn store(directory: &TempDir, answer_timeout: Duration) -> SqliteStore {
         let mut config = SqliteConfig::in_directory(directory.path());
         config.answer_timeout = answer_timeout;
         SqliteStore::open(config).unwrap()
@@ -174,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn revocations_do_not_wait_for_stalled_reads() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let (mut store, make) = (scene(&directory).await, Builder::new(1));
         store.timeouts.answer = Duration::from_secs(8);
         let mut stalled = Vec::new();
@@ -195,7 +195,7 @@ mod tests {
 
     #[tokio::test]
     async fn failing_reads_do_not_fail_revocations() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let (store, make) = (scene(&directory).await, Builder::new(1));
         let read_fails_next = || {
             let no_tables = SqliteConnection::establish(":memory:").unwrap();
@@ -236,7 +236,7 @@ mod tests {
 
     #[tokio::test]
     async fn slow_reads_do_not_delay_others_as_long() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, Duration::from_secs(60));
         let stuck: Vec<_> = (0..8).map(|_| tokio::spawn(endless(store.clone()))).collect();
         for _ in 0..10 {
@@ -254,7 +254,7 @@ mod tests {
 
     #[tokio::test]
     async fn timed_out_read_is_interrupted() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, Duration::from_millis(300));
         for _ in 0..3 {
             let reads = (0..16).map(|_| endless(store.clone()));
@@ -271,7 +271,7 @@ mod tests {
 
     #[tokio::test]
     async fn cancelled_read_is_interrupted() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = store(&directory, Duration::from_secs(60));
         for _ in 0..20 {
             let left = timeout(Duration::from_millis(20), endless(store.clone())).await;

@@ -177,11 +177,12 @@ mod tests {
     use std::os::unix::fs::{MetadataExt, chown, symlink};
     use std::thread;
 
+    use tempfile::TempDir;
+
     use super::{Claim, FILE_NAME, PART, Reserve};
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     /// A reserve of full size, beside a placeholder for the database.
-    fn reserve(directory: &TemporaryDirectory, parts: u64) -> Reserve {
+    fn reserve(directory: &TempDir, parts: u64) -> Reserve {
         let database = directory.path().join("keyward.db");
         fs::write(&database, "").unwrap();
         let reserve = Reserve::beside(&database, parts * PART);
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn reserve_allocates_real_blocks_readable_by_the_owner_only() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let reserve = reserve(&directory, 4);
         let file = fs::metadata(&reserve.file).unwrap();
         assert_eq!(file.len(), 4 * PART);
@@ -205,7 +206,7 @@ mod tests {
 
     #[test]
     fn symlink_in_the_reserves_place_is_not_followed() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let (database, elsewhere) = (
             directory.path().join("keyward.db"),
             directory.path().join("elsewhere"),
@@ -221,7 +222,7 @@ mod tests {
 
     #[test]
     fn file_linked_as_reserve_keeps_its_owner() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let [database, elsewhere] = ["keyward.db", "elsewhere"].map(|name| directory.path().join(name));
         fs::write(&database, "").unwrap();
         fs::write(&elsewhere, "").unwrap();
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn sign_in_leaves_half_of_the_reserve_to_revocations() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let reserve = reserve(&directory, 4);
         assert!(!reserve.release(Claim::Nothing));
         let by_signing_in = [(); 3].map(|()| reserve.release(Claim::SigningIn));
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn changes_without_reserve_access_wait_until_it_is_full() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let reserve = reserve(&directory, 2);
         reserve.admit(Claim::Nothing).unwrap();
         assert!(reserve.release(Claim::Revoking));
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn reserve_larger_than_the_disk_allocates_nothing() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let database = directory.path().join("keyward.db");
         fs::write(&database, "").unwrap();
         let reserve = Reserve::beside(&database, u64::MAX / 4);
@@ -272,7 +273,7 @@ mod tests {
 
     #[test]
     fn concurrent_releases_by_processes_each_free_a_part() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let reserve = reserve(&directory, 16);
         let database = &reserve.database;
         thread::scope(|scope| {

@@ -7,4 +7,3 @@ mod prepared_once;
 pub(super) mod scene;
 mod statement_counts;
 mod steps;
-pub(super) mod temporary_directory;

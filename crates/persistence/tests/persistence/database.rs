@@ -5,7 +5,6 @@ mod statistics;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -29,6 +28,7 @@ use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
 use keyward_persistence::transfer::Transfer;
 use keyward_test_database::TestDatabase;
+use tempfile::TempDir;
 use tokio_postgres::{Client, NoTls};
 use uuid::Uuid;
 
@@ -107,7 +107,7 @@ pub(crate) struct Database {
 
 enum Location {
     Server(TestDatabase),
-    Directory(PathBuf),
+    Directory(TempDir),
 }
 
 impl Database {
@@ -123,12 +123,8 @@ impl Database {
     }
 
     pub(crate) async fn sqlite() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyward-test-{}-{number}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&directory);
-        let mut config = SqliteConfig::in_directory(&directory);
+        let directory = TempDir::new().expect("a directory");
+        let mut config = SqliteConfig::in_directory(directory.path());
         config.busy_timeout = Duration::from_secs(30);
         config.answer_timeout = Duration::from_secs(40);
         config.outcome_timeout = Duration::from_secs(50);
@@ -162,7 +158,7 @@ impl Database {
                 Arc::new(PostgresStore::connect(config).expect("a store"))
             }
             Location::Directory(directory) => {
-                Arc::new(SqliteStore::open(SqliteConfig::in_directory(directory)).expect("a store"))
+                Arc::new(SqliteStore::open(SqliteConfig::in_directory(directory.path())).expect("a store"))
             }
         }
     }
@@ -416,14 +412,6 @@ impl Database {
     }
 }
 
-impl Drop for Database {
-    fn drop(&mut self) {
-        if let Location::Directory(directory) = &self.location {
-            let _ = fs::remove_dir_all(directory);
-        }
-    }
-}
-
 /// See [`Database::lock_changes_of`].
 pub(crate) enum Lock {
     OfServer { held: Client },
@@ -464,7 +452,7 @@ async fn client(database: &TestDatabase) -> Client {
     client
 }
 
-fn connect(directory: &Path) -> SqliteConnection {
+fn connect(directory: &TempDir) -> SqliteConnection {
     let mut connection = SqliteConnection::establish(&file_in(directory)).expect("a connection");
     connection
         .batch_execute("PRAGMA busy_timeout = 30000; PRAGMA foreign_keys = ON")
@@ -472,8 +460,8 @@ fn connect(directory: &Path) -> SqliteConnection {
     connection
 }
 
-fn file_in(directory: &Path) -> String {
-    let directory = directory.canonicalize().expect("a directory");
+fn file_in(directory: &TempDir) -> String {
+    let directory = directory.path().canonicalize().expect("a directory");
     directory.join("keyward.db").to_str().expect("UTF-8").to_owned()
 }
 

@@ -8,6 +8,7 @@ use std::process::Command;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::browser::{cookie, sign_in};
 use crate::keyward::Keyward;
@@ -17,20 +18,17 @@ const KEYS: &str = "/organizations/acme-robotics/settings/api-keys?status=all";
 const PEOPLE: [&str; 5] = ["ada", "grace", "omar", "maximiliane", "quentin"];
 
 /// What the system calls its temporary directory, for one test alone.
-struct TemporaryDirectory(PathBuf);
+struct TemporaryDirectory(TempDir);
 
 impl TemporaryDirectory {
-    fn new(test: &str) -> Self {
-        let name = format!("keyward-test-of-demo-{test}-{}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        fs::create_dir(&directory).unwrap();
-        Self(directory)
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
     }
 
     fn keyward(&self, arguments: &[&str]) -> Keyward {
         Keyward::new(&[&["serve", "--demo"], arguments].concat())
             .variable("KEYWARD_LISTEN", "127.0.0.1:0")
-            .variable("TMPDIR", self.0.to_str().unwrap())
+            .variable("TMPDIR", self.0.path().to_str().unwrap())
     }
 
     fn start(&self, arguments: &[&str]) -> Demo {
@@ -40,14 +38,8 @@ impl TemporaryDirectory {
     }
 
     fn entries(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.0).unwrap();
+        let entries = fs::read_dir(self.0.path()).unwrap();
         entries.map(|entry| entry.unwrap().path()).collect()
-    }
-}
-
-impl Drop for TemporaryDirectory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -121,7 +113,7 @@ impl Demo {
 
 #[test]
 fn printed_shell_commands_query_the_api() {
-    let directory = TemporaryDirectory::new("curl");
+    let directory = TemporaryDirectory::new();
     let demo = directory.start(&[]);
     let lines = format!("export KEYWARD_API_KEY={}\n{}", demo.token(), demo.curl_line());
     assert!(
@@ -138,7 +130,7 @@ fn printed_shell_commands_query_the_api() {
 
 #[test]
 fn printed_key_reaches_the_owners_active_projects() {
-    let directory = TemporaryDirectory::new("projects");
+    let directory = TemporaryDirectory::new();
     let demo = directory.start(&[]);
     let (status, list) = demo.ask("GET", "/api/v1/user/projects");
     assert_eq!(status, 200, "{list}");
@@ -154,7 +146,7 @@ fn printed_key_reaches_the_owners_active_projects() {
 
 #[test]
 fn printed_password_signs_in_every_named_user() {
-    let directory = TemporaryDirectory::new("console");
+    let directory = TemporaryDirectory::new();
     let demo = directory.start(&[]);
     assert_eq!(demo.printed_after("username: "), "ada");
     let others = demo.printed_after("It is also the password of ");
@@ -172,7 +164,7 @@ fn printed_password_signs_in_every_named_user() {
 
 #[test]
 fn demo_data_is_identical_at_each_start_except_secrets() {
-    let directory = TemporaryDirectory::new("same");
+    let directory = TemporaryDirectory::new();
     let (one, other) = (directory.start(&[]), directory.start(&[]));
     assert_eq!(one.keys(), other.keys());
     assert_ne!(one.password(), other.password());
@@ -181,7 +173,7 @@ fn demo_data_is_identical_at_each_start_except_secrets() {
 
 #[test]
 fn demo_has_keys_in_every_state_with_stated_ages() {
-    let directory = TemporaryDirectory::new("states");
+    let directory = TemporaryDirectory::new();
     let demo = directory.start(&[]);
     let keys = demo.keys();
     for status in ["valid", "revoked"] {
@@ -216,7 +208,7 @@ fn values_after<'a>(page: &'a str, words: &str) -> Vec<&'a str> {
 
 #[test]
 fn every_audit_filter_finds_something_in_the_demo() {
-    let directory = TemporaryDirectory::new("audit-log");
+    let directory = TemporaryDirectory::new();
     let demo = directory.start(&[]);
     let signed_in = sign_in(&demo.server, "ada", demo.password());
     let cookie = format!("Cookie: {}", cookie(&signed_in));
@@ -250,7 +242,7 @@ fn every_audit_filter_finds_something_in_the_demo() {
 
 #[test]
 fn demo_owner_is_a_member_of_a_second_organization() {
-    let directory = TemporaryDirectory::new("second-organization");
+    let directory = TemporaryDirectory::new();
     let demo = directory.start(&[]);
     let signed_in = sign_in(&demo.server, "ada", demo.password());
     let cookie = format!("Cookie: {}", cookie(&signed_in));
@@ -273,7 +265,7 @@ fn demo_owner_is_a_member_of_a_second_organization() {
 
 #[test]
 fn two_concurrent_demos_are_independent() {
-    let directory = TemporaryDirectory::new("two");
+    let directory = TemporaryDirectory::new();
     let (mut one, other) = (directory.start(&[]), directory.start(&[]));
     assert_eq!(directory.entries().len(), 2);
     assert_eq!(one.ask("DELETE", "/api/v1/user/api-keys/current").0, 204);
@@ -285,7 +277,7 @@ fn two_concurrent_demos_are_independent() {
 
 #[test]
 fn demo_directory_is_private_and_removed_at_the_end() {
-    let directory = TemporaryDirectory::new("gone");
+    let directory = TemporaryDirectory::new();
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let mut demo = directory.start(&[]);
         let [place] = &directory.entries()[..] else {
@@ -300,7 +292,7 @@ fn demo_directory_is_private_and_removed_at_the_end() {
 
 #[test]
 fn demo_directory_is_removed_despite_a_second_signal() {
-    let directory = TemporaryDirectory::new("second-signal");
+    let directory = TemporaryDirectory::new();
     let mut demo = directory.start(&["--shutdown-delay=3600"]);
     demo.server.signal(Signal::TERM);
     demo.server.event(NEXT_SIGNAL_COUNTS);
@@ -310,7 +302,7 @@ fn demo_directory_is_removed_despite_a_second_signal() {
 
 #[test]
 fn demo_log_has_no_secret_and_no_page_offers_setup() {
-    let directory = TemporaryDirectory::new("log");
+    let directory = TemporaryDirectory::new();
     let mut demo = directory.start(&["--log-level=trace"]);
     sign_in(&demo.server, "ada", demo.password());
     demo.ask("GET", "/api/v1/user");
@@ -327,7 +319,7 @@ fn demo_log_has_no_secret_and_no_page_offers_setup() {
 
 #[test]
 fn demo_accepts_server_options() {
-    let directory = TemporaryDirectory::new("options");
+    let directory = TemporaryDirectory::new();
     let demo = directory.start(&["--key-limit=1", "--public-url=http://localhost:1234"]);
     let list = "'http://localhost:1234/api/v1/user/api-keys'";
     assert!(demo.curl_line().ends_with(list), "{}", demo.printed);
@@ -342,7 +334,7 @@ fn demo_accepts_server_options() {
 
 #[test]
 fn demo_removes_nothing_by_retention() {
-    let directory = TemporaryDirectory::new("age");
+    let directory = TemporaryDirectory::new();
     let mut demo = directory.start(&[]);
     let revoked_long_ago = |key: &Value| key["name"] == "Load test, contractor" && key["status"] == "revoked";
     assert!(demo.keys().iter().any(revoked_long_ago));
@@ -360,7 +352,7 @@ fn assert_refused(directory: &TemporaryDirectory, refusal: &str, words: &str) {
 
 #[test]
 fn demo_refuses_non_local_addresses() {
-    let directory = TemporaryDirectory::new("loopback");
+    let directory = TemporaryDirectory::new();
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:8080"] {
         let answer = directory
             .keyward(&["--public-url=https://keys.example.com", "--listen", address])
@@ -375,16 +367,16 @@ fn demo_refuses_non_local_addresses() {
 
 #[test]
 fn demo_never_uses_an_existing_database() {
-    let directory = TemporaryDirectory::new("real-data");
+    let directory = TemporaryDirectory::new();
     let url = "postgres://keyward@127.0.0.1:1/keyward";
-    let file = std::env::temp_dir().join(format!("keyward-test-of-demo-url-{}", std::process::id()));
-    fs::write(&file, url).unwrap();
+    let file = NamedTempFile::new().unwrap();
+    fs::write(file.path(), url).unwrap();
     for keyward in [
         directory.keyward(&["--database-url", url]),
         directory.keyward(&[]).database(url),
         directory
             .keyward(&[])
-            .variable("KEYWARD_DATABASE_URL_FILE", file.to_str().unwrap()),
+            .variable("KEYWARD_DATABASE_URL_FILE", file.path().to_str().unwrap()),
     ] {
         let answer = keyward.run();
         assert_refused(
@@ -393,7 +385,6 @@ fn demo_never_uses_an_existing_database() {
             "leave the database's URL (--database-url",
         );
     }
-    fs::remove_file(&file).unwrap();
     for keyward in [
         directory.keyward(&["--data-dir=real"]),
         directory.keyward(&["--data-dir=keyward-data"]),
@@ -410,7 +401,7 @@ fn demo_never_uses_an_existing_database() {
 
 #[test]
 fn demo_on_a_busy_port_leaves_nothing_behind() {
-    let directory = TemporaryDirectory::new("busy");
+    let directory = TemporaryDirectory::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let answer = directory.keyward(&["--listen", &address]).run();

@@ -2,8 +2,10 @@
 //! read-only root.
 
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::SystemTime;
+
+use tempfile::TempDir;
 
 use crate::keyward::{Answer, Keyward};
 use crate::setup::PASSWORD;
@@ -23,17 +25,14 @@ const READ_ONLY_ROOT: &str = r#"
 
 /// The only place that can be written, removed at the end.
 struct Machine {
-    place: PathBuf,
+    place: TempDir,
     has_read_only_root: bool,
 }
 
 impl Machine {
     fn new() -> Self {
-        let name = format!("read-only-root-{}", std::process::id());
-        let place = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&place).unwrap();
         let mut machine = Self {
-            place,
+            place: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
             has_read_only_root: true,
         };
         // Nobody may mount anything in a plain container. There only the files that would come and go
@@ -49,7 +48,7 @@ impl Machine {
             if !rustix::process::geteuid().is_root() {
                 line.push("--map-root-user");
             }
-            line.extend(["sh", "-c", READ_ONLY_ROOT, self.place.to_str().unwrap()]);
+            line.extend(["sh", "-c", READ_ONLY_ROOT, self.place.path().to_str().unwrap()]);
         }
         line.extend(command);
         let keyward = Keyward::copied_to(line[0], &line[1..])
@@ -61,18 +60,12 @@ impl Machine {
     }
 }
 
-impl Drop for Machine {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.place);
-    }
-}
-
 #[test]
 fn database_is_created_and_transferred_on_a_read_only_root() {
     let machine = Machine::new();
     // Where SQLite would put temporary files if nobody told it a place. The moment of its last change tells
     // whether any were there.
-    let elsewhere = machine.place.join("elsewhere");
+    let elsewhere = machine.place.path().join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     let directory = File::open(&elsewhere).unwrap();
     directory.set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -80,7 +73,7 @@ fn database_is_created_and_transferred_on_a_read_only_root() {
     let keyward = |data: &str, arguments: &[&str], input: &str| {
         let command = [&[env!("CARGO_BIN_EXE_keyward")], arguments].concat();
         let variables = [
-            ("KEYWARD_DATA_DIR", &*machine.place.join(data)),
+            ("KEYWARD_DATA_DIR", &*machine.place.path().join(data)),
             ("SQLITE_TMPDIR", &*elsewhere),
         ];
         machine.run(&command, &variables, input).success()

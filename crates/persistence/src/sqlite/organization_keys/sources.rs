@@ -149,13 +149,13 @@ mod tests {
 
     use diesel::connection::SimpleConnection;
     use keyward_domain::ports::StorageError;
+    use tempfile::TempDir;
 
     use super::*;
     use crate::abort::Abort;
     use crate::sqlite::SqliteStore;
     use crate::sqlite::not_cancelled;
     use crate::sqlite::tests::scene::scene;
-    use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
     const TERM: &str = "needle";
 
@@ -202,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn keys_from_a_fast_clock_do_not_slow_searches() {
         const LATER: u128 = 5_000;
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = scene(&directory).await;
         let ahead = 1_000_000..1_000_010;
         add_keys(&store, ahead.chain(1..=LATER)).await;
@@ -217,7 +217,7 @@ mod tests {
 
     #[tokio::test]
     async fn keys_are_found_newest_first_in_any_insertion_order() {
-        let directory = TemporaryDirectory::new();
+        let directory = TempDir::new().unwrap();
         let store = scene(&directory).await;
         // Falling, so that there are more than runs; and every residue once.
         let descending = (1..=20).rev().map(|id| id * 1_000);

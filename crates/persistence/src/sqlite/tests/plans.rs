@@ -16,12 +16,12 @@ use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{ApiKeys, DescendantKeys, StatusFilter, StorageError};
 use keyward_domain::retention::ports::RetentionStore;
 use keyward_domain::testing::Builder;
+use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::noted_statements::noted;
 use super::scene::scene;
 use super::steps;
-use super::temporary_directory::TemporaryDirectory;
 use crate::sqlite::SqliteStore;
 
 #[derive(QueryableByName)]
@@ -88,7 +88,7 @@ fn has_a_limit(statement: &str, step: &str) -> bool {
 
 #[tokio::test]
 async fn dead_keys_of_a_key_tree_are_skipped() {
-    let directory = TemporaryDirectory::new();
+    let directory = TempDir::new().unwrap();
     let store = scene(&directory).await;
     let (consumer, key) = (
         MembershipId::from_uuid(Uuid::nil()),
@@ -192,7 +192,7 @@ fn asks_an_index(step: &str) -> bool {
 
 #[tokio::test]
 async fn lists_are_filtered_by_indexes_only() {
-    let directory = TemporaryDirectory::new();
+    let directory = TempDir::new().unwrap();
     let store = scene(&directory).await;
     add_keys(&store).await;
     let organization = OrganizationId::from_uuid(Uuid::nil());
@@ -254,7 +254,7 @@ async fn lists_are_filtered_by_indexes_only() {
 
 #[tokio::test]
 async fn keys_of_a_member_are_found_by_index() {
-    let directory = TemporaryDirectory::new();
+    let directory = TempDir::new().unwrap();
     let store = scene(&directory).await;
     let organization = OrganizationId::from_uuid(Uuid::nil());
     let consumer = MembershipId::from_uuid(Uuid::nil());
@@ -307,7 +307,7 @@ async fn keys_of_a_member_are_found_by_index() {
 
 #[tokio::test]
 async fn dead_keys_are_found_in_removal_order() {
-    let directory = TemporaryDirectory::new();
+    let directory = TempDir::new().unwrap();
     let store = scene(&directory).await;
     let ended = store.change_blocking::<_, StorageError, _>(|connection| {
         diesel::sql_query("UPDATE memberships SET ended_at = 0, end_came_at = 0").execute(connection)?;
@@ -351,7 +351,7 @@ async fn dead_keys_are_found_in_removal_order() {
 async fn former_members_without_keys_are_checked_in_bounded_numbers() {
     const FORMER_MEMBERS: usize = 4_000;
     const ALL: u32 = 500;
-    let directory = TemporaryDirectory::new();
+    let directory = TempDir::new().unwrap();
     let store = scene(&directory).await;
     let left = store.change_blocking::<_, StorageError, _>(|connection| {
         let left =

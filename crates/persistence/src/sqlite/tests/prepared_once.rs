@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use chrono::DateTime;
+use tempfile::TempDir;
 
 use keyward_domain::administration::ports::OrganizationKeyStore;
 use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
@@ -23,7 +24,6 @@ use uuid::Uuid;
 
 use super::noted_statements::noted;
 use super::scene::scene;
-use super::temporary_directory::TemporaryDirectory;
 use crate::sqlite::SqliteConfig;
 use crate::sqlite::SqliteStore;
 
@@ -91,7 +91,7 @@ async fn ask_what_requests_ask(store: &SqliteStore) {
 
 #[tokio::test]
 async fn request_statements_are_compiled_once() {
-    let directory = TemporaryDirectory::new();
+    let directory = TempDir::new().unwrap();
     let store = scene(&directory).await;
     let statements = noted(&store).await;
     ask_what_requests_ask(&store).await;

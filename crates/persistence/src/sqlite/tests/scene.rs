@@ -5,8 +5,8 @@ use std::time::Duration;
 use diesel::connection::SimpleConnection;
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
+use tempfile::TempDir;
 
-use super::temporary_directory::TemporaryDirectory;
 use crate::abort::Abort;
 use crate::sqlite::{SqliteConfig, SqliteStore};
 
@@ -27,7 +27,7 @@ const SCENE: &str = "
         VALUES (zeroblob(16), 0, zeroblob(16), 'administrator', 'user.create', 'installation', 'success');";
 
 /// A store with that in it.
-pub(in crate::sqlite) async fn scene(directory: &TemporaryDirectory) -> SqliteStore {
+pub(in crate::sqlite) async fn scene(directory: &TempDir) -> SqliteStore {
     let mut config = SqliteConfig::in_directory(directory.path());
     // Waits for a busy machine rather than fail.
     config.answer_timeout = Duration::from_secs(40);

@@ -3,15 +3,15 @@
 use keyward_domain::administration::ports::Names;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
+use tempfile::TempDir;
 use uuid::Uuid;
 
 use super::noted_statements::noted;
 use super::scene::scene;
-use super::temporary_directory::TemporaryDirectory;
 
 #[tokio::test]
 async fn names_of_all_kinds_take_one_statement() {
-    let directory = TemporaryDirectory::new();
+    let directory = TempDir::new().unwrap();
     let store = scene(&directory).await;
     let organization = OrganizationId::from_uuid(Uuid::nil());
     let subjects = [

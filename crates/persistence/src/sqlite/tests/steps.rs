@@ -5,13 +5,13 @@ use std::path::Path;
 use chrono::{DateTime, Utc};
 use rusqlite::StatementStatus;
 use rusqlite::types::Value;
+use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::sqlite::SqliteConfig;
-use crate::sqlite::tests::temporary_directory::TemporaryDirectory;
 
 /// The database as it is now, in another file beside it.
-pub(in crate::sqlite) fn copy(directory: &TemporaryDirectory) -> rusqlite::Connection {
+pub(in crate::sqlite) fn copy(directory: &TempDir) -> rusqlite::Connection {
     let copy = directory.path().join("copy.db");
     let file = SqliteConfig::in_directory(directory.path()).file();
     let connection = rusqlite::Connection::open(file).unwrap();

@@ -1,7 +1,6 @@
 //! TLS to the database, by the modes of libpq.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::io::Write as _;
 
 use keyward_domain::ports::StorageError;
 use keyward_persistence::postgres::{
@@ -9,6 +8,7 @@ use keyward_persistence::postgres::{
 };
 use keyward_test_database::TestDatabase;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use tempfile::NamedTempFile;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -19,20 +19,17 @@ use crate::postgres::proxy::Proxy;
 /// An authority, its certificate in a file, and what it vouches for.
 struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
-    file: PathBuf,
+    file: NamedTempFile,
 }
 
 impl Authority {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
         let mut params = CertificateParams::new([]).expect("an authority without a name");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().expect("a key");
         let issuer = CertifiedIssuer::self_signed(params, key).expect("a certificate");
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyward_test_ca_{}_{number}.pem", std::process::id());
-        let file = std::env::temp_dir().join(name);
-        std::fs::write(&file, issuer.pem()).expect("a temporary file");
+        let mut file = NamedTempFile::new().expect("a temporary file");
+        file.write_all(issuer.pem().as_bytes()).expect("a written file");
         Self { issuer, file }
     }
 
@@ -50,13 +47,6 @@ impl Authority {
             .with_no_client_auth()
             .with_single_cert(vec![certificate.der().clone()], key)
             .expect("a server's configuration")
-    }
-}
-
-impl Drop for Authority {
-    fn drop(&mut self) {
-        // A file that stays behind does no harm.
-        let _ = std::fs::remove_file(&self.file);
     }
 }
 
@@ -90,7 +80,7 @@ impl Scene {
     }
 
     fn trusting(&self, mode: &str, authority: &Authority) -> String {
-        format!("sslmode={mode}&sslrootcert={}", authority.file.display())
+        format!("sslmode={mode}&sslrootcert={}", authority.file.path().display())
     }
 }
 
@@ -177,7 +167,7 @@ async fn require_and_prefer_accept_any_certificate() {
 async fn required_tls_is_never_downgraded_to_plaintext() {
     let database = TestDatabase::empty().await.expect("a database");
     let authority = Authority::new();
-    let file = authority.file.display();
+    let file = authority.file.path().display();
     for options in [
         "sslmode=require".to_owned(),
         format!("sslmode=verify-ca&sslrootcert={file}"),
@@ -201,7 +191,7 @@ fn unreadable_root_certificates_are_named() {
     std::fs::write(&authority.file, "no certificate").expect("a temporary file");
     for file in [
         "/nonexistent/ca.pem".to_owned(),
-        authority.file.display().to_string(),
+        authority.file.path().display().to_string(),
     ] {
         let url = format!("postgres://me:s3cret@host/db?sslmode=verify-full&sslrootcert={file}");
         let config = PostgresConfig::from_url(&url).expect("a URL");

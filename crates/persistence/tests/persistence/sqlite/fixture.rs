@@ -1,8 +1,6 @@
 //! A data directory of a test's own, and something in it.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
@@ -19,6 +17,7 @@ use keyward_domain::sign_in::password::PasswordHash;
 use keyward_domain::sign_in::ports::{FirstOwner, InstallationStore, SetupProof};
 use keyward_domain::testing::Builder;
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
+use tempfile::TempDir;
 use uuid::Uuid;
 
 /// More keys than any test adds.
@@ -31,22 +30,16 @@ pub(crate) const FIRST_HASH: &str = "$a-hash";
 const DEADLINE: Duration = Duration::from_secs(20);
 
 /// A new directory, removed at the end.
-pub(crate) struct DataDirectory(PathBuf);
+pub(crate) struct DataDirectory(TempDir);
 
 impl DataDirectory {
     pub(crate) fn new() -> Self {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("keyward-sqlite-{}-{number}", std::process::id());
-        let directory = std::env::temp_dir().join(name);
-        let _ = fs::remove_dir_all(&directory);
-        fs::create_dir(&directory).expect("a temporary directory");
-        Self(directory)
+        Self(TempDir::new().expect("a temporary directory"))
     }
 
     /// Where the database is; not there yet.
     pub(crate) fn path(&self) -> PathBuf {
-        self.0.join("data")
+        self.0.path().join("data")
     }
 
     pub(crate) fn file(&self) -> PathBuf {
@@ -84,12 +77,6 @@ impl DataDirectory {
     pub(crate) fn texts(&self, query: &str) -> Vec<String> {
         let rows: Vec<OneText> = diesel::sql_query(query).load(&mut self.connect()).expect(query);
         rows.into_iter().map(|row| row.text).collect()
-    }
-}
-
-impl Drop for DataDirectory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
