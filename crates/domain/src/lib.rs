@@ -22,7 +22,7 @@
 //! | time, randomness and identifiers | [`clock`], [`random`], [`id`]; all three in [`sources`], as use cases take them |
 //! | where people reach an installation | [`public_url`] |
 //! | what is replaced while a server runs | [`current`] |
-//! | what a store must promise | [`ports`] |
+//! | what a store must promise | [`ports`]; all that Keyward needs: [`storage_ports`] |
 //! | in-memory adapters, fixed clock, conformance suite | `testing` (feature `testing`) |
 //!
 //! A use case whose error is [`StorageError`](ports::StorageError) fails only if the store does.
@@ -101,6 +101,7 @@ mod secret;
 pub mod shortened_address;
 pub mod sign_in;
 pub mod sources;
+pub mod storage_ports;
 #[cfg(feature = "testing")]
 pub mod testing;
 pub mod text;

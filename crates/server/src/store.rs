@@ -3,18 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use keyward_domain::administration::ports::{
-    InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
-};
-use keyward_domain::planned_ends::ports::PlannedEndStore;
-use keyward_domain::ports::{
-    AccessChanges, ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
-    StorageError,
-};
-use keyward_domain::retention::ports::RetentionStore;
-use keyward_domain::sign_in::ports::{
-    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, Throttle,
-};
+use keyward_domain::ports::{AccessChanges, StorageError};
+use keyward_domain::storage_ports::StoragePorts;
 use keyward_persistence::postgres::{
     ConnectError, ConnectionRefused, PoolUsage, PostgresStore, WaitObserver,
 };
@@ -24,33 +14,7 @@ use keyward_persistence::{SchemaState, TrialFailure};
 
 /// Every storage port of the domain on one database, with probes of its state and its transfer.
 #[async_trait]
-pub(crate) trait Store:
-    AccessChanges
-    + ApiKeys
-    + Credentials
-    + Memberships
-    + AuditLog
-    + AuditFeed
-    + AccountStore
-    + SessionStore
-    + Throttle
-    + LimitedAuditLog
-    + InstallationStore
-    + OrganizationStore
-    + MemberStore
-    + InvitationStore
-    + OpenInvitations
-    + ProjectStore
-    + ReachableProjects
-    + LastUses
-    + OrganizationKeyStore
-    + RetentionStore
-    + PlannedEndStore
-    + Names
-    + StorageProbe
-    + SchemaProbe
-    + Transfer
-{
+pub(crate) trait Store: StoragePorts + StorageProbe + SchemaProbe + Transfer {
     /// The changes of access, for the one replica of this process, which has its own access: other work does
     /// not delay it.
     fn for_replica(&self) -> Result<Arc<dyn AccessChanges>, ConnectError>;

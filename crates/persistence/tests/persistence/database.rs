@@ -11,18 +11,8 @@ use chrono::{DateTime, Utc};
 use diesel::connection::SimpleConnection;
 use diesel::prelude::{Connection, QueryableByName, RunQueryDsl, SqliteConnection};
 use diesel::sql_types::{Binary, Text};
-use keyward_domain::administration::ports::{
-    InvitationStore, MemberStore, Names, OrganizationKeyStore, OrganizationStore, ProjectStore,
-};
 use keyward_domain::clock::Clock;
-use keyward_domain::planned_ends::ports::PlannedEndStore;
-use keyward_domain::ports::{
-    AccessChanges, ApiKeys, AuditFeed, AuditLog, Credentials, LastUses, Memberships, ReachableProjects,
-};
-use keyward_domain::retention::ports::RetentionStore;
-use keyward_domain::sign_in::ports::{
-    AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, Throttle,
-};
+use keyward_domain::storage_ports::StoragePorts;
 use keyward_domain::testing::FixedClock;
 use keyward_persistence::postgres::{PostgresConfig, PostgresStore};
 use keyward_persistence::sqlite::{SqliteConfig, SqliteStore};
@@ -51,32 +41,7 @@ macro_rules! on_both {
 }
 
 /// All that a store is asked for.
-pub(crate) trait Store:
-    AccessChanges
-    + AccountStore
-    + ApiKeys
-    + AuditFeed
-    + AuditLog
-    + Credentials
-    + InstallationStore
-    + InvitationStore
-    + LastUses
-    + MemberStore
-    + Memberships
-    + Names
-    + OpenInvitations
-    + OrganizationKeyStore
-    + OrganizationStore
-    + ProjectStore
-    + ReachableProjects
-    + PlannedEndStore
-    + RetentionStore
-    + SessionStore
-    + Throttle
-    + LimitedAuditLog
-    + Transfer
-{
-}
+pub(crate) trait Store: StoragePorts + Transfer {}
 
 impl Store for PostgresStore {}
 impl Store for SqliteStore {}

@@ -19,6 +19,7 @@ use crate::retention::ports::RetentionStore;
 use crate::sign_in::ports::{
     AccountStore, InstallationStore, LimitedAuditLog, OpenInvitations, SessionStore, Throttle,
 };
+use crate::storage_ports::StoragePorts;
 use crate::user::User;
 
 /// Starts a task at once, beside the caller and other tasks. The future that it returns waits for the task's
@@ -106,31 +107,7 @@ pub struct Stores {
 impl Stores {
     /// The ports of one struct that implements them all.
     #[must_use]
-    pub fn of<S>(store: Arc<S>, arrange: Arc<dyn Arrange>, spawn: Spawn) -> Self
-    where
-        S: ApiKeys
-            + Credentials
-            + Memberships
-            + AuditLog
-            + AccountStore
-            + SessionStore
-            + Throttle
-            + LimitedAuditLog
-            + InstallationStore
-            + OrganizationStore
-            + MemberStore
-            + InvitationStore
-            + OpenInvitations
-            + ProjectStore
-            + ReachableProjects
-            + Names
-            + LastUses
-            + OrganizationKeyStore
-            + RetentionStore
-            + PlannedEndStore
-            + AuditFeed
-            + 'static,
-    {
+    pub fn of<S: StoragePorts + 'static>(store: Arc<S>, arrange: Arc<dyn Arrange>, spawn: Spawn) -> Self {
         Self {
             keys: KeyStores::of(Arc::clone(&store), arrange, spawn),
             accounts: Arc::clone(&store) as _,
