@@ -7,11 +7,10 @@ use poem_openapi::registry::{MetaSecurityScheme, Registry};
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use tracing::{Span, field};
 
-use crate::gate::Gate;
 use crate::problem::{Code, Problem};
 use crate::rate_limits::{Attempt, count_caller};
 use crate::request_id::client_address;
-use crate::services::Services;
+use crate::services::{HttpApi, Services};
 
 /// Extracts the caller. It is the first parameter of every operation, so that authentication precedes all
 /// other parsing.
@@ -59,17 +58,17 @@ impl<'a> ApiExtractor<'a> for Authenticated {
         _body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        let gate = &Services::of(request)?.gate;
-        let caller = caller(request, gate).await?;
-        count_caller(request, &gate.rate_limits, &caller)?;
+        let api = &Services::of(request)?.api;
+        let caller = caller(request, api).await?;
+        count_caller(request, &api.rate_limits, &caller)?;
         Span::current().record("key_id", field::display(caller.api_key().id));
         Ok(Self(caller))
     }
 }
 
-async fn caller(request: &Request, gate: &Gate) -> Result<Caller, Problem> {
-    let authenticate = &gate.authenticate;
-    let attempt = Attempt::of(request, &gate.rate_limits);
+async fn caller(request: &Request, api: &HttpApi) -> Result<Caller, Problem> {
+    let authenticate = &api.authenticate;
+    let attempt = Attempt::of(request, &api.rate_limits);
     let refused = match bearer_token(request) {
         Ok(token) => {
             let from = client_address(request);

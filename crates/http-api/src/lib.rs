@@ -9,7 +9,7 @@
 //! | what operations there are, and what they answer | `resources` |
 //! | which of them a request is for | `operations` |
 //! | who sends a request | `authentication`, `verifier_authentication`, `github_keys` |
-//! | what every request passes | `gate` |
+//! | what operations use | `services` |
 //! | how often requests are allowed | `rate_limits` |
 //! | what gateways send, and which operation it becomes | `forward_auth` |
 //! | how bodies and query parameters are read | `request` |
@@ -24,7 +24,6 @@ mod base_url;
 mod document;
 mod entity_tag;
 mod forward_auth;
-mod gate;
 mod github_keys;
 mod json;
 mod large_reports;
@@ -50,4 +49,4 @@ pub use github_keys::{GitHubKeys, InvalidGitHubKeys};
 pub use problem::{exceeded_limit, operation_id, problem_code, problem_response, unavailable_response};
 pub use rate_limits::{PeerAddress, RateLimits};
 pub use resources::{HIDDEN_OPERATIONS, LARGER_BODIES};
-pub use service::HttpApi;
+pub use services::HttpApi;

@@ -2,54 +2,21 @@
 
 use std::sync::Arc;
 
-use keyward_domain::access::Authenticate;
-use keyward_domain::current::Current;
-use keyward_domain::introspection::Introspect;
-use keyward_domain::keys::PersonalKeys;
-use keyward_domain::leaked_keys::RevokeLeakedKeys;
-use keyward_domain::ports::ReachableProjects;
-use keyward_domain::verifier::Verifiers;
 use poem::endpoint::{BoxEndpoint, DynEndpoint};
 use poem::http::{HeaderValue, header};
 use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
 
 use crate::assets;
-use crate::base_url::BaseUrl;
 use crate::forward_auth;
-use crate::gate::Gate;
-use crate::github_keys::GitHubKeys;
-use crate::large_reports::LargeReports;
 use crate::operations::Operations;
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
 use crate::rate_limit_fields::RateLimitFields;
-use crate::rate_limits::RateLimits;
 use crate::reference::ReferencePage;
 use crate::resources::API;
 use crate::routes::Routes;
 use crate::served_document::ServedDocument;
-use crate::services::Services;
-
-/// The API over its use cases.
-#[derive(Clone)]
-pub struct HttpApi {
-    /// Authenticates the token of each request.
-    pub authenticate: Authenticate,
-    /// Use cases of the caller's own keys.
-    pub keys: PersonalKeys,
-    /// The projects that callers reach.
-    pub projects: Arc<dyn ReachableProjects>,
-    /// Who may introspect tokens; nobody without it.
-    pub verifiers: Option<Arc<Current<Verifiers>>>,
-    /// Takes reports of leaked keys.
-    pub leaks: RevokeLeakedKeys,
-    /// The keys with which GitHub signs its reports of leaked keys; without them, it reports none.
-    pub github_keys: Option<Arc<Current<GitHubKeys>>>,
-    /// The public URL, if configured.
-    pub base_url: BaseUrl,
-    /// The limits of requests.
-    pub rate_limits: RateLimits,
-}
+use crate::services::{HttpApi, Services};
 
 impl HttpApi {
     /// The endpoint that serves `/api/v1/…`, `/openapi.json`, `/docs` and `/problems/{code}`.
@@ -57,23 +24,10 @@ impl HttpApi {
     /// It responds to every request, with a problem (RFC 9457) on error.
     pub fn endpoint(self) -> impl Endpoint<Output = Response> + 'static {
         let are_configured = self.rate_limits.requests.is_some();
-        let services = Arc::new(Services {
-            introspect: Introspect::new(self.authenticate.clone(), Arc::clone(&self.projects)),
-            gate: Gate {
-                authenticate: self.authenticate,
-                rate_limits: self.rate_limits,
-            },
-            keys: self.keys,
-            projects: self.projects,
-            verifiers: self.verifiers,
-            leaks: self.leaks,
-            github_keys: self.github_keys,
-            large_reports: LargeReports::default(),
-            base_url: self.base_url.clone(),
-        });
+        let base_url = self.base_url.clone();
         let reference_page = ReferencePage::new();
         let pages = Route::new()
-            .at(paths::DOCUMENT, get(ServedDocument::new(&self.base_url)))
+            .at(paths::DOCUMENT, get(ServedDocument::new(&base_url)))
             .at(paths::REFERENCE, get(reference_page.clone()))
             .at(format!("{}/", paths::REFERENCE), get(reference_page))
             .at(paths::asset(":asset"), get(assets::serve_asset))
@@ -87,11 +41,11 @@ impl HttpApi {
         let answers = ProblemAnswers::new(
             OperationsAndPages {
                 operations: Operations::of(API),
-                services,
+                services: Arc::new(Services::new(self)),
                 pages: pages.boxed(),
             },
             Routes::of(&API, others).with_hidden(paths::GITHUB_LEAKS, "POST"),
-            self.base_url,
+            base_url,
         );
         RateLimitFields {
             inner: answers,

@@ -1,7 +1,8 @@
-//! What operations are made of.
+//! What the API is made of.
 
 use std::sync::Arc;
 
+use keyward_domain::access::Authenticate;
 use keyward_domain::current::Current;
 use keyward_domain::introspection::Introspect;
 use keyward_domain::keys::PersonalKeys;
@@ -11,28 +12,49 @@ use keyward_domain::verifier::Verifiers;
 use poem::{FromRequest, Request, RequestBody};
 
 use crate::base_url::BaseUrl;
-use crate::gate::Gate;
 use crate::github_keys::GitHubKeys;
 use crate::large_reports::LargeReports;
 use crate::problem::Problem;
+use crate::rate_limits::RateLimits;
+
+/// The API over its use cases.
+#[derive(Clone)]
+pub struct HttpApi {
+    /// Authenticates the token of each request.
+    pub authenticate: Authenticate,
+    /// Use cases of the caller's own keys.
+    pub keys: PersonalKeys,
+    /// The projects that callers reach.
+    pub projects: Arc<dyn ReachableProjects>,
+    /// Who may introspect tokens; nobody without it.
+    pub verifiers: Option<Arc<Current<Verifiers>>>,
+    /// Takes reports of leaked keys.
+    pub leaks: RevokeLeakedKeys,
+    /// The keys with which GitHub signs its reports of leaked keys; without them, it reports none.
+    pub github_keys: Option<Arc<Current<GitHubKeys>>>,
+    /// The public URL, if configured.
+    pub base_url: BaseUrl,
+    /// The limits of requests.
+    pub rate_limits: RateLimits,
+}
 
 /// All that operations use. It is data of each request as one: poem copies every value that it adds to
 /// requests, and allocates room for it, whether the operation asks for it or not.
 pub(crate) struct Services {
-    pub(crate) gate: Gate,
-    pub(crate) keys: PersonalKeys,
-    pub(crate) projects: Arc<dyn ReachableProjects>,
+    pub(crate) api: HttpApi,
     pub(crate) introspect: Introspect,
-    /// `None` if the installation has none configured.
-    pub(crate) verifiers: Option<Arc<Current<Verifiers>>>,
-    pub(crate) leaks: RevokeLeakedKeys,
-    /// `None` if the installation has none configured.
-    pub(crate) github_keys: Option<Arc<Current<GitHubKeys>>>,
     pub(crate) large_reports: LargeReports,
-    pub(crate) base_url: BaseUrl,
 }
 
 impl Services {
+    pub(crate) fn new(api: HttpApi) -> Self {
+        Self {
+            introspect: Introspect::new(api.authenticate.clone(), Arc::clone(&api.projects)),
+            large_reports: LargeReports::default(),
+            api,
+        }
+    }
+
     pub(crate) fn of(request: &Request) -> Result<&Self, Problem> {
         let services = request.data::<Arc<Self>>();
         services
@@ -41,44 +63,8 @@ impl Services {
     }
 }
 
-/// Extracts one of the [`Services`].
-pub(crate) struct Using<T>(pub(crate) T);
-
-impl<'a, T: ?Sized> FromRequest<'a> for Using<&'a T>
-where
-    Services: AsRef<T>,
-{
+impl<'a> FromRequest<'a> for &'a Services {
     async fn from_request(request: &'a Request, _body: &mut RequestBody) -> poem::Result<Self> {
-        Ok(Self(Services::of(request)?.as_ref()))
-    }
-}
-
-impl AsRef<PersonalKeys> for Services {
-    fn as_ref(&self) -> &PersonalKeys {
-        &self.keys
-    }
-}
-
-impl AsRef<dyn ReachableProjects> for Services {
-    fn as_ref(&self) -> &(dyn ReachableProjects + 'static) {
-        &*self.projects
-    }
-}
-
-impl AsRef<Introspect> for Services {
-    fn as_ref(&self) -> &Introspect {
-        &self.introspect
-    }
-}
-
-impl AsRef<RevokeLeakedKeys> for Services {
-    fn as_ref(&self) -> &RevokeLeakedKeys {
-        &self.leaks
-    }
-}
-
-impl AsRef<BaseUrl> for Services {
-    fn as_ref(&self) -> &BaseUrl {
-        &self.base_url
+        Ok(Services::of(request)?)
     }
 }

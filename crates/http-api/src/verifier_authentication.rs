@@ -57,9 +57,9 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
         _body: &mut RequestBody,
         _options: ExtractParamOptions<()>,
     ) -> poem::Result<Self> {
-        let services = Services::of(request)?;
-        let verifiers = services.verifiers.as_ref().ok_or_else(Problem::no_verifiers)?;
-        let limits = &services.gate.rate_limits;
+        let api = &Services::of(request)?.api;
+        let verifiers = api.verifiers.as_ref().ok_or_else(Problem::no_verifiers)?;
+        let limits = &api.rate_limits;
         let credentials = basic_credentials(request);
         match credentials
             .as_ref()

@@ -60,7 +60,7 @@ impl<'a, T: ReadFields> ApiExtractor<'a> for JsonBody<T> {
             Some(payload::read(request, body, json::MEDIA_TYPE).await?)
         };
         let members = bytes.map_or_else(|| Ok(Map::new()), |bytes| members_of(&bytes))?;
-        let keys = &Services::of(request)?.keys;
+        let keys = &Services::of(request)?.api.keys;
         let mut fields = Fields::new(members, keys.now());
         let read = T::read(&mut fields);
         Ok(Self(fields.finish(read)?))

@@ -2,7 +2,7 @@
 
 use keyward_domain::access::Caller;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{EditKeyError, PersonalKeys, ReadKeyError, RevokeKeyError};
+use keyward_domain::keys::{EditKeyError, ReadKeyError, RevokeKeyError};
 use keyward_domain::ports::DescendantKeys;
 use keyward_domain::rate::Rate;
 use poem_openapi::param::Path;
@@ -19,7 +19,7 @@ use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
 use crate::request::{JsonBody, Preconditions, QueryNames, QueryParameter, QueryValue};
 use crate::request_id::Source;
-use crate::services::Using;
+use crate::services::Services;
 
 pub(crate) struct ApiKeyResource;
 
@@ -64,13 +64,14 @@ impl ApiKeyResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(keys): Using<&PersonalKeys>,
+        services: &Services,
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
     ) -> Result<GotKey, Problem> {
         query.only(&[])?;
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
+        let keys = &services.api.keys;
         let key = keys.read(&holder, id).await.map_err(not_read)?;
         let item = Json(ApiKeyItem::new(&key, &authenticated.0));
         Ok(GotKey::Found(item, entity_tag::of_key(&key)))
@@ -89,7 +90,7 @@ impl ApiKeyResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(keys): Using<&PersonalKeys>,
+        services: &Services,
         source: Source,
         /// The `ETag` of the key when you last read it, or a list of them: the key is changed only if its
         /// current one is among them. `*`, or no header, matches any.
@@ -103,6 +104,7 @@ impl ApiKeyResource {
         query.only(&[])?;
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
+        let keys = &services.api.keys;
         let precondition = preconditions.for_key(keys, &holder, id).await.map_err(not_read)?;
         let key = keys
             .edit(&holder, id, edit.0, precondition, source.0)
@@ -125,7 +127,7 @@ impl ApiKeyResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(keys): Using<&PersonalKeys>,
+        services: &Services,
         source: Source,
         /// The key's `id`, or `current` for the calling key.
         id: Path<String>,
@@ -141,6 +143,7 @@ impl ApiKeyResource {
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let descendants = descendants.0.unwrap_or(DescendantKeys::Keep);
+        let keys = &services.api.keys;
         let precondition = preconditions.for_key(keys, &holder, id).await.map_err(not_read)?;
         keys.revoke(&holder, id, descendants, precondition, source.0)
             .await

@@ -21,7 +21,7 @@ use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
 use crate::request::{IdempotencyKeyHeader, JsonBody, QueryNames, QueryParameter};
 use crate::request_id::Source;
-use crate::services::Using;
+use crate::services::{HttpApi, Services};
 
 pub(crate) struct ApiKeysResource;
 
@@ -74,13 +74,11 @@ impl ApiKeysResource {
     /// most 100 valid keys, unless the installation sets another limit. With `Idempotency-Key`, the request
     /// can be repeated safely.
     #[oai(path = "/", method = "post", operation_id = "createApiKey")]
-    #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn create(
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(keys): Using<&PersonalKeys>,
-        Using(base_url): Using<&BaseUrl>,
+        services: &Services,
         source: Source,
         /// Marks this request, so that repeating it within 24 hours creates no second key: 1 to 255 visible
         /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
@@ -92,6 +90,7 @@ impl ApiKeysResource {
         query.only(&[])?;
         let holder = authenticated.0.as_holder();
         let idempotency_key = idempotency_key.for_request(draft.0.request_digest());
+        let HttpApi { keys, base_url, .. } = &services.api;
         let issued = match keys.issue(&holder, draft.0, idempotency_key, source.0).await {
             Ok(issued) => issued,
             Err(AddKeyError::AlreadyCreated(id)) => {
@@ -112,8 +111,7 @@ impl ApiKeysResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(keys): Using<&PersonalKeys>,
-        Using(base_url): Using<&BaseUrl>,
+        services: &Services,
         /// The maximum number of keys on the page.
         limit: QueryParameter<PageSize>,
         /// The `nextCursor` of the previous page. It includes `status`, `search` and `expires_before`: leave
@@ -153,6 +151,7 @@ impl ApiKeysResource {
             after,
         };
         let holder = authenticated.0.as_holder();
+        let HttpApi { keys, base_url, .. } = &services.api;
         let page = keys
             .list(&holder, filter, page, authenticated.0.accepted_at())
             .await?;

@@ -4,7 +4,6 @@ use std::fmt::{self, Write as _};
 
 use bytes::BytesMut;
 use keyward_domain::id::ProjectId;
-use keyward_domain::ports::ReachableProjects;
 use poem::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use poem::{IntoResponse, Response};
 use poem_openapi::registry::{MetaHeader, MetaResponse, MetaResponses, MetaSchema, Registry};
@@ -17,7 +16,7 @@ use crate::forward_auth::PROJECT;
 use crate::paths::FORWARD_AUTH;
 use crate::problem::{Code, Problem};
 use crate::request::{QueryNames, QueryParameter, QueryValue};
-use crate::services::Using;
+use crate::services::Services;
 
 pub(crate) struct AuthResource;
 
@@ -108,13 +107,14 @@ impl AuthResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(projects): Using<&dyn ReachableProjects>,
+        services: &Services,
         /// The `id` of a project that the user must be a member of; without it, any accepted key passes.
         project: QueryParameter<ProjectId>,
     ) -> Result<AuthenticatedRequest, Problem> {
         query.only(&[PROJECT])?;
         let caller = authenticated.0;
         if let Some(id) = project.0 {
+            let projects = &services.api.projects;
             let found = projects
                 .find(caller.consumer().id, id, caller.accepted_at())
                 .await?;

@@ -1,7 +1,7 @@
 //! `/api/v1/leaked-keys/github`: reports in the format of GitHub's secret scanning partner program. The contract is GitHub's,
 //! so it is not in the OpenAPI document.
 
-use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
+use keyward_domain::leaked_keys::{LeakedToken, Reported};
 use keyward_rate_limits::ClientNetwork;
 use poem::http::HeaderMap;
 use poem::{FromRequest, IntoResponse, Request, RequestBody, Response};
@@ -20,7 +20,7 @@ use crate::problem::{Code, Problem};
 use crate::rate_limits::Attempt;
 use crate::request::{QueryNames, read_larger_body};
 use crate::request_id::{Source, client_address};
-use crate::services::{Services, Using};
+use crate::services::Services;
 
 pub(crate) struct GitHubLeaksResource;
 
@@ -43,7 +43,7 @@ impl GitHubLeaksResource {
     async fn post(
         &self,
         query: QueryNames,
-        Using(leaks): Using<&RevokeLeakedKeys>,
+        services: &Services,
         source: Source,
         body: SignedBody<'_>,
     ) -> Result<Feedback, Problem> {
@@ -59,7 +59,7 @@ impl GitHubLeaksResource {
         let are_tokens: Vec<bool> = found.iter().map(Option::is_some).collect();
         let found: Vec<LeakedToken> = found.into_iter().flatten().collect();
         let count = found.len();
-        let reported = leaks.revoke(found).await;
+        let reported = services.api.leaks.revoke(found).await;
         let mut reported = all_dealt_with(reported, count)?.into_iter();
         let feedback = matches.into_iter().zip(are_tokens).map(|(found, is_token)| {
             let reported = is_token.then(|| reported.next()).flatten();
@@ -100,14 +100,11 @@ impl<'a> FromRequest<'a> for SignedBody<'a> {
     /// large one from an address that was refused lately, even if it is signed.
     async fn from_request(request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
         let services = Services::of(request)?;
-        let keys = services
-            .github_keys
-            .as_ref()
-            .ok_or_else(Problem::no_github_keys)?;
-        let keys = keys.now();
+        let keys = services.api.github_keys.as_ref();
+        let keys = keys.ok_or_else(Problem::no_github_keys)?.now();
         let identifier = only_line(request.headers(), "github-public-key-identifier");
         let signature = only_line(request.headers(), "github-public-key-signature");
-        let attempt = Attempt::of(request, &services.gate.rate_limits);
+        let attempt = Attempt::of(request, &services.api.rate_limits);
         let refused = async |detail| {
             attempt.failed().await?;
             Err(Problem::with_detail(Code::InvalidSignature, detail).into())

@@ -1,6 +1,5 @@
 //! `/api/v1/introspect`
 
-use keyward_domain::introspection::Introspect;
 use poem_openapi::{ApiResponse, OpenApi};
 use tracing::{Span, field};
 
@@ -10,7 +9,7 @@ use crate::json::WrittenJson;
 use crate::paths::INTROSPECTION;
 use crate::problem::Problem;
 use crate::request::{FormBody, NoQuery};
-use crate::services::Using;
+use crate::services::Services;
 use crate::verifier_authentication::AuthenticatedVerifier;
 
 pub(crate) struct IntrospectionResource;
@@ -39,10 +38,10 @@ impl IntrospectionResource {
         &self,
         _verifier: AuthenticatedVerifier,
         _no_query: NoQuery,
-        Using(introspect): Using<&Introspect>,
+        services: &Services,
         form: FormBody<IntrospectionRequest>,
     ) -> Result<Introspected, Problem> {
-        let active = introspect.token(&form.0).await?;
+        let active = services.introspect.token(&form.0).await?;
         if let Some(token) = &active {
             Span::current().record("key_id", field::display(token.caller.api_key().id));
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use keyward_domain::audit::RequestSource;
-use keyward_domain::leaked_keys::{LeakedToken, Reported, RevokeLeakedKeys};
+use keyward_domain::leaked_keys::{LeakedToken, Reported};
 use keyward_domain::ports::StorageError;
 use keyward_domain::text::TextError;
 use poem::Request;
@@ -20,7 +20,7 @@ use crate::problem::Problem;
 use crate::rate_limits::count_leak_report;
 use crate::request::{Fields, JsonBody, QueryNames, ReadFields};
 use crate::request_id::Source;
-use crate::services::{Services, Using};
+use crate::services::Services;
 
 /// The most tokens of one report.
 const MAX_TOKENS: usize = 100;
@@ -51,8 +51,8 @@ impl LeakedKeysResource {
     async fn post(
         &self,
         request: &Request,
+        services: &Services,
         query: QueryNames,
-        Using(leaks): Using<&RevokeLeakedKeys>,
         source: Source,
         report: JsonBody<LeakReport>,
     ) -> Result<ReportedLeakedKeys, Problem> {
@@ -61,10 +61,10 @@ impl LeakedKeysResource {
         let tokens = report.0.iter().filter_map(|found| found.leaked(&source.0));
         let tokens: Vec<LeakedToken> = tokens.collect();
         if !tokens.is_empty() {
-            count_leak_report(request, &Services::of(request)?.gate.rate_limits)?;
+            count_leak_report(request, &services.api.rate_limits)?;
         }
         let count = tokens.len();
-        let reported = leaks.revoke(tokens).await;
+        let reported = services.api.leaks.revoke(tokens).await;
         sleep_until(begun + ANSWER_TIME).await;
         all_dealt_with(reported, count)?;
         Ok(ReportedLeakedKeys::Accepted)

@@ -1,7 +1,6 @@
 //! `/api/v1/user/projects/{id}`
 
 use keyward_domain::id::ProjectId;
-use keyward_domain::ports::ReachableProjects;
 use poem_openapi::param::Path;
 use poem_openapi::{ApiResponse, OpenApi};
 
@@ -12,7 +11,7 @@ use crate::json::Json;
 use crate::paths::PROJECTS;
 use crate::problem::Problem;
 use crate::request::QueryNames;
-use crate::services::Using;
+use crate::services::Services;
 
 pub(crate) struct ProjectResource;
 
@@ -33,12 +32,13 @@ impl ProjectResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(projects): Using<&dyn ReachableProjects>,
+        services: &Services,
         /// The project's `id`.
         id: Path<String>,
     ) -> Result<GotProject, Problem> {
         query.only(&[])?;
         let id: ProjectId = id.parse().map_err(|_| Problem::no_such_project())?;
+        let projects = &services.api.projects;
         let found = projects
             .find(authenticated.0.consumer().id, id, authenticated.0.accepted_at())
             .await?;

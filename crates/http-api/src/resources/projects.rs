@@ -1,19 +1,17 @@
 //! `/api/v1/user/projects`
 
 use keyward_domain::page::{PageRequest, PageSize};
-use keyward_domain::ports::ReachableProjects;
 use poem_openapi::{ApiResponse, OpenApi};
 
 use super::project_cursor::ProjectCursor;
 use super::project_representations::{ProjectItem, ProjectPage};
 use super::tag::Tag;
 use crate::authentication::Authenticated;
-use crate::base_url::BaseUrl;
 use crate::json::Json;
 use crate::paths::PROJECTS;
 use crate::problem::Problem;
 use crate::request::{QueryNames, QueryParameter};
-use crate::services::Using;
+use crate::services::{HttpApi, Services};
 
 pub(crate) struct ProjectsResource;
 
@@ -40,8 +38,7 @@ impl ProjectsResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(projects): Using<&dyn ReachableProjects>,
-        Using(base_url): Using<&BaseUrl>,
+        services: &Services,
         /// The maximum number of projects on the page.
         limit: QueryParameter<PageSize>,
         /// The `nextCursor` of the previous page.
@@ -52,6 +49,9 @@ impl ProjectsResource {
             size: limit.0.unwrap_or_default(),
             after: cursor.0.map(|cursor| cursor.after),
         };
+        let HttpApi {
+            projects, base_url, ..
+        } = &services.api;
         let page = projects
             .list(authenticated.0.consumer().id, page, authenticated.0.accepted_at())
             .await?;

@@ -1,6 +1,6 @@
 //! `/api/v1/user/api-keys/{id}/rotate`
 
-use keyward_domain::keys::{PersonalKeys, RotateKeyError};
+use keyward_domain::keys::RotateKeyError;
 use keyward_domain::rate::Rate;
 use poem_openapi::OpenApi;
 use poem_openapi::param::Path;
@@ -10,12 +10,11 @@ use super::api_keys::{CreatedKey, with_key};
 use super::request_bodies::RotateApiKeyRequest;
 use super::tag::Tag;
 use crate::authentication::Authenticated;
-use crate::base_url::BaseUrl;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
 use crate::request::{IdempotencyKeyHeader, JsonBody, QueryNames};
 use crate::request_id::Source;
-use crate::services::Using;
+use crate::services::{HttpApi, Services};
 
 pub(crate) struct RotationResource;
 
@@ -37,8 +36,7 @@ impl RotationResource {
         &self,
         authenticated: Authenticated,
         query: QueryNames,
-        Using(keys): Using<&PersonalKeys>,
-        Using(base_url): Using<&BaseUrl>,
+        services: &Services,
         source: Source,
         /// Marks this request, so that repeating it within 24 hours has no second effect: 1 to 255 visible
         /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
@@ -54,6 +52,7 @@ impl RotationResource {
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
         let idempotency_key = idempotency_key.for_request(draft.0.request_digest(id));
+        let HttpApi { keys, base_url, .. } = &services.api;
         match keys.rotate(&holder, id, draft.0, idempotency_key, source.0).await {
             Ok(issued) => Ok(CreatedKey::of(&issued, holder.consumer(), base_url)),
             Err(RotateKeyError::AlreadyCreated(id)) => {
