@@ -37,7 +37,6 @@ mod reference;
 mod request;
 mod request_id;
 mod resources;
-mod routes;
 mod served_document;
 mod service;
 mod services;

@@ -1,6 +1,6 @@
 //! Which operation a request is for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::future::ready;
 use std::pin::Pin;
 
@@ -31,7 +31,7 @@ impl Operations {
         let mut at_fixed_paths = HashMap::new();
         let mut at_templates = Route::new();
         for (path, by_method) in routes {
-            let methods = Methods(by_method.into_iter().collect());
+            let methods = Methods::new(by_method);
             if path.contains([':', '*', '<']) {
                 at_templates = at_templates.at(path, methods);
             } else {
@@ -52,19 +52,49 @@ impl Operations {
     }
 }
 
-/// The operations at one path. poem's `RouteMethod` would put each into a further box.
-struct Methods(Vec<(Method, BoxEndpoint<'static>)>);
+/// What one path answers to each method. poem's `RouteMethod` would put each endpoint into a further box, and
+/// does not tell which methods there are.
+pub(crate) struct Methods {
+    endpoints: Vec<(Method, BoxEndpoint<'static>)>,
+    allowed: AllowedMethods,
+}
+
+/// The value of `Allow`. It is data of each error about another method.
+#[derive(Clone)]
+pub(crate) struct AllowedMethods(pub(crate) String);
 
 impl Methods {
+    fn new(endpoints: impl IntoIterator<Item = (Method, BoxEndpoint<'static>)>) -> Self {
+        let endpoints: Vec<_> = endpoints.into_iter().collect();
+        let mut names: BTreeSet<&str> = endpoints.iter().map(|(method, _)| method.as_str()).collect();
+        if names.contains("GET") {
+            names.insert("HEAD");
+        }
+        let allowed = names.into_iter().collect::<Vec<_>>().join(", ");
+        Self {
+            allowed: AllowedMethods(allowed),
+            endpoints,
+        }
+    }
+
+    /// A page, which can only be read.
+    pub(crate) fn page(page: impl Endpoint<Output = Response> + 'static) -> Self {
+        Self::new([(Method::GET, page.boxed())])
+    }
+
     fn answer(&self, mut request: Request) -> Answering<'_> {
         // hyper sends no body in answer to HEAD, but the length that it has.
         if *request.method() == Method::HEAD {
             request.set_method(Method::GET);
         }
-        let mut operations = self.0.iter();
-        match operations.find(|(method, _)| method == request.method()) {
-            Some((_, operation)) => DynEndpoint::call(&**operation, request),
-            None => Box::pin(ready(Err(MethodNotAllowedError.into()))),
+        let mut endpoints = self.endpoints.iter();
+        match endpoints.find(|(method, _)| method == request.method()) {
+            Some((_, endpoint)) => DynEndpoint::call(&**endpoint, request),
+            None => {
+                let mut error = poem::Error::from(MethodNotAllowedError);
+                error.set_data(self.allowed.clone());
+                Box::pin(ready(Err(error)))
+            }
         }
     }
 }

@@ -67,3 +67,50 @@ pub(crate) const API: Api = (
     LeakedKeysResource,
     GitHubLeaksResource,
 );
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeSet, HashMap};
+
+    use poem_openapi::OpenApi;
+
+    use super::{API, Api, HIDDEN_OPERATIONS};
+
+    /// A path whose parameters have no names.
+    fn unnamed(path: &str) -> String {
+        let segments = path.split('/');
+        let segments = segments.map(|segment| {
+            if segment.starts_with([':', '{']) {
+                "{}"
+            } else {
+                segment
+            }
+        });
+        segments.collect::<Vec<_>>().join("/")
+    }
+
+    /// So that no operation escapes the tests that go through the document: the others have this list.
+    #[test]
+    fn operations_outside_the_document_are_listed() {
+        let documented = Api::meta().into_iter().flat_map(|api| api.paths);
+        let documented = documented.flat_map(|path| {
+            let methods = path.operations.into_iter().map(|operation| operation.method);
+            methods.map(move |method| format!("{method} {}", unnamed(&path.path)))
+        });
+        let documented: BTreeSet<_> = documented.collect();
+        let mut served = HashMap::new();
+        API.add_routes(&mut served);
+        let served = served.iter().flat_map(|(path, methods)| {
+            let methods = methods.keys();
+            methods.map(move |method| format!("{method} {}", unnamed(path)))
+        });
+        let hidden: BTreeSet<_> = served
+            .filter(|operation| !documented.contains(operation))
+            .collect();
+        let listed = include_str!("../tests/hidden_operations.txt").lines();
+        assert_eq!(hidden, listed.map(str::to_owned).collect::<BTreeSet<_>>());
+        let named = HIDDEN_OPERATIONS.iter().map(|(_, path)| *path);
+        let paths = hidden.iter().filter_map(|operation| operation.split(' ').nth(1));
+        assert_eq!(paths.collect::<BTreeSet<_>>(), named.collect::<BTreeSet<_>>());
+    }
+}

@@ -4,17 +4,16 @@ use std::sync::Arc;
 
 use poem::endpoint::{BoxEndpoint, DynEndpoint};
 use poem::http::{HeaderValue, header};
-use poem::{Endpoint, EndpointExt, Request, Response, Route, get};
+use poem::{Endpoint, EndpointExt, Request, Response, Route};
 
 use crate::assets;
 use crate::forward_auth;
-use crate::operations::Operations;
+use crate::operations::{Methods, Operations};
 use crate::paths;
 use crate::problem::{ProblemAnswers, problem_page};
 use crate::rate_limit_fields::RateLimitFields;
 use crate::reference::ReferencePage;
 use crate::resources::API;
-use crate::routes::Routes;
 use crate::served_document::ServedDocument;
 use crate::services::{HttpApi, Services};
 
@@ -27,24 +26,17 @@ impl HttpApi {
         let base_url = self.base_url.clone();
         let reference_page = ReferencePage::new();
         let pages = Route::new()
-            .at(paths::DOCUMENT, get(ServedDocument::new(&base_url)))
-            .at(paths::REFERENCE, get(reference_page.clone()))
-            .at(format!("{}/", paths::REFERENCE), get(reference_page))
-            .at(paths::asset(":asset"), get(assets::serve_asset))
-            .at(paths::problem(":code"), get(problem_page));
-        let others = [
-            paths::DOCUMENT.to_owned(),
-            paths::REFERENCE.to_owned(),
-            paths::asset("{asset}"),
-            paths::problem("{code}"),
-        ];
+            .at(paths::DOCUMENT, Methods::page(ServedDocument::new(&base_url)))
+            .at(paths::REFERENCE, Methods::page(reference_page.clone()))
+            .at(format!("{}/", paths::REFERENCE), Methods::page(reference_page))
+            .at(paths::asset(":asset"), Methods::page(assets::serve_asset))
+            .at(paths::problem(":code"), Methods::page(problem_page));
         let answers = ProblemAnswers::new(
             OperationsAndPages {
                 operations: Operations::of(API),
                 services: Arc::new(Services::new(self)),
                 pages: pages.boxed(),
             },
-            Routes::of(&API, others).with_hidden(paths::GITHUB_LEAKS, "POST"),
             base_url,
         );
         RateLimitFields {

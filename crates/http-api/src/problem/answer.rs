@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
-use poem::error::{MethodNotAllowedError, NotFoundError, ParsePathError};
+use poem::error::{NotFoundError, ParsePathError};
 use poem::http::{HeaderValue, Method, StatusCode, Uri, header};
 use poem::{Endpoint, IntoResponse, Request, Response};
 use poem_openapi::OperationId;
@@ -13,9 +13,9 @@ use poem_openapi::error::ParsePathError as ParseOperationPathError;
 
 use super::{Code, MEDIA_TYPE, Problem};
 use crate::base_url::BaseUrl;
+use crate::operations::AllowedMethods;
 use crate::rate_limit_fields::ExceededLimit;
 use crate::request_id::{self, REQUEST_ID};
-use crate::routes::Routes;
 use crate::{json, paths};
 
 /// The response for an error detected outside the API, of which only the status is known.
@@ -68,17 +68,12 @@ pub fn operation_id(response: &Response) -> Option<&'static str> {
 /// Converts every error of an endpoint, including the framework's, to a problem.
 pub(crate) struct ProblemAnswers<E> {
     inner: E,
-    routes: Routes,
     base_url: BaseUrl,
 }
 
 impl<E: Endpoint> ProblemAnswers<E> {
-    pub(crate) const fn new(inner: E, routes: Routes, base_url: BaseUrl) -> Self {
-        Self {
-            inner,
-            routes,
-            base_url,
-        }
+    pub(crate) const fn new(inner: E, base_url: BaseUrl) -> Self {
+        Self { inner, base_url }
     }
 }
 
@@ -109,9 +104,9 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
 
 impl<E> ProblemAnswers<E> {
     fn problem_answer(&self, error: poem::Error, uri: &Uri, request_id: Option<&HeaderValue>) -> Response {
-        let allow = error
-            .is::<MethodNotAllowedError>()
-            .then(|| self.routes.allowed_methods(uri.path()));
+        let allowed = error
+            .data::<AllowedMethods>()
+            .and_then(|AllowedMethods(names)| HeaderValue::from_str(names).ok());
         let operation = error.data::<OperationId>().copied();
         let mut problem = Problem::from_framework(error, uri.path());
         let outage = problem.take_outage();
@@ -124,8 +119,8 @@ impl<E> ProblemAnswers<E> {
         if let Some(operation) = operation {
             answer.extensions_mut().insert(operation);
         }
-        if let Some(Ok(allow)) = allow.as_deref().map(HeaderValue::from_str) {
-            answer.headers_mut().insert(header::ALLOW, allow);
+        if let Some(allowed) = allowed {
+            answer.headers_mut().insert(header::ALLOW, allowed);
         }
         answer
     }
