@@ -3,6 +3,7 @@
 mod fields;
 mod form_body;
 mod form_encoding;
+mod headers;
 mod idempotency_key;
 mod json_body;
 mod payload;
@@ -13,7 +14,7 @@ mod strict_json;
 pub(crate) use fields::Fields;
 pub(crate) use form_body::{Form, FormBody, ReadForm};
 pub(crate) use form_encoding::form_decoded;
-pub(crate) use idempotency_key::IdempotencyKeyHeader;
+pub(crate) use headers::Header;
 pub(crate) use json_body::{JsonBody, ReadFields};
 pub(crate) use payload::read_larger as read_larger_body;
 pub(crate) use preconditions::Preconditions;

@@ -1,57 +1,25 @@
 //! The header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header).
 
-use keyward_domain::keys::{ChosenKey, IdempotencyKey, RequestDigest};
-use poem::{Request, RequestBody};
-use poem_openapi::registry::{MetaParamIn, MetaSchema, MetaSchemaRef, Registry};
-use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
+use keyward_domain::keys::ChosenKey;
+use poem::Request;
 
+use super::headers::ReadHeader;
 use crate::problem::{Code, Problem};
 
 const NAME: &str = "Idempotency-Key";
 
-/// Extracts the optional header `Idempotency-Key`, with which an operation that creates something may be
-/// repeated.
+/// With it, an operation that creates something may be repeated.
 ///
 /// Its value is a string of structured fields (RFC 9651), as the draft says, or the same without quotation
 /// marks, as many clients send it: the two are the same key.
-pub(crate) struct IdempotencyKeyHeader(Option<ChosenKey>);
-
-impl IdempotencyKeyHeader {
-    /// The idempotency key of a request that asks for this.
-    pub(crate) fn for_request(&self, request: RequestDigest) -> Option<IdempotencyKey> {
-        self.0.map(|key| key.for_request(request))
-    }
-}
-
-impl<'a> ApiExtractor<'a> for IdempotencyKeyHeader {
-    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::Parameter];
-
-    type ParamType = ();
-    type ParamRawType = ();
-
-    fn register(_registry: &mut Registry) {}
-
-    fn param_in() -> Option<MetaParamIn> {
-        Some(MetaParamIn::Header)
-    }
-
-    fn param_schema_ref() -> Option<MetaSchemaRef> {
-        Some(MetaSchemaRef::Inline(Box::new(MetaSchema::new("string"))))
-    }
-
-    async fn from_request(
-        request: &'a Request,
-        _body: &mut RequestBody,
-        _options: ExtractParamOptions<()>,
-    ) -> poem::Result<Self> {
+impl ReadHeader for Option<ChosenKey> {
+    fn read(request: &Request) -> Result<Self, Problem> {
         let mut lines = request.headers().get_all(NAME).iter();
-        let (first, second) = (lines.next(), lines.next());
-        let key = match (first, second) {
-            (None, _) => None,
-            (Some(line), None) => Some(line.to_str().ok().and_then(read).ok_or_else(malformed)?),
-            (Some(_), Some(_)) => return Err(malformed().into()),
-        };
-        Ok(Self(key))
+        match (lines.next(), lines.next()) {
+            (None, _) => Ok(None),
+            (Some(line), None) => line.to_str().ok().and_then(read).map(Some).ok_or_else(malformed),
+            (Some(_), Some(_)) => Err(malformed()),
+        }
     }
 }
 

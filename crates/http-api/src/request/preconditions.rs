@@ -4,15 +4,14 @@ use keyward_domain::api_key::{KeyPrecondition, KeyVersion};
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{PersonalKeys, ReadKeyError};
+use poem::Request;
 use poem::http::{HeaderName, header};
-use poem::{Request, RequestBody};
-use poem_openapi::registry::{MetaParamIn, MetaSchema, MetaSchemaRef, Registry};
-use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 
+use super::headers::ReadHeader;
 use crate::entity_tag::{self, EntityTags, MalformedTags};
 use crate::problem::{Code, Problem};
 
-/// Extracts the optional headers `If-Match` and `If-None-Match`. The document declares only the first as a
+/// The optional headers `If-Match` and `If-None-Match`. The document declares only the first as a
 /// parameter: with one more, programs would not compile any more with clients of which parameters are
 /// positional.
 pub(crate) struct Preconditions {
@@ -44,27 +43,8 @@ impl Preconditions {
     }
 }
 
-impl<'a> ApiExtractor<'a> for Preconditions {
-    const TYPES: &'static [ApiExtractorType] = &[ApiExtractorType::Parameter];
-
-    type ParamType = ();
-    type ParamRawType = ();
-
-    fn register(_registry: &mut Registry) {}
-
-    fn param_in() -> Option<MetaParamIn> {
-        Some(MetaParamIn::Header)
-    }
-
-    fn param_schema_ref() -> Option<MetaSchemaRef> {
-        Some(MetaSchemaRef::Inline(Box::new(MetaSchema::new("string"))))
-    }
-
-    async fn from_request(
-        request: &'a Request,
-        _body: &mut RequestBody,
-        _options: ExtractParamOptions<()>,
-    ) -> poem::Result<Self> {
+impl ReadHeader for Preconditions {
+    fn read(request: &Request) -> Result<Self, Problem> {
         let wanted = match tags(request, &header::IF_MATCH, "If-Match")? {
             // `*` requires that the key exists, and a missing key is answered with 404 anyway.
             None | Some(EntityTags::Any) => KeyPrecondition::AnyVersion,

@@ -17,7 +17,7 @@ use crate::entity_tag;
 use crate::json::Json;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
-use crate::request::{JsonBody, Preconditions, QueryNames, QueryParameter, QueryValue};
+use crate::request::{Header, JsonBody, Preconditions, QueryNames, QueryParameter, QueryValue};
 use crate::request_id::Source;
 use crate::services::Services;
 
@@ -95,7 +95,7 @@ impl ApiKeyResource {
         /// The `ETag` of the key when you last read it, or a list of them: the key is changed only if its
         /// current one is among them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
-        preconditions: Preconditions,
+        Header(preconditions): Header<Preconditions>,
         edit: JsonBody<UpdateApiKeyRequest>,
         // After the body, so that an undecodable id is refused at the same point as an unknown one.
         /// The key's `id`, or `current` for the calling key.
@@ -137,7 +137,7 @@ impl ApiKeyResource {
         /// The `ETag` of the key when you last read it, or a list of them: keys are revoked only if its
         /// current one is among them. `*`, or no header, matches any.
         #[oai(name = "If-Match")]
-        preconditions: Preconditions,
+        Header(preconditions): Header<Preconditions>,
     ) -> Result<DeletedKey, Problem> {
         query.only(&["descendants"])?;
         let id = key_named(&id, &authenticated.0)?;

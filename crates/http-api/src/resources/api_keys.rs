@@ -2,7 +2,7 @@
 
 use keyward_domain::holder::{Consumer, Holder};
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::keys::{AddKeyError, IssuedKey, PersonalKeys, ReadKeyError};
+use keyward_domain::keys::{AddKeyError, ChosenKey, IssuedKey, PersonalKeys, ReadKeyError};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, SearchedText, StatusFilter};
 use keyward_domain::rate::Rate;
@@ -19,7 +19,7 @@ use crate::entity_tag;
 use crate::json::Json;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
-use crate::request::{IdempotencyKeyHeader, JsonBody, QueryNames, QueryParameter};
+use crate::request::{Header, JsonBody, QueryNames, QueryParameter};
 use crate::request_id::Source;
 use crate::services::{HttpApi, Services};
 
@@ -84,12 +84,13 @@ impl ApiKeysResource {
         /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
         /// semicolon, quotation mark or backslash. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
-        idempotency_key: IdempotencyKeyHeader,
+        Header(idempotency_key): Header<Option<ChosenKey>>,
         draft: JsonBody<CreateApiKeyRequest>,
     ) -> Result<CreatedKey, Problem> {
         query.only(&[])?;
         let holder = authenticated.0.as_holder();
-        let idempotency_key = idempotency_key.for_request(draft.0.request_digest());
+        let digest = draft.0.request_digest();
+        let idempotency_key = idempotency_key.map(|key| key.for_request(digest));
         let HttpApi { keys, base_url, .. } = &services.api;
         let issued = match keys.issue(&holder, draft.0, idempotency_key, source.0).await {
             Ok(issued) => issued,

@@ -1,6 +1,6 @@
 //! `/api/v1/user/api-keys/{id}/rotate`
 
-use keyward_domain::keys::RotateKeyError;
+use keyward_domain::keys::{ChosenKey, RotateKeyError};
 use keyward_domain::rate::Rate;
 use poem_openapi::OpenApi;
 use poem_openapi::param::Path;
@@ -12,7 +12,7 @@ use super::tag::Tag;
 use crate::authentication::Authenticated;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
-use crate::request::{IdempotencyKeyHeader, JsonBody, QueryNames};
+use crate::request::{Header, JsonBody, QueryNames};
 use crate::request_id::Source;
 use crate::services::{HttpApi, Services};
 
@@ -42,7 +42,7 @@ impl RotationResource {
         /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
         /// semicolon, quotation mark or backslash. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
-        idempotency_key: IdempotencyKeyHeader,
+        Header(idempotency_key): Header<Option<ChosenKey>>,
         draft: JsonBody<RotateApiKeyRequest>,
         // After the body, so that an undecodable id is refused at the same point as an unknown one.
         /// The key's `id`, or `current` for the calling key.
@@ -51,7 +51,8 @@ impl RotationResource {
         query.only(&[])?;
         let id = key_named(&id, &authenticated.0)?;
         let holder = authenticated.0.as_holder();
-        let idempotency_key = idempotency_key.for_request(draft.0.request_digest(id));
+        let digest = draft.0.request_digest(id);
+        let idempotency_key = idempotency_key.map(|key| key.for_request(digest));
         let HttpApi { keys, base_url, .. } = &services.api;
         match keys.rotate(&holder, id, draft.0, idempotency_key, source.0).await {
             Ok(issued) => Ok(CreatedKey::of(&issued, holder.consumer(), base_url)),
