@@ -30,23 +30,13 @@ impl<'a> ApiExtractor<'a> for Authenticated {
     type ParamRawType = ();
 
     fn register(registry: &mut Registry) {
-        registry.create_security_scheme(
-            SCHEME,
-            MetaSecurityScheme {
-                ty: "http",
-                description: Some(
-                    "An API key, in the header `Authorization: Bearer <API key>`. The first key is created in the \
-                     console, under Organization Settings, API Keys. A key works until it is revoked or expires, or \
-                     its user leaves the organization.",
-                ),
-                name: None,
-                key_in: None,
-                scheme: Some("bearer"),
-                bearer_format: None,
-                flows: None,
-                openid_connect_url: None,
-            },
+        let scheme = http_scheme(
+            "bearer",
+            "An API key, in the header `Authorization: Bearer <API key>`. The first key is created in the \
+             console, under Organization Settings, API Keys. A key works until it is revoked or expires, or \
+             its user leaves the organization.",
         );
+        registry.create_security_scheme(SCHEME, scheme);
     }
 
     fn security_schemes() -> Vec<&'static str> {
@@ -63,6 +53,20 @@ impl<'a> ApiExtractor<'a> for Authenticated {
         count_caller(request, &api.rate_limits, &caller)?;
         Span::current().record("key_id", field::display(caller.api_key().id));
         Ok(Self(caller))
+    }
+}
+
+/// A scheme of HTTP authentication, for the document.
+pub(crate) const fn http_scheme(scheme: &'static str, description: &'static str) -> MetaSecurityScheme {
+    MetaSecurityScheme {
+        ty: "http",
+        description: Some(description),
+        name: None,
+        key_in: None,
+        scheme: Some(scheme),
+        bearer_format: None,
+        flows: None,
+        openid_connect_url: None,
     }
 }
 

@@ -6,11 +6,12 @@ use keyward_domain::current::Current;
 use keyward_domain::verifier::{VerifierName, Verifiers};
 use poem::http::header;
 use poem::{Request, RequestBody};
-use poem_openapi::registry::{MetaSecurityScheme, Registry};
+use poem_openapi::registry::Registry;
 use poem_openapi::{ApiExtractor, ApiExtractorType, ExtractParamOptions};
 use tracing::{Span, field};
 use zeroize::Zeroizing;
 
+use crate::authentication::http_scheme;
 use crate::problem::Problem;
 use crate::rate_limits::{Attempt, count_verifier};
 use crate::request::form_decoded;
@@ -30,22 +31,12 @@ impl<'a> ApiExtractor<'a> for AuthenticatedVerifier {
     type ParamRawType = ();
 
     fn register(registry: &mut Registry) {
-        registry.create_security_scheme(
-            SCHEME,
-            MetaSecurityScheme {
-                ty: "http",
-                description: Some(
-                    "The name and the secret of a verifier, as HTTP Basic credentials. The operator of the installation \
-                     gives them to services that check the API keys of their clients.",
-                ),
-                name: None,
-                key_in: None,
-                scheme: Some("basic"),
-                bearer_format: None,
-                flows: None,
-                openid_connect_url: None,
-            },
+        let scheme = http_scheme(
+            "basic",
+            "The name and the secret of a verifier, as HTTP Basic credentials. The operator of the installation \
+             gives them to services that check the API keys of their clients.",
         );
+        registry.create_security_scheme(SCHEME, scheme);
     }
 
     fn security_schemes() -> Vec<&'static str> {
