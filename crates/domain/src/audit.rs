@@ -91,7 +91,34 @@ pub enum Subject {
     },
 }
 
+/// Why a kind and an identifier name no actor or no subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidReference {
+    /// The kind is no word for one.
+    #[error("an unknown word")]
+    UnknownKind,
+    /// Those of this kind have identifiers.
+    #[error("missing")]
+    MissingId,
+}
+
 impl Actor {
+    /// The actor of a [`kind`](Self::kind) with an [`id`](Self::id), which is ignored where the kind has none.
+    ///
+    /// # Errors
+    /// The kind is unknown, or lacks its identifier.
+    pub fn from_kind(kind: &str, id: Option<Uuid>) -> Result<Self, InvalidReference> {
+        let id = id.ok_or(InvalidReference::MissingId);
+        match kind {
+            "user" => Ok(Self::User(UserId::from_uuid(id?))),
+            "api_key" => Ok(Self::ApiKey(ApiKeyId::from_uuid(id?))),
+            "administrator" => Ok(Self::Administrator),
+            "system" => Ok(Self::System),
+            "anonymous" => Ok(Self::Anonymous),
+            _ => Err(InvalidReference::UnknownKind),
+        }
+    }
+
     /// The word for what kind of actor it is, in storage and to people.
     #[must_use]
     pub const fn kind(self) -> &'static str {
@@ -101,6 +128,16 @@ impl Actor {
             Self::Administrator => "administrator",
             Self::System => "system",
             Self::Anonymous => "anonymous",
+        }
+    }
+
+    /// Which one it is; nothing for actors without an identifier.
+    #[must_use]
+    pub const fn id(self) -> Option<Uuid> {
+        match self {
+            Self::User(id) => Some(id.as_uuid()),
+            Self::ApiKey(id) => Some(id.as_uuid()),
+            Self::Administrator | Self::System | Self::Anonymous => None,
         }
     }
 
@@ -125,11 +162,29 @@ impl Actor {
 }
 
 impl Subject {
-    /// A thing whose kind only a newer version knows, by the word for that. Nothing if it is no such word.
-    #[must_use]
-    pub fn of_newer_kind(kind: &str, id: Uuid) -> Option<Self> {
-        let kind = NewerWord::with_dots(kind, 0)?;
-        Some(Self::Other { kind, id })
+    /// The subject of a [`kind`](Self::kind) with an [`id`](Self::id), which is ignored for the installation.
+    /// The kind may be one that only a newer version knows.
+    ///
+    /// # Errors
+    /// The kind is no word for one, or lacks its identifier.
+    pub fn from_kind(kind: &str, id: Option<Uuid>) -> Result<Self, InvalidReference> {
+        if kind == "installation" {
+            return Ok(Self::Installation);
+        }
+        let id = id.ok_or(InvalidReference::MissingId)?;
+        Ok(match kind {
+            "organization" => Self::Organization(OrganizationId::from_uuid(id)),
+            "user" => Self::User(UserId::from_uuid(id)),
+            "membership" => Self::Membership(MembershipId::from_uuid(id)),
+            "invitation" => Self::Invitation(InvitationId::from_uuid(id)),
+            "project" => Self::Project(ProjectId::from_uuid(id)),
+            "api_key" => Self::ApiKey(ApiKeyId::from_uuid(id)),
+            "session" => Self::Session(SessionId::from_uuid(id)),
+            _ => {
+                let kind = NewerWord::with_dots(kind, 0).ok_or(InvalidReference::UnknownKind)?;
+                Self::Other { kind, id }
+            }
+        })
     }
 
     /// The word for what kind of thing it is, in storage and to people.
@@ -415,5 +470,42 @@ impl std::fmt::Debug for Act {
             .field("organization_id", &self.organization_id)
             .field("source", &self.source)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::{Actor, InvalidReference, Subject};
+
+    #[test]
+    fn actors_and_subjects_are_read_back_from_kind_and_id() {
+        let id = Some(Uuid::from_u128(7));
+        for kind in ["user", "api_key", "administrator", "system", "anonymous"] {
+            let actor = Actor::from_kind(kind, id).unwrap();
+            assert_eq!((actor.kind(), actor.id()), (kind, actor.as_subject().and(id)));
+        }
+        let kinds = "organization user membership invitation project api_key session key_set";
+        for kind in kinds.split(' ') {
+            let subject = Subject::from_kind(kind, id).unwrap();
+            assert_eq!((subject.kind(), subject.id()), (kind, id));
+        }
+        let installation = Subject::from_kind("installation", None);
+        assert_eq!(installation, Ok(Subject::Installation));
+    }
+
+    #[test]
+    fn unknown_kind_and_missing_id_are_told_apart() {
+        use InvalidReference::{MissingId, UnknownKind};
+        let id = Some(Uuid::from_u128(7));
+        assert_eq!(Actor::from_kind("project", None), Err(UnknownKind));
+        assert_eq!(Actor::from_kind("user", None), Err(MissingId));
+        for kind in ["", "Key Set", "key.set"] {
+            assert_eq!(Subject::from_kind(kind, id), Err(UnknownKind), "{kind:?}");
+        }
+        for kind in ["user", "key_set"] {
+            assert_eq!(Subject::from_kind(kind, None), Err(MissingId), "{kind:?}");
+        }
     }
 }

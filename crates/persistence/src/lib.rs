@@ -34,7 +34,6 @@
 )]
 
 mod abort;
-mod actor;
 mod browser_key;
 mod claim;
 mod client;
@@ -62,7 +61,6 @@ mod search;
 mod shared_error;
 pub mod sqlite;
 mod stored_row;
-mod subject;
 mod task;
 mod traces;
 pub mod transfer;

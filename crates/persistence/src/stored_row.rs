@@ -4,6 +4,7 @@
 use std::fmt::Display;
 
 use chrono::{DateTime, Utc};
+use keyward_domain::audit::InvalidReference;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
 
@@ -55,6 +56,22 @@ impl<I: Display> StoredRow<I> {
     /// A nullable column that another column requires to be set.
     pub(crate) fn present<T>(&self, column: &'static str, value: Option<T>) -> Result<T, StorageError> {
         value.ok_or_else(|| self.corrupt(column, "missing".to_owned()))
+    }
+
+    /// An actor or a subject, stored as kind and identifier.
+    pub(crate) fn reference<T>(
+        &self,
+        from_kind: fn(&str, Option<Uuid>) -> Result<T, InvalidReference>,
+        (kind_column, kind): (&'static str, &str),
+        (id_column, id): (&'static str, Option<Uuid>),
+    ) -> Result<T, StorageError> {
+        from_kind(kind, id).map_err(|error| {
+            let column = match error {
+                InvalidReference::UnknownKind => kind_column,
+                InvalidReference::MissingId => id_column,
+            };
+            self.corrupt(column, error.to_string())
+        })
     }
 
     /// Checks that the columns that depend on an absent value are null too.

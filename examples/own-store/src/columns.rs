@@ -5,9 +5,6 @@ use std::fmt::Display;
 
 use chrono::{DateTime, Utc};
 use keyward_domain::audit::{Actor, Subject};
-use keyward_domain::id::{
-    ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, SessionId, UserId,
-};
 use keyward_domain::ports::StorageError;
 use keyward_domain::validity::End;
 use uuid::Uuid;
@@ -54,36 +51,20 @@ impl Row {
         end.transpose()
     }
 
-    pub(crate) fn actor(self, column: &'static str, actor: Reference<'_>) -> Result<Actor, StorageError> {
-        let actor = match actor {
-            ("user", Some(id)) => Some(Actor::User(UserId::from_uuid(id))),
-            ("api_key", Some(id)) => Some(Actor::ApiKey(ApiKeyId::from_uuid(id))),
-            ("administrator", None) => Some(Actor::Administrator),
-            ("system", None) => Some(Actor::System),
-            ("anonymous", None) => Some(Actor::Anonymous),
-            _ => None,
-        };
-        self.known(column, actor)
+    pub(crate) fn actor(
+        self,
+        column: &'static str,
+        (kind, id): Reference<'_>,
+    ) -> Result<Actor, StorageError> {
+        self.valid(column, Actor::from_kind(kind, id))
     }
 
     pub(crate) fn subject(
         self,
         column: &'static str,
-        subject: Reference<'_>,
+        (kind, id): Reference<'_>,
     ) -> Result<Subject, StorageError> {
-        let subject = match subject {
-            ("installation", None) => Some(Subject::Installation),
-            ("organization", Some(id)) => Some(Subject::Organization(OrganizationId::from_uuid(id))),
-            ("user", Some(id)) => Some(Subject::User(UserId::from_uuid(id))),
-            ("membership", Some(id)) => Some(Subject::Membership(MembershipId::from_uuid(id))),
-            ("invitation", Some(id)) => Some(Subject::Invitation(InvitationId::from_uuid(id))),
-            ("project", Some(id)) => Some(Subject::Project(ProjectId::from_uuid(id))),
-            ("api_key", Some(id)) => Some(Subject::ApiKey(ApiKeyId::from_uuid(id))),
-            ("session", Some(id)) => Some(Subject::Session(SessionId::from_uuid(id))),
-            (kind, Some(id)) => Subject::of_newer_kind(kind, id),
-            _ => None,
-        };
-        self.known(column, subject)
+        self.valid(column, Subject::from_kind(kind, id))
     }
 }
 
@@ -96,26 +77,10 @@ pub(crate) const fn end_row(end: End) -> EndRow {
     (end.at().timestamp_millis(), came)
 }
 
-pub(crate) fn actor_reference(actor: Actor) -> Reference<'static> {
-    match actor {
-        Actor::User(id) => ("user", Some(id.as_uuid())),
-        Actor::ApiKey(id) => ("api_key", Some(id.as_uuid())),
-        Actor::Administrator => ("administrator", None),
-        Actor::System => ("system", None),
-        Actor::Anonymous => ("anonymous", None),
-    }
+pub(crate) const fn actor_reference(actor: Actor) -> Reference<'static> {
+    (actor.kind(), actor.id())
 }
 
-pub(crate) fn subject_reference(subject: &Subject) -> Reference<'_> {
-    match subject {
-        Subject::Installation => ("installation", None),
-        Subject::Organization(id) => ("organization", Some(id.as_uuid())),
-        Subject::User(id) => ("user", Some(id.as_uuid())),
-        Subject::Membership(id) => ("membership", Some(id.as_uuid())),
-        Subject::Invitation(id) => ("invitation", Some(id.as_uuid())),
-        Subject::Project(id) => ("project", Some(id.as_uuid())),
-        Subject::ApiKey(id) => ("api_key", Some(id.as_uuid())),
-        Subject::Session(id) => ("session", Some(id.as_uuid())),
-        Subject::Other { kind, id } => (kind.as_str(), Some(*id)),
-    }
+pub(crate) const fn subject_reference(subject: &Subject) -> Reference<'_> {
+    (subject.kind(), subject.id())
 }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::str::FromStr;
 
 use chrono::DateTime;
-use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
+use keyward_domain::audit::{Action, Actor, AuditEvent, InvalidReference, Outcome, RequestSource, Subject};
 use keyward_domain::id::ApiKeyId;
 use serde::Deserialize;
 
@@ -96,33 +96,28 @@ impl Thing {
     }
 
     fn actor(self) -> Result<Actor, NotAnEvent> {
-        match self.kind.as_str() {
-            "user" => self.id("actor").map(Actor::User),
-            "api_key" => self.id("actor").map(Actor::ApiKey),
-            "administrator" => Ok(Actor::Administrator),
-            "system" => Ok(Actor::System),
-            "anonymous" => Ok(Actor::Anonymous),
-            _ => read("actor.kind", self.kind, |_| None),
-        }
+        let id = self.id_of_any_kind().map(|id| id.as_uuid());
+        Actor::from_kind(&self.kind, id).map_err(|error| self.invalid("actor", error))
     }
 
     fn subject(self, member: &str) -> Result<Subject, NotAnEvent> {
-        match self.kind.as_str() {
-            "installation" => Ok(Subject::Installation),
-            "organization" => self.id(member).map(Subject::Organization),
-            "user" => self.id(member).map(Subject::User),
-            "membership" => self.id(member).map(Subject::Membership),
-            "invitation" => self.id(member).map(Subject::Invitation),
-            "project" => self.id(member).map(Subject::Project),
-            "api_key" => self.id(member).map(Subject::ApiKey),
-            "session" => self.id(member).map(Subject::Session),
-            _ => {
-                let kind = self.kind.clone();
-                // Any kind of identifier has the same form.
-                let id: ApiKeyId = self.id(member)?;
-                let of_newer_kind = |kind: &str| Subject::of_newer_kind(kind, id.as_uuid());
-                read(&format!("{member}.kind"), kind, of_newer_kind)
-            }
+        let id = self.id_of_any_kind().map(|id| id.as_uuid());
+        Subject::from_kind(&self.kind, id).map_err(|error| self.invalid(member, error))
+    }
+
+    /// Identifiers of all kinds have the same form.
+    fn id_of_any_kind(&self) -> Option<ApiKeyId> {
+        self.id.as_deref()?.parse().ok()
+    }
+
+    fn invalid(self, member: &str, error: InvalidReference) -> NotAnEvent {
+        let (part, value) = match error {
+            InvalidReference::UnknownKind => ("kind", self.kind),
+            InvalidReference::MissingId => ("id", self.id.unwrap_or_default()),
+        };
+        NotAnEvent::Invalid {
+            member: format!("{member}.{part}"),
+            value,
         }
     }
 }

@@ -5,15 +5,15 @@ use std::net::IpAddr;
 
 use diesel::QueryResult;
 use diesel::prelude::{Insertable, Queryable, Selectable};
-use keyward_domain::audit::{Action, AuditEvent, Outcome, RequestSource};
+use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use keyward_domain::id::{AuditEventId, OrganizationId};
 use keyward_domain::ports::StorageError;
 
 use super::dialect::{Database, Pipelined, RunQueryDsl};
 use super::schema::audit_events;
 use crate::columns::{StoredId, StoredMoment};
+use crate::noted_changes;
 use crate::stored_row::StoredRow;
-use crate::{actor, noted_changes, subject};
 
 /// Writes an event in the transaction of the change it records.
 pub(crate) async fn write_event(mut connection: Pipelined<'_>, event: AuditEvent) -> QueryResult<()> {
@@ -47,9 +47,9 @@ pub(crate) struct EventRow {
 
 impl From<AuditEvent> for EventRow {
     fn from(event: AuditEvent) -> Self {
-        let (actor_kind, actor_id) = actor::to_columns(event.actor);
-        let (subject_kind, subject_id) = subject::to_columns(&event.subject);
-        let object = event.object.as_ref().map(subject::to_columns);
+        let (actor_kind, actor_id) = (event.actor.kind(), event.actor.id());
+        let (subject_kind, subject_id) = (event.subject.kind(), event.subject.id());
+        let object = event.object.as_ref().map(|object| (object.kind(), object.id()));
         Self {
             id: StoredId(event.id.as_uuid()),
             occurred_at: event.at.into(),
@@ -76,8 +76,8 @@ impl TryFrom<EventRow> for AuditEvent {
     fn try_from(row: EventRow) -> Result<Self, StorageError> {
         let stored = StoredRow::new("audit_events", row.id.0);
         let address = row.source_address.map(|address| address.parse::<IpAddr>());
-        let actor = actor::from_columns(
-            &stored,
+        let actor = stored.reference(
+            Actor::from_kind,
             ("actor_kind", &row.actor_kind),
             ("actor_id", row.actor_id.map(|id| id.0)),
         )?;
@@ -88,14 +88,14 @@ impl TryFrom<EventRow> for AuditEvent {
             organization_id: row.organization_id.map(|id| OrganizationId::from_uuid(id.0)),
             actor,
             action,
-            subject: subject::from_columns(
-                &stored,
+            subject: stored.reference(
+                Subject::from_kind,
                 ("subject_kind", &row.subject_kind),
                 ("subject_id", row.subject_id.map(|id| id.0)),
             )?,
             object: match &row.object_kind {
-                Some(kind) => Some(subject::from_columns(
-                    &stored,
+                Some(kind) => Some(stored.reference(
+                    Subject::from_kind,
                     ("object_kind", kind),
                     ("object_id", row.object_id.map(|id| id.0)),
                 )?),

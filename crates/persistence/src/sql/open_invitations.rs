@@ -14,7 +14,6 @@ use uuid::Uuid;
 use super::dialect::{Connection, Pipelined, RunQueryDsl, prepared_once};
 use super::schema::{invitations, memberships};
 use crate::abort::Abort;
-use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
 use crate::locked_member::LockedMember;
 
@@ -34,7 +33,8 @@ macro_rules! open {
 /// That a user has made an invitation.
 macro_rules! made_by {
     ($user:expr) => {{
-        let (kind, id) = actor::to_columns(Actor::User($user));
+        let by = Actor::User($user);
+        let (kind, id) = (by.kind(), by.id());
         invitations::invited_by_kind
             .eq(kind)
             .and(invitations::invited_by_id.eq(id.map(StoredId)))

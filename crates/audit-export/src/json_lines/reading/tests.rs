@@ -52,7 +52,7 @@ fn events() -> Vec<AuditEvent> {
         Subject::Project(ID.parse().unwrap()),
         Subject::ApiKey(key),
         Subject::Session(ID.parse().unwrap()),
-        Subject::of_newer_kind("key_set", key.as_uuid()).unwrap(),
+        Subject::from_kind("key_set", Some(key.as_uuid())).unwrap(),
     ];
     let of_actions = actions.map(|action| event(action, actors[0], subjects[0]));
     let of_actors = actors.map(|actor| event(Action::RevokeApiKey, actor, subjects[0]));

@@ -2,49 +2,46 @@
 
 use chrono::{DateTime, Datelike};
 use keyward_domain::audit::{Actor, Subject};
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::AuditPosition;
+use uuid::Uuid;
 
 use crate::pages::moment::YEARS;
 
 /// No username has a colon, so a kind with an identifier cannot be mistaken for one.
 pub(super) fn actor_to_text(actor: Actor) -> String {
-    let id = actor.as_subject().and_then(Subject::id);
-    format!(
-        "{}:{}",
-        actor.kind(),
-        id.map(|id| id.to_string()).unwrap_or_default()
-    )
+    text_of(actor.kind(), actor.id())
 }
 
 pub(super) fn actor_from(text: &str) -> Option<Actor> {
-    match text.split_once(':')? {
-        ("user", id) => Some(Actor::User(id.parse().ok()?)),
-        ("api_key", id) => Some(Actor::ApiKey(id.parse().ok()?)),
-        ("administrator", "") => Some(Actor::Administrator),
-        ("system", "") => Some(Actor::System),
-        ("anonymous", "") => Some(Actor::Anonymous),
-        _ => None,
-    }
+    let (kind, id) = kind_and_id(text)?;
+    let actor = Actor::from_kind(kind, id).ok();
+    actor.filter(|actor| actor.id() == id)
 }
 
 pub(super) fn subject_to_text(subject: Subject) -> String {
-    let id = subject.id().map(|id| id.to_string());
-    format!("{}:{}", subject.kind(), id.unwrap_or_default())
+    text_of(subject.kind(), subject.id())
 }
 
 /// What may be in an organization's log: the installation never is, and no index would say so.
 pub(super) fn subject_from(text: &str) -> Option<Subject> {
-    match text.split_once(':')? {
-        ("organization", id) => Some(Subject::Organization(id.parse().ok()?)),
-        ("user", id) => Some(Subject::User(id.parse().ok()?)),
-        ("membership", id) => Some(Subject::Membership(id.parse().ok()?)),
-        ("invitation", id) => Some(Subject::Invitation(id.parse().ok()?)),
-        ("project", id) => Some(Subject::Project(id.parse().ok()?)),
-        ("api_key", id) => Some(Subject::ApiKey(id.parse().ok()?)),
-        ("session", id) => Some(Subject::Session(id.parse().ok()?)),
-        ("installation", _) => None,
-        (kind, id) => Subject::of_newer_kind(kind, id.parse().ok()?),
+    let (kind, id) = kind_and_id(text)?;
+    let subject = Subject::from_kind(kind, id).ok();
+    subject.filter(|subject| *subject != Subject::Installation)
+}
+
+fn text_of(kind: &str, id: Option<Uuid>) -> String {
+    format!("{kind}:{}", id.map(|id| id.to_string()).unwrap_or_default())
+}
+
+fn kind_and_id(text: &str) -> Option<(&str, Option<Uuid>)> {
+    let (kind, id) = text.split_once(':')?;
+    if id.is_empty() {
+        return Some((kind, None));
     }
+    // Identifiers of all kinds have the same form.
+    let id: ApiKeyId = id.parse().ok()?;
+    Some((kind, Some(id.as_uuid())))
 }
 
 pub(super) fn position_to_text(position: AuditPosition) -> String {
@@ -62,7 +59,7 @@ pub(super) fn position_from(text: &str) -> Option<AuditPosition> {
 
 #[cfg(test)]
 mod tests {
-    use keyward_domain::id::{ApiKeyId, UserId};
+    use keyward_domain::id::UserId;
     use keyward_domain::testing::Builder;
 
     use super::*;

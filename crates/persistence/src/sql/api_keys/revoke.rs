@@ -22,7 +22,6 @@ use super::holder::{lock_holder, reach};
 use super::read::find_row;
 use super::row::KeyRow;
 use crate::abort::Abort;
-use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
 
 pub(super) async fn revoke(
@@ -173,7 +172,7 @@ pub(crate) async fn write_revocation(
     note: Option<&RevocationNote>,
     act: &Act,
 ) -> QueryResult<()> {
-    let (by_kind, by_id) = actor::to_columns(act.actor);
+    let (by_kind, by_id) = (act.actor.kind(), act.actor.id());
     let update = diesel::update(api_keys::table.filter(listed(keys.iter().copied()))).set((
         api_keys::revoked_at.eq(StoredMoment::from(act.at)),
         api_keys::end_came_at.eq(StoredMoment::from(act.at)),

@@ -7,6 +7,7 @@ use diesel::prelude::{AsChangeset, Insertable, Queryable, Selectable};
 use keyward_domain::api_key::{
     ApiKey, KeyDescription, KeyName, LastUse, Origin, Revocation, RevocationNote, RevocationReason,
 };
+use keyward_domain::audit::Actor;
 use keyward_domain::id::{ApiKeyId, MembershipId, UserId};
 use keyward_domain::ports::{NewApiKey, StorageError};
 use keyward_domain::token::TokenHint;
@@ -14,7 +15,6 @@ use keyward_domain::token::TokenHint;
 use super::super::dialect::Database;
 use super::super::schema::api_keys;
 use super::super::validity::StoredEnd;
-use crate::actor;
 use crate::columns::{StoredFlag, StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
@@ -111,8 +111,8 @@ fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, St
     let note = row.revoked_note.as_deref().map(RevocationNote::from_storage);
     Ok(Some(Revocation {
         end,
-        by: actor::from_columns(
-            stored,
+        by: stored.reference(
+            Actor::from_kind,
             ("revoked_by_kind", kind),
             ("revoked_by_id", row.revoked_by_id.map(|id| id.0)),
         )?,
@@ -166,7 +166,7 @@ impl<'a> From<&'a ApiKey> for EndRow<'a> {
     fn from(key: &'a ApiKey) -> Self {
         let end = StoredEnd::from(key.end());
         let revocation = key.revocation.as_ref();
-        let by = revocation.map(|revocation| actor::to_columns(revocation.by));
+        let by = revocation.map(|revocation| (revocation.by.kind(), revocation.by.id()));
         Self {
             revoked_at: end.at,
             end_came_at: end.came_at,

@@ -2,6 +2,7 @@
 
 use diesel::prelude::{Insertable, Queryable, Selectable};
 use keyward_domain::administration::ports::NewInvitation;
+use keyward_domain::audit::Actor;
 use keyward_domain::id::{InvitationId, MembershipId, OrganizationId};
 use keyward_domain::invitation::{Invitation, InvitationEnd, Invitee};
 use keyward_domain::membership::Role;
@@ -9,7 +10,6 @@ use keyward_domain::ports::StorageError;
 
 use super::super::dialect::Database;
 use super::super::schema::invitations;
-use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
@@ -40,8 +40,8 @@ impl TryFrom<InvitationRow> for Invitation {
             organization_id: OrganizationId::from_uuid(row.organization_id.0),
             invitee: stored.read("invitee", Invitee::from_storage(row.invitee))?,
             role: stored.word("role", Role::from_word(&row.role))?,
-            invited_by: actor::from_columns(
-                &stored,
+            invited_by: stored.reference(
+                Actor::from_kind,
                 ("invited_by_kind", &row.invited_by_kind),
                 ("invited_by_id", row.invited_by_id.map(|id| id.0)),
             )?,
@@ -92,7 +92,7 @@ impl<'a> NewInvitationRow<'a> {
             digest,
             idempotency_key,
         } = new;
-        let (invited_by_kind, invited_by_id) = actor::to_columns(invitation.invited_by);
+        let (invited_by_kind, invited_by_id) = (invitation.invited_by.kind(), invitation.invited_by.id());
         Self {
             id: StoredId(invitation.id.as_uuid()),
             organization_id: StoredId(invitation.organization_id.as_uuid()),

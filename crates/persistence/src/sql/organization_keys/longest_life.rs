@@ -26,7 +26,6 @@ use super::super::validity::{key_is_valid, key_outlives, membership_is_live};
 use super::read::previewed;
 use super::selection::{KeyCondition, within};
 use crate::abort::Abort;
-use crate::actor;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit;
 use crate::stored_row::StoredRow;
@@ -152,7 +151,7 @@ async fn write_ends(
     at: DateTime<Utc>,
     act: &Act,
 ) -> QueryResult<()> {
-    let (by_kind, by_id) = actor::to_columns(act.actor);
+    let (by_kind, by_id) = (act.actor.kind(), act.actor.id());
     diesel::update(api_keys::table.filter(listed(keys.iter().copied())))
         .set((
             api_keys::revoked_at.eq(StoredMoment::from(at)),

@@ -1,10 +1,10 @@
 //! Rules across columns of imported rows, checked with the domain's types.
 
+use keyward_domain::audit::{Actor, Subject};
 use keyward_domain::ports::StorageError;
 
 use super::check::Row;
 use super::{ApiKey, AuditEvent, Invitation, Membership};
-use crate::{actor, subject};
 
 impl Membership {
     pub(super) fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
@@ -16,7 +16,7 @@ impl Membership {
 impl Invitation {
     pub(super) fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let (kind, id) = (self.invited_by_kind.as_str(), self.invited_by_id.map(|id| id.0));
-        actor::from_columns(row, ("invited_by_kind", kind), ("invited_by_id", id))?;
+        row.reference(Actor::from_kind, ("invited_by_kind", kind), ("invited_by_id", id))?;
         if self.accepted_at.is_none() {
             return row
                 .nothing_unless::<()>("accepted_at", self.accepted_membership_id.is_some())
@@ -42,7 +42,7 @@ impl ApiKey {
                 .present("revoked_by_kind", self.revoked_by_kind.as_ref())?
                 .as_str();
             let id = self.revoked_by_id.map(|id| id.0);
-            actor::from_columns(row, ("revoked_by_kind", kind), ("revoked_by_id", id))?;
+            row.reference(Actor::from_kind, ("revoked_by_kind", kind), ("revoked_by_id", id))?;
             row.present("revoked_reason", self.revoked_reason.as_ref())?;
         } else {
             let is_described = self.revoked_by_kind.is_some()
@@ -60,14 +60,18 @@ impl ApiKey {
 impl AuditEvent {
     pub(super) fn check_across_columns(&self, row: &Row) -> Result<(), StorageError> {
         let (kind, id) = (self.actor_kind.as_str(), self.actor_id.map(|id| id.0));
-        actor::from_columns(row, ("actor_kind", kind), ("actor_id", id))?;
+        row.reference(Actor::from_kind, ("actor_kind", kind), ("actor_id", id))?;
         let (kind, id) = (self.subject_kind.as_str(), self.subject_id.map(|id| id.0));
-        subject::from_columns(row, ("subject_kind", kind), ("subject_id", id))?;
+        row.reference(Subject::from_kind, ("subject_kind", kind), ("subject_id", id))?;
         let id = self.object_id.map(|id| id.0);
         match &self.object_kind {
-            Some(kind) => {
-                subject::from_columns(row, ("object_kind", kind.as_str()), ("object_id", id)).map(drop)
-            }
+            Some(kind) => row
+                .reference(
+                    Subject::from_kind,
+                    ("object_kind", kind.as_str()),
+                    ("object_id", id),
+                )
+                .map(drop),
             None => row.nothing_unless::<()>("object_kind", id.is_some()).map(drop),
         }
     }

@@ -48,7 +48,7 @@ async fn event_of_a_newer_version_is_listed_and_filtered(database: Database) {
 
     let id = Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_beef);
     let action = Action::from_word("key_set.rotate");
-    let [set, vault] = ["key_set", "vault"].map(|kind| Subject::of_newer_kind(kind, id));
+    let [set, vault] = ["key_set", "vault"].map(|kind| Subject::from_kind(kind, Some(id)).ok());
     let filters = [
         AuditFilter {
             action,

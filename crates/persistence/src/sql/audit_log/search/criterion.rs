@@ -9,7 +9,6 @@ use keyward_domain::ports::AuditFilter;
 use super::super::super::dialect::{Database, Id};
 use super::super::super::schema::audit_events;
 use crate::columns::StoredId;
-use crate::{actor, subject};
 
 diesel::define_sql_function! {
     /// The first argument that is not null. For a word and itself that is the word, but neither database
@@ -72,7 +71,7 @@ impl Criterion {
     pub(super) fn filter_without_index(self, query: Query) -> Query {
         match self {
             Self::Subject(subject) => {
-                let (kind, id) = subject::to_columns(&subject);
+                let (kind, id) = (subject.kind(), subject.id());
                 let Some(id) = id.map(StoredId) else {
                     return Index::Subject(subject).filter(query);
                 };
@@ -85,7 +84,7 @@ impl Criterion {
                 query.filter(is_subject.or(is_object))
             }
             Self::Actor(actor) => {
-                let (kind, id) = actor::to_columns(actor);
+                let (kind, id) = (actor.kind(), actor.id());
                 let query =
                     query.filter(either_word(audit_events::actor_kind, audit_events::actor_kind).eq(kind));
                 match id {
@@ -115,7 +114,7 @@ impl Index {
                 None => query.filter(audit_events::object_id.is_null()),
             },
             Self::Actor(actor) => {
-                let (kind, id) = actor::to_columns(actor);
+                let (kind, id) = (actor.kind(), actor.id());
                 match id {
                     Some(id) => query.filter(audit_events::actor_id.eq(StoredId(id))),
                     None => query
