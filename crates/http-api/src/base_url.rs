@@ -3,6 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use keyward_domain::page::PageSize;
+
 /// The prefix of every link in responses, such as `https://keys.example.org`; empty if no public URL is
 /// configured. Then links are relative references, which work however clients reach the service.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +25,13 @@ impl BaseUrl {
     /// An absolute URL if the public URL is known, else the path alone; it begins with a slash.
     pub(crate) fn link(&self, path: impl fmt::Display) -> String {
         format!("{}{path}", self.as_str().unwrap_or_default())
+    }
+
+    /// The header `Link` with the URL of the next page of a list (RFC 8288).
+    pub(crate) fn next_page(&self, list: &str, size: Option<PageSize>, cursor: &str) -> String {
+        let limit = size.map_or(String::new(), |size| format!("limit={}&", size.items()));
+        let url = self.link(format_args!("{list}?{limit}cursor={cursor}"));
+        format!("<{url}>; rel=\"next\"")
     }
 }
 

@@ -166,13 +166,8 @@ impl ApiKeysResource {
             }
             .encode()
         });
-        let link = next_cursor.as_ref().map(|cursor| {
-            let limit = limit
-                .0
-                .map_or(String::new(), |size| format!("limit={}&", size.items()));
-            let url = base_url.link(format_args!("{API_KEYS}?{limit}cursor={cursor}"));
-            format!("<{url}>; rel=\"next\"")
-        });
+        let next_page = |cursor: &String| base_url.next_page(API_KEYS, limit.0, cursor);
+        let link = next_cursor.as_ref().map(next_page);
         let items = page
             .items
             .iter()

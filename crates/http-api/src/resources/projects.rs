@@ -57,13 +57,8 @@ impl ProjectsResource {
             .await?;
 
         let next_cursor = page.next.map(|after| ProjectCursor { after }.encode());
-        let link = next_cursor.as_ref().map(|cursor| {
-            let limit = limit
-                .0
-                .map_or(String::new(), |size| format!("limit={}&", size.items()));
-            let url = base_url.link(format_args!("{PROJECTS}?{limit}cursor={cursor}"));
-            format!("<{url}>; rel=\"next\"")
-        });
+        let next_page = |cursor: &String| base_url.next_page(PROJECTS, limit.0, cursor);
+        let link = next_cursor.as_ref().map(next_page);
         let items = page.items.iter().map(ProjectItem::from).collect();
         Ok(ListedProjects::Page(
             Json(ProjectPage { items, next_cursor }),
