@@ -68,13 +68,7 @@ async fn every_operation_rejects_all_invalid_credentials_identically() {
     let scene = Scene::new().await;
     let builder = &scene.installation.builder;
     let unknown = Token::generate(&*builder.random);
-    let revoked = scene.create(&scene.ada.token, "revoked").await;
-    let revoked = revoked["key"].as_str().unwrap();
-    scene
-        .api
-        .delete(&format!("{API_KEYS}/current"), revoked)
-        .await
-        .ok(204);
+    let revoked = scene.revoked_token().await;
     let left = scene.grace.token.as_str();
     let now = keyward_domain::clock::Clock::now(&*builder.clock);
     scene
@@ -86,7 +80,7 @@ async fn every_operation_rejects_all_invalid_credentials_identically() {
 
     let mut credentials: Vec<Vec<HeaderValue>> = [
         unknown.expose(),
-        revoked,
+        &revoked,
         left,
         &wrong_checksum,
         "",

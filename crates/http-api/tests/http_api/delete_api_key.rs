@@ -1,27 +1,14 @@
 //! `DELETE /api/v1/user/api-keys/{id}`
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use async_trait::async_trait;
 use keyward_domain::audit::Action;
-use keyward_domain::propagation::Propagation;
 use keyward_http_api::HttpApi;
 use serde_json::Value;
 
 use crate::api::{API_KEYS, Api, USER};
+use crate::counted_waits::CountedWaits;
 use crate::scene::{Scene, http_api};
-
-/// Counts how often other servers were waited for.
-#[derive(Default)]
-struct CountedWaits(AtomicU32);
-
-#[async_trait]
-impl Propagation for CountedWaits {
-    async fn wait(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
 
 fn path_of(key: &Value) -> String {
     format!("{API_KEYS}/{}", key["id"].as_str().unwrap())
@@ -74,12 +61,11 @@ async fn repeated_deletion_with_the_refused_key_waits_for_all_servers() {
     })
     .await;
     let (token, current) = (&scene.ada.token, format!("{API_KEYS}/current"));
-    let waits = || counted.0.load(Ordering::SeqCst);
     api.delete(&current, token).await.ok(204);
     api.get(USER, token).await.refusal(401, "invalid_token");
-    assert_eq!(waits(), 0);
+    assert_eq!(counted.count(), 0);
     api.delete(&current, token).await.refusal(401, "invalid_token");
-    assert_eq!(waits(), 1);
+    assert_eq!(counted.count(), 1);
 }
 
 #[tokio::test]

@@ -106,13 +106,7 @@ async fn exp_is_the_earlier_of_key_and_membership_end() {
 async fn every_token_that_is_not_accepted_is_just_inactive() {
     let scene = Scene::new().await;
     let unknown = Token::generate(&*scene.installation.builder.random);
-    let revoked = scene.create(&scene.ada.token, "revoked").await;
-    let revoked = revoked["key"].as_str().unwrap();
-    scene
-        .api
-        .delete(&format!("{API_KEYS}/current"), revoked)
-        .await
-        .ok(204);
+    let revoked = scene.revoked_token().await;
     let expiring = scene
         .installation
         .issue(&scene.ada.member.as_holder(), "expiring")
@@ -135,7 +129,7 @@ async fn every_token_that_is_not_accepted_is_just_inactive() {
     let reversed: String = scene.ada.token.chars().rev().collect();
     for (token, why) in [
         (unknown.expose(), "unknown"),
-        (revoked, "revoked"),
+        (&revoked, "revoked"),
         (expiring.token.expose(), "expired"),
         (&scene.grace.token, "its user left"),
         (&reversed, "malformed"),

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::answer::Answer;
-use crate::api::{API_KEYS, Api, USER};
+use crate::api::{Api, USER};
 use crate::scene::{Scene, http_api};
 
 const LEAKED_KEYS: &str = "/api/v1/leaked-keys";
@@ -69,19 +69,13 @@ async fn reported_key_is_revoked_and_says_why() {
 #[tokio::test]
 async fn answer_tells_nothing_about_any_token() {
     let scene = Scene::new().await;
-    let revoked = scene.create(&scene.ada.token, "revoked").await;
-    let revoked = revoked["key"].as_str().unwrap();
-    scene
-        .api
-        .delete(&format!("{API_KEYS}/current"), revoked)
-        .await
-        .ok(204);
+    let revoked = scene.revoked_token().await;
     let unknown = Token::generate(&*scene.installation.builder.random);
     let known = told(&report(&scene.api, &tokens(&[&scene.ada.token])).await);
     assert_eq!((known.0, known.2.as_str()), (202, ""));
     for other in [
         &[unknown.expose()][..],
-        &[revoked],
+        &[&revoked],
         &["no token"],
         &[""],
         &["x"; 100],

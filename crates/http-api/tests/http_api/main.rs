@@ -11,6 +11,7 @@ mod api;
 mod authentication;
 mod bad_input;
 mod change_rate;
+mod counted_waits;
 mod create_api_key;
 mod delete_api_key;
 mod deprecations;

@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -10,7 +9,6 @@ use chrono::TimeDelta;
 use keyward_domain::access::{Authenticate, Credential};
 use keyward_domain::clock::Clock as _;
 use keyward_domain::ports::{Credentials, StorageError};
-use keyward_domain::propagation::Propagation;
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::token::{Token, TokenDigest};
 use keyward_http_api::{HttpApi, PeerAddress, RateLimits};
@@ -22,6 +20,7 @@ use tokio::sync::mpsc;
 
 use crate::answer::Answer;
 use crate::api::{API_KEYS, Api, PROJECTS, USER};
+use crate::counted_waits::CountedWaits;
 use crate::introspection::INTROSPECT;
 use crate::scene::{Scene, VERIFIER, VERIFIER_SECRET, http_api};
 
@@ -120,14 +119,12 @@ async fn guessing_address_is_slowed_but_its_valid_keys_are_not() {
 #[tokio::test]
 async fn all_unaccepted_tokens_count_alike() {
     let scene = Scene::new().await;
-    let dead = scene.create(&scene.ada.token, "dead").await;
-    let path = format!("{API_KEYS}/{}", dead["id"].as_str().unwrap());
-    scene.api.delete(&path, &scene.ada.token).await.ok(204);
+    let revoked = scene.revoked_token().await;
     for token in [
         "",
         "kwp_",
         &made_up_token(&scene),
-        dead["key"].as_str().unwrap(),
+        &revoked,
         &scene.ada.token[..41],
     ] {
         let api = api(&scene, "1/1h").await;
@@ -295,17 +292,6 @@ async fn lookup_that_a_client_gives_up_counts_as_failed() {
     assert_eq!(ask(&api, USER, "malformed", GUESSER).await.status, 429);
 }
 
-/// Counts how often other servers were waited for.
-#[derive(Default)]
-struct CountedWaits(AtomicU32);
-
-#[async_trait]
-impl Propagation for CountedWaits {
-    async fn wait(&self) {
-        self.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
 #[tokio::test]
 async fn strangers_deletions_do_not_make_servers_wait() {
     let scene = Scene::new().await;
@@ -328,7 +314,7 @@ async fn strangers_deletions_do_not_make_servers_wait() {
         let refused = delete(&made_up_token(&scene), GUESSER).await;
         refused.refusal(401, "invalid_token");
     }
-    assert_eq!(counted.0.load(Ordering::SeqCst), 0);
+    assert_eq!(counted.count(), 0);
 
     let (dead, holder) = (&scene.ada.token, "192.0.2.2");
     delete(dead, holder).await.ok(204);
@@ -338,7 +324,7 @@ async fn strangers_deletions_do_not_make_servers_wait() {
     for _ in 0..5 {
         delete(dead, holder).await.refusal(429, "rate_limited");
     }
-    assert_eq!(counted.0.load(Ordering::SeqCst), 5);
+    assert_eq!(counted.count(), 5);
 }
 
 async fn api_with(scene: &Scene, quotas: RequestQuotas) -> Api {

@@ -75,6 +75,15 @@ impl Scene {
         answer.ok(201)
     }
 
+    /// The token of a key that ada created and revoked.
+    pub(crate) async fn revoked_token(&self) -> String {
+        let key = self.create(&self.ada.token, "revoked").await;
+        let token = key["key"].as_str().unwrap();
+        let current = format!("{API_KEYS}/current");
+        self.api.delete(&current, token).await.ok(204);
+        token.to_owned()
+    }
+
     /// A key that ada creates in the console.
     pub(crate) async fn create_in_console(&self, name: &str, description: &str) -> String {
         let draft = KeyDraft {
@@ -116,6 +125,24 @@ impl Scene {
             .await
             .unwrap();
         project
+    }
+
+    /// The names on each page of one of ada's lists, two to a page. Its pages continue by cursor and by link.
+    pub(crate) async fn pages(&self, list: &str, query: &str) -> Vec<String> {
+        let mut path = format!("{list}?limit=2{query}");
+        let mut seen = Vec::new();
+        loop {
+            let answer = self.api.get(&path, &self.ada.token).await;
+            let page = answer.ok(200);
+            seen.push(names(&page).join(", "));
+            let Some(cursor) = page["nextCursor"].as_str() else {
+                assert_eq!(answer.header("link"), None);
+                return seen;
+            };
+            path = format!("{list}?limit=2&cursor={cursor}");
+            let link = format!("<{path}>; rel=\"next\"");
+            assert_eq!(answer.header("link"), Some(link.as_str()));
+        }
     }
 
     pub(crate) fn last_event(&self) -> AuditEvent {
