@@ -58,11 +58,15 @@ fn write_fields(states: &[LimitState], headers: &mut HeaderMap) {
     append(RATE_LIMIT_POLICY, rate_limit_policy(states), headers);
 }
 
-/// A list may be split over several fields.
+/// Adds to a list. It could be split over several fields, but many clients read only the first.
 fn append(name: HeaderName, value: String, headers: &mut HeaderMap) {
+    let list = match headers.get(&name).and_then(|list| list.to_str().ok()) {
+        Some(list) => format!("{list}, {value}"),
+        None => value,
+    };
     // Names of limits have no other characters.
-    if let Ok(value) = HeaderValue::try_from(value) {
-        headers.append(name, value);
+    if let Ok(list) = HeaderValue::try_from(list) {
+        headers.insert(name, list);
     }
 }
 
