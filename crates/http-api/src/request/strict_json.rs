@@ -11,13 +11,16 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Reads one JSON value and nothing after it.
 ///
 /// # Errors
-/// The bytes are not UTF-8 or not JSON, an object repeats a member, a string has half of a surrogate pair, or
+/// There are none but white space, the bytes are not UTF-8 or not JSON, an object repeats a member, a string has half of a surrogate pair, or
 /// values are nested deeper than serde_json reads (127 levels).
 pub(crate) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     if bytes.starts_with(BYTE_ORDER_MARK) {
         return Err(Error::custom(
             "it begins with a byte order mark (U+FEFF); send it without one",
         ));
+    }
+    if bytes.trim_ascii().is_empty() {
+        return Err(Error::custom("it is empty"));
     }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let value = StrictValue.deserialize(&mut deserializer).map_err(explained)?;

@@ -44,6 +44,11 @@ async fn body_other_than_one_json_text_is_malformed() {
                 .starts_with("The body is not acceptable JSON: ")
         );
     }
+    for nothing in [&b""[..], b" \r\n"] {
+        let answer = scene.api.post_bytes(&scene.ada.token, nothing).await;
+        let problem = answer.refusal(400, "malformed_request");
+        assert_eq!(problem["detail"], "The body is not acceptable JSON: it is empty.");
+    }
 }
 
 /// No member of a body is an array or an object, so that the depth of a body is bounded by its types; deeper
