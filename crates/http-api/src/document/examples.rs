@@ -1,7 +1,8 @@
 //! Examples of parameters: what an importer such as Postman's fills in.
 //!
 //! The examples of an operation together form a harmless request: the cursor matches the filters, and the
-//! identifiers do not exist.
+//! identifiers do not exist. An `Idempotency-Key` has none: whoever sends another request with the same one is
+//! refused.
 
 use serde_json::{Value, json};
 
@@ -9,7 +10,7 @@ use super::operations::operations_mut;
 use crate::paths;
 use crate::resources::examples as resources;
 
-/// Gives every parameter its example.
+/// Gives parameters their examples.
 pub(super) fn add_examples(document: &mut Value) {
     for (path, operation) in operations_mut(document) {
         let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
@@ -35,7 +36,6 @@ fn example(path: &str, parameter: &str) -> Option<Value> {
         "descendants" => json!("keep"),
         "project" => json!(resources::PROJECT_ID),
         "If-Match" => json!("*"),
-        "Idempotency-Key" => json!(resources::IDEMPOTENCY_KEY),
         _ => return None,
     })
 }

@@ -54,17 +54,22 @@ fn say_where_no_credentials_are_needed(document: &mut Value) {
     }
 }
 
-/// Request bodies in JSON refuse unknown members; forms ignore them. Responses may gain members, and some
-/// generated clients accept these only if the schema says so.
+/// Request bodies in JSON refuse unknown members. Responses may gain members, and some generated clients
+/// accept these only if the schema says so. Forms ignore unknown parameters, which is what a schema means that
+/// says nothing: openapi-generator reports an error where a form's schema says it.
 fn set_additional_properties(document: &mut Value) {
-    let mut bodies = BTreeSet::new();
+    let (mut bodies, mut forms) = (BTreeSet::new(), BTreeSet::new());
     everywhere(document, &mut |object| {
         let content = object.get("requestBody").and_then(|body| body.get("content"));
-        let reference = content
-            .and_then(|content| content.get(json::MEDIA_TYPE))
-            .and_then(|media_type| media_type.pointer("/schema/$ref"));
-        if let Some(reference) = reference.and_then(Value::as_str) {
-            bodies.insert(reference.trim_start_matches(SCHEMAS).to_owned());
+        for (media_type, content) in content.and_then(Value::as_object).into_iter().flatten() {
+            if let Some(reference) = content.pointer("/schema/$ref").and_then(Value::as_str) {
+                let of_this_type = if media_type == json::MEDIA_TYPE {
+                    &mut bodies
+                } else {
+                    &mut forms
+                };
+                of_this_type.insert(reference.trim_start_matches(SCHEMAS).to_owned());
+            }
         }
     });
     let schemas = document.pointer_mut("/components/schemas");
@@ -86,7 +91,7 @@ fn set_additional_properties(document: &mut Value) {
         }
     }
     for (name, schema) in schemas {
-        if schema["type"] == "object" {
+        if schema["type"] == "object" && !forms.contains(name) {
             schema["additionalProperties"] = json!(!bodies.contains(name));
         }
     }
@@ -206,19 +211,26 @@ mod tests {
 
     #[test]
     fn requests_forbid_unknown_fields_but_responses_allow_them() {
+        let content = |media_type: &str, schema: &str| json!({"content": {media_type: {"schema": {"$ref": format!("#/components/schemas/{schema}")}}}});
         let document = json!({
-            "paths": {"/a": {"post": {
-                "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Asked"}}}},
-                "responses": {"200": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Answered"}}}}}
-            }}},
-            "components": {"schemas": {"Asked": {"type": "object"}, "Answered": {"type": "object"}}}
+            "paths": {
+                "/a": {"post": {
+                    "requestBody": content("application/json", "Asked"),
+                    "responses": {"200": content("application/json", "Answered")}
+                }},
+                "/b": {"post": {"requestBody": content("application/x-www-form-urlencoded", "Form")}}
+            },
+            "components": {"schemas": {
+                "Asked": {"type": "object"}, "Answered": {"type": "object"}, "Form": {"type": "object"}
+            }}
         });
         let schemas = normalised(document)["components"]["schemas"].clone();
         assert_eq!(
             schemas,
             json!({
                 "Asked": {"type": "object", "additionalProperties": false},
-                "Answered": {"type": "object", "additionalProperties": true}
+                "Answered": {"type": "object", "additionalProperties": true},
+                "Form": {"type": "object"}
             })
         );
     }

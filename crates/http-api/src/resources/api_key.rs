@@ -58,7 +58,8 @@ pub(crate) enum DeletedKey {
 impl ApiKeyResource {
     /// Get an API key
     ///
-    /// One of the keys of the calling key's consumer, valid or revoked.
+    /// One of the keys of the calling key's consumer, valid or revoked. To a calling key that cannot manage keys,
+    /// the others do not exist (404).
     #[oai(path = "/:id", method = "get", operation_id = "getApiKey")]
     async fn get(
         &self,
@@ -81,9 +82,10 @@ impl ApiKeyResource {
     ///
     /// Changes the given fields. A revoked or expired key cannot be changed. A key can bring its own
     /// `expiresAt` forward, but not postpone or remove it: another key of its consumer that can manage keys,
-    /// or the user in the console, can. Nobody can postpone the end of a rotated key. With `If-Match`, the
-    /// response is 412 if the key was changed in the meantime; with `If-None-Match`, if the key's `ETag` is
-    /// one of those that it lists, or if it is `*`.
+    /// or the user in the console, can. Nobody can postpone the end of a rotated key. To a calling key that cannot
+    /// manage keys, the others do not exist (404). With `If-Match`, the response is 412 if the key's fields are
+    /// not those of the given `ETag`; with `If-None-Match`, if its `ETag` is one of those that it lists, or if it
+    /// is `*`.
     #[oai(path = "/:id", method = "patch", operation_id = "updateApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn update(
@@ -118,9 +120,10 @@ impl ApiKeyResource {
     ///
     /// Revoking cannot be undone. Revoking a revoked key succeeds and changes nothing. Keys created with this
     /// key stay valid unless `descendants=revoke` is given; it revokes all valid ones, even if the key itself
-    /// is already revoked. Unknown query parameters are refused. With `If-Match`, the response is 412 and no
-    /// key is revoked if this key was changed in the meantime; with `If-None-Match`, if its `ETag` is one of
-    /// those that it lists, or if it is `*`. Both headers are ignored if there is nothing left to revoke.
+    /// is already revoked. To a calling key that cannot manage keys, the others do not exist (404). Unknown query
+    /// parameters are refused. With `If-Match`, the response is 412 and no key is revoked if this key's fields
+    /// are not those of the given `ETag`; with `If-None-Match`, if its `ETag` is one of those that it lists, or
+    /// if it is `*`. If there is nothing left to revoke, both are ignored, unless they are malformed.
     #[oai(path = "/:id", method = "delete", operation_id = "deleteApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn delete(

@@ -70,7 +70,8 @@ pub(crate) enum ListedKeys {
 impl ApiKeysResource {
     /// Create an API key
     ///
-    /// The new key acts as the same consumer as the calling key, which becomes its parent. A consumer has at
+    /// The new key acts as the same consumer as the calling key, which becomes its parent and must be able to
+    /// manage keys. A consumer has at
     /// most 100 valid keys, unless the installation sets another limit. With `Idempotency-Key`, the request
     /// can be repeated safely.
     #[oai(path = "/", method = "post", operation_id = "createApiKey")]
@@ -81,8 +82,8 @@ impl ApiKeysResource {
         services: &Services,
         source: Source,
         /// Marks this request, so that repeating it within 24 hours creates no second key: 1 to 255 visible
-        /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
-        /// semicolon, quotation mark or backslash. Scoped to the consumer.
+        /// characters of ASCII, in quotation marks or without; without them no comma, semicolon, quotation mark or
+        /// backslash. Make a new one for each such request, such as a random UUID. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
         Header(idempotency_key): Header<Option<ChosenKey>>,
         draft: JsonBody<CreateApiKeyRequest>,
@@ -104,8 +105,8 @@ impl ApiKeysResource {
 
     /// List API keys
     ///
-    /// The keys of the calling key's consumer, newest first, without their tokens. Repeated and unknown query
-    /// parameters are refused.
+    /// The keys of the calling key's consumer, newest first, without their tokens. A calling key that cannot
+    /// manage keys sees only itself. Repeated and unknown query parameters are refused.
     #[oai(path = "/", method = "get", operation_id = "listApiKeys")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn list(
@@ -122,9 +123,10 @@ impl ApiKeysResource {
         status: QueryParameter<StatusFilter>,
         /// Lists only keys with this text in their name, their description or the last four characters of
         /// their token, whatever its case; or, for a whole `hint`, only keys with exactly that one. At most
-        /// 500 code points after normalization (NFC) and trimming.
+        /// 500 code points after normalization (NFC) and trimming, without U+0000 and not a whole token.
         search: QueryParameter<SearchedText>,
-        /// Lists only valid keys with an `expiresAt` before this time, in RFC 3339 format.
+        /// Lists only valid keys with an `expiresAt` before this time, in RFC 3339 format. With `status=revoked`,
+        /// no key is listed.
         expires_before: QueryParameter<Moment>,
     ) -> Result<ListedKeys, Problem> {
         query.only(&["limit", "cursor", "status", "search", "expires_before"])?;

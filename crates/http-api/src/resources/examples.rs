@@ -20,8 +20,6 @@ pub(crate) const TOKEN: &str = "kwp_0123456789ABCDEFGHIJKLMNOPQRSTUVEXAMPL";
 /// The hint of that token.
 pub(crate) const HINT: &str = "kwp_…AMPL";
 
-pub(crate) const IDEMPOTENCY_KEY: &str = "8e03978e-40d5-43dd-bc93-6894a57f9324";
-
 pub(crate) const NAME: &str = "Nightly backup";
 pub(crate) const DESCRIPTION: &str = "Copies the build artifacts to the archive.";
 pub(crate) const SEARCH: &str = "backup";

@@ -13,11 +13,12 @@ use super::representations::OrganizationSummary;
 use crate::problem::Problem;
 use crate::request::{Form, ReadForm};
 
-/// The form that asks about a token. Unknown parameters are ignored.
+/// The form that asks about a token. Unknown parameters are ignored, but none may be there twice.
 #[derive(Object)]
 #[oai(rename = "IntrospectionRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct IntrospectionRequest {
     /// The token, as the client sent it.
+    #[oai(validator(min_length = 1))]
     token: String,
     /// Ignored: all tokens are API keys.
     token_type_hint: Option<String>,

@@ -39,8 +39,8 @@ impl RotationResource {
         services: &Services,
         source: Source,
         /// Marks this request, so that repeating it within 24 hours has no second effect: 1 to 255 visible
-        /// characters of ASCII, such as a random UUID, in quotation marks or without; without them no comma,
-        /// semicolon, quotation mark or backslash. Scoped to the consumer.
+        /// characters of ASCII, in quotation marks or without; without them no comma, semicolon, quotation mark or
+        /// backslash. Make a new one for each such request, such as a random UUID. Scoped to the consumer.
         #[oai(name = "Idempotency-Key")]
         Header(idempotency_key): Header<Option<ChosenKey>>,
         draft: JsonBody<RotateApiKeyRequest>,

@@ -211,7 +211,7 @@ fn parameters_carried_by_a_cursor_have_no_default() {
 }
 
 /// Clients for Go and Java refuse a member that they do not know unless the document says that there may be
-/// some.
+/// some. openapi-generator reports an error if the schema of a form says so.
 #[test]
 fn responses_allow_additional_members_but_requests_do_not() {
     /// The names of a schema and of those in it.
@@ -237,7 +237,10 @@ fn responses_allow_additional_members_but_requests_do_not() {
     }
     for (name, schema) in DOCUMENT["components"]["schemas"].as_object().unwrap() {
         if schema["type"] == "object" {
-            let expected = Value::from(!bodies.contains(name.as_str()));
+            let expected = match name.as_str() {
+                "IntrospectionRequest" => Value::Null,
+                name => Value::from(!bodies.contains(name)),
+            };
             assert_eq!(schema["additionalProperties"], expected, "{name}");
         }
     }
@@ -309,7 +312,10 @@ async fn parameter_examples_are_accepted_together_and_revoke_nothing() {
             .flatten()
         {
             let name = parameter["name"].as_str().unwrap();
-            let example = &parameter["example"];
+            let Some(example) = parameter.get("example") else {
+                assert_eq!(name, "Idempotency-Key", "it is new each time");
+                continue;
+            };
             conforms(example, &parameter["schema"], operation.id());
             let text = example
                 .as_str()
