@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, CROWD, as_user, assert_closed_to_newcomer, assert_closed_to_user};
+use super::scene::{CROWD, as_user, assert_closed_to_newcomer, assert_closed_to_user};
 use crate::administration::ports::{NewInvitation, RevokeInvitationError};
 use crate::audit::{Action, Subject};
 use crate::invitation::Invitation;
@@ -362,7 +362,7 @@ pub(super) async fn nobody_joins_after_concurrent_invitation_revocation(stores: 
 }
 
 async fn revoke(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     owner: &Member,
     new: &NewInvitation,
 ) -> Result<(), RevokeInvitationError> {
@@ -374,19 +374,19 @@ async fn revoke(
 }
 
 /// How many events tell that an invitation of the organization was accepted.
-async fn joinings(scene: &AdministrationScene, organization: &Organization) -> usize {
+async fn joinings(scene: &Scene<Stores>, organization: &Organization) -> usize {
     let mut events = scene.events(Some(organization.id)).await;
     events.retain(|event| event.action == Action::AcceptInvitation);
     events.len()
 }
 
-async fn stored_account(scene: &AdministrationScene, username: &str) -> Option<Account> {
+async fn stored_account(scene: &Scene<Stores>, username: &str) -> Option<Account> {
     let username = Username::parse(username).expect("a username");
     let found = scene.stores.accounts.find(&username).await;
     found.expect("the store answers")
 }
 
-async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {
+async fn live(scene: &Scene<Stores>, member: &Member) -> Option<Member> {
     scene
         .stores
         .keys

@@ -8,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::super::Stores;
 use super::super::pages::all_pages;
 use super::super::scene::Scene;
-use super::key_scene::{ALL, KeyScene};
+use super::key_scene::ALL;
 use super::longest_life_cases::{days, ending_in, limit};
 use super::scene::as_user;
 use crate::administration::ports::{
@@ -25,7 +25,7 @@ use crate::validity::End;
 const DAY: TimeDelta = TimeDelta::days(1);
 
 async fn apply(
-    scene: &KeyScene,
+    scene: &Scene<Stores>,
     owner: &Member,
     longest: LongestLife,
     act: Act,
@@ -35,7 +35,7 @@ async fn apply(
     store.apply_longest_life(here, longest, None, ALL, act).await
 }
 
-async fn preview(scene: &KeyScene, owner: &Member, longest: LongestLife) -> PreviewedKeys {
+async fn preview(scene: &Scene<Stores>, owner: &Member, longest: LongestLife) -> PreviewedKeys {
     let store = &scene.stores.organization_keys;
     let preview = store
         .longest_life_preview(owner.organization.id, longest, scene.now())
@@ -44,7 +44,7 @@ async fn preview(scene: &KeyScene, owner: &Member, longest: LongestLife) -> Prev
 }
 
 /// The keys that it shortens, as owners list them, page by page.
-async fn listed(scene: &KeyScene, owner: &Member, longest: LongestLife) -> Vec<ApiKeyId> {
+async fn listed(scene: &Scene<Stores>, owner: &Member, longest: LongestLife) -> Vec<ApiKeyId> {
     let store = &scene.stores.organization_keys;
     let filter = OrganizationKeyFilter::new(StatusFilter::All, None).shortened_by(longest);
     let keys = all_pages(PageSize::ONE, |page| {
@@ -53,17 +53,17 @@ async fn listed(scene: &KeyScene, owner: &Member, longest: LongestLife) -> Vec<A
     keys.await.into_iter().map(|key| key.id).collect()
 }
 
-async fn set_limit(scene: &KeyScene, owner: &Member, longest: LongestLife) {
+async fn set_limit(scene: &Scene<Stores>, owner: &Member, longest: LongestLife) {
     let set = limit(scene, as_user(owner), owner, Some(longest)).await;
     set.expect("set");
 }
 
 /// A key that somebody wants to end so much later.
-async fn ending(scene: &KeyScene, member: &Member, time: TimeDelta) -> ApiKey {
+async fn ending(scene: &Scene<Stores>, member: &Member, time: TimeDelta) -> ApiKey {
     scene.store(member, &ending_in(scene, member, time)).await
 }
 
-async fn recorded(scene: &KeyScene, key: &ApiKey, owner: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &Scene<Stores>, key: &ApiKey, owner: &Member) -> Vec<AuditEvent> {
     let here = Some(owner.organization.id);
     scene
         .events_about(here, Action::ChangeExpiry, Subject::ApiKey(key.id))
@@ -259,7 +259,7 @@ pub(super) async fn only_active_owners_and_administrators_apply_the_longest_life
     let key = scene.add_key(&ada, "key").await;
     set_limit(&scene, &ada, days(30)).await;
     let here = Some(ada.organization.id);
-    for (who, actor) in scene.strangers(&ada.organization).await {
+    for (who, actor) in scene.outsiders(&ada.organization).await {
         let act = scene.act_as(actor, here);
         let refused = apply(&scene, &ada, days(30), act).await;
         assert!(

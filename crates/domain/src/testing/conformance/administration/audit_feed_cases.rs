@@ -7,8 +7,7 @@ use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
-use super::super::scene::ids_of;
-use super::scene::AdministrationScene;
+use super::super::scene::{Scene, ids_of};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{AuditEventId, OrganizationId};
 use crate::page::PageSize;
@@ -20,7 +19,7 @@ const WRITERS: usize = 16;
 const EVENTS_OF_EACH: usize = 20;
 
 pub(super) async fn events_of_all_logs_are_read_in_commit_order(stores: Stores) {
-    let (scene, ada) = AdministrationScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let begun = last_position(&scene).await;
     let mut recorded = Vec::new();
     for organization in [Some(ada.organization.id), None, Some(scene.id())] {
@@ -47,7 +46,7 @@ pub(super) async fn events_of_all_logs_are_read_in_commit_order(stores: Stores) 
 }
 
 pub(super) async fn continued_reading_neither_misses_nor_repeats_events(stores: Stores) {
-    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    let (scene, _) = Scene::with_owner(stores).await;
     for _ in 0..7 {
         record(&scene, None).await;
     }
@@ -72,7 +71,7 @@ pub(super) async fn continued_reading_neither_misses_nor_repeats_events(stores: 
 }
 
 pub(super) async fn positions_remain_valid_and_unique_after_event_removal(stores: Stores) {
-    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    let (scene, _) = Scene::with_owner(stores).await;
     let removed: Vec<FeedPosition> = {
         record(&scene, None).await;
         record(&scene, None).await;
@@ -97,7 +96,7 @@ pub(super) async fn positions_remain_valid_and_unique_after_event_removal(stores
 }
 
 pub(super) async fn unknown_positions_are_refused(stores: Stores) {
-    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    let (scene, _) = Scene::with_owner(stores).await;
     record(&scene, None).await;
     let known = last_position(&scene).await.expect("an event");
     let unknown = scene.id();
@@ -132,7 +131,7 @@ pub(super) async fn unknown_positions_are_refused(stores: Stores) {
 }
 
 pub(super) async fn positions_are_found_by_event_after_import(stores: Stores) {
-    let (scene, _) = AdministrationScene::with_owner(stores).await;
+    let (scene, _) = Scene::with_owner(stores).await;
     record(&scene, None).await;
     let known = last_position(&scene).await.expect("an event");
     let later = record(&scene, None).await;
@@ -147,7 +146,7 @@ pub(super) async fn positions_are_found_by_event_after_import(stores: Stores) {
 }
 
 pub(super) async fn feed_misses_no_event_of_concurrent_writers(stores: Stores) {
-    let (scene, ada) = AdministrationScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let begun = last_position(&scene).await;
     let finished = Arc::new(AtomicUsize::new(0));
     let writers = (0..WRITERS).map(|number| {
@@ -193,7 +192,7 @@ pub(super) async fn feed_misses_no_event_of_concurrent_writers(stores: Stores) {
     assert_eq!(read.len(), WRITERS * EVENTS_OF_EACH);
 }
 
-async fn record(scene: &AdministrationScene, organization: Option<OrganizationId>) -> AuditEvent {
+async fn record(scene: &Scene<Stores>, organization: Option<OrganizationId>) -> AuditEvent {
     let act = scene.act_as(Actor::Anonymous, organization);
     let event = act.refusal(Action::SignIn, Subject::Installation);
     let recorded = scene.stores.keys.audit_log.record(event.clone()).await;
@@ -201,12 +200,12 @@ async fn record(scene: &AdministrationScene, organization: Option<OrganizationId
     event
 }
 
-async fn read(scene: &AdministrationScene, after: Option<FeedPosition>, at_most: PageSize) -> FeedPage {
+async fn read(scene: &Scene<Stores>, after: Option<FeedPosition>, at_most: PageSize) -> FeedPage {
     let page = scene.stores.audit_feed.events_after(after, at_most).await;
     page.expect("the log is read")
 }
 
-async fn last_position(scene: &AdministrationScene) -> Option<FeedPosition> {
+async fn last_position(scene: &Scene<Stores>) -> Option<FeedPosition> {
     let last = scene.stores.audit_feed.last_position().await;
     last.expect("the store answers")
 }

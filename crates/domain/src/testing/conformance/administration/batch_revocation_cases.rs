@@ -5,10 +5,10 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::AMPLE;
+use super::super::scene::{AMPLE, Scene};
 use std::num::NonZeroU32;
 
-use super::key_scene::{ALL, KeyScene, issued_before, only, with_descendants};
+use super::key_scene::{ALL, issued_before, only, with_descendants};
 use crate::administration::ports::{KeySelection, RevokeKeysError};
 use crate::api_key::{ApiKey, Revocation, RevocationNote, RevocationReason};
 use crate::audit::{Action, Actor, Subject};
@@ -22,7 +22,7 @@ fn ids(keys: &[&ApiKey]) -> Vec<ApiKeyId> {
 }
 
 pub(super) async fn revoked_keys_store_all_details_with_one_event_each(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let hers = scene.new_key(&ada, "hers");
     let his = scene.new_key(&bob, "his");
@@ -73,7 +73,7 @@ pub(super) async fn revoked_keys_store_all_details_with_one_event_each(stores: S
 }
 
 pub(super) async fn every_selection_revokes_only_its_valid_keys(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let hers = scene.add_key(&ada, "hers").await;
     let root = scene.add_key(&bob, "root").await;
@@ -102,7 +102,7 @@ pub(super) async fn every_selection_revokes_only_its_valid_keys(stores: Stores) 
 }
 
 pub(super) async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [stolen, rotated, revoked] = [
         scene.add_key(&bob, "stolen").await,
@@ -165,7 +165,7 @@ pub(super) async fn cutoff_time_selects_descendants_of_earlier_keys(stores: Stor
 }
 
 pub(super) async fn keys_are_revoked_in_batches_each_with_its_own_act(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
     let mut keys = vec![root.clone()];
@@ -215,7 +215,7 @@ pub(super) async fn keys_are_revoked_in_batches_each_with_its_own_act(stores: St
 
 pub(super) async fn every_batch_checks_the_actors_authority_again(stores: Stores) {
     const ONE: NonZeroU32 = NonZeroU32::MIN;
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let eve = scene.join_as(&ada.organization, "eve", Role::Owner).await;
     let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
     let all = KeySelection::OfConsumer(ada.membership.id);
@@ -231,7 +231,7 @@ pub(super) async fn every_batch_checks_the_actors_authority_again(stores: Stores
 /// Nobody is passed over because somebody else's revocation came between.
 pub(super) async fn concurrent_batches_leave_no_key_valid(stores: Stores) {
     const KEYS: usize = 24;
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
     for number in 0..KEYS {
@@ -267,7 +267,7 @@ pub(super) async fn concurrent_batches_leave_no_key_valid(stores: Stores) {
 }
 
 pub(super) async fn keys_of_a_former_member_can_be_revoked(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&bob, "key").await;
     scene.end_membership(&bob).await;
@@ -276,7 +276,7 @@ pub(super) async fn keys_of_a_former_member_can_be_revoked(stores: Stores) {
 }
 
 pub(super) async fn other_organizations_keys_are_never_revoked(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
     let key = scene.add_key(&elsewhere, "elsewhere").await;
@@ -297,12 +297,12 @@ pub(super) async fn other_organizations_keys_are_never_revoked(stores: Stores) {
 }
 
 pub(super) async fn only_owners_and_administrators_revoke_other_members_keys(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&bob, "key").await;
-    let strangers = scene.strangers(&ada.organization).await;
+    let outsiders = scene.outsiders(&ada.organization).await;
     let before = scene.events(Some(ada.organization.id)).await;
-    for (who, actor) in strangers
+    for (who, actor) in outsiders
         .into_iter()
         .chain([("its holder", Actor::User(bob.user.id))])
     {
@@ -328,7 +328,7 @@ pub(super) async fn only_owners_and_administrators_revoke_other_members_keys(sto
 }
 
 pub(super) async fn keys_are_not_revoked_when_events_cannot_be_written(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
     let act = scene.unwritable_act(scene.act(&ada)).await;
     let failed = scene
@@ -342,7 +342,7 @@ pub(super) async fn keys_are_not_revoked_when_events_cannot_be_written(stores: S
 }
 
 pub(super) async fn batch_revocation_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let keys = [scene.add_key(&ada, "one").await, scene.add_key(&ada, "two").await];
     let selection = KeySelection::OfConsumer(ada.membership.id);
     abandon(scene.revoke_many(&ada, selection, scene.act(&ada))).await;
@@ -358,7 +358,7 @@ pub(super) async fn batch_revocation_completes_after_caller_cancellation(stores:
 
 /// Owners and the holder revoke at once, in overlapping selections; nobody waits for another in a circle.
 pub(super) async fn concurrent_revocations_by_owner_and_holder_end_each_key_once(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
     let mut keys = vec![root.clone()];
@@ -401,7 +401,7 @@ pub(super) async fn concurrent_revocations_by_owner_and_holder_end_each_key_once
 }
 
 pub(super) async fn no_child_survives_an_owners_revocation_of_its_key_tree(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
     let children: Vec<_> = (0..30)

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::{ChangeProjectError, ProjectFilter, ProjectStatus};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{OrganizationId, ProjectId};
@@ -176,14 +176,14 @@ pub(super) async fn project_change_completes_after_caller_cancellation(stores: S
     }
 }
 
-fn event(scene: &AdministrationScene, actor: Actor, action: Action, project: &Project) -> AuditEvent {
+fn event(scene: &Scene<Stores>, actor: Actor, action: Action, project: &Project) -> AuditEvent {
     scene
         .act_as(actor, Some(project.organization_id))
         .event(action, Subject::Project(project.id))
 }
 
 async fn change(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     actor: Actor,
     action: Action,
     project: &Project,
@@ -193,7 +193,7 @@ async fn change(
 
 /// What the event tells of.
 async fn change_with(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     event: AuditEvent,
     project: &Project,
 ) -> Result<(), ChangeProjectError> {
@@ -210,12 +210,12 @@ async fn change_with(
     }
 }
 
-async fn stored(scene: &AdministrationScene, project: &Project) -> Project {
+async fn stored(scene: &Scene<Stores>, project: &Project) -> Project {
     let found = scene.project(project.organization_id, project.id).await;
     found.expect("the project exists").project
 }
 
-async fn recorded(scene: &AdministrationScene, action: Action, project: &Project) -> Vec<AuditEvent> {
+async fn recorded(scene: &Scene<Stores>, action: Action, project: &Project) -> Vec<AuditEvent> {
     let here = Some(project.organization_id);
     scene
         .events_about(here, action, Subject::Project(project.id))

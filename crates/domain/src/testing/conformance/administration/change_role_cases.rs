@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::{ChangeRoleError, EndMembershipError};
 use crate::audit::{Action, Actor, Subject};
 use crate::membership::{Member, Role};
@@ -123,7 +123,7 @@ pub(super) async fn an_owner_is_not_the_last_while_there_is_another(stores: Stor
     }
 }
 
-async fn is_last_owner(scene: &AdministrationScene, owner: &Member) -> bool {
+async fn is_last_owner(scene: &Scene<Stores>, owner: &Member) -> bool {
     let members = &scene.stores.members;
     let others = members.has_other_permanent_owner(owner.organization.id, owner.membership.id);
     !others.await.expect("the store answers")

@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, CROWD, as_user};
+use super::scene::{CROWD, as_user};
 use crate::administration::ports::{ChangeRoleError, EndMembershipError};
 use crate::audit::{Action, Subject};
 use crate::id::OrganizationId;
@@ -136,7 +136,7 @@ pub(super) async fn concurrent_ends_of_one_membership_end_it_once(stores: Stores
     assert_eq!(recorded.len(), 1);
 }
 
-async fn two_owners(stores: Stores) -> (AdministrationScene, [Member; 2]) {
+async fn two_owners(stores: Stores) -> (Scene<Stores>, [Member; 2]) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     (scene, [ada, bob])
@@ -151,11 +151,11 @@ fn turn([ada, bob]: &[Member; 2], number: usize) -> [Member; 2] {
     }
 }
 
-async fn assert_one_owner(scene: &AdministrationScene, [owner, _]: &[Member; 2]) {
+async fn assert_one_owner(scene: &Scene<Stores>, [owner, _]: &[Member; 2]) {
     assert_eq!(owners_left(scene, owner.organization.id).await, 1);
 }
 
-async fn owners_left(scene: &AdministrationScene, organization: OrganizationId) -> usize {
+async fn owners_left(scene: &Scene<Stores>, organization: OrganizationId) -> usize {
     let roles = scene.roles(organization).await;
     roles.iter().filter(|(_, role)| *role == Role::Owner).count()
 }

@@ -4,7 +4,7 @@
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::ChangeOrganizationError;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
@@ -121,7 +121,7 @@ pub(super) async fn default_key_right_change_completes_after_caller_cancellation
 }
 
 async fn choose(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     actor: Actor,
     organization: &Organization,
     manage_keys: bool,
@@ -135,7 +135,7 @@ async fn choose(
 }
 
 /// What the member's organization has chosen for new keys.
-async fn chosen(scene: &AdministrationScene, member: &Member) -> bool {
+async fn chosen(scene: &Scene<Stores>, member: &Member) -> bool {
     let memberships = &scene.stores.keys.memberships;
     let found = memberships
         .find_live(member.user.id, &member.organization.slug, scene.now())
@@ -144,7 +144,7 @@ async fn chosen(scene: &AdministrationScene, member: &Member) -> bool {
     found.organization.new_keys_manage_keys
 }
 
-async fn recorded(scene: &AdministrationScene, member: &Member, action: Action) -> Vec<AuditEvent> {
+async fn recorded(scene: &Scene<Stores>, member: &Member, action: Action) -> Vec<AuditEvent> {
     let id = member.organization.id;
     scene
         .events_about(Some(id), action, Subject::Organization(id))

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::{AMPLE, Scene};
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::access::Credential;
 use crate::administration::ports::EndMembershipError;
 use crate::audit::{Action, Actor, Subject};
@@ -196,7 +196,7 @@ pub(super) async fn membership_end_completes_after_caller_cancellation(stores: S
     assert_eq!(recorded.len(), 1);
 }
 
-async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {
+async fn live(scene: &Scene<Stores>, member: &Member) -> Option<Member> {
     scene
         .stores
         .keys
@@ -206,7 +206,7 @@ async fn live(scene: &AdministrationScene, member: &Member) -> Option<Member> {
         .expect("the store answers")
 }
 
-async fn credential(scene: &AdministrationScene, new: &NewApiKey) -> Credential {
+async fn credential(scene: &Scene<Stores>, new: &NewApiKey) -> Credential {
     scene
         .stores
         .keys

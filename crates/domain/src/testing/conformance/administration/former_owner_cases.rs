@@ -8,7 +8,7 @@ use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::scene::Scene;
 use super::key_scene::only;
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::{AddProjectError, ProjectFilter, ProjectStatus, RevokeKeysError};
 use crate::api_key::ApiKey;
 use crate::audit::{Action, Subject};
@@ -75,7 +75,7 @@ pub(super) async fn removed_owner_adds_no_project_after_removal_is_confirmed(sto
     }
 }
 
-async fn another_owner(scene: &AdministrationScene, ada: &Member, round: usize) -> Member {
+async fn another_owner(scene: &Scene<Stores>, ada: &Member, round: usize) -> Member {
     let username = format!("eve{round}");
     scene.join_as(&ada.organization, &username, Role::Owner).await
 }
@@ -83,12 +83,12 @@ async fn another_owner(scene: &AdministrationScene, ada: &Member, round: usize) 
 /// Lets an owner act many times at once; in the middle another one removes them, or makes them a plain member
 /// by turns. What is on record when that is answered stays.
 async fn assert_ends_with_their_rights<T: Debug + PartialEq + Send + 'static>(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     ada: &Member,
     eve: &Member,
     round: usize,
     acts: impl Iterator<Item = BoxFuture<'static, ()>>,
-    on_record: impl Fn(AdministrationScene) -> BoxFuture<'static, Vec<T>> + Clone + Send + 'static,
+    on_record: impl Fn(Scene<Stores>) -> BoxFuture<'static, Vec<T>> + Clone + Send + 'static,
 ) {
     let (ending, ada, eve, on_record_then) = (scene.clone(), ada.clone(), eve.clone(), on_record.clone());
     let end: BoxFuture<'static, Vec<T>> = Box::pin(async move {
@@ -109,7 +109,7 @@ async fn assert_ends_with_their_rights<T: Debug + PartialEq + Send + 'static>(
     );
 }
 
-fn valid_keys(scene: AdministrationScene, holder: Member) -> BoxFuture<'static, Vec<ApiKeyId>> {
+fn valid_keys(scene: Scene<Stores>, holder: Member) -> BoxFuture<'static, Vec<ApiKeyId>> {
     Box::pin(async move {
         let store = &scene.stores.keys.api_keys;
         let filter = || KeyFilter::new(StatusFilter::Valid, None);
@@ -121,7 +121,7 @@ fn valid_keys(scene: AdministrationScene, holder: Member) -> BoxFuture<'static, 
     })
 }
 
-fn projects(scene: AdministrationScene, owner: Member) -> BoxFuture<'static, Vec<Project>> {
+fn projects(scene: Scene<Stores>, owner: Member) -> BoxFuture<'static, Vec<Project>> {
     Box::pin(async move {
         let store = &scene.stores.projects;
         let filter = || ProjectFilter::new(ProjectStatus::All, None);

@@ -6,7 +6,7 @@ use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::{Scene, similar_to};
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
@@ -245,20 +245,20 @@ pub(super) async fn invitation_change_completes_after_caller_cancellation(stores
     assert_eq!(revocations(&scene, &new).await, 1);
 }
 
-fn creation(scene: &AdministrationScene, actor: Actor, new: &NewInvitation) -> AuditEvent {
+fn creation(scene: &Scene<Stores>, actor: Actor, new: &NewInvitation) -> AuditEvent {
     scene
         .act_as(actor, Some(new.invitation.organization_id))
         .event(Action::CreateInvitation, Subject::Invitation(new.invitation.id))
 }
 
-fn revocation(scene: &AdministrationScene, actor: Actor, invitation: &Invitation) -> AuditEvent {
+fn revocation(scene: &Scene<Stores>, actor: Actor, invitation: &Invitation) -> AuditEvent {
     scene
         .act_as(actor, Some(invitation.organization_id))
         .event(Action::RevokeInvitation, Subject::Invitation(invitation.id))
 }
 
 async fn revoke(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     actor: Actor,
     new: &NewInvitation,
 ) -> Result<(), RevokeInvitationError> {
@@ -269,7 +269,7 @@ async fn revoke(
     scene.stores.invitations.revoke(organization_id, id, event).await
 }
 
-async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> usize {
+async fn revocations(scene: &Scene<Stores>, new: &NewInvitation) -> usize {
     let subject = Subject::Invitation(new.invitation.id);
     let here = Some(new.invitation.organization_id);
     scene
@@ -279,7 +279,7 @@ async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> usize 
 }
 
 /// The pending invitations of an organization, over all pages of that size.
-async fn pending(scene: &AdministrationScene, organization: OrganizationId, size: u16) -> Vec<Invitation> {
+async fn pending(scene: &Scene<Stores>, organization: OrganizationId, size: u16) -> Vec<Invitation> {
     let invitations = &scene.stores.invitations;
     all_pages(size_of(size), |page| invitations.pending(organization, page)).await
 }

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, CROWD, as_user};
+use super::scene::{CROWD, as_user};
 use crate::administration::ports::{AddInvitationError, NewInvitation};
 use crate::audit::{Action, Subject};
 use crate::id::InvitationId;
@@ -32,7 +32,7 @@ pub(super) async fn invitation_form_creates_one_invitation_even_after_its_end(st
 }
 
 async fn assert_repeats(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     owner: &Member,
     idempotency_key: IdempotencyKey,
     first: InvitationId,
@@ -110,18 +110,14 @@ pub(super) async fn concurrent_submissions_of_one_form_create_one_invitation(sto
 }
 
 /// What a form makes that was shown with this idempotency key.
-fn filled_in(scene: &AdministrationScene, sender: &Member, idempotency_key: IdempotencyKey) -> NewInvitation {
+fn filled_in(scene: &Scene<Stores>, sender: &Member, idempotency_key: IdempotencyKey) -> NewInvitation {
     NewInvitation {
         idempotency_key: Some(idempotency_key),
         ..scene.new_invitation(&sender.organization, as_user(sender), Role::Member)
     }
 }
 
-async fn send(
-    scene: &AdministrationScene,
-    sender: &Member,
-    new: &NewInvitation,
-) -> Result<(), AddInvitationError> {
+async fn send(scene: &Scene<Stores>, sender: &Member, new: &NewInvitation) -> Result<(), AddInvitationError> {
     let subject = Subject::Invitation(new.invitation.id);
     let event = scene.act(sender).event(Action::CreateInvitation, subject);
     scene.stores.invitations.add(new.clone(), event).await

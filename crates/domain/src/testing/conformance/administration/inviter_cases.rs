@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user, assert_closed_to_newcomer, assert_closed_to_user};
+use super::scene::{as_user, assert_closed_to_newcomer, assert_closed_to_user};
 use crate::administration::ports::NewInvitation;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::invitation::Invitation;
@@ -252,13 +252,13 @@ pub(super) async fn nobody_joins_after_inviters_removal_or_demotion_is_confirmed
     }
 }
 
-async fn open_invitations(scene: &AdministrationScene, inviter: &Member) -> u64 {
+async fn open_invitations(scene: &Scene<Stores>, inviter: &Member) -> u64 {
     let (here, now) = (inviter.organization.id, scene.now());
     let counted = scene.stores.invitations.count_open(here, inviter.user.id, now);
     counted.await.expect("the store answers")
 }
 
-async fn open_by_others(scene: &AdministrationScene, member: &Member) -> u64 {
+async fn open_by_others(scene: &Scene<Stores>, member: &Member) -> u64 {
     let (here, now) = (member.organization.id, scene.now());
     let counted = scene
         .stores
@@ -268,7 +268,7 @@ async fn open_by_others(scene: &AdministrationScene, member: &Member) -> u64 {
 }
 
 /// The events of this invitation's revocation.
-async fn revocations(scene: &AdministrationScene, new: &NewInvitation) -> Vec<AuditEvent> {
+async fn revocations(scene: &Scene<Stores>, new: &NewInvitation) -> Vec<AuditEvent> {
     let subject = Subject::Invitation(new.invitation.id);
     let here = Some(new.invitation.organization_id);
     scene.events_about(here, Action::RevokeInvitation, subject).await

@@ -11,36 +11,13 @@ use crate::administration::ports::{
     CutoffTime, HeldKey, KeySelection, OrganizationKeyFilter, RevokeKeysError, RevokedBatch,
 };
 use crate::api_key::{ApiKey, RevocationReason};
-use crate::audit::{Act, Actor};
+use crate::audit::Act;
 use crate::id::{ApiKeyId, OrganizationId};
-use crate::membership::{Member, Role};
-use crate::organization::Organization;
+use crate::membership::Member;
 use crate::page::PageSize;
 use crate::ports::DescendantKeys;
 
-/// A store of everything, and what makes its content.
-pub(super) type KeyScene = Scene<Stores>;
-
-impl KeyScene {
-    /// Everybody who may not revoke the organization's keys, in a word and as actor.
-    pub(super) async fn strangers(&self, organization: &Organization) -> Vec<(&'static str, Actor)> {
-        let owner = self.join_as(organization, "crown", Role::Owner).await;
-        let key = self.add_key(&owner, "a key of an owner").await;
-        let member = self.join(organization, "plain").await;
-        let former = self.join_as(organization, "former", Role::Owner).await;
-        self.end_membership(&former).await;
-        let elsewhere = self.add_organization("Elsewhere").await;
-        let stranger = self.join_as(&elsewhere, "stranger", Role::Owner).await;
-        vec![
-            ("a plain member", Actor::User(member.user.id)),
-            ("a former owner", Actor::User(former.user.id)),
-            ("an owner of another organization", Actor::User(stranger.user.id)),
-            ("a user that does not exist", Actor::User(self.id())),
-            ("a key of an owner", Actor::ApiKey(key.id)),
-            ("nobody", Actor::Anonymous),
-        ]
-    }
-
+impl Scene<Stores> {
     /// The keys that pass the filter, over all pages of that size.
     pub(super) async fn held(
         &self,

@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
-use super::key_scene::KeyScene;
+use super::super::scene::Scene;
 use crate::api_key::{ApiKey, LastUse};
 use crate::audit::{Action, Subject};
 use crate::ports::{DescendantKeys, KeyUse};
@@ -17,7 +17,7 @@ fn address(text: &str) -> Option<IpAddr> {
 }
 
 pub(super) async fn last_use_reads_back_as_recorded(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     for from in [
         address("203.0.113.7"),
         address("2001:db8::1"),
@@ -34,7 +34,7 @@ pub(super) async fn last_use_reads_back_as_recorded(stores: Stores) {
 }
 
 pub(super) async fn last_use_only_moves_forward(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let begun = scene.now();
     let used = |minutes, last: u8| LastUse {
@@ -53,7 +53,7 @@ pub(super) async fn last_use_only_moves_forward(stores: Stores) {
 }
 
 pub(super) async fn last_use_of_a_clock_far_ahead_is_replaced(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let used = |ahead: TimeDelta| LastUse {
         at: scene.now() + ahead,
@@ -73,7 +73,7 @@ pub(super) async fn last_use_of_a_clock_far_ahead_is_replaced(stores: Stores) {
 }
 
 pub(super) async fn batch_of_last_uses_records_each_for_its_key(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
     for number in 0..20 {
@@ -98,7 +98,7 @@ pub(super) async fn batch_of_last_uses_records_each_for_its_key(stores: Stores) 
 }
 
 pub(super) async fn last_use_of_unknown_key_is_ignored(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let last = LastUse {
         at: scene.now(),
@@ -114,7 +114,7 @@ pub(super) async fn last_use_of_unknown_key_is_ignored(stores: Stores) {
 }
 
 pub(super) async fn last_use_changes_nothing_else_and_writes_no_event(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     scene.revoke(&ada, &key, DescendantKeys::Keep).await;
     let revoked = scene.stored(&key).await;
@@ -133,7 +133,7 @@ pub(super) async fn last_use_changes_nothing_else_and_writes_no_event(stores: St
 /// Replicas record the same keys in whatever order, and meanwhile whole key trees are revoked.
 pub(super) async fn concurrent_last_uses_and_revocations_are_all_recorded(stores: Stores) {
     const ROUNDS: usize = 12;
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut keys = vec![root.clone()];
     for number in 0..30 {
@@ -177,7 +177,7 @@ pub(super) async fn concurrent_last_uses_and_revocations_are_all_recorded(stores
     }
 }
 
-async fn record(scene: &KeyScene, uses: &[(&ApiKey, LastUse)]) {
+async fn record(scene: &Scene<Stores>, uses: &[(&ApiKey, LastUse)]) {
     let uses = uses
         .iter()
         .map(|(key, last)| KeyUse {

@@ -4,7 +4,7 @@
 use super::super::Stores;
 use super::super::ended_right::{Acts, ROUNDS};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::id::ApiKeyId;
 use crate::membership::Member;
 
@@ -45,7 +45,7 @@ pub(super) async fn no_key_revokes_another_after_membership_end_is_confirmed(sto
 }
 
 /// Somebody with a key that acts for them.
-async fn holder(scene: &AdministrationScene, ada: &Member, round: usize) -> (Member, ApiKeyId) {
+async fn holder(scene: &Scene<Stores>, ada: &Member, round: usize) -> (Member, ApiKeyId) {
     let bob = scene.join(&ada.organization, &format!("bob{round}")).await;
     let acting = scene.add_key(&bob, "acting").await.id;
     (bob, acting)
@@ -56,12 +56,7 @@ fn by_turns(acting: ApiKeyId) -> impl Fn(usize) -> Option<ApiKeyId> {
     move |number| (!number.is_multiple_of(2)).then_some(acting)
 }
 
-async fn assert_ends_with_their_membership(
-    scene: &AdministrationScene,
-    ada: &Member,
-    bob: &Member,
-    acts: Acts,
-) {
+async fn assert_ends_with_their_membership(scene: &Scene<Stores>, ada: &Member, bob: &Member, acts: Acts) {
     let (ending, owner, leaver) = (scene.clone(), ada.clone(), bob.clone());
     let end = async move {
         ending.end_as(as_user(&owner), &leaver).await.expect("removed");

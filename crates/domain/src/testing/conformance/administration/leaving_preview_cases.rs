@@ -4,14 +4,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::Stores;
-use super::key_scene::KeyScene;
+use super::super::scene::Scene;
 use crate::administration::ports::LeavingPreview;
 use crate::api_key::{ApiKey, LastUse};
 use crate::id::{ApiKeyId, OrganizationId};
 use crate::membership::Member;
 use crate::ports::{DescendantKeys, KeyUse};
 
-async fn use_key(scene: &KeyScene, key: &ApiKey, at: DateTime<Utc>) {
+async fn use_key(scene: &Scene<Stores>, key: &ApiKey, at: DateTime<Utc>) {
     let last = LastUse {
         at,
         from: Some([203, 0, 113, 7].into()),
@@ -26,7 +26,7 @@ async fn use_key(scene: &KeyScene, key: &ApiKey, at: DateTime<Utc>) {
 }
 
 async fn preview(
-    scene: &KeyScene,
+    scene: &Scene<Stores>,
     organization: OrganizationId,
     member: &Member,
     used_after: DateTime<Utc>,
@@ -37,7 +37,7 @@ async fn preview(
 }
 
 pub(super) async fn preview_counts_valid_and_recently_used_keys(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&bob.user, &other).await;
@@ -72,7 +72,7 @@ pub(super) async fn preview_counts_valid_and_recently_used_keys(stores: Stores) 
 }
 
 pub(super) async fn preview_lists_the_50_most_recently_used_keys(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let mut keys = Vec::new();
     for number in 0..60 {
         keys.push(scene.add_key(&ada, &format!("key {number}")).await);

@@ -4,7 +4,6 @@ use chrono::TimeDelta;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::AdministrationScene;
 use crate::administration::ports::{HolderProfile, MemberOverview, WhichMember};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::Member;
@@ -229,20 +228,20 @@ fn usernames(members: &[MemberOverview]) -> Vec<&str> {
         .collect()
 }
 
-async fn found_by(scene: &AdministrationScene, owner: &Member, term: &str) -> Vec<String> {
+async fn found_by(scene: &Scene<Stores>, owner: &Member, term: &str) -> Vec<String> {
     let listed = scene
         .listed(owner.organization.id, Some(term), PageSize::MAX)
         .await;
     usernames(&listed).into_iter().map(str::to_owned).collect()
 }
 
-async fn listed_ids(scene: &AdministrationScene, organization: OrganizationId) -> Vec<MembershipId> {
+async fn listed_ids(scene: &Scene<Stores>, organization: OrganizationId) -> Vec<MembershipId> {
     let listed = scene.listed(organization, None, PageSize::MAX).await;
     listed.iter().map(|member| member.membership.id).collect()
 }
 
 async fn find(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     organization: OrganizationId,
     id: MembershipId,
 ) -> Option<MemberOverview> {

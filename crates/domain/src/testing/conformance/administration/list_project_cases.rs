@@ -6,7 +6,7 @@ use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::{AddProjectError, ProjectFilter, ProjectOverview, ProjectStatus};
 use crate::audit::{Action, Actor, Subject};
 use crate::id::OrganizationId;
@@ -183,7 +183,7 @@ fn empty(project: &Project) -> ProjectOverview {
     }
 }
 
-async fn add_as(scene: &AdministrationScene, actor: Actor, owner: &Member) -> Result<(), AddProjectError> {
+async fn add_as(scene: &Scene<Stores>, actor: Actor, owner: &Member) -> Result<(), AddProjectError> {
     let project = scene.new_project(&owner.organization, "Notes");
     let act = scene.act_as(actor, Some(owner.organization.id));
     let event = act.event(Action::CreateProject, Subject::Project(project.id));
@@ -192,7 +192,7 @@ async fn add_as(scene: &AdministrationScene, actor: Actor, owner: &Member) -> Re
 
 /// The projects of an organization that pass the filter, over all pages of that size.
 async fn listed(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     organization: OrganizationId,
     status: ProjectStatus,
     search: Option<&str>,

@@ -6,7 +6,6 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::pages::{MORE_THAN_A_HUNDRED, all_pages, size_of};
 use super::super::scene::Scene;
-use super::scene::AdministrationScene;
 use crate::administration::ports::{
     HolderStatusFilter, MemberFilter, OrganizationKeyFilter, ProjectFilter, ProjectStatus,
 };
@@ -82,7 +81,7 @@ pub(super) async fn list_of_projects_continues_beyond_100(stores: Stores) {
 pub(super) async fn list_of_reachable_projects_continues_beyond_100(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let additions = (0..MORE_THAN_A_HUNDRED).map(|number| {
-        let (scene, ada): (AdministrationScene, _) = (scene.clone(), ada.clone());
+        let (scene, ada): (Scene<Stores>, _) = (scene.clone(), ada.clone());
         let task: BoxFuture<'static, ProjectId> = Box::pin(async move {
             let name = format!("project {number}");
             let project = scene.add_project(&ada.organization, &name).await;
@@ -105,7 +104,7 @@ pub(super) async fn list_of_reachable_projects_continues_beyond_100(stores: Stor
 pub(super) async fn list_of_invitations_continues_beyond_100(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let additions = (0..MORE_THAN_A_HUNDRED).map(|_| {
-        let (scene, ada): (AdministrationScene, _) = (scene.clone(), ada.clone());
+        let (scene, ada): (Scene<Stores>, _) = (scene.clone(), ada.clone());
         let task: BoxFuture<'static, InvitationId> =
             Box::pin(async move { scene.invite(&ada, Role::Member).await.invitation.id });
         task
@@ -156,7 +155,7 @@ pub(super) async fn list_of_organization_keys_continues_beyond_100(stores: Store
 }
 
 /// An organization of an owner, who comes first, and of more than a hundred others.
-async fn many_members(stores: Stores) -> (AdministrationScene, Vec<Member>) {
+async fn many_members(stores: Stores) -> (Scene<Stores>, Vec<Member>) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let mut members = vec![ada.clone()];
     for number in 0..MORE_THAN_A_HUNDRED {

@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 
 use super::super::Stores;
 use super::super::scene::{AMPLE, MANY_CHANGES, Scene, expiry_in};
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::ChangeOrganizationError;
 use crate::api_key::{
     ApiKey, CannotExtendLife, Expiry, InvalidExpiry, KeyEdit, KeyPrecondition, LongestLife, OldKeyEnd,
@@ -22,7 +22,7 @@ pub(super) fn days(days: i64) -> LongestLife {
 }
 
 pub(super) async fn limit(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     actor: Actor,
     member: &Member,
     longest: Option<LongestLife>,
@@ -37,7 +37,7 @@ pub(super) async fn limit(
 }
 
 /// What the member's organization allows.
-async fn longest(scene: &AdministrationScene, member: &Member) -> Option<LongestLife> {
+async fn longest(scene: &Scene<Stores>, member: &Member) -> Option<LongestLife> {
     let memberships = &scene.stores.keys.memberships;
     let found = memberships
         .find_live(member.user.id, &member.organization.slug, scene.now())
@@ -46,14 +46,14 @@ async fn longest(scene: &AdministrationScene, member: &Member) -> Option<Longest
     found.organization.longest_key_life
 }
 
-async fn recorded(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &Scene<Stores>, member: &Member) -> Vec<AuditEvent> {
     let id = member.organization.id;
     let subject = Subject::Organization(id);
     scene.events_about(Some(id), Action::LimitKeyLife, subject).await
 }
 
 /// A new key that somebody wants to end so much later.
-pub(super) fn ending_in(scene: &AdministrationScene, member: &Member, time: TimeDelta) -> NewApiKey {
+pub(super) fn ending_in(scene: &Scene<Stores>, member: &Member, time: TimeDelta) -> NewApiKey {
     let mut new = scene.new_key(member, "key");
     let edit = KeyEdit {
         expiry: Some(expiry_in(time, scene.now())),
@@ -161,7 +161,7 @@ pub(super) async fn planned_end_is_not_put_off_beyond_the_longest_life(stores: S
 }
 
 async fn rotate(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     member: &Member,
     key: &ApiKey,
     expiry: Option<Expiry>,

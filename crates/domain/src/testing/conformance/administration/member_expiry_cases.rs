@@ -5,7 +5,7 @@ use chrono::TimeDelta;
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::{Scene, expiry_in};
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::administration::ports::ChangeMembershipExpiryError;
 use crate::api_key::{ExpiryChange, InvalidExpiry};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
@@ -14,17 +14,17 @@ use crate::validity::End;
 
 const HOUR: TimeDelta = TimeDelta::hours(1);
 
-fn in_hours(scene: &AdministrationScene, hours: i32) -> ExpiryChange {
+fn in_hours(scene: &Scene<Stores>, hours: i32) -> ExpiryChange {
     expiry_in(HOUR * hours, scene.now())
 }
 
 /// The end of a live membership.
-async fn end_of(scene: &AdministrationScene, member: &Member) -> Option<End> {
+async fn end_of(scene: &Scene<Stores>, member: &Member) -> Option<End> {
     let live = scene.live_member(member.user.id, &member.organization).await;
     live.membership.end
 }
 
-async fn recorded(scene: &AdministrationScene, member: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &Scene<Stores>, member: &Member) -> Vec<AuditEvent> {
     let subject = Subject::Membership(member.membership.id);
     let here = Some(member.organization.id);
     scene

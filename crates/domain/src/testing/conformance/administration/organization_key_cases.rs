@@ -3,8 +3,8 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
-use super::super::scene::everything;
-use super::key_scene::{KeyScene, issued_before, only, with_descendants};
+use super::super::scene::{Scene, everything};
+use super::key_scene::{issued_before, only, with_descendants};
 use crate::administration::ports::{
     HeldKey, HolderProfile, HolderStatusFilter, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
     PreviewedKeys, RevocationPreview,
@@ -20,7 +20,7 @@ fn all() -> OrganizationKeyFilter {
     OrganizationKeyFilter::new(StatusFilter::All, None)
 }
 
-async fn use_key(scene: &KeyScene, key: &ApiKey) -> LastUse {
+async fn use_key(scene: &Scene<Stores>, key: &ApiKey) -> LastUse {
     let last = LastUse {
         at: scene.now(),
         from: Some([203, 0, 113, 7].into()),
@@ -35,7 +35,11 @@ async fn use_key(scene: &KeyScene, key: &ApiKey) -> LastUse {
     last
 }
 
-async fn revocation_preview(scene: &KeyScene, owner: &Member, selection: KeySelection) -> RevocationPreview {
+async fn revocation_preview(
+    scene: &Scene<Stores>,
+    owner: &Member,
+    selection: KeySelection,
+) -> RevocationPreview {
     let store = &scene.stores.organization_keys;
     let revocation_preview = store
         .revocation_preview(owner.organization.id, selection, scene.now())
@@ -44,7 +48,7 @@ async fn revocation_preview(scene: &KeyScene, owner: &Member, selection: KeySele
 }
 
 async fn key_tree_of_size(
-    scene: &KeyScene,
+    scene: &Scene<Stores>,
     owner: &Member,
     key: ApiKeyId,
     (ancestors, keys): (u16, u16),
@@ -59,20 +63,20 @@ async fn key_tree_of_size(
 }
 
 /// It is whole.
-async fn key_tree(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
+async fn key_tree(scene: &Scene<Stores>, owner: &Member, key: ApiKeyId) -> Vec<ApiKeyId> {
     let (keys, has_more) = key_tree_of_size(scene, owner, key, (10, 20)).await;
     assert!(!has_more);
     keys
 }
 
-async fn find(scene: &KeyScene, owner: &Member, key: ApiKeyId) -> Option<HeldKey> {
+async fn find(scene: &Scene<Stores>, owner: &Member, key: ApiKeyId) -> Option<HeldKey> {
     let store = &scene.stores.organization_keys;
     let found = store.find(owner.organization.id, key).await;
     found.expect("the store answers")
 }
 
 pub(super) async fn held_key_is_complete_except_for_its_exact_last_address(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
     let mut new = scene.new_child(&bob, root.id, "child");
@@ -103,7 +107,7 @@ pub(super) async fn held_key_is_complete_except_for_its_exact_last_address(store
 }
 
 pub(super) async fn keys_of_all_members_are_listed_newest_first_over_pages(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut expected = Vec::new();
     for number in 0..7 {
@@ -119,7 +123,7 @@ pub(super) async fn keys_of_all_members_are_listed_newest_first_over_pages(store
 }
 
 pub(super) async fn other_organizations_keys_are_neither_listed_nor_found(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
     let key = scene.add_key(&elsewhere, "elsewhere").await;
@@ -143,7 +147,7 @@ pub(super) async fn other_organizations_keys_are_neither_listed_nor_found(stores
 }
 
 pub(super) async fn key_batch_lookup_returns_each_organization_key_once(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
     let elsewhere = scene.join_also(&ada.user, &other).await;
@@ -172,7 +176,7 @@ pub(super) async fn key_batch_lookup_returns_each_organization_key_once(stores: 
 }
 
 pub(super) async fn keys_of_former_members_are_marked_as_not_working(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let cleo = scene.join(&ada.organization, "cleo").await;
     scene.add_key(&ada, "hers").await;
@@ -207,7 +211,7 @@ pub(super) async fn keys_of_former_members_are_marked_as_not_working(stores: Sto
 }
 
 pub(super) async fn held_keys_are_filtered_by_state_and_holder(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     scene.add_key(&ada, "hers").await;
     let old = scene.add_key(&bob, "his, once").await;
@@ -232,7 +236,7 @@ pub(super) async fn held_keys_are_filtered_by_state_and_holder(stores: Stores) {
 }
 
 pub(super) async fn held_keys_match_by_name_last_four_characters_and_holder(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob.builder").await;
     scene.add_key(&ada, "Ключ Сборки").await;
     scene.add_key(&ada, "100% sure").await;
@@ -258,7 +262,7 @@ pub(super) async fn held_keys_match_by_name_last_four_characters_and_holder(stor
 }
 
 pub(super) async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     for name in ["never used", "used long ago", "used recently", "revoked"] {
         let key = scene.add_key(&ada, name).await;
         match name {
@@ -294,7 +298,7 @@ pub(super) async fn valid_keys_are_filtered_by_inactivity(stores: Stores) {
 }
 
 pub(super) async fn key_tree_contains_all_ancestors_and_their_descendants(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
     let child = scene.add_child(&bob, &root, "child").await;
@@ -310,7 +314,7 @@ pub(super) async fn key_tree_contains_all_ancestors_and_their_descendants(stores
 }
 
 pub(super) async fn key_tree_of_limited_depth_keeps_the_nearest_ancestors(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let parent = scene.add_child(&ada, &root, "parent").await;
     let key = scene.add_child(&ada, &parent, "key").await;
@@ -328,7 +332,7 @@ pub(super) async fn key_tree_of_limited_depth_keeps_the_nearest_ancestors(stores
 }
 
 pub(super) async fn large_key_tree_shows_key_ancestors_and_valid_keys_first(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let parent = scene.add_key(&ada, "parent").await;
     let mut siblings = Vec::new();
     for number in 0..9 {
@@ -362,7 +366,7 @@ pub(super) async fn large_key_tree_shows_key_ancestors_and_valid_keys_first(stor
 }
 
 pub(super) async fn revocation_preview_equals_what_the_revocation_ends(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let old = scene.add_key(&ada, "b").await;
     let between = scene.later(TimeDelta::seconds(1));
@@ -409,7 +413,7 @@ pub(super) async fn revocation_preview_equals_what_the_revocation_ends(stores: S
 }
 
 pub(super) async fn revocation_preview_of_many_keys_shows_the_first_by_name(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     for number in (0..PreviewedKeys::SHOWN + 5).rev() {
         scene.add_key(&ada, &format!("key {number:02}")).await;
     }
@@ -426,7 +430,7 @@ pub(super) async fn revocation_preview_of_many_keys_shows_the_first_by_name(stor
 pub(super) async fn revocation_preview_lists_selected_keys_and_descendants_separately_by_name(
     stores: Stores,
 ) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut selected = Vec::new();
     for number in 0..PreviewedKeys::SHOWN + 1 {

@@ -4,7 +4,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
-use super::key_scene::{ALL, KeyScene, only, with_descendants};
+use super::super::scene::Scene;
+use super::key_scene::{ALL, only, with_descendants};
 use super::scene::{as_user, assert_closed_to_user};
 use crate::administration::ports::{
     AddInvitationError, ChangeProjectMembersError, EndMembershipError, HolderStatusFilter, KeySelection,
@@ -21,17 +22,17 @@ use crate::validity::End;
 
 const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
 
-fn soon(scene: &KeyScene) -> DateTime<Utc> {
+fn soon(scene: &Scene<Stores>) -> DateTime<Utc> {
     scene.now() + TimeDelta::hours(1)
 }
 
-fn wait_until(scene: &KeyScene, moment: DateTime<Utc>) {
+fn wait_until(scene: &Scene<Stores>, moment: DateTime<Utc>) {
     scene.later(moment - scene.now());
 }
 
 /// The keys that pass, newest first.
 async fn shown_at(
-    scene: &KeyScene,
+    scene: &Scene<Stores>,
     owner: &Member,
     filter: &OrganizationKeyFilter,
     now: DateTime<Utc>,
@@ -44,7 +45,7 @@ async fn shown_at(
 }
 
 pub(super) async fn members_are_listed_until_their_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let (here, him) = (ada.organization.id, bob.membership.id);
     let end = soon(&scene);
@@ -71,7 +72,7 @@ pub(super) async fn members_are_listed_until_their_planned_end(stores: Stores) {
 }
 
 pub(super) async fn member_stays_in_projects_until_the_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let (here, him) = (ada.organization.id, bob.membership.id);
     let project = scene.add_project(&ada.organization, "Notes").await;
@@ -103,7 +104,7 @@ pub(super) async fn member_stays_in_projects_until_the_planned_end(stores: Store
 }
 
 pub(super) async fn owner_has_authority_until_the_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let key = scene.add_key(&ada, "key").await;
     let end = soon(&scene);
@@ -124,7 +125,7 @@ pub(super) async fn owner_has_authority_until_the_planned_end(stores: Stores) {
 }
 
 pub(super) async fn membership_with_planned_end_can_be_ended_earlier(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let [bob, carl] = [
         scene.join(&ada.organization, "bob").await,
         scene.join(&ada.organization, "carl").await,
@@ -149,7 +150,7 @@ pub(super) async fn membership_with_planned_end_can_be_ended_earlier(stores: Sto
 }
 
 pub(super) async fn member_past_planned_end_returns_with_a_later_invitation(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let end = soon(&scene);
     let early = scene.invite(&ada, Role::Member).await;
@@ -179,7 +180,7 @@ pub(super) async fn member_past_planned_end_returns_with_a_later_invitation(stor
 }
 
 pub(super) async fn owners_see_keys_as_valid_until_their_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [of_ada, of_bob] = [
         scene.add_key(&ada, "planned").await,
@@ -212,7 +213,7 @@ pub(super) async fn owners_see_keys_as_valid_until_their_planned_end(stores: Sto
 }
 
 pub(super) async fn owners_list_filters_by_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let [_without, planned] = [
         scene.add_key(&ada, "without").await,
         scene.add_key(&ada, "planned").await,
@@ -237,7 +238,7 @@ pub(super) async fn owners_list_filters_by_planned_end(stores: Stores) {
 }
 
 pub(super) async fn previews_apply_planned_ends_at_the_given_time(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let root = scene.add_key(&bob, "root").await;
     let child = scene.add_child(&bob, &root, "child").await;
@@ -284,7 +285,7 @@ pub(super) async fn previews_apply_planned_ends_at_the_given_time(stores: Stores
 }
 
 pub(super) async fn large_key_tree_shows_keys_first_until_their_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     for number in 0..5 {
         let dead = scene.add_child(&ada, &root, &format!("dead {number}")).await;
@@ -314,7 +315,7 @@ pub(super) async fn large_key_tree_shows_keys_first_until_their_planned_end(stor
 }
 
 pub(super) async fn owners_revoke_keys_until_their_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let [early, late] = [
         scene.add_key(&ada, "early").await,
         scene.add_key(&ada, "late").await,

@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, CROWD};
+use super::scene::CROWD;
 use crate::administration::ports::AddProjectError;
 use crate::audit::{Action, Subject};
 use crate::id::ProjectId;
@@ -27,7 +27,7 @@ pub(super) async fn project_form_creates_one_project_even_after_archival(stores:
         .expect("another form adds another project");
 }
 
-async fn assert_repeats(scene: &AdministrationScene, owner: &Member, key: IdempotencyKey, first: ProjectId) {
+async fn assert_repeats(scene: &Scene<Stores>, owner: &Member, key: IdempotencyKey, first: ProjectId) {
     let again = filled_in(scene, owner, key);
     match send(scene, owner, &again).await {
         Err(AddProjectError::AlreadyCreated(created)) => assert_eq!(created, first),
@@ -104,14 +104,14 @@ pub(super) async fn refused_project_form_can_be_submitted_again(stores: Stores) 
 }
 
 /// What a form creates that was shown with this idempotency key.
-fn filled_in(scene: &AdministrationScene, sender: &Member, key: IdempotencyKey) -> NewProject {
+fn filled_in(scene: &Scene<Stores>, sender: &Member, key: IdempotencyKey) -> NewProject {
     NewProject {
         project: scene.new_project(&sender.organization, "Notes"),
         idempotency_key: Some(key),
     }
 }
 
-async fn send(scene: &AdministrationScene, sender: &Member, new: &NewProject) -> Result<(), AddProjectError> {
+async fn send(scene: &Scene<Stores>, sender: &Member, new: &NewProject) -> Result<(), AddProjectError> {
     let subject = Subject::Project(new.project.id);
     let event = scene.act(sender).event(Action::CreateProject, subject);
     scene.stores.projects.add(new.clone(), event).await

@@ -6,7 +6,7 @@ use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, CROWD, as_user};
+use super::scene::{CROWD, as_user};
 use crate::administration::ports::{ChangeProjectMembersError, ProjectMember};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::MembershipId;
@@ -359,7 +359,7 @@ pub(super) async fn concurrent_additions_of_one_project_member_add_it_once(store
 }
 
 fn event(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     actor: Actor,
     action: Action,
     project: &Project,
@@ -373,7 +373,7 @@ fn event(
 }
 
 async fn change(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     actor: Actor,
     action: Action,
     project: &Project,
@@ -385,7 +385,7 @@ async fn change(
 
 /// What the event tells of.
 async fn change_with(
-    scene: &AdministrationScene,
+    scene: &Scene<Stores>,
     event: AuditEvent,
     project: &Project,
     member: &Member,
@@ -399,7 +399,7 @@ async fn change_with(
     }
 }
 
-async fn members(scene: &AdministrationScene, project: &Project, size: u16) -> Vec<ProjectMember> {
+async fn members(scene: &Scene<Stores>, project: &Project, size: u16) -> Vec<ProjectMember> {
     let projects = &scene.stores.projects;
     all_pages(size_of(size), |page| {
         projects.members(project.organization_id, project.id, page, scene.now())
@@ -407,12 +407,12 @@ async fn members(scene: &AdministrationScene, project: &Project, size: u16) -> V
     .await
 }
 
-async fn ids(scene: &AdministrationScene, project: &Project) -> Vec<MembershipId> {
+async fn ids(scene: &Scene<Stores>, project: &Project) -> Vec<MembershipId> {
     let members = members(scene, project, PageSize::MAX).await;
     members.iter().map(|member| member.membership.id).collect()
 }
 
-async fn recorded(scene: &AdministrationScene, action: Action, member: &Member) -> Vec<AuditEvent> {
+async fn recorded(scene: &Scene<Stores>, action: Action, member: &Member) -> Vec<AuditEvent> {
     let here = Some(member.organization.id);
     scene
         .events_about(here, action, Subject::Membership(member.membership.id))

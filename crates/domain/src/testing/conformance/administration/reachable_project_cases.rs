@@ -2,7 +2,7 @@
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user};
+use super::scene::as_user;
 use crate::audit::{Action, Subject};
 use crate::id::ProjectId;
 use crate::membership::Member;
@@ -134,12 +134,12 @@ pub(super) async fn user_of_two_organizations_reaches_each_organizations_project
     assert_eq!(find(&scene, &elsewhere, here.id).await, None);
 }
 
-async fn assert_not_reached(scene: &AdministrationScene, member: &Member, project: &Project) {
+async fn assert_not_reached(scene: &Scene<Stores>, member: &Member, project: &Project) {
     assert_eq!(scene.reached(member, PageSize::MAX).await, []);
     assert_eq!(find(scene, member, project.id).await, None);
 }
 
-async fn find(scene: &AdministrationScene, member: &Member, id: ProjectId) -> Option<Project> {
+async fn find(scene: &Scene<Stores>, member: &Member, id: ProjectId) -> Option<Project> {
     scene
         .stores
         .reachable_projects

@@ -9,7 +9,8 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
-use super::key_scene::{ALL, KeyScene, issued_before, only, with_descendants};
+use super::super::scene::Scene;
+use super::key_scene::{ALL, issued_before, only, with_descendants};
 use super::scene::as_user;
 use crate::administration::ports::KeySelection;
 use crate::api_key::ApiKey;
@@ -24,7 +25,7 @@ const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
 /// More than any case has.
 const MANY: u32 = 1_000;
 
-impl KeyScene {
+impl Scene<Stores> {
     fn act_of_system(&self) -> Act {
         Act {
             source: RequestSource::default(),
@@ -100,7 +101,7 @@ impl KeyScene {
 }
 
 pub(super) async fn end_is_due_from_its_moment_until_recorded(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
     let revoked = scene.add_key(&ada, "revoked").await;
@@ -124,7 +125,7 @@ pub(super) async fn end_is_due_from_its_moment_until_recorded(stores: Stores) {
 }
 
 pub(super) async fn recorded_key_end_keeps_its_plan_and_has_one_event(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
     let child = scene.add_child(&ada, &key, "child").await;
@@ -148,7 +149,7 @@ pub(super) async fn recorded_key_end_keeps_its_plan_and_has_one_event(stores: St
 }
 
 pub(super) async fn the_recorded_end_of_a_membership_revokes_open_invitations(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let new = scene.new_key(&bob, "key");
     let key = scene.store(&bob, &new).await;
@@ -173,7 +174,7 @@ pub(super) async fn the_recorded_end_of_a_membership_revokes_open_invitations(st
 }
 
 pub(super) async fn a_batch_of_recorded_ends_has_a_limit(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let end = scene.in_an_hour();
     let mut keys = Vec::new();
@@ -201,7 +202,7 @@ pub(super) async fn a_batch_of_recorded_ends_has_a_limit(stores: Stores) {
 }
 
 pub(super) async fn ends_that_many_record_at_once_are_recorded_once(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let end = scene.in_an_hour();
     for number in 0..20 {
         let member = scene.join(&ada.organization, &format!("member{number}")).await;
@@ -240,7 +241,7 @@ pub(super) async fn ends_that_many_record_at_once_are_recorded_once(stores: Stor
 }
 
 pub(super) async fn an_end_whose_event_cannot_be_written_is_not_recorded(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let key = scene.add_key(&ada, "key").await;
     let end = scene.in_an_hour();
@@ -258,7 +259,7 @@ pub(super) async fn an_end_whose_event_cannot_be_written_is_not_recorded(stores:
 }
 
 pub(super) async fn ends_are_recorded_in_full_after_cancellation(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let end = scene.in_an_hour();
     let planned = scene.plan_revocation(&key, end).await;
@@ -271,7 +272,7 @@ pub(super) async fn ends_are_recorded_in_full_after_cancellation(stores: Stores)
 }
 
 pub(super) async fn returning_member_has_no_invitations_from_before_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join_as(&ada.organization, "bob", Role::Owner).await;
     let his = scene.invite(&bob, Role::Owner).await;
     let end = scene.in_an_hour();
@@ -291,7 +292,7 @@ pub(super) async fn returning_member_has_no_invitations_from_before_planned_end(
 }
 
 pub(super) async fn ending_an_elapsed_membership_records_its_planned_end(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     for (username, is_removed) in [("leaver", false), ("removed", true)] {
         let bob = scene.join_as(&ada.organization, username, Role::Owner).await;
         let new = scene.new_key(&bob, "key");
@@ -316,7 +317,7 @@ pub(super) async fn ending_an_elapsed_membership_records_its_planned_end(stores:
 }
 
 pub(super) async fn a_revocation_goes_on_until_no_selected_end_is_due(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let end = scene.in_an_hour();
     for number in 0..5 {
         let key = scene.add_key(&ada, &format!("planned {number}")).await;
@@ -340,7 +341,7 @@ pub(super) async fn a_revocation_goes_on_until_no_selected_end_is_due(stores: St
 }
 
 pub(super) async fn owners_record_planned_ends_of_selected_keys_that_have_come(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let other = scene.add_organization("Difference Engines").await;
     let stranger = scene.join(&other, "stranger").await;

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use super::scene::{AdministrationScene, as_user, assert_closed_to_user};
+use super::scene::{as_user, assert_closed_to_user};
 use crate::administration::ports::NewInvitation;
 use crate::membership::{Member, Role};
 use crate::sign_in::ports::AcceptAsUserError;
@@ -134,7 +134,7 @@ pub(super) async fn concurrent_joining_does_not_undo_a_removal(stores: Stores) {
 }
 
 /// Whoever was a member learns nothing of the invitation, and does not join with it.
-pub(super) async fn assert_is_dead(scene: &AdministrationScene, new: &NewInvitation, former: &Member) {
+pub(super) async fn assert_is_dead(scene: &Scene<Stores>, new: &NewInvitation, former: &Member) {
     assert_eq!(scene.open_invitation_for(new, former).await, None);
     assert_closed_to_user(&scene.accept_as_user(new, former, &former.organization).await);
 }

@@ -1,12 +1,13 @@
 //! How far down [`OrganizationKeyStore`](crate::administration::ports::OrganizationKeyStore) revokes.
 
 use super::super::Stores;
-use super::key_scene::{KeyScene, only, with_descendants};
+use super::super::scene::Scene;
+use super::key_scene::{only, with_descendants};
 use crate::api_key::ApiKey;
 use crate::id::ApiKeyId;
 
 pub(super) async fn descendants_remain_valid_after_owner_revocation_unless_selected(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 5).await;
     let mut survivors = chain.as_slice();
     for _ in 0..2 {
@@ -25,7 +26,7 @@ pub(super) async fn descendants_remain_valid_after_owner_revocation_unless_selec
 }
 
 pub(super) async fn owner_revokes_a_long_chain_of_descendants_completely(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let selection = with_descendants(&[&chain[0]]);
     let revocation_preview = scene

@@ -4,7 +4,8 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
-use super::key_scene::{KeyScene, only};
+use super::super::scene::Scene;
+use super::key_scene::only;
 use crate::api_key::{ApiKey, Grace, KeyUse, LastUse, OldKeyEnd, RevocationReason};
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::ports::{DescendantKeys, RotationDraft, StorageError};
@@ -19,7 +20,7 @@ fn ending(old_key_ends: OldKeyEnd) -> RotationDraft {
     }
 }
 
-impl KeyScene {
+impl Scene<Stores> {
     async fn use_key(&self, key: &ApiKey) {
         let last = LastUse {
             at: self.now(),
@@ -56,7 +57,7 @@ impl KeyScene {
 }
 
 pub(super) async fn rotated_key_ends_once_its_successor_was_used(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     let key = scene.store(&ada, &new).await;
     let successor = scene.rotate(&ada, &key, ending(OldKeyEnd::OnFirstUse)).await;
@@ -92,7 +93,7 @@ pub(super) async fn rotated_key_ends_once_its_successor_was_used(stores: Stores)
 }
 
 pub(super) async fn only_keys_that_wait_for_a_use_end_with_it(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let [graced, revoked, expired] = [
         scene.add_key(&ada, "graced").await,
         scene.add_key(&ada, "revoked").await,
@@ -125,7 +126,7 @@ pub(super) async fn only_keys_that_wait_for_a_use_end_with_it(stores: Stores) {
 }
 
 pub(super) async fn use_of_an_ended_successor_ends_no_key(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let [revoked, expired] = [
         scene.add_key(&ada, "revoked").await,
         scene.add_key(&ada, "expired").await,
@@ -154,7 +155,7 @@ pub(super) async fn use_of_an_ended_successor_ends_no_key(stores: Stores) {
 }
 
 pub(super) async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     for (number, organization) in [&ada.organization, &other, &ada.organization]
         .into_iter()
@@ -172,7 +173,7 @@ pub(super) async fn a_batch_of_rotated_keys_has_a_limit(stores: Stores) {
 }
 
 pub(super) async fn rotated_key_whose_event_cannot_be_written_stays(stores: Stores) {
-    let (scene, ada) = KeyScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let successor = scene.rotate(&ada, &key, ending(OldKeyEnd::OnFirstUse)).await;
     scene.use_key(&successor).await;

@@ -25,9 +25,6 @@ use crate::user::{DisplayName, User};
 /// Enough to fill every gap between a check and the change it is for.
 pub(super) const CROWD: usize = 64;
 
-/// A store of everything, and what makes its content.
-pub(super) type AdministrationScene = Scene<Stores>;
-
 /// As no form creates it.
 impl From<Project> for NewProject {
     fn from(project: Project) -> Self {
@@ -38,7 +35,7 @@ impl From<Project> for NewProject {
     }
 }
 
-impl AdministrationScene {
+impl Scene<Stores> {
     /// Everybody who may not run the organization, in a word and as actor.
     pub(super) async fn outsiders(&self, organization: &Organization) -> Vec<(&'static str, Actor)> {
         let owner = self.join_as(organization, "crown", Role::Owner).await;

@@ -3,14 +3,14 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::Stores;
-use super::super::scene::ids_of;
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::{Scene, ids_of};
+use super::scene::{ALL, MILLISECOND};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::retention::ports::RetentionError;
 
 pub(super) async fn events_past_retention_are_removed_with_a_removal_event(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let here = Some(ada.organization.id);
     let key = scene.add_key(&ada, "kept").await;
     let moment = scene.now();
@@ -30,7 +30,7 @@ pub(super) async fn events_past_retention_are_removed_with_a_removal_event(store
 }
 
 pub(super) async fn removing_no_events_writes_no_event(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let begun = scene.now();
     scene.add_key(&ada, "kept").await;
     let before = scene.events(Some(ada.organization.id)).await;
@@ -42,7 +42,7 @@ pub(super) async fn removing_no_events_writes_no_event(stores: Stores) {
 }
 
 pub(super) async fn removal_without_an_event_records_none(stores: Stores) {
-    let (scene, _) = RetentionScene::with_owner(stores).await;
+    let (scene, _) = Scene::with_owner(stores).await;
     record(&scene, None).await;
     let now = scene.later(TimeDelta::days(1));
     let removed = scene.stores.retention.remove_audit_events(now, ALL, None).await;
@@ -51,7 +51,7 @@ pub(super) async fn removal_without_an_event_records_none(stores: Stores) {
 }
 
 pub(super) async fn oldest_events_are_removed_first_up_to_the_limit(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let here = Some(ada.organization.id);
     let mut recorded = Vec::new();
     for _ in 0..7 {
@@ -73,7 +73,7 @@ pub(super) async fn oldest_events_are_removed_first_up_to_the_limit(stores: Stor
 }
 
 pub(super) async fn events_are_kept_when_removal_event_cannot_be_written(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let here = Some(ada.organization.id);
     scene.add_key(&ada, "kept").await;
     let recorded = scene.events(here).await;
@@ -89,7 +89,7 @@ pub(super) async fn events_are_kept_when_removal_event_cannot_be_written(stores:
     assert_eq!(scene.events(here).await, recorded);
 }
 
-async fn record(scene: &RetentionScene, organization: Option<OrganizationId>) -> AuditEvent {
+async fn record(scene: &Scene<Stores>, organization: Option<OrganizationId>) -> AuditEvent {
     let act = scene.act_as(Actor::Anonymous, organization);
     let event = act.refusal(Action::SignIn, Subject::Installation);
     let recorded = scene.stores.keys.audit_log.record(event.clone()).await;
@@ -97,14 +97,14 @@ async fn record(scene: &RetentionScene, organization: Option<OrganizationId>) ->
     event
 }
 
-fn removal(scene: &RetentionScene) -> AuditEvent {
+fn removal(scene: &Scene<Stores>) -> AuditEvent {
     let act = scene.act_as(Actor::System, None);
     act.event(Action::RemoveAuditEvents, Subject::Installation)
 }
 
 /// How many events it removed, and the event of that.
 async fn remove(
-    scene: &RetentionScene,
+    scene: &Scene<Stores>,
     before: DateTime<Utc>,
     at_most: u32,
 ) -> (Result<u32, RetentionError>, AuditEvent) {

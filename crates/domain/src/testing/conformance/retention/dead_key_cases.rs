@@ -8,14 +8,15 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::{ALL, MILLISECOND};
 use crate::administration::ports::{KeyTree, KeyTreeSize, OrganizationKeyFilter};
 use crate::api_key::ApiKey;
 use crate::page::{PageRequest, PageSize};
 use crate::ports::{KeyFilter, StatusFilter};
 
 pub(super) async fn keys_are_removed_after_their_retention(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let valid = scene.add_key(&ada, "valid").await;
     let mut died = Vec::new();
@@ -37,7 +38,7 @@ pub(super) async fn keys_are_removed_after_their_retention(stores: Stores) {
 }
 
 pub(super) async fn keys_of_an_ended_membership_are_removed_after_retention(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let never_revoked = scene.add_key(&bob, "never revoked").await;
     let revoked_later = scene.add_key(&bob, "revoked later").await;
@@ -61,7 +62,7 @@ pub(super) async fn keys_of_an_ended_membership_are_removed_after_retention(stor
 }
 
 pub(super) async fn removal_batch_size_is_limited(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let mut keys = Vec::new();
     for number in 0..7 {
@@ -84,7 +85,7 @@ pub(super) async fn removal_batch_size_is_limited(stores: Stores) {
 }
 
 pub(super) async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_key(&ada, "gone");
     let key = scene.store(&ada, &new).await;
     scene.kill(&ada, &key).await;
@@ -135,7 +136,7 @@ pub(super) async fn removed_key_is_gone_and_its_events_remain(stores: Stores) {
 
 pub(super) async fn concurrent_removals_count_each_key_once(stores: Stores) {
     const DEAD: u32 = 40;
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let mut keys = Vec::new();
     for _ in 0..DEAD {
         let key = scene.add_key(&ada, "dead").await;
@@ -162,7 +163,7 @@ pub(super) async fn concurrent_removals_count_each_key_once(stores: Stores) {
 }
 
 pub(super) async fn dead_key_removal_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 3).await;
     scene.kill(&ada, &chain[1]).await;
     let before = scene.now() + MILLISECOND;

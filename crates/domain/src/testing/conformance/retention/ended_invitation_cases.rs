@@ -3,14 +3,15 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::Stores;
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::{ALL, MILLISECOND};
 use crate::administration::ports::NewInvitation;
 use crate::audit::{Action, Subject};
 use crate::invitation::Invitation;
 use crate::membership::{Member, Role};
 
 pub(super) async fn invitations_are_removed_after_their_retention(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let expiring = scene.invite(&ada, Role::Member).await;
     let used = scene.invite(&ada, Role::Member).await;
     let revoked = scene.invite(&ada, Role::Member).await;
@@ -40,7 +41,7 @@ pub(super) async fn invitations_are_removed_after_their_retention(stores: Stores
 }
 
 pub(super) async fn member_who_joined_with_a_removed_invitation_remains(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let used = scene.invite(&ada, Role::Member).await;
     let bob = scene
         .accept_as_newcomer(&used, "bob")
@@ -63,7 +64,7 @@ pub(super) async fn member_who_joined_with_a_removed_invitation_remains(stores: 
     );
 }
 
-async fn revoke(scene: &RetentionScene, owner: &Member, new: &NewInvitation) {
+async fn revoke(scene: &Scene<Stores>, owner: &Member, new: &NewInvitation) {
     let (id, organization) = (new.invitation.id, owner.organization.id);
     let event = scene
         .act(owner)
@@ -72,7 +73,7 @@ async fn revoke(scene: &RetentionScene, owner: &Member, new: &NewInvitation) {
     revoked.expect("an owner takes it back");
 }
 
-async fn remove(scene: &RetentionScene, before: DateTime<Utc>, at_most: u32) -> u32 {
+async fn remove(scene: &Scene<Stores>, before: DateTime<Utc>, at_most: u32) -> u32 {
     let retention = &scene.stores.retention;
     let removed = retention.remove_ended_invitations(before, at_most).await;
     removed.expect("ended invitations are removed")

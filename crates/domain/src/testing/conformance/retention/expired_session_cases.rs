@@ -3,7 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::Stores;
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::{ALL, MILLISECOND};
 use crate::audit::{Action, Actor, Subject};
 use crate::membership::{Member, Role};
 use crate::sign_in::password::PasswordHash;
@@ -49,8 +50,8 @@ pub(super) async fn expired_sessions_are_removed(stores: Stores) {
     assert_eq!(sign_ins, 4, "it is no event that a session is forgotten");
 }
 
-async fn with_password(stores: Stores) -> (RetentionScene, Member) {
-    let scene = RetentionScene::new(stores);
+async fn with_password(stores: Stores) -> (Scene<Stores>, Member) {
+    let scene = Scene::new(stores);
     let organization = scene.make.organization("Analytical Engines");
     let user = scene.make.user("ada");
     let membership = scene.make.membership(&organization, &user, Role::Owner);
@@ -80,7 +81,7 @@ fn password_hash() -> PasswordHash {
     PasswordHash::from_phc_string("$plain$ada".to_owned())
 }
 
-async fn start(scene: &RetentionScene, member: &Member) -> NewSession {
+async fn start(scene: &Scene<Stores>, member: &Member) -> NewSession {
     let new = NewSession {
         session: Session {
             id: scene.id(),
@@ -101,7 +102,7 @@ async fn start(scene: &RetentionScene, member: &Member) -> NewSession {
     new
 }
 
-async fn kept<const N: usize>(scene: &RetentionScene, sessions: [&NewSession; N]) -> [bool; N] {
+async fn kept<const N: usize>(scene: &Scene<Stores>, sessions: [&NewSession; N]) -> [bool; N] {
     let mut kept = [false; N];
     for (is_kept, new) in kept.iter_mut().zip(sessions) {
         let found = scene.stores.sessions.find(&new.digest).await;
@@ -110,7 +111,7 @@ async fn kept<const N: usize>(scene: &RetentionScene, sessions: [&NewSession; N]
     kept
 }
 
-async fn remove(scene: &RetentionScene, expired_at: DateTime<Utc>, at_most: u32) -> u32 {
+async fn remove(scene: &Scene<Stores>, expired_at: DateTime<Utc>, at_most: u32) -> u32 {
     let retention = &scene.stores.retention;
     let removed = retention.remove_expired_sessions(expired_at, at_most).await;
     removed.expect("expired sessions are removed")

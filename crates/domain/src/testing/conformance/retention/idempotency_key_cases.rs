@@ -3,14 +3,14 @@
 use chrono::{DateTime, Utc};
 
 use super::super::Stores;
-use super::super::scene::AMPLE;
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::{AMPLE, Scene};
+use super::scene::{ALL, MILLISECOND};
 use crate::idempotency_key::{ChosenKey, IdempotencyKey, RequestDigest};
 use crate::membership::Member;
 use crate::ports::{AddKeyError, NewApiKey};
 
 pub(super) async fn idempotency_keys_of_requests_are_forgotten(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let first = scene.store(&ada, &request(&scene, &ada, "one")).await;
     let created_at = scene.now();
     scene.later(MILLISECOND);
@@ -34,7 +34,7 @@ pub(super) async fn idempotency_keys_of_requests_are_forgotten(stores: Stores) {
 }
 
 pub(super) async fn idempotency_keys_of_forms_are_kept(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let idempotency_key = Some(scene.idempotency_key());
     let form = || NewApiKey {
         idempotency_key,
@@ -51,7 +51,7 @@ pub(super) async fn idempotency_keys_of_forms_are_kept(stores: Stores) {
     );
 }
 
-fn request(scene: &RetentionScene, member: &Member, chosen: &str) -> NewApiKey {
+fn request(scene: &Scene<Stores>, member: &Member, chosen: &str) -> NewApiKey {
     let request = RequestDigest::of("createApiKey", &["ci"]);
     NewApiKey {
         idempotency_key: Some(ChosenKey::parse(chosen).expect("a key").for_request(request)),
@@ -59,7 +59,7 @@ fn request(scene: &RetentionScene, member: &Member, chosen: &str) -> NewApiKey {
     }
 }
 
-async fn forget(scene: &RetentionScene, created_before: DateTime<Utc>, at_most: u32) -> u32 {
+async fn forget(scene: &Scene<Stores>, created_before: DateTime<Utc>, at_most: u32) -> u32 {
     let retention = &scene.stores.retention;
     let forgotten = retention.forget_idempotency_keys(created_before, at_most).await;
     forgotten.expect("idempotency keys are forgotten")

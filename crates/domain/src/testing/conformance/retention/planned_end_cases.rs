@@ -4,11 +4,12 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::{ALL, MILLISECOND};
 use crate::audit::Actor;
 
 pub(super) async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "planned").await;
     let end = scene.now() + TimeDelta::days(1);
     let planned = scene.plan_revocation(&key, end).await;
@@ -30,7 +31,7 @@ pub(super) async fn expired_key_is_kept_until_its_end_is_recorded(stores: Stores
 }
 
 pub(super) async fn keys_are_kept_until_their_memberships_end_is_recorded(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let [key, planned] = [
         scene.add_key(&bob, "key").await,

@@ -2,12 +2,13 @@
 //! purged.
 
 use super::super::Stores;
-use super::scene::{ALL, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::ALL;
 use crate::api_key::OldKeyEnd;
 use crate::ports::RotationDraft;
 
 pub(super) async fn key_whose_successor_was_purged_is_rotated_again(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let key = scene.add_key(&ada, "key").await;
     let draft = RotationDraft {
         old_key_ends: OldKeyEnd::OnFirstUse,

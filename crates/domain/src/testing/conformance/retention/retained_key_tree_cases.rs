@@ -8,8 +8,8 @@ use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
-use super::super::scene::AMPLE;
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::{AMPLE, Scene};
+use super::scene::{ALL, MILLISECOND};
 use crate::administration::ports::{CutoffTime, KeySelection, KeyTreeSize};
 use crate::api_key::{ApiKey, Origin, RevocationReason};
 use crate::id::ApiKeyId;
@@ -17,7 +17,7 @@ use crate::membership::Member;
 use crate::ports::{AddKeyError, DescendantKeys, RotationDraft};
 
 pub(super) async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bystander = scene.add_key(&ada, "bystander").await;
     let chain = scene.add_chain(&ada, 4).await;
     let sibling = scene.add_child(&ada, &chain[1], "sibling").await;
@@ -56,7 +56,7 @@ pub(super) async fn descendants_of_a_removed_key_stay_in_its_parents_tree(stores
 }
 
 pub(super) async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 3).await;
     let sibling = scene.add_child(&ada, &chain[0], "sibling").await;
     scene.kill(&ada, &chain[0]).await;
@@ -75,7 +75,7 @@ pub(super) async fn removing_the_root_leaves_one_key_tree_per_child(stores: Stor
 }
 
 pub(super) async fn successor_stays_away_from_its_creator_without_its_adopter(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let creator = scene.add_key(&ada, "creator").await;
     let key = scene.add_child(&ada, &creator, "key").await;
     let chain = scene.add_chain(&ada, 2).await;
@@ -100,7 +100,7 @@ pub(super) async fn successor_stays_away_from_its_creator_without_its_adopter(st
 }
 
 pub(super) async fn removed_key_becomes_no_parent(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 4).await;
     for key in &chain[..3] {
         scene.kill(&ada, key).await;
@@ -111,7 +111,7 @@ pub(super) async fn removed_key_becomes_no_parent(stores: Stores) {
 }
 
 pub(super) async fn key_chain_stays_connected_after_removals_in_any_order(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     // The order in which the keys between the ends are revoked, and how many are removed at once.
     for (order, at_once) in [
         ([1, 2, 3, 4], 1),
@@ -152,7 +152,7 @@ pub(super) async fn key_chain_stays_connected_after_removals_in_any_order(stores
 }
 
 pub(super) async fn descendants_of_a_removed_key_are_revoked_with_selected_ancestors(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 5).await;
     let other = scene.add_chain(&ada, 5).await;
     for key in &chain[1..4] {
@@ -177,7 +177,7 @@ pub(super) async fn descendants_of_a_removed_key_are_revoked_with_selected_ances
 }
 
 pub(super) async fn cutoff_time_selects_descendants_of_removed_keys(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 2).await;
     let before = scene.later(CutoffTime::MIN_AGE);
     let cutoff = CutoffTime::new(before, scene.later(CutoffTime::MIN_AGE)).expect("a minute ago");
@@ -218,7 +218,7 @@ pub(super) async fn cutoff_time_selects_descendants_of_removed_keys(stores: Stor
 }
 
 pub(super) async fn tree_depth_counts_valid_keys_above_a_removed_key(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let longest = ApiKey::MAX_TREE_DEPTH as usize;
     let other = scene.add_chain(&ada, longest / 2).await;
     let mut chain = scene.add_chain(&ada, longest).await;
@@ -234,7 +234,7 @@ pub(super) async fn tree_depth_counts_valid_keys_above_a_removed_key(stores: Sto
 }
 
 pub(super) async fn key_tree_stays_connected_during_concurrent_removals(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, ApiKey::MAX_TREE_DEPTH as usize).await;
     let (last, middle) = (&chain[chain.len() - 1], &chain[1..chain.len() - 1]);
     for key in middle {
@@ -258,7 +258,7 @@ pub(super) async fn key_tree_stays_connected_during_concurrent_removals(stores: 
 }
 
 pub(super) async fn removed_key_remains_recorded_as_creator_of_its_children(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 3).await;
     scene.kill(&ada, &chain[1]).await;
     scene.remove_dead_keys(ALL).await;
@@ -274,7 +274,7 @@ pub(super) async fn removed_key_remains_recorded_as_creator_of_its_children(stor
 
 pub(super) async fn continuously_replaced_keys_stay_few_and_in_one_key_tree(stores: Stores) {
     const KEPT_DAYS: i64 = 15;
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let root = scene.add_key(&ada, "root").await;
     let mut keys = vec![root.clone()];
     let mut current = root.clone();
@@ -299,7 +299,7 @@ pub(super) async fn continuously_replaced_keys_stay_few_and_in_one_key_tree(stor
 }
 
 /// The valid keys that came from a key, by rising identifier.
-async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
+async fn descendants(scene: &Scene<Stores>, member: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
     let store = &scene.stores.keys.api_keys;
     let found = store
         .valid_descendants(member.membership.id, key.id, scene.now())
@@ -309,7 +309,7 @@ async fn descendants(scene: &RetentionScene, member: &Member, key: &ApiKey) -> V
     ids
 }
 
-async fn key_tree_of(scene: &RetentionScene, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
+async fn key_tree_of(scene: &Scene<Stores>, owner: &Member, key: &ApiKey) -> Vec<ApiKeyId> {
     let store = &scene.stores.organization_keys;
     let size = KeyTreeSize::DEFAULT;
     let key_tree = store

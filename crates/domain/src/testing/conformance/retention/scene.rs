@@ -10,9 +10,6 @@ use crate::membership::Member;
 use crate::ports::DescendantKeys;
 use crate::retention::ports::SurplusKeys;
 
-/// A store of everything, and what makes its content.
-pub(super) type RetentionScene = Scene<Stores>;
-
 /// More than any case removes at once.
 pub(super) const ALL: u32 = 1_000;
 
@@ -20,7 +17,7 @@ pub(super) const MILLISECOND: TimeDelta = TimeDelta::milliseconds(1);
 
 pub(super) const DAY: TimeDelta = TimeDelta::days(1);
 
-impl RetentionScene {
+impl Scene<Stores> {
     /// Removes keys that are dead by now, and says how many.
     pub(super) async fn remove_dead_keys(&self, at_most: u32) -> u32 {
         self.remove_keys_dead_before(self.now() + MILLISECOND, at_most)

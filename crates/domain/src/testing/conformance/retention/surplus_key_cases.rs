@@ -3,14 +3,15 @@
 use chrono::TimeDelta;
 
 use super::super::Stores;
-use super::scene::{ALL, DAY, MILLISECOND, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::{ALL, DAY, MILLISECOND};
 use crate::api_key::{KeyPrecondition, RevocationReason};
 use crate::audit::{Act, Actor};
 use crate::id::MembershipId;
 use crate::ports::DescendantKeys;
 
 pub(super) async fn keys_that_ended_last_are_kept(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let valid = scene.add_key(&ada, "valid").await;
     let mut ended = Vec::new();
     for _ in 0..5 {
@@ -34,7 +35,7 @@ pub(super) async fn keys_that_ended_last_are_kept(stores: Stores) {
 }
 
 pub(super) async fn surplus_keys_are_kept_until_the_cutoff(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let [first, second, last] = [
         scene.add_key(&ada, "first").await,
         scene.add_key(&ada, "second").await,
@@ -60,7 +61,7 @@ pub(super) async fn surplus_keys_are_kept_until_the_cutoff(stores: Stores) {
 }
 
 pub(super) async fn surplus_key_created_after_the_cutoff_is_kept(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let before = scene.now();
     scene.later(TimeDelta::minutes(4));
     let key = scene.add_key(&ada, "key").await;
@@ -87,7 +88,7 @@ pub(super) async fn surplus_key_created_after_the_cutoff_is_kept(stores: Stores)
 
 pub(super) async fn each_member_with_surplus_keys_is_found_once(stores: Stores) {
     const KEPT: u32 = 2;
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let mut members = Vec::new();
     let mut all = Vec::new();
     // Ended keys, of neighbours and of members far from each other.
@@ -124,7 +125,7 @@ pub(super) async fn each_member_with_surplus_keys_is_found_once(stores: Stores) 
 }
 
 pub(super) async fn planned_end_makes_no_surplus_until_it_is_recorded(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let mut planned = Vec::new();
     for hours in [1, 2, 3] {
         let key = scene.add_key(&ada, "planned").await;
@@ -149,7 +150,7 @@ pub(super) async fn planned_end_makes_no_surplus_until_it_is_recorded(stores: St
 }
 
 pub(super) async fn surplus_keys_of_former_members_are_removed(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let never_revoked = [
         scene.add_key(&bob, "never revoked").await,

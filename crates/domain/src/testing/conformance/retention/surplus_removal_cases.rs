@@ -7,12 +7,13 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::scene::{ALL, DAY, MILLISECOND, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::{ALL, DAY, MILLISECOND};
 use crate::api_key::ApiKey;
 use crate::ports::DescendantKeys;
 
 pub(super) async fn children_of_surplus_keys_stay_in_the_key_tree(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let chain = scene.add_chain(&ada, 5).await;
     // Newer ends of others make the middle of the chain surplus.
     for key in &chain[1..4] {
@@ -44,7 +45,7 @@ pub(super) async fn children_of_surplus_keys_stay_in_the_key_tree(stores: Stores
 }
 
 pub(super) async fn surplus_removal_batch_size_is_limited(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let keys = scene.add_killed(&ada, 9).await;
     scene.later(DAY);
 
@@ -61,7 +62,7 @@ pub(super) async fn surplus_removal_batch_size_is_limited(stores: Stores) {
 pub(super) async fn concurrent_surplus_removals_count_each_key_once(stores: Stores) {
     const ENDED: usize = 40;
     const KEPT: u32 = 4;
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let keys = scene.add_killed(&ada, ENDED).await;
     scene.later(DAY);
     let surplus = scene.surplus_of(&ada, KEPT, scene.now());
@@ -85,7 +86,7 @@ pub(super) async fn concurrent_surplus_removals_count_each_key_once(stores: Stor
 }
 
 pub(super) async fn surplus_removal_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = RetentionScene::with_owner(stores).await;
+    let (scene, ada) = Scene::with_owner(stores).await;
     let keys = scene.add_killed(&ada, 2).await;
     scene.later(DAY);
     let surplus = scene.surplus_of(&ada, 1, scene.now());

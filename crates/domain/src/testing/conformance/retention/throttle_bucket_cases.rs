@@ -3,11 +3,12 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::super::Stores;
-use super::scene::{ALL, MILLISECOND, RetentionScene};
+use super::super::scene::Scene;
+use super::scene::{ALL, MILLISECOND};
 use crate::sign_in::throttle::ThrottleBucket;
 
 pub(super) async fn refilled_buckets_are_removed_without_granting_attempts(stores: Stores) {
-    let scene = RetentionScene::new(stores);
+    let scene = Scene::new(stores);
     let bucket = ThrottleBucket::password_change(scene.id());
     let mut empty_at = None;
     while let Ok(moment) = bucket.count_attempt(empty_at, scene.now()) {
@@ -31,7 +32,7 @@ pub(super) async fn refilled_buckets_are_removed_without_granting_attempts(store
 }
 
 /// Whether an attempt is let through.
-async fn count_attempt(scene: &RetentionScene, bucket: ThrottleBucket) -> bool {
+async fn count_attempt(scene: &Scene<Stores>, bucket: ThrottleBucket) -> bool {
     let throttled = scene
         .stores
         .throttle
@@ -40,7 +41,7 @@ async fn count_attempt(scene: &RetentionScene, bucket: ThrottleBucket) -> bool {
     throttled.expect("the store answers").is_none()
 }
 
-async fn remove(scene: &RetentionScene, empty_before: DateTime<Utc>, at_most: u32) -> u32 {
+async fn remove(scene: &Scene<Stores>, empty_before: DateTime<Utc>, at_most: u32) -> u32 {
     let retention = &scene.stores.retention;
     let removed = retention
         .remove_empty_throttle_buckets(empty_before, at_most)

@@ -5,7 +5,8 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::scene::{SignInScene, password_hash};
+use super::super::scene::Scene;
+use super::scene::password_hash;
 use super::sessions::start_session;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
@@ -14,7 +15,7 @@ use crate::sign_in::ports::{CreateAccountError, NewAccount, ResetPasswordError};
 use crate::user::Username;
 
 pub(super) async fn account_reads_back_as_added(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "b.ob_2-x");
     let events = creation(&scene, &new);
     scene
@@ -41,13 +42,13 @@ pub(super) async fn account_reads_back_as_added(stores: Stores) {
 }
 
 pub(super) async fn unknown_username_has_no_account(stores: Stores) {
-    let (scene, _) = SignInScene::with_first_owner(stores).await;
+    let (scene, _) = Scene::with_first_owner(stores).await;
 
     assert_eq!(find(&scene, "nobody").await, None);
 }
 
 pub(super) async fn username_is_unique(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let other = scene.add_organization("Difference Engines").await;
     let before = find(&scene, "ada").await;
     let twin = scene.new_account(&other, "ada");
@@ -75,7 +76,7 @@ pub(super) async fn username_is_unique(stores: Stores) {
 }
 
 pub(super) async fn concurrent_accounts_with_one_username_add_one(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let before = scene.events(Some(ada.organization.id)).await.len();
     let attempts = (0..32).map(|_| {
         let scene = scene.clone();
@@ -107,7 +108,7 @@ pub(super) async fn concurrent_accounts_with_one_username_add_one(stores: Stores
 }
 
 pub(super) async fn account_is_not_added_when_event_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "bob");
     let mut events = creation(&scene, &new);
     if let Some(last) = events.pop() {
@@ -123,7 +124,7 @@ pub(super) async fn account_is_not_added_when_event_cannot_be_written(stores: St
 }
 
 pub(super) async fn account_creation_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = scene.new_account(&ada.organization, "bob");
     let events = creation(&scene, &new);
     abandon(scene.stores.accounts.add(new.clone(), events)).await;
@@ -142,7 +143,7 @@ pub(super) async fn account_creation_completes_after_caller_cancellation(stores:
 }
 
 pub(super) async fn organizations_are_listed_by_name(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     assert_eq!(organizations(&scene).await, Vec::<String>::new());
     for name in ["Zebra", "Analytical", "Middle"] {
         scene.add_organization(name).await;
@@ -152,7 +153,7 @@ pub(super) async fn organizations_are_listed_by_name(stores: Stores) {
 }
 
 pub(super) async fn password_replacement_ends_all_sessions_of_its_user(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let hers = [
         start_session(&scene, &ada.user).await.digest,
@@ -185,7 +186,7 @@ pub(super) async fn password_replacement_ends_all_sessions_of_its_user(stores: S
 }
 
 pub(super) async fn password_of_an_unknown_user_is_not_replaced(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let before = scene.events(None).await;
     let event = reset(&scene, &ada);
     let refused = scene
@@ -202,7 +203,7 @@ pub(super) async fn password_of_an_unknown_user_is_not_replaced(stores: Stores) 
 }
 
 pub(super) async fn password_is_not_replaced_when_event_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let session = start_session(&scene, &ada.user).await.digest;
     let before = find(&scene, "ada").await;
     let event = scene.unwritable(reset(&scene, &ada)).await;
@@ -221,7 +222,7 @@ pub(super) async fn password_is_not_replaced_when_event_cannot_be_written(stores
 }
 
 pub(super) async fn password_replacement_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let session = start_session(&scene, &ada.user).await.digest;
     let event = reset(&scene, &ada);
     let accounts = &scene.stores.accounts;
@@ -240,7 +241,7 @@ pub(super) async fn password_replacement_completes_after_caller_cancellation(sto
 }
 
 pub(super) async fn keys_remain_valid_after_password_replacement(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = scene.new_key(&ada, "key");
     scene.store(&ada, &new).await;
     scene.later(TimeDelta::seconds(1));
@@ -261,7 +262,7 @@ pub(super) async fn keys_remain_valid_after_password_replacement(stores: Stores)
     );
 }
 
-fn creation(scene: &SignInScene, new: &NewAccount) -> Vec<AuditEvent> {
+fn creation(scene: &Scene<Stores>, new: &NewAccount) -> Vec<AuditEvent> {
     let act = scene.act_as(Actor::Administrator, Some(new.membership.organization_id));
     vec![
         act.event(Action::CreateUser, Subject::User(new.account.user.id)),
@@ -269,13 +270,13 @@ fn creation(scene: &SignInScene, new: &NewAccount) -> Vec<AuditEvent> {
     ]
 }
 
-fn reset(scene: &SignInScene, member: &Member) -> AuditEvent {
+fn reset(scene: &Scene<Stores>, member: &Member) -> AuditEvent {
     scene
         .act_as(Actor::Administrator, None)
         .event(Action::ResetPassword, Subject::User(member.user.id))
 }
 
-async fn find(scene: &SignInScene, username: &str) -> Option<Account> {
+async fn find(scene: &Scene<Stores>, username: &str) -> Option<Account> {
     let username = Username::parse(username).expect("a username");
     scene
         .stores
@@ -285,7 +286,7 @@ async fn find(scene: &SignInScene, username: &str) -> Option<Account> {
         .expect("the store answers")
 }
 
-async fn organizations(scene: &SignInScene) -> Vec<String> {
+async fn organizations(scene: &Scene<Stores>) -> Vec<String> {
     let organizations = scene.stores.accounts.organizations().await;
     organizations
         .expect("the store answers")
@@ -295,7 +296,7 @@ async fn organizations(scene: &SignInScene) -> Vec<String> {
 }
 
 pub(super) async fn session_exists(
-    scene: &SignInScene,
+    scene: &Scene<Stores>,
     digest: &crate::sign_in::session::SessionDigest,
 ) -> bool {
     scene

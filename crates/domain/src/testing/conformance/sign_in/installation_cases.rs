@@ -5,8 +5,8 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::super::scene::similar_to;
-use super::scene::{SignInScene, member_of};
+use super::super::scene::{Scene, similar_to};
+use super::scene::member_of;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::membership::Member;
@@ -15,14 +15,14 @@ use crate::sign_in::remembered_browser::BrowserKey;
 use crate::sign_in::setup::{SetupDigest, SetupToken};
 
 pub(super) async fn empty_store_is_not_set_up(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
 
     assert!(!is_set_up(&scene).await);
     assert!(!works(&scene, &new_link(&scene), scene.now()).await);
 }
 
 pub(super) async fn link_works_until_it_expires(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let link = new_link(&scene);
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, link, expires_at).await.expect("a link");
@@ -36,7 +36,7 @@ pub(super) async fn link_works_until_it_expires(stores: Stores) {
 }
 
 pub(super) async fn new_setup_link_replaces_the_previous_one(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     for link in [first, second] {
@@ -52,7 +52,7 @@ pub(super) async fn new_setup_link_replaces_the_previous_one(stores: Stores) {
 }
 
 pub(super) async fn setup_link_lookup_compares_every_byte_of_the_digest(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let (link, now) = (new_link(&scene), scene.now());
     replace_link(&scene, link, now + TimeDelta::hours(24))
         .await
@@ -72,7 +72,7 @@ pub(super) async fn setup_link_lookup_compares_every_byte_of_the_digest(stores: 
 }
 
 pub(super) async fn setup_link_replacement_completes_after_caller_cancellation(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, first, expires_at).await.expect("a link");
@@ -90,7 +90,7 @@ pub(super) async fn setup_link_replacement_completes_after_caller_cancellation(s
 }
 
 pub(super) async fn setup_link_is_unchanged_when_event_cannot_be_written(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let (first, second) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, first, expires_at).await.expect("a link");
@@ -110,7 +110,7 @@ pub(super) async fn setup_link_is_unchanged_when_event_cannot_be_written(stores:
 }
 
 pub(super) async fn setup_link_creates_organization_owner_and_membership(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let link = new_link(&scene);
     let expires_at = scene.now() + TimeDelta::hours(24);
     replace_link(&scene, link, expires_at).await.expect("a link");
@@ -125,14 +125,14 @@ pub(super) async fn setup_link_creates_organization_owner_and_membership(stores:
 }
 
 pub(super) async fn command_line_sets_up_without_a_link(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
 
     assert_sets_up(&scene, SetupProof::CommandLine, owner).await;
 }
 
 pub(super) async fn command_line_setup_invalidates_an_unused_link(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let link = new_link(&scene);
     replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
         .await
@@ -145,7 +145,7 @@ pub(super) async fn command_line_setup_invalidates_an_unused_link(stores: Stores
 }
 
 pub(super) async fn invalid_setup_link_sets_nothing_up(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let (replaced, link) = (new_link(&scene), new_link(&scene));
     let expires_at = scene.now() + TimeDelta::hours(24);
     for link in [replaced, link] {
@@ -167,7 +167,7 @@ pub(super) async fn invalid_setup_link_sets_nothing_up(stores: Stores) {
 }
 
 pub(super) async fn second_setup_is_refused(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let unknown = SetupProof::Link {
         digest: new_link(&scene),
         at: scene.now(),
@@ -187,7 +187,7 @@ pub(super) async fn second_setup_is_refused(stores: Stores) {
 }
 
 pub(super) async fn no_setup_link_exists_after_setup(stores: Stores) {
-    let (scene, _) = SignInScene::with_first_owner(stores).await;
+    let (scene, _) = Scene::with_first_owner(stores).await;
     let link = new_link(&scene);
     let refused = replace_link(&scene, link, scene.now() + TimeDelta::hours(24)).await;
 
@@ -203,7 +203,7 @@ pub(super) async fn no_setup_link_exists_after_setup(stores: Stores) {
 }
 
 pub(super) async fn setup_fails_when_events_cannot_be_written(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
     let mut events = creation(&scene, &owner);
     if let Some(last) = events.pop() {
@@ -224,7 +224,7 @@ pub(super) async fn setup_fails_when_events_cannot_be_written(stores: Stores) {
 }
 
 pub(super) async fn setup_completes_after_caller_cancellation(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let owner = scene.first_owner("Analytical Engines", "ada");
     let events = creation(&scene, &owner);
     abandon(
@@ -241,7 +241,7 @@ pub(super) async fn setup_completes_after_caller_cancellation(stores: Stores) {
 }
 
 pub(super) async fn concurrent_setups_succeed_once(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let link = new_link(&scene);
     replace_link(&scene, link, scene.now() + TimeDelta::hours(24))
         .await
@@ -288,7 +288,7 @@ pub(super) async fn concurrent_setups_succeed_once(stores: Stores) {
 }
 
 pub(super) async fn no_setup_link_survives_a_concurrent_setup(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let links: Vec<SetupDigest> = (0..16).map(|_| new_link(&scene)).collect();
     let mut tasks: Vec<BoxFuture<'static, ()>> = Vec::new();
     for &link in &links {
@@ -318,7 +318,7 @@ pub(super) async fn no_setup_link_survives_a_concurrent_setup(stores: Stores) {
     }
 }
 
-async fn assert_sets_up(scene: &SignInScene, proof: SetupProof, owner: FirstOwner) {
+async fn assert_sets_up(scene: &Scene<Stores>, proof: SetupProof, owner: FirstOwner) {
     let events = creation(scene, &owner);
     scene
         .stores
@@ -342,7 +342,7 @@ async fn assert_sets_up(scene: &SignInScene, proof: SetupProof, owner: FirstOwne
     assert_eq!(written, scene.all_as_shown(events).await);
 }
 
-async fn assert_nothing_of(scene: &SignInScene, owner: &FirstOwner) {
+async fn assert_nothing_of(scene: &Scene<Stores>, owner: &FirstOwner) {
     assert_eq!(found(scene, owner).await, None);
     assert!(
         !organizations(scene).await.contains(&owner.organization),
@@ -353,17 +353,17 @@ async fn assert_nothing_of(scene: &SignInScene, owner: &FirstOwner) {
     assert_eq!(scene.events(Some(owner.organization.id)).await, []);
 }
 
-fn new_link(scene: &SignInScene) -> SetupDigest {
+fn new_link(scene: &Scene<Stores>) -> SetupDigest {
     SetupToken::generate(&*scene.make.random).digest()
 }
 
-fn link_creation(scene: &SignInScene) -> AuditEvent {
+fn link_creation(scene: &Scene<Stores>) -> AuditEvent {
     scene
         .act_as(Actor::Administrator, None)
         .event(Action::CreateSetupLink, Subject::Installation)
 }
 
-fn creation(scene: &SignInScene, owner: &FirstOwner) -> Vec<AuditEvent> {
+fn creation(scene: &Scene<Stores>, owner: &FirstOwner) -> Vec<AuditEvent> {
     let act = scene.act_as(Actor::Anonymous, Some(owner.organization.id));
     vec![
         act.event(
@@ -376,7 +376,7 @@ fn creation(scene: &SignInScene, owner: &FirstOwner) -> Vec<AuditEvent> {
 }
 
 async fn replace_link(
-    scene: &SignInScene,
+    scene: &Scene<Stores>,
     link: SetupDigest,
     expires_at: DateTime<Utc>,
 ) -> Result<(), ReplaceSetupLinkError> {
@@ -388,12 +388,16 @@ async fn replace_link(
         .await
 }
 
-async fn set_up(scene: &SignInScene, proof: SetupProof, owner: FirstOwner) -> Result<(), CompleteSetupError> {
+async fn set_up(
+    scene: &Scene<Stores>,
+    proof: SetupProof,
+    owner: FirstOwner,
+) -> Result<(), CompleteSetupError> {
     let events = creation(scene, &owner);
     scene.stores.installation.set_up(proof, owner, events).await
 }
 
-async fn works(scene: &SignInScene, link: &SetupDigest, now: DateTime<Utc>) -> bool {
+async fn works(scene: &Scene<Stores>, link: &SetupDigest, now: DateTime<Utc>) -> bool {
     scene
         .stores
         .installation
@@ -402,7 +406,7 @@ async fn works(scene: &SignInScene, link: &SetupDigest, now: DateTime<Utc>) -> b
         .expect("the store answers")
 }
 
-async fn is_set_up(scene: &SignInScene) -> bool {
+async fn is_set_up(scene: &Scene<Stores>) -> bool {
     scene
         .stores
         .installation
@@ -411,7 +415,7 @@ async fn is_set_up(scene: &SignInScene) -> bool {
         .expect("the store answers")
 }
 
-async fn found(scene: &SignInScene, owner: &FirstOwner) -> Option<Member> {
+async fn found(scene: &Scene<Stores>, owner: &FirstOwner) -> Option<Member> {
     scene
         .stores
         .keys
@@ -421,7 +425,7 @@ async fn found(scene: &SignInScene, owner: &FirstOwner) -> Option<Member> {
         .expect("the store answers")
 }
 
-async fn organizations(scene: &SignInScene) -> Vec<crate::organization::Organization> {
+async fn organizations(scene: &Scene<Stores>) -> Vec<crate::organization::Organization> {
     scene
         .stores
         .accounts
@@ -431,7 +435,7 @@ async fn organizations(scene: &SignInScene) -> Vec<crate::organization::Organiza
 }
 
 pub(super) async fn first_browser_key_is_permanent(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let first = BrowserKey::generate(&*scene.make.random);
     for candidate in [
         first.clone(),
@@ -443,7 +447,7 @@ pub(super) async fn first_browser_key_is_permanent(stores: Stores) {
 }
 
 pub(super) async fn concurrent_browser_keys_leave_one(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let calls = (0..16).map(|_| {
         let (scene, candidate) = (scene.clone(), BrowserKey::generate(&*scene.make.random));
         let task: BoxFuture<'static, _> = Box::pin(async move { browser_key(&scene, candidate).await });
@@ -454,7 +458,7 @@ pub(super) async fn concurrent_browser_keys_leave_one(stores: Stores) {
     assert!(keys.iter().all(|key| *key == keys[0]));
 }
 
-async fn browser_key(scene: &SignInScene, candidate: BrowserKey) -> BrowserKey {
+async fn browser_key(scene: &Scene<Stores>, candidate: BrowserKey) -> BrowserKey {
     let key = scene.stores.installation.browser_key(candidate).await;
     key.expect("the store answers")
 }

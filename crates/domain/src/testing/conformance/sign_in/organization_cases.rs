@@ -4,7 +4,7 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::scene::SignInScene;
+use super::super::scene::Scene;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::{Member, Role};
 use crate::organization::{Organization, Slug};
@@ -12,7 +12,7 @@ use crate::ports::StorageError;
 use crate::sign_in::ports::NewOrganization;
 
 pub(super) async fn additional_organization_has_its_first_owner_from_creation(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     let events = creation(&scene, &new);
     let accounts = &scene.stores.accounts;
@@ -43,7 +43,7 @@ pub(super) async fn additional_organization_has_its_first_owner_from_creation(st
 }
 
 pub(super) async fn organization_is_found_by_its_full_slug(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     add(&scene, &new).await.expect("added");
     let find = async |slug: &str| {
@@ -62,7 +62,7 @@ pub(super) async fn organization_is_found_by_its_full_slug(stores: Stores) {
 }
 
 pub(super) async fn taken_slug_gets_the_next_number(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let x = "x".repeat(40);
     for (name, slug) in [
         ("Engines", "engines"),
@@ -84,7 +84,7 @@ pub(super) async fn taken_slug_gets_the_next_number(stores: Stores) {
 
 pub(super) async fn concurrent_organizations_with_one_name_get_distinct_slugs(stores: Stores) {
     const CROWD: usize = 64;
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let attempts = (0..CROWD).map(|_| {
         let (scene, new) = (scene.clone(), new_organization(&scene, "Engines", &ada));
         let task: BoxFuture<'static, _> = Box::pin(async move { add(&scene, &new).await });
@@ -101,7 +101,7 @@ pub(super) async fn concurrent_organizations_with_one_name_get_distinct_slugs(st
 }
 
 pub(super) async fn organization_is_not_added_when_events_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     let mut events = creation(&scene, &new);
     if let Some(last) = events.pop() {
@@ -124,7 +124,7 @@ pub(super) async fn organization_is_not_added_when_events_cannot_be_written(stor
 }
 
 pub(super) async fn organization_creation_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = new_organization(&scene, "Difference Engines", &ada);
     abandon(add(&scene, &new)).await;
 
@@ -146,7 +146,7 @@ pub(super) async fn organization_creation_completes_after_caller_cancellation(st
     assert_eq!(scene.events(Some(new.organization.id)).await.len(), 2);
 }
 
-fn new_organization(scene: &SignInScene, name: &str, owner: &Member) -> NewOrganization {
+fn new_organization(scene: &Scene<Stores>, name: &str, owner: &Member) -> NewOrganization {
     let organization = scene.make.organization(name);
     NewOrganization {
         owner: scene.make.membership(&organization, &owner.user, Role::Owner),
@@ -154,7 +154,7 @@ fn new_organization(scene: &SignInScene, name: &str, owner: &Member) -> NewOrgan
     }
 }
 
-fn creation(scene: &SignInScene, new: &NewOrganization) -> Vec<AuditEvent> {
+fn creation(scene: &Scene<Stores>, new: &NewOrganization) -> Vec<AuditEvent> {
     let id = new.organization.id;
     let act = scene.act_as(Actor::Administrator, Some(id));
     vec![
@@ -163,13 +163,13 @@ fn creation(scene: &SignInScene, new: &NewOrganization) -> Vec<AuditEvent> {
     ]
 }
 
-async fn add(scene: &SignInScene, new: &NewOrganization) -> Result<String, StorageError> {
+async fn add(scene: &Scene<Stores>, new: &NewOrganization) -> Result<String, StorageError> {
     let events = creation(scene, new);
     let added = scene.stores.accounts.add_organization(new.clone(), events).await;
     added.map(|slug| slug.to_string())
 }
 
-async fn organizations(scene: &SignInScene) -> Vec<Organization> {
+async fn organizations(scene: &Scene<Stores>) -> Vec<Organization> {
     let organizations = scene.stores.accounts.organizations().await;
     organizations.expect("the store answers")
 }

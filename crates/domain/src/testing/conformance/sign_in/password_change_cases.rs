@@ -2,8 +2,9 @@
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
+use super::super::scene::Scene;
 use super::account_cases::session_exists;
-use super::scene::{SignInScene, password_hash};
+use super::scene::password_hash;
 use super::sessions::{kept, start_session};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::membership::Member;
@@ -11,7 +12,7 @@ use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{ChangeOwnPasswordError, NewSession, PasswordChange};
 
 pub(super) async fn password_change_ends_the_users_other_sessions(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;
@@ -41,7 +42,7 @@ pub(super) async fn password_change_ends_the_users_other_sessions(stores: Stores
 }
 
 pub(super) async fn concurrently_replaced_password_is_not_changed(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let before = scene.events(None).await;
     let event = change_event(&scene, &ada);
@@ -63,7 +64,7 @@ pub(super) async fn concurrently_replaced_password_is_not_changed(stores: Stores
 }
 
 pub(super) async fn password_change_fails_when_event_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;
     let event = scene.unwritable(change_event(&scene, &ada)).await;
@@ -78,7 +79,7 @@ pub(super) async fn password_change_fails_when_event_cannot_be_written(stores: S
 }
 
 pub(super) async fn password_change_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let here = start_session(&scene, &ada.user).await;
     let elsewhere = start_session(&scene, &ada.user).await;
     let event = change_event(&scene, &ada);
@@ -93,7 +94,7 @@ pub(super) async fn password_change_completes_after_caller_cancellation(stores: 
 }
 
 async fn change(
-    scene: &SignInScene,
+    scene: &Scene<Stores>,
     member: &Member,
     change: PasswordChange,
     event: AuditEvent,
@@ -105,7 +106,7 @@ async fn change(
         .await
 }
 
-fn change_to(scene: &SignInScene, new: &str, current: &str, keep: &NewSession) -> PasswordChange {
+fn change_to(scene: &Scene<Stores>, new: &str, current: &str, keep: &NewSession) -> PasswordChange {
     PasswordChange {
         password_hash: password_hash(new),
         verified_against: password_hash(current),
@@ -113,13 +114,13 @@ fn change_to(scene: &SignInScene, new: &str, current: &str, keep: &NewSession) -
     }
 }
 
-fn change_event(scene: &SignInScene, member: &Member) -> AuditEvent {
+fn change_event(scene: &Scene<Stores>, member: &Member) -> AuditEvent {
     scene
         .act_as(Actor::User(member.user.id), None)
         .event(Action::ChangePassword, Subject::User(member.user.id))
 }
 
-async fn hash_of(scene: &SignInScene, member: &Member) -> PasswordHash {
+async fn hash_of(scene: &Scene<Stores>, member: &Member) -> PasswordHash {
     scene
         .stores
         .accounts

@@ -9,10 +9,7 @@ use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{FirstOwner, NewAccount, SetupProof};
 
-/// A store of everything, and what makes its content.
-pub(super) type SignInScene = Scene<Stores>;
-
-impl SignInScene {
+impl Scene<Stores> {
     /// A scene in which the first run is over, and its owner, `ada` of `Analytical Engines`.
     pub(super) async fn with_first_owner(stores: Stores) -> (Self, Member) {
         let scene = Self::new(stores);

@@ -4,14 +4,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
-use super::super::scene::similar_to;
-use super::scene::SignInScene;
+use super::super::scene::{Scene, similar_to};
 use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::SessionDigest;
 
 pub(super) async fn unknown_session_is_not_found(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     start_session(&scene, &ada.user).await;
     let unknown = new_session(&scene, &ada.user, None);
 
@@ -19,7 +18,7 @@ pub(super) async fn unknown_session_is_not_found(stores: Stores) {
 }
 
 pub(super) async fn session_lookup_compares_every_byte_of_the_digest(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let similar = similar_to(first.digest.as_bytes()).map(SessionDigest::from_bytes);
     for (byte, digest) in similar.iter().enumerate() {
@@ -40,7 +39,7 @@ pub(super) async fn session_lookup_compares_every_byte_of_the_digest(stores: Sto
 }
 
 pub(super) async fn sessions_of_a_user_are_listed_latest_first(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let first = start_session(&scene, &ada.user).await.session;
     start_session(&scene, &bob.user).await;
@@ -60,7 +59,7 @@ pub(super) async fn sessions_of_a_user_are_listed_latest_first(stores: Stores) {
 }
 
 pub(super) async fn last_seen_time_of_a_session_only_moves_forward(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
     let start = scene.now();
@@ -89,7 +88,7 @@ pub(super) async fn last_seen_time_of_a_session_only_moves_forward(stores: Store
 }
 
 pub(super) async fn expired_session_is_still_found(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     scene.later(TimeDelta::days(400));
 
@@ -97,7 +96,7 @@ pub(super) async fn expired_session_is_still_found(stores: Stores) {
 }
 
 pub(super) async fn concurrent_session_uses_keep_the_latest_time(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let start = scene.now();
     let sightings = (0..32_i64).map(|number| {
@@ -118,7 +117,7 @@ pub(super) async fn concurrent_session_uses_keep_the_latest_time(stores: Stores)
     );
 }
 
-async fn last_seen(scene: &SignInScene, digest: &SessionDigest) -> DateTime<Utc> {
+async fn last_seen(scene: &Scene<Stores>, digest: &SessionDigest) -> DateTime<Utc> {
     find(scene, digest)
         .await
         .expect("still there")

@@ -4,14 +4,14 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::scene::SignInScene;
+use super::super::scene::Scene;
 use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::Session;
 
 pub(super) async fn ended_session_is_removed(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
@@ -37,7 +37,7 @@ pub(super) async fn ended_session_is_removed(stores: Stores) {
 }
 
 pub(super) async fn session_ends_once(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let end = async |new: &NewSession| {
         let event = sign_out(&scene, new);
         let sessions = &scene.stores.sessions;
@@ -63,7 +63,7 @@ pub(super) async fn session_ends_once(stores: Stores) {
 }
 
 pub(super) async fn ending_another_users_session_is_refused(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let hers = start_session(&scene, &ada.user).await;
     let before = scene.events(None).await;
@@ -79,7 +79,7 @@ pub(super) async fn ending_another_users_session_is_refused(stores: Stores) {
 }
 
 pub(super) async fn ending_an_expired_session_writes_no_event(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
     scene.later(Session::IDLE_TIMEOUT);
     let event = sign_out(&scene, &expired);
@@ -92,7 +92,7 @@ pub(super) async fn ending_an_expired_session_writes_no_event(stores: Stores) {
 }
 
 pub(super) async fn all_other_sessions_end_at_once_with_one_event_each(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let expired = start_session(&scene, &ada.user).await;
     scene.later(Session::IDLE_TIMEOUT);
     let bob = scene.join_with_password(&ada.organization, "bob").await;
@@ -130,7 +130,7 @@ pub(super) async fn all_other_sessions_end_at_once_with_one_event_each(stores: S
 }
 
 pub(super) async fn ended_session_ends_no_other_sessions(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
     let ended = start_session(&scene, &ada.user).await;
@@ -151,7 +151,7 @@ pub(super) async fn ended_session_ends_no_other_sessions(stores: Stores) {
 }
 
 pub(super) async fn other_sessions_continue_when_end_events_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let keep = start_session(&scene, &ada.user).await;
     let other = start_session(&scene, &ada.user).await;
     let act = scene.act_as(Actor::User(ada.user.id), None);
@@ -166,7 +166,7 @@ pub(super) async fn other_sessions_continue_when_end_events_cannot_be_written(st
 }
 
 pub(super) async fn sessions_ending_each_other_concurrently_leave_one(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let mut all = Vec::new();
     for _ in 0..16 {
         all.push(start_session(&scene, &ada.user).await);
@@ -192,7 +192,7 @@ pub(super) async fn sessions_ending_each_other_concurrently_leave_one(stores: St
 }
 
 pub(super) async fn sessions_signing_out_during_sign_out_everywhere_end_once(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let keep = start_session(&scene, &ada.user).await;
     for _ in 0..8 {
         let mut others = Vec::new();
@@ -228,7 +228,7 @@ pub(super) async fn sessions_signing_out_during_sign_out_everywhere_end_once(sto
 }
 
 pub(super) async fn concurrent_ends_of_one_session_write_one_event(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let attempts = (0..32).map(|_| {
         let (scene, new) = (scene.clone(), new.clone());
@@ -249,7 +249,7 @@ pub(super) async fn concurrent_ends_of_one_session_write_one_event(stores: Store
 }
 
 pub(super) async fn session_end_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = sign_out(&scene, &new);
     abandon(scene.stores.sessions.end(ada.user.id, new.session.id, event)).await;
@@ -262,7 +262,7 @@ pub(super) async fn session_end_completes_after_caller_cancellation(stores: Stor
 }
 
 pub(super) async fn session_continues_when_end_event_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = start_session(&scene, &ada.user).await;
     let event = scene.unwritable(sign_out(&scene, &new)).await;
     let sessions = &scene.stores.sessions;
@@ -273,7 +273,7 @@ pub(super) async fn session_continues_when_end_event_cannot_be_written(stores: S
 }
 
 /// The sessions that were ended from another one, the last first.
-async fn ended_by_others(scene: &SignInScene) -> Vec<Subject> {
+async fn ended_by_others(scene: &Scene<Stores>) -> Vec<Subject> {
     let events = scene.events(None).await.into_iter();
     events
         .filter(|event| event.action == Action::EndSession)
@@ -281,7 +281,7 @@ async fn ended_by_others(scene: &SignInScene) -> Vec<Subject> {
         .collect()
 }
 
-async fn endings(scene: &SignInScene, new: &NewSession) -> Vec<AuditEvent> {
+async fn endings(scene: &Scene<Stores>, new: &NewSession) -> Vec<AuditEvent> {
     scene
         .events_about(None, Action::SignOut, Subject::Session(new.session.id))
         .await

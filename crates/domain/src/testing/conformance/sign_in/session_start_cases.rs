@@ -5,7 +5,8 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::scene::{SignInScene, password_hash};
+use super::super::scene::Scene;
+use super::scene::password_hash;
 use super::sessions::{find, new_session, sign_in, sign_out, start_session};
 use crate::audit::{Action, Actor, Subject};
 use crate::sign_in::ports::{NewSession, SignInError};
@@ -13,7 +14,7 @@ use crate::sign_in::session::{Session, SignedIn};
 use crate::user::User;
 
 pub(super) async fn session_reads_back_as_started(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     for user in [&ada.user, &bob.user] {
         scene.later(TimeDelta::milliseconds(3));
@@ -27,7 +28,7 @@ pub(super) async fn session_reads_back_as_started(stores: Stores) {
 }
 
 pub(super) async fn session_start_writes_its_event(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let new = new_session(&scene, &ada.user, None);
     let event = sign_in(&scene, &new);
     scene
@@ -44,7 +45,7 @@ pub(super) async fn session_start_writes_its_event(stores: Stores) {
 }
 
 pub(super) async fn session_ends_when_another_replaces_it(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let bystander = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
@@ -63,7 +64,7 @@ pub(super) async fn session_ends_when_another_replaces_it(stores: Stores) {
 }
 
 pub(super) async fn replacing_an_active_session_writes_an_end_event(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     for (idle, recorded) in [
         (Session::IDLE_TIMEOUT - TimeDelta::milliseconds(1), true),
@@ -89,7 +90,7 @@ pub(super) async fn replacing_an_active_session_writes_an_end_event(stores: Stor
 }
 
 pub(super) async fn end_event_of_a_replaced_session_names_a_different_user(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     for (user, object) in [(&ada.user, None), (&bob.user, Some(Subject::User(bob.user.id)))] {
         let first = start_session(&scene, user).await;
@@ -104,7 +105,7 @@ pub(super) async fn end_event_of_a_replaced_session_names_a_different_user(store
 }
 
 pub(super) async fn session_is_not_replaced_when_end_event_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let act = scene.act_as(Actor::User(ada.user.id), None);
     let second = NewSession {
@@ -121,7 +122,7 @@ pub(super) async fn session_is_not_replaced_when_end_event_cannot_be_written(sto
 }
 
 pub(super) async fn session_starts_although_the_replaced_one_is_gone(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let never_started = new_session(&scene, &ada.user, None);
     let new = new_session(&scene, &ada.user, Some(never_started.digest));
     let event = sign_in(&scene, &new);
@@ -138,7 +139,7 @@ pub(super) async fn session_starts_although_the_replaced_one_is_gone(stores: Sto
 }
 
 pub(super) async fn session_does_not_start_when_event_cannot_be_written(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
     let event = scene.unwritable(sign_in(&scene, &second)).await;
@@ -153,7 +154,7 @@ pub(super) async fn session_does_not_start_when_event_cannot_be_written(stores: 
 }
 
 pub(super) async fn session_start_completes_after_caller_cancellation(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let first = start_session(&scene, &ada.user).await;
     let second = new_session(&scene, &ada.user, Some(first.digest));
     let event = sign_in(&scene, &second);
@@ -167,7 +168,7 @@ pub(super) async fn session_start_completes_after_caller_cancellation(stores: St
 }
 
 pub(super) async fn no_session_starts_with_a_replaced_password(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
     // She signs in where he was signed in, while her password is replaced.
@@ -193,7 +194,7 @@ pub(super) async fn no_session_starts_with_a_replaced_password(stores: Stores) {
 }
 
 pub(super) async fn no_session_survives_a_concurrent_password_replacement(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     for round in 0..4 {
         let verified_against = match round {
             0 => password_hash("ada"),
@@ -231,7 +232,7 @@ pub(super) async fn no_session_survives_a_concurrent_password_replacement(stores
 }
 
 pub(super) async fn oldest_sessions_over_the_limit_end_with_events(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     let bob = scene.join_with_password(&ada.organization, "bob").await;
     let his = start_session(&scene, &bob.user).await;
     let expired = start_session(&scene, &ada.user).await;
@@ -261,7 +262,7 @@ pub(super) async fn oldest_sessions_over_the_limit_end_with_events(stores: Store
 }
 
 pub(super) async fn session_started_by_a_slow_clock_is_not_ended_itself(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     for _ in 0..Session::MAX_PER_USER {
         start_session(&scene, &ada.user).await;
     }
@@ -274,7 +275,7 @@ pub(super) async fn session_started_by_a_slow_clock_is_not_ended_itself(stores: 
 }
 
 pub(super) async fn concurrent_session_starts_respect_the_limit(stores: Stores) {
-    let (scene, ada) = SignInScene::with_first_owner(stores).await;
+    let (scene, ada) = Scene::with_first_owner(stores).await;
     for _ in 0..Session::MAX_PER_USER - 1 {
         start_session(&scene, &ada.user).await;
     }
@@ -290,22 +291,22 @@ pub(super) async fn concurrent_session_starts_respect_the_limit(stores: Stores) 
     assert_eq!(sessions_of(&scene, &ada.user).await.len(), Session::MAX_PER_USER);
 }
 
-async fn sessions_of(scene: &SignInScene, user: &User) -> Vec<Session> {
+async fn sessions_of(scene: &Scene<Stores>, user: &User) -> Vec<Session> {
     scene.stores.sessions.list(user.id).await.expect("a list")
 }
 
 /// How many events tell that a session was ended from another.
-async fn ends(scene: &SignInScene, ended: &NewSession) -> usize {
+async fn ends(scene: &Scene<Stores>, ended: &NewSession) -> usize {
     let subject = Subject::Session(ended.session.id);
     scene.events_about(None, Action::EndSession, subject).await.len()
 }
 
-async fn start(scene: &SignInScene, new: &NewSession) -> Result<(), SignInError> {
+async fn start(scene: &Scene<Stores>, new: &NewSession) -> Result<(), SignInError> {
     let event = sign_in(scene, new);
     scene.stores.sessions.start(new.clone(), vec![event]).await
 }
 
-async fn replace_password(scene: &SignInScene, user: &User, word: &str) {
+async fn replace_password(scene: &Scene<Stores>, user: &User, word: &str) {
     let act = scene.act_as(Actor::Administrator, None);
     let event = act.event(Action::ResetPassword, Subject::User(user.id));
     scene

@@ -1,13 +1,15 @@
 //! Sessions that the cases begin with, and what is on record of them.
 
-use super::scene::{SignInScene, password_hash};
+use super::super::Stores;
+use super::super::scene::Scene;
+use super::scene::password_hash;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::sign_in::UserAgent;
 use crate::sign_in::ports::NewSession;
 use crate::sign_in::session::{KeptSession, Session, SessionDigest, SessionToken, SignedIn};
 use crate::user::User;
 
-pub(super) async fn start_session(scene: &SignInScene, user: &User) -> NewSession {
+pub(super) async fn start_session(scene: &Scene<Stores>, user: &User) -> NewSession {
     let new = new_session(scene, user, None);
     let event = sign_in(scene, &new);
     scene
@@ -19,7 +21,7 @@ pub(super) async fn start_session(scene: &SignInScene, user: &User) -> NewSessio
     new
 }
 
-pub(super) fn new_session(scene: &SignInScene, user: &User, replaces: Option<SessionDigest>) -> NewSession {
+pub(super) fn new_session(scene: &Scene<Stores>, user: &User, replaces: Option<SessionDigest>) -> NewSession {
     NewSession {
         session: Session {
             id: scene.id(),
@@ -37,26 +39,26 @@ pub(super) fn new_session(scene: &SignInScene, user: &User, replaces: Option<Ses
 }
 
 /// The session with another token.
-pub(super) fn kept(scene: &SignInScene, keep: &NewSession) -> KeptSession {
+pub(super) fn kept(scene: &Scene<Stores>, keep: &NewSession) -> KeptSession {
     KeptSession {
         id: keep.session.id,
         digest: SessionToken::generate(&*scene.make.random).digest(),
     }
 }
 
-pub(super) fn sign_in(scene: &SignInScene, new: &NewSession) -> AuditEvent {
+pub(super) fn sign_in(scene: &Scene<Stores>, new: &NewSession) -> AuditEvent {
     scene
         .act_as(Actor::User(new.session.user_id), None)
         .event(Action::SignIn, Subject::Session(new.session.id))
 }
 
-pub(super) fn sign_out(scene: &SignInScene, new: &NewSession) -> AuditEvent {
+pub(super) fn sign_out(scene: &Scene<Stores>, new: &NewSession) -> AuditEvent {
     scene
         .act_as(Actor::User(new.session.user_id), None)
         .event(Action::SignOut, Subject::Session(new.session.id))
 }
 
-pub(super) async fn find(scene: &SignInScene, digest: &SessionDigest) -> Option<SignedIn> {
+pub(super) async fn find(scene: &Scene<Stores>, digest: &SessionDigest) -> Option<SignedIn> {
     scene
         .stores
         .sessions

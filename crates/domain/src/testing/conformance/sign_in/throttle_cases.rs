@@ -6,14 +6,14 @@ use futures_util::future::BoxFuture;
 
 use super::super::Stores;
 use super::super::parallel::{abandon, eventually};
-use super::scene::SignInScene;
+use super::super::scene::Scene;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::rate::Throttled;
 use crate::sign_in::ports::FullBucket;
 use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
 
 pub(super) async fn attempts_are_counted_by_the_rule(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     for bucket in attempt_of("ada") {
         let mut empty_at: Option<DateTime<Utc>> = None;
         // Bursts, pauses of odd lengths, and a clock that steps back.
@@ -35,7 +35,7 @@ pub(super) async fn attempts_are_counted_by_the_rule(stores: Stores) {
 }
 
 pub(super) async fn buckets_are_counted_separately(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let (full, other) = (bucket(&scene), bucket(&scene));
     drain(&scene, full).await;
 
@@ -43,7 +43,7 @@ pub(super) async fn buckets_are_counted_separately(stores: Stores) {
 }
 
 pub(super) async fn attempt_is_counted_in_all_buckets_or_none(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let (first, full, last) = (bucket(&scene), bucket(&scene), bucket(&scene));
     let burst = drain(&scene, full).await;
     for _ in 0..burst + 1 {
@@ -63,7 +63,7 @@ pub(super) async fn attempt_is_counted_in_all_buckets_or_none(stores: Stores) {
 }
 
 pub(super) async fn returned_attempt_is_not_counted_in_store(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let buckets = [bucket(&scene), bucket(&scene)];
     let burst = drain(&scene, buckets[0]).await;
     give_back(&scene, &buckets).await;
@@ -81,7 +81,7 @@ pub(super) async fn returned_attempt_is_not_counted_in_store(stores: Stores) {
 }
 
 pub(super) async fn concurrent_attempts_are_counted_and_returned_one_by_one(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let buckets = [bucket(&scene), bucket(&scene)];
     let attempts = (0..40).map(|_| {
         let scene = scene.clone();
@@ -103,7 +103,7 @@ pub(super) async fn concurrent_attempts_are_counted_and_returned_one_by_one(stor
 }
 
 pub(super) async fn concurrent_attempts_are_limited_like_sequential_ones(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let fresh = bucket(&scene);
     let one_by_one = drain(&scene, fresh).await;
     let at_once = [bucket(&scene), bucket(&scene)];
@@ -119,7 +119,7 @@ pub(super) async fn concurrent_attempts_are_limited_like_sequential_ones(stores:
 }
 
 pub(super) async fn events_are_written_until_their_limit(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let limits = [vec![bucket(&scene)], one_an_hour(&scene)].concat();
     for hour in 1..=2 {
         assert!(record(&scene, &limits, vec![event(&scene), event(&scene)]).await);
@@ -137,7 +137,7 @@ pub(super) async fn events_are_written_until_their_limit(stores: Stores) {
 }
 
 pub(super) async fn unwritable_events_count_no_attempt(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let limits = one_an_hour(&scene);
     let unwritable = scene.unwritable(event(&scene)).await;
     let before = scene.events(None).await;
@@ -153,7 +153,7 @@ pub(super) async fn unwritable_events_count_no_attempt(stores: Stores) {
 }
 
 pub(super) async fn concurrent_events_respect_their_limit(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let limits = one_an_hour(&scene);
     let attempts = (0..16).map(|_| {
         let (scene, limits) = (scene.clone(), limits.clone());
@@ -168,7 +168,7 @@ pub(super) async fn concurrent_events_respect_their_limit(stores: Stores) {
 }
 
 pub(super) async fn limited_events_are_written_after_caller_cancellation(stores: Stores) {
-    let scene = SignInScene::new(stores);
+    let scene = Scene::new(stores);
     let limits = one_an_hour(&scene);
     let events = vec![event(&scene)];
     abandon(
@@ -186,11 +186,11 @@ pub(super) async fn limited_events_are_written_after_caller_cancellation(stores:
 }
 
 /// A bucket that nobody took from.
-fn bucket(scene: &SignInScene) -> ThrottleBucket {
+fn bucket(scene: &Scene<Stores>) -> ThrottleBucket {
     ThrottleBucket::password_change(scene.id())
 }
 
-fn one_an_hour(scene: &SignInScene) -> Vec<ThrottleBucket> {
+fn one_an_hour(scene: &Scene<Stores>) -> Vec<ThrottleBucket> {
     EventLimit::UncheckedAttempts(scene.id()).buckets()
 }
 
@@ -199,13 +199,13 @@ fn attempt_of(username: &str) -> Vec<ThrottleBucket> {
     ThrottleBucket::of_attempt(CountedAccount::new(username, None), Some(address))
 }
 
-fn event(scene: &SignInScene) -> AuditEvent {
+fn event(scene: &Scene<Stores>) -> AuditEvent {
     scene
         .act_as(Actor::Anonymous, None)
         .refusal(Action::SignIn, Subject::Installation)
 }
 
-async fn refusals(scene: &SignInScene) -> usize {
+async fn refusals(scene: &Scene<Stores>) -> usize {
     let events = scene.events(None).await;
     events
         .iter()
@@ -213,12 +213,12 @@ async fn refusals(scene: &SignInScene) -> usize {
         .count()
 }
 
-async fn record(scene: &SignInScene, limits: &[ThrottleBucket], events: Vec<AuditEvent>) -> bool {
+async fn record(scene: &Scene<Stores>, limits: &[ThrottleBucket], events: Vec<AuditEvent>) -> bool {
     record_or_full(scene, limits, events).await.is_none()
 }
 
 async fn record_or_full(
-    scene: &SignInScene,
+    scene: &Scene<Stores>,
     limits: &[ThrottleBucket],
     events: Vec<AuditEvent>,
 ) -> Option<FullBucket> {
@@ -227,11 +227,11 @@ async fn record_or_full(
     written.expect("the store answers")
 }
 
-async fn count_attempt(scene: &SignInScene, bucket: ThrottleBucket) -> Option<Throttled> {
+async fn count_attempt(scene: &Scene<Stores>, bucket: ThrottleBucket) -> Option<Throttled> {
     take_all(scene, &[bucket]).await.map(|full| full.throttled)
 }
 
-async fn take_all(scene: &SignInScene, buckets: &[ThrottleBucket]) -> Option<FullBucket> {
+async fn take_all(scene: &Scene<Stores>, buckets: &[ThrottleBucket]) -> Option<FullBucket> {
     scene
         .stores
         .throttle
@@ -240,13 +240,13 @@ async fn take_all(scene: &SignInScene, buckets: &[ThrottleBucket]) -> Option<Ful
         .expect("the store answers")
 }
 
-async fn give_back(scene: &SignInScene, buckets: &[ThrottleBucket]) {
+async fn give_back(scene: &Scene<Stores>, buckets: &[ThrottleBucket]) {
     let given_back = scene.stores.throttle.give_back(buckets.to_vec()).await;
     given_back.expect("the store answers");
 }
 
 /// Takes attempts until one is refused; says how many passed.
-async fn drain(scene: &SignInScene, bucket: ThrottleBucket) -> usize {
+async fn drain(scene: &Scene<Stores>, bucket: ThrottleBucket) -> usize {
     const MANY: usize = 1_000;
     for passed in 0..MANY {
         if count_attempt(scene, bucket).await.is_some() {
