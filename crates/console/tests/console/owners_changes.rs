@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use keyward_domain::membership::Role;
-use keyward_domain::sign_in::ports::Throttle;
+use keyward_domain::sign_in::ports::{AttemptKind, Throttle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use crate::running::Running;
@@ -15,7 +15,7 @@ async fn owner_with_too_many_changes_is_told_to_wait() {
     let bucket = vec![ThrottleBucket::changes_by_owner(ada.user.id)];
     let (store, now) = (&running.installation.store, running.installation.now());
     while store
-        .count_attempt(bucket.clone(), now)
+        .count_attempt(AttemptKind::OwnerChange, bucket.clone(), now)
         .await
         .expect("counted")
         .is_none()

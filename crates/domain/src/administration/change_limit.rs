@@ -8,7 +8,7 @@ use crate::administration::Authority;
 use crate::audit::Actor;
 use crate::ports::StorageError;
 use crate::rate::Throttled;
-use crate::sign_in::ports::Throttle;
+use crate::sign_in::ports::{AttemptKind, Throttle};
 use crate::sign_in::throttle::ThrottleBucket;
 
 /// Counts what owners do that writes an audit event and can be repeated without end, for each owner and for
@@ -64,7 +64,8 @@ impl ChangeLimit {
         // Last, so that nobody holds the lock on it while they wait for another. An owner may invite any
         // number of owners, each with a bucket of their own.
         buckets.push(ThrottleBucket::changes_in(authority.organization_id()));
-        match self.0.count_owner_change(buckets, now).await? {
+        let counted = self.0.count_attempt(AttemptKind::OwnerChange, buckets, now);
+        match counted.await? {
             Some(full) => Err(full.throttled.into()),
             None => Ok(()),
         }

@@ -13,7 +13,8 @@ use crate::sign_in::account::Account;
 use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
 use crate::sign_in::password::{Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AcceptAsNewcomerError, AcceptAsUserError, AccountStore, OpenInvitations, PendingInvitation, Throttle,
+    AcceptAsNewcomerError, AcceptAsUserError, AccountStore, AttemptKind, OpenInvitations, PendingInvitation,
+    Throttle,
 };
 use crate::sign_in::throttle::ThrottleBucket;
 use crate::sources::Sources;
@@ -96,7 +97,7 @@ impl Joining {
         if let Some(full) = self
             .ports
             .throttle
-            .count_attempt(buckets.clone(), self.sources.now())
+            .count_attempt(AttemptKind::SignIn, buckets.clone(), self.sources.now())
             .await?
         {
             return Err(full.throttled.into());

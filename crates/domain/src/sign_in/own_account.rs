@@ -8,7 +8,9 @@ use crate::page::{PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, StorageError};
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingQueues, Password, PasswordHasher};
-use crate::sign_in::ports::{AccountStore, InstallationStore, PasswordChange, SessionStore, Throttle};
+use crate::sign_in::ports::{
+    AccountStore, AttemptKind, InstallationStore, PasswordChange, SessionStore, Throttle,
+};
 use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt};
 use crate::sign_in::remembered_browser::BrowserToken;
 use crate::sign_in::session::{KeptSession, Session, SessionToken, SignedIn};
@@ -173,7 +175,8 @@ impl OwnAccount {
         let user = signed_in.user.id;
         let act = self.sources.act(Actor::User(signed_in.user.id), source);
         let bucket = ThrottleBucket::password_change(user);
-        if let Some(full) = self.ports.throttle.count_attempt(vec![bucket], act.at).await? {
+        let (throttle, kind) = (&self.ports.throttle, AttemptKind::SignIn);
+        if let Some(full) = throttle.count_attempt(kind, vec![bucket], act.at).await? {
             let limit = EventLimit::UncheckedCurrentPasswords(user);
             self.note_refusal(act, Action::LimitAttempts, user, limit);
             return Err(full.throttled.into());
@@ -188,7 +191,7 @@ impl OwnAccount {
             .verify(&passwords.current, &account.password_hash, known)
             .await;
         if verified.is_err() {
-            self.ports.throttle.give_back(vec![bucket]).await?;
+            throttle.give_back(vec![bucket]).await?;
         }
         if !verified? {
             let limit = EventLimit::WrongCurrentPasswords(user);

@@ -27,7 +27,7 @@ pub use crate::invitation::PendingInvitation;
 pub use crate::sign_in::account::{FirstOwner, NewAccount, NewOrganization, PasswordChange};
 pub use crate::sign_in::session::NewSession;
 pub use crate::sign_in::setup_link::SetupProof;
-pub use crate::sign_in::throttle::FullBucket;
+pub use crate::sign_in::throttle::{AttemptKind, FullBucket};
 
 #[cfg(feature = "testing")]
 pub use open_invitations::MockOpenInvitations;
@@ -200,14 +200,7 @@ pub trait Throttle: Send + Sync {
     /// let more pass than one after the other would.
     async fn count_attempt(
         &self,
-        buckets: Vec<ThrottleBucket>,
-        now: DateTime<Utc>,
-    ) -> Result<Option<FullBucket>, StorageError>;
-
-    /// Counts likewise, for a change that may fail on a full disk: MUST NOT use space that is kept for signing
-    /// in.
-    async fn count_owner_change(
-        &self,
+        kind: AttemptKind,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError>;

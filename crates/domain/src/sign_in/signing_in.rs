@@ -11,7 +11,7 @@ use crate::sign_in::account::Account;
 use crate::sign_in::browser_memory::BrowserMemory;
 use crate::sign_in::password::{HashingError, HashingQueues, Password, PasswordHasher};
 use crate::sign_in::ports::{
-    AccountStore, FullBucket, InstallationStore, NewSession, SessionStore, Throttle,
+    AccountStore, AttemptKind, FullBucket, InstallationStore, NewSession, SessionStore, Throttle,
 };
 use crate::sign_in::refusals::{RefusalQueue, RefusedAttempt, organizations_of};
 use crate::sign_in::remembered_browser::BrowserToken;
@@ -130,14 +130,15 @@ impl SignIn {
             // attempt stays counted: however often it is repeated, it is soon refused before the password is
             // checked.
             let bucket = ThrottleBucket::sign_ins_of(account.user.id);
-            if let Some(full) = self.ports.throttle.count_attempt(vec![bucket], now).await? {
+            let (throttle, kind) = (&self.ports.throttle, AttemptKind::SignIn);
+            if let Some(full) = throttle.count_attempt(kind, vec![bucket], now).await? {
                 let limit = EventLimit::UncheckedAttempts(account.user.id);
                 self.ports
                     .refusals
                     .push(RefusedAttempt::new(refusal, Action::LimitAttempts, user, limit));
                 return Err(full.throttled.into());
             }
-            self.ports.throttle.give_back(counted.buckets).await?;
+            throttle.give_back(counted.buckets).await?;
             match self.start_session(account, now, attempt).await {
                 Ok(cookies) => return Ok(cookies),
                 Err(SignInError::WrongCredentials) => {}
@@ -190,8 +191,9 @@ impl SignIn {
                 ThrottleBucket::of_attempt(counted, address),
             ),
         };
+        let (throttle, kind) = (&self.ports.throttle, AttemptKind::SignIn);
         let Some(FullBucket { bucket, throttled }) =
-            self.ports.throttle.count_attempt(buckets.clone(), now).await?
+            throttle.count_attempt(kind, buckets.clone(), now).await?
         else {
             return Ok(CountedAttempt { buckets, queues });
         };

@@ -12,5 +12,5 @@ mod networks;
 mod tests;
 
 pub use account::CountedAccount;
-pub use bucket::{FullBucket, ThrottleBucket};
+pub use bucket::{AttemptKind, FullBucket, ThrottleBucket};
 pub use event_limit::EventLimit;

@@ -11,7 +11,7 @@ use keyward_domain::invitation::Invitee;
 use keyward_domain::membership::{Member, Role};
 use keyward_domain::ports::{AuditFilter, DescendantKeys};
 use keyward_domain::project::{Project, ProjectName};
-use keyward_domain::sign_in::ports::Throttle;
+use keyward_domain::sign_in::ports::{AttemptKind, Throttle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 use keyward_domain::testing::TestInstallation;
 
@@ -74,7 +74,7 @@ impl Acme {
     async fn fill(&self, bucket: ThrottleBucket) {
         let (store, now) = (&self.installation.store, self.installation.now());
         while store
-            .count_attempt(vec![bucket], now)
+            .count_attempt(AttemptKind::OwnerChange, vec![bucket], now)
             .await
             .expect("counted")
             .is_none()

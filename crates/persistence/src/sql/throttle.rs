@@ -9,7 +9,7 @@ use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::{FullBucket, LimitedAuditLog, Throttle};
+use keyward_domain::sign_in::ports::{AttemptKind, FullBucket, LimitedAuditLog, Throttle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::dialect::{Connection, RunQueryDsl, Store, begin, for_any_connection, locked, write_events};
@@ -23,18 +23,15 @@ use crate::not_counted::NotCounted;
 impl Throttle for Store {
     async fn count_attempt(
         &self,
+        kind: AttemptKind,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        self.count(buckets, Claim::SigningIn, now).await
-    }
-
-    async fn count_owner_change(
-        &self,
-        buckets: Vec<ThrottleBucket>,
-        now: DateTime<Utc>,
-    ) -> Result<Option<FullBucket>, StorageError> {
-        self.count(buckets, Claim::Nothing, now).await
+        let claim = match kind {
+            AttemptKind::SignIn => Claim::SigningIn,
+            AttemptKind::OwnerChange => Claim::Nothing,
+        };
+        self.count(claim, buckets, Vec::new(), now).await
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
@@ -62,43 +59,33 @@ impl LimitedAuditLog for Store {
         events: Vec<AuditEvent>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        let checked = limits.clone();
-        let recorded = self.change_after_precheck(
-            None,
-            move |connection| Box::pin(find_full_bucket(connection, checked, now)),
-            Claim::SigningIn,
-            for_any_connection(move |connection| {
-                Box::pin(async move {
-                    begin(connection).await?;
-                    count_attempt(connection, &limits, now).await?;
-                    Ok(write_events(connection, events).await?)
-                })
-            }),
-        );
-        NotCounted::full_bucket(recorded.await)
+        self.count(Claim::SigningIn, limits, events, now).await
     }
 }
 
 impl Store {
+    /// Counts in all buckets and writes the events; or neither, if one of the buckets is full.
     async fn count(
         &self,
-        buckets: Vec<ThrottleBucket>,
         claim: Claim,
+        buckets: Vec<ThrottleBucket>,
+        events: Vec<AuditEvent>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
         let checked = buckets.clone();
-        let taken = self.change_after_precheck(
+        let counted = self.change_after_precheck(
             None,
             move |connection| Box::pin(find_full_bucket(connection, checked, now)),
             claim,
             for_any_connection(move |connection| {
                 Box::pin(async move {
                     begin(connection).await?;
-                    count_attempt(connection, &buckets, now).await
+                    count_attempt(connection, &buckets, now).await?;
+                    Ok(write_events(connection, events).await?)
                 })
             }),
         );
-        NotCounted::full_bucket(taken.await)
+        NotCounted::full_bucket(counted.await)
     }
 }
 

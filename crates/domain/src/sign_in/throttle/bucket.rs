@@ -68,6 +68,15 @@ impl fmt::Debug for ThrottleBucket {
     }
 }
 
+/// What is attempted, which decides how much of a nearly full disk counting it may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AttemptKind {
+    /// To sign in, to join or to change one's own password.
+    SignIn,
+    /// To change something as an owner. A store MUST NOT use space for it that is kept for signing in.
+    OwnerChange,
+}
+
 /// The bucket for which an attempt is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FullBucket {

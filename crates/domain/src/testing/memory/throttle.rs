@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use super::{MemoryStore, State};
 use crate::audit::AuditEvent;
 use crate::ports::StorageError;
-use crate::sign_in::ports::{FullBucket, LimitedAuditLog, Throttle};
+use crate::sign_in::ports::{AttemptKind, FullBucket, LimitedAuditLog, Throttle};
 use crate::sign_in::refusals::{RefusalQueue, RefusalWriter, RefusedAttempt};
 use crate::sign_in::throttle::ThrottleBucket;
 
@@ -15,18 +15,11 @@ use crate::sign_in::throttle::ThrottleBucket;
 impl Throttle for MemoryStore {
     async fn count_attempt(
         &self,
+        _: AttemptKind,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
         Ok(self.state()?.count_attempt(&buckets, now))
-    }
-
-    async fn count_owner_change(
-        &self,
-        buckets: Vec<ThrottleBucket>,
-        now: DateTime<Utc>,
-    ) -> Result<Option<FullBucket>, StorageError> {
-        self.count_attempt(buckets, now).await
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::ports::StorageError;
-use keyward_domain::sign_in::ports::{FullBucket, Throttle};
+use keyward_domain::sign_in::ports::{AttemptKind, FullBucket, Throttle};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::{BrokenStore, Fault, lock, pause};
@@ -10,6 +10,7 @@ use super::{BrokenStore, Fault, lock, pause};
 impl Throttle for BrokenStore {
     async fn count_attempt(
         &self,
+        kind: AttemptKind,
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
@@ -19,23 +20,15 @@ impl Throttle for BrokenStore {
             }
             Fault::TakesFromTheBucketsBeforeAFullOne => {
                 for bucket in buckets {
-                    let full = self.sound.count_attempt(vec![bucket], now).await?;
+                    let full = self.sound.count_attempt(kind, vec![bucket], now).await?;
                     if full.is_some() {
                         return Ok(full);
                     }
                 }
                 Ok(None)
             }
-            _ => self.sound.count_attempt(buckets, now).await,
+            _ => self.sound.count_attempt(kind, buckets, now).await,
         }
-    }
-
-    async fn count_owner_change(
-        &self,
-        buckets: Vec<ThrottleBucket>,
-        now: DateTime<Utc>,
-    ) -> Result<Option<FullBucket>, StorageError> {
-        self.sound.count_owner_change(buckets, now).await
     }
 
     async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {

@@ -24,7 +24,7 @@ async fn throttled_attempts_are_refused_before_the_password_check() {
         throttle
             .expect_count_attempt()
             .once()
-            .returning(move |buckets, _| {
+            .returning(move |_, buckets, _| {
                 Ok(Some(FullBucket {
                     bucket: buckets[0],
                     throttled: Throttled { retry_after },

@@ -20,7 +20,7 @@ use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::own_account::NewPassword;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::SessionToken;
-use keyward_domain::sign_in::throttle::{EventLimit, ThrottleBucket};
+use keyward_domain::sign_in::throttle::{AttemptKind, EventLimit, ThrottleBucket};
 use keyward_domain::user::{DisplayName, Username};
 
 use crate::both::first_run::{FirstRunChange, PASSWORD};
@@ -282,7 +282,7 @@ impl Scene {
                 let bucket = ThrottleBucket::password_change(self.here.user.id);
                 let store = &self.database.store;
                 while store
-                    .count_attempt(vec![bucket], self.make.clock.now())
+                    .count_attempt(AttemptKind::SignIn, vec![bucket], self.make.clock.now())
                     .await?
                     .is_none()
                 {}
@@ -454,7 +454,11 @@ impl Scene {
                 };
                 let of_organization = limits.buckets()[1];
                 let (store, now) = (&self.database.store, self.make.clock.now());
-                while store.count_attempt(vec![of_organization], now).await?.is_none() {}
+                while store
+                    .count_attempt(AttemptKind::SignIn, vec![of_organization], now)
+                    .await?
+                    .is_none()
+                {}
                 self.report_refused_use().await?;
             }
             Change::ExportAuditLog => {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use keyward_domain::clock::Clock;
 use keyward_domain::id::UserId;
-use keyward_domain::sign_in::throttle::{EventLimit, ThrottleBucket};
+use keyward_domain::sign_in::throttle::{AttemptKind, EventLimit, ThrottleBucket};
 use tokio::time::timeout;
 
 use crate::both::scene::Scene;
@@ -21,7 +21,7 @@ async fn refused_attempts_and_events_do_not_wait_for_changes(database: Database)
     let user: UserId = scene.make.ids.next();
     let buckets = vec![ThrottleBucket::password_change(user)];
     while store
-        .count_attempt(buckets.clone(), now)
+        .count_attempt(AttemptKind::SignIn, buckets.clone(), now)
         .await
         .expect("an answer")
         .is_none()
@@ -31,7 +31,7 @@ async fn refused_attempts_and_events_do_not_wait_for_changes(database: Database)
     assert_eq!(written.expect("an answer"), None);
 
     let _lock = scene.database.lock_throttle().await;
-    let refused = timeout(LONG, store.count_attempt(buckets, now)).await;
+    let refused = timeout(LONG, store.count_attempt(AttemptKind::SignIn, buckets, now)).await;
     assert!(refused.expect("in time").expect("an answer").is_some());
     let written = timeout(LONG, store.record_within(limits, Vec::new(), now)).await;
     assert!(written.expect("in time").expect("an answer").is_some());

@@ -8,7 +8,7 @@ use keyward_domain::api_key::{KeyPrecondition, RevocationReason};
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
 use keyward_domain::ports::{AddKeyError, ApiKeys, AuditLog, Credentials, DescendantKeys, StorageError};
-use keyward_domain::sign_in::ports::Throttle;
+use keyward_domain::sign_in::ports::{AttemptKind, Throttle};
 use keyward_domain::sign_in::throttle::{CountedAccount, ThrottleBucket};
 use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
@@ -279,7 +279,8 @@ async fn attempt_is_counted_although_the_preceding_read_stalls() {
     proxy.speak_to_newcomers();
 
     let buckets = ThrottleBucket::of_attempt(CountedAccount::new("ada", None), None);
-    let taken = Throttle::count_attempt(&store, buckets, fixture.make.clock.now()).await;
+    let now = fixture.make.clock.now();
+    let taken = Throttle::count_attempt(&store, AttemptKind::SignIn, buckets, now).await;
     assert_eq!(taken.expect("a count"), None);
     assert!(count(&fixture.client, "sign_in_throttle").await > 0);
 }

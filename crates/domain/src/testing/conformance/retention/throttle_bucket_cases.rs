@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::{ALL, MILLISECOND};
-use crate::sign_in::throttle::ThrottleBucket;
+use crate::sign_in::throttle::{AttemptKind, ThrottleBucket};
 
 pub(super) async fn refilled_buckets_are_removed_without_granting_attempts(stores: Stores) {
     let scene = Scene::new(stores);
@@ -36,7 +36,7 @@ async fn count_attempt(scene: &Scene<Stores>, bucket: ThrottleBucket) -> bool {
     let throttled = scene
         .stores
         .throttle
-        .count_attempt(vec![bucket], scene.now())
+        .count_attempt(AttemptKind::SignIn, vec![bucket], scene.now())
         .await;
     throttled.expect("the store answers").is_none()
 }

@@ -9,7 +9,7 @@ use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::rate::Throttled;
-use crate::sign_in::ports::FullBucket;
+use crate::sign_in::ports::{AttemptKind, FullBucket};
 use crate::sign_in::throttle::{CountedAccount, EventLimit, ThrottleBucket};
 
 pub(super) async fn attempts_are_counted_by_the_rule(stores: Stores) {
@@ -235,7 +235,7 @@ async fn take_all(scene: &Scene<Stores>, buckets: &[ThrottleBucket]) -> Option<F
     scene
         .stores
         .throttle
-        .count_attempt(buckets.to_vec(), scene.now())
+        .count_attempt(AttemptKind::SignIn, buckets.to_vec(), scene.now())
         .await
         .expect("the store answers")
 }
