@@ -46,7 +46,6 @@ mod key_change_turns;
 mod key_tree;
 mod known_migrations;
 mod limit;
-mod live_member;
 mod locked_member;
 mod names;
 mod narrowing;

@@ -9,7 +9,7 @@ use super::dialect::{Connection, Pipelined, RunQueryDsl, pipeline, prepared_once
 use super::open_invitations::{RevokedInvitations, revoke_invitations_of};
 use super::schema::{memberships, project_members};
 use crate::columns::{StoredId, StoredMoment};
-use crate::locked_member::{DueMember, LockedMember};
+use crate::locked_member::LockedMember;
 
 /// Takes these members out of all projects, and their open invitations back, in a constant number of
 /// statements. The caller writes the events. Comes under the locks of their organizations.
@@ -36,18 +36,17 @@ pub(crate) async fn end_dependents(
 /// was created after that end, by the clock of the server that created it.
 pub(crate) async fn record_ends_of_memberships(
     connection: &mut Connection,
-    due: &[DueMember],
+    due: &[LockedMember],
     act: &Act,
 ) -> QueryResult<()> {
-    let members: Vec<LockedMember> = due.iter().map(|due| due.member).collect();
     let ((), mut revoked) = pipeline!(
         connection,
-        write_ends(connection, &members, act.at),
-        end_dependents(connection, &members, act.at),
+        write_ends(connection, due, act.at),
+        end_dependents(connection, due, act.at),
     );
     let mut events: Vec<AuditEvent> = Vec::new();
-    for DueMember { member, planned } in due {
-        events.push(act.planned_end_of_membership(member.organization, member.id, *planned));
+    for member in due {
+        events.push(act.planned_end_of_membership(member.organization, member.id, member.planned_end()));
         events.extend(revoked.events_of(member, &act.of_system(member.organization)));
     }
     write_events(connection, events).await

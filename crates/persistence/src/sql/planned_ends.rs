@@ -13,7 +13,7 @@ use diesel::dsl::exists;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
 use keyward_domain::api_key::RevocationReason;
 use keyward_domain::audit::Act;
-use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
+use keyward_domain::id::{ApiKeyId, OrganizationId};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::StorageError;
 use uuid::Uuid;
@@ -25,13 +25,14 @@ use super::dialect::{
 };
 use super::due_keys::{DueKey, StoredDueKey, record_ends_of_keys};
 use super::end_of_membership::record_ends_of_memberships;
+use super::members::live::LOCKED_COLUMNS;
 use super::schema::{api_keys, memberships, organizations};
 use super::validity::{aliased_key_is_valid, key_ends_on_first_use, key_is_due, membership_is_due};
 use crate::abort::Abort;
 use crate::claim::Claim;
-use crate::columns::{StoredId, StoredMoment};
+use crate::columns::StoredId;
 use crate::limit::to_u32;
-use crate::locked_member::{DueMember, LockedMember};
+use crate::locked_member::{LockedMember, StoredLockedMember};
 use crate::retention::AdvisoryLock;
 
 /// Keys that end on the first use of their successors, which were used and are valid.
@@ -186,25 +187,9 @@ async fn record_some_of_memberships(
         .filter(memberships::id.eq_any(found))
         .filter(memberships::organization_id.eq_any(held))
         .filter(membership_is_due(act.at.into()))
-        .select((
-            memberships::id,
-            memberships::organization_id,
-            memberships::user_id,
-            memberships::ended_at,
-        ));
-    let due: Vec<(StoredId, StoredId, StoredId, Option<StoredMoment>)> =
-        locked!(due).load(connection).await?;
-    let due = due
-        .into_iter()
-        .map(|(id, organization, user, planned)| DueMember {
-            member: LockedMember {
-                id: MembershipId::from_uuid(id.0),
-                organization: OrganizationId::from_uuid(organization.0),
-                user: UserId::from_uuid(user.0),
-            },
-            planned: planned.and_then(StoredMoment::as_planned_end),
-        });
-    let due: Vec<DueMember> = due.collect();
+        .select(LOCKED_COLUMNS);
+    let due: Vec<StoredLockedMember> = locked!(due).load(connection).await?;
+    let due: Vec<LockedMember> = due.into_iter().map(LockedMember::from).collect();
     record_ends_of_memberships(connection, &due, &act).await?;
     Ok(to_u32(due.len()))
 }

@@ -17,7 +17,7 @@ use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
-use crate::locked_member::DueMember;
+use crate::locked_member::LockedMember;
 
 pub(super) async fn as_user(
     connection: &mut Connection,
@@ -42,7 +42,7 @@ pub(super) async fn as_user(
     let due = past_memberships
         .iter()
         .filter(|membership| membership.end.is_some_and(|end| end.is_due(at)));
-    let due: Vec<DueMember> = due.map(DueMember::from).collect();
+    let due: Vec<LockedMember> = due.map(LockedMember::from).collect();
     if !due.is_empty() {
         record_ends_of_memberships(connection, &due, &act).await?;
     }

@@ -30,7 +30,7 @@ pub(super) async fn change_expiry(
         return Err(Abort::Refused(ChangeMembershipExpiryError::NotAllowed));
     }
     let member = member.ok_or(Abort::Refused(ChangeMembershipExpiryError::NotFound))?;
-    let (before, after) = (member.expires_at(id)?, change.expiry().map(Expiry::at));
+    let (before, after) = (member.expires_at()?, change.expiry().map(Expiry::at));
     if before.is_some_and(|end| End::Planned(end).has_come(act.at)) {
         return Err(Abort::Refused(ChangeMembershipExpiryError::NotFound));
     }
@@ -39,7 +39,7 @@ pub(super) async fn change_expiry(
     }
     let is_ahead = change.check(act.at);
     is_ahead.map_err(|error| Abort::Refused(error.into()))?;
-    let loses_owner = after.is_some() && member.role(id)? == Role::Owner;
+    let loses_owner = after.is_some() && member.role()? == Role::Owner;
     if loses_owner && !has_other_permanent_owner(connection, organization, id).await? {
         return Err(Abort::Refused(ChangeMembershipExpiryError::LastOwner));
     }

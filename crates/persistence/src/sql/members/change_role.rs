@@ -1,5 +1,7 @@
 //! Changing a member's role.
 
+use std::slice;
+
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::administration::ports::ChangeRoleError;
 use keyward_domain::audit::Act;
@@ -13,7 +15,6 @@ use super::super::schema::memberships;
 use super::live::{has_other_permanent_owner, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::locked_member::LockedMember;
 
 pub(super) async fn change_role(
     connection: &mut Connection,
@@ -28,7 +29,7 @@ pub(super) async fn change_role(
     let member = lock_live_member(connection, organization, id, act.at)
         .await?
         .ok_or(Abort::Refused(ChangeRoleError::NotFound))?;
-    let before = member.role(id)?;
+    let before = member.role()?;
     if before == role {
         return Ok(());
     }
@@ -39,13 +40,8 @@ pub(super) async fn change_role(
         .set(memberships::role.eq(role.as_str()))
         .execute(connection)
         .await?;
-    let member = LockedMember {
-        id,
-        organization,
-        user: member.user,
-    };
     // Only an owner can have open invitations.
-    let mut revoked = revoke_invitations_of(connection, &[member], act.at).await?;
+    let mut revoked = revoke_invitations_of(connection, slice::from_ref(&member), act.at).await?;
     let mut events = vec![act.new_role(id, role)];
     events.extend(revoked.events_of(&member, &act));
     write_events(connection, events).await?;

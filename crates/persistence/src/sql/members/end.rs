@@ -1,5 +1,7 @@
 //! Ending a membership.
 
+use std::slice;
+
 use chrono::{DateTime, Utc};
 use diesel::dsl::max;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult};
@@ -15,7 +17,6 @@ use super::super::schema::{invitations, memberships};
 use super::live::{has_other_permanent_owner, lock_due_member, lock_live_member};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
-use crate::locked_member::LockedMember;
 
 pub(super) async fn end(
     connection: &mut Connection,
@@ -26,16 +27,13 @@ pub(super) async fn end(
     let may_administer = lock_authority(connection, organization, act.actor, act.at).await?;
     // From here on, no key of theirs can be added: adding one also locks the membership, and then finds it
     // ended.
-    let member = lock_live_member(connection, organization, id, act.at).await?;
-    let due = match member {
+    let live = lock_live_member(connection, organization, id, act.at).await?;
+    let due = match live {
         Some(_) => None,
         None => lock_due_member(connection, organization, id, act.at).await?,
     };
-    let user = member
-        .as_ref()
-        .map(|member| member.user)
-        .or_else(|| due.as_ref().map(|due| due.member.user));
-    let is_the_member = user.is_some_and(|user| act.actor == Actor::User(user));
+    let member = live.as_ref().or(due.as_ref());
+    let is_the_member = member.is_some_and(|member| act.actor == Actor::User(member.user));
     if !may_administer && !is_the_member {
         return Err(Abort::Refused(EndMembershipError::NotAllowed));
     }
@@ -43,8 +41,8 @@ pub(super) async fn end(
         record_ends_of_memberships(connection, &[due], &act).await?;
         return Ok(());
     }
-    let member = member.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
-    if member.role(id)? == Role::Owner && !has_other_permanent_owner(connection, organization, id).await? {
+    let member = live.ok_or(Abort::Refused(EndMembershipError::NotFound))?;
+    if member.role()? == Role::Owner && !has_other_permanent_owner(connection, organization, id).await? {
         return Err(Abort::Refused(EndMembershipError::LastOwner));
     }
     let ended_at = moment_of_end(connection, organization, act.at).await?;
@@ -55,12 +53,7 @@ pub(super) async fn end(
         ))
         .execute(connection)
         .await?;
-    let member = LockedMember {
-        id,
-        organization,
-        user: member.user,
-    };
-    let mut revoked = end_dependents(connection, &[member], act.at).await?;
+    let mut revoked = end_dependents(connection, slice::from_ref(&member), act.at).await?;
     let mut events = vec![act.end_of_membership(id, member.user)];
     events.extend(revoked.events_of(&member, &act));
     write_events(connection, events).await?;

@@ -5,15 +5,46 @@ use diesel::OptionalExtension;
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
-use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked};
 use super::super::schema::memberships;
 use super::super::validity::{membership_is_due, membership_is_live};
-use crate::columns::{StoredId, StoredMoment};
-use crate::live_member::LiveMember;
-use crate::locked_member::{DueMember, LockedMember};
+use crate::columns::StoredId;
+use crate::locked_member::{LockedMember, StoredLockedMember};
+
+/// What a locked member is read from.
+pub(in super::super) const LOCKED_COLUMNS: (
+    memberships::id,
+    memberships::organization_id,
+    memberships::user_id,
+    memberships::role,
+    memberships::ended_at,
+) = (
+    memberships::id,
+    memberships::organization_id,
+    memberships::user_id,
+    memberships::role,
+    memberships::ended_at,
+);
+
+/// Locks a member of the organization whose membership is in a given state.
+macro_rules! lock_member {
+    ($connection:ident, $organization:ident, $id:ident, $state:expr) => {{
+        let member: Option<StoredLockedMember> = locked!(
+            memberships::table
+                .filter(memberships::organization_id.eq(StoredId($organization.as_uuid())))
+                .filter(memberships::id.eq(StoredId($id.as_uuid())))
+                .filter($state)
+                .select(LOCKED_COLUMNS)
+        )
+        .get_result($connection)
+        .await
+        .optional()?;
+        Ok(member.map(LockedMember::from))
+    }};
+}
 
 /// Locks a live member, so that the membership and its keys do not change until this transaction ends. MUST
 /// be called after the organization's lock.
@@ -22,22 +53,8 @@ pub(in super::super) async fn lock_live_member(
     organization: OrganizationId,
     id: MembershipId,
     at: DateTime<Utc>,
-) -> Result<Option<LiveMember>, QueryError> {
-    let row: Option<(StoredId, String, Option<StoredMoment>)> = locked!(
-        memberships::table
-            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-            .filter(memberships::id.eq(StoredId(id.as_uuid())))
-            .filter(membership_is_live(at.into()))
-            .select((memberships::user_id, memberships::role, memberships::ended_at))
-    )
-    .get_result(connection)
-    .await
-    .optional()?;
-    Ok(row.map(|(user, role, planned_end)| LiveMember {
-        user: UserId::from_uuid(user.0),
-        role,
-        planned_end,
-    }))
+) -> Result<Option<LockedMember>, QueryError> {
+    lock_member!(connection, organization, id, membership_is_live(at.into()))
 }
 
 /// A member of the organization whose planned end has come and is not recorded, locked in the same way.
@@ -46,25 +63,8 @@ pub(super) async fn lock_due_member(
     organization: OrganizationId,
     id: MembershipId,
     at: DateTime<Utc>,
-) -> Result<Option<DueMember>, QueryError> {
-    let found: Option<(StoredId, Option<StoredMoment>)> = locked!(
-        memberships::table
-            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-            .filter(memberships::id.eq(StoredId(id.as_uuid())))
-            .filter(membership_is_due(at.into()))
-            .select((memberships::user_id, memberships::ended_at))
-    )
-    .get_result(connection)
-    .await
-    .optional()?;
-    Ok(found.map(|(user, planned)| DueMember {
-        member: LockedMember {
-            id,
-            organization,
-            user: UserId::from_uuid(user.0),
-        },
-        planned: planned.and_then(StoredMoment::as_planned_end),
-    }))
+) -> Result<Option<LockedMember>, QueryError> {
+    lock_member!(connection, organization, id, membership_is_due(at.into()))
 }
 
 /// Whether the organization has an owner without a planned end besides this member. It stays true under the
