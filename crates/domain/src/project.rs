@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::audit::Action;
 use crate::id::{OrganizationId, ProjectId};
 use crate::idempotency_key::IdempotencyKey;
 use crate::text::{folded, text_type};
@@ -32,10 +33,49 @@ impl Project {
         self.archived_at.is_none()
     }
 
+    /// The project once a change was made, which may leave it as it is.
+    #[must_use]
+    pub fn after(self, change: ProjectChange, at: DateTime<Utc>) -> Self {
+        match change {
+            ProjectChange::Rename(name) => Self { name, ..self },
+            ProjectChange::Archive => Self {
+                archived_at: self.archived_at.or(Some(at)),
+                ..self
+            },
+            ProjectChange::Restore => Self {
+                archived_at: None,
+                ..self
+            },
+        }
+    }
+
     /// What a search compares with its term: the folded name.
     #[must_use]
     pub fn search_text(&self) -> String {
         folded(self.name.as_str())
+    }
+}
+
+/// What owners change about a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectChange {
+    /// It gets another name.
+    Rename(ProjectName),
+    /// No key reaches it from then on. One that is archived keeps its moment.
+    Archive,
+    /// Its archival ends; it has the members that it had.
+    Restore,
+}
+
+impl ProjectChange {
+    /// What the audit log calls it.
+    #[must_use]
+    pub const fn action(&self) -> Action {
+        match self {
+            Self::Rename(_) => Action::RenameProject,
+            Self::Archive => Action::ArchiveProject,
+            Self::Restore => Action::RestoreProject,
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::id::{MembershipId, ProjectId};
 use crate::idempotency_key::IdempotencyKey;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::project::{NewProject, Project, ProjectName};
+use crate::project::{NewProject, Project, ProjectChange, ProjectName};
 use crate::propagation::{Propagation, ToAllServers};
 use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
@@ -114,12 +114,8 @@ impl Projects {
         name: ProjectName,
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
-        let event = self.event(authority, source, Action::RenameProject, id);
-        self.limit
-            .count::<ChangeProjectError>(authority, event.at)
-            .await?;
-        let changed = self.projects.rename(authority.organization_id(), id, name, event);
-        self.to_all_servers.after(changed).await
+        self.change(authority, id, ProjectChange::Rename(name), source)
+            .await
     }
 
     /// Archives a project: no key reaches it from then on.
@@ -132,9 +128,7 @@ impl Projects {
         id: ProjectId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
-        let event = self.event(authority, source, Action::ArchiveProject, id);
-        let changed = self.projects.archive(authority.organization_id(), id, event);
-        self.to_all_servers.after(changed).await
+        self.change(authority, id, ProjectChange::Archive, source).await
     }
 
     /// Brings an archived project back, with the members it has.
@@ -147,12 +141,7 @@ impl Projects {
         id: ProjectId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
-        let event = self.event(authority, source, Action::RestoreProject, id);
-        self.limit
-            .count::<ChangeProjectError>(authority, event.at)
-            .await?;
-        let changed = self.projects.restore(authority.organization_id(), id, event);
-        self.to_all_servers.after(changed).await
+        self.change(authority, id, ProjectChange::Restore, source).await
     }
 
     /// A page of a project's members, latest joined the organization first.
@@ -218,16 +207,25 @@ impl Projects {
         self.to_all_servers.after(changed).await
     }
 
-    fn event(
+    async fn change(
         &self,
         authority: &Authority,
-        source: RequestSource,
-        action: Action,
         id: ProjectId,
-    ) -> AuditEvent {
-        authority
-            .act(&self.sources, source)
-            .event(action, Subject::Project(id))
+        change: ProjectChange,
+        source: RequestSource,
+    ) -> Result<(), ChangeProjectError> {
+        let act = authority.act(&self.sources, source);
+        let event = act.event(change.action(), Subject::Project(id));
+        // What takes access away is never refused: see `ChangeLimit`.
+        if change != ProjectChange::Archive {
+            self.limit
+                .count::<ChangeProjectError>(authority, event.at)
+                .await?;
+        }
+        let changed = self
+            .projects
+            .change(authority.organization_id(), id, change, event);
+        self.to_all_servers.after(changed).await
     }
 
     fn event_with_member(

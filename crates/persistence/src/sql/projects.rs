@@ -22,7 +22,7 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
-use keyward_domain::project::{NewProject, Project, ProjectName};
+use keyward_domain::project::{NewProject, ProjectChange};
 
 use super::authority::lock_authority;
 use super::dialect::{RunQueryDsl, Store};
@@ -77,63 +77,14 @@ impl ProjectStore for Store {
         read!(self, read::find(organization, id, now))
     }
 
-    async fn rename(
+    async fn change(
         &self,
         organization: OrganizationId,
         id: ProjectId,
-        name: ProjectName,
+        change: ProjectChange,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        change!(self, |connection| {
-            let before = change::to_be_changed(connection, organization, id, &event).await?;
-            let after = Project {
-                name,
-                ..before.clone()
-            };
-            if after != before {
-                diesel::update(projects::table.filter(projects::id.eq(StoredId(id.as_uuid()))))
-                    .set((
-                        projects::name.eq(after.name.as_str()),
-                        projects::search_text.eq(after.search_text()),
-                    ))
-                    .execute(connection)
-                    .await?;
-                write_event(connection, event).await?;
-            }
-            Ok(())
-        })
-    }
-
-    async fn archive(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError> {
-        change!(self, |connection| {
-            let before = change::to_be_changed(connection, organization, id, &event).await?;
-            if before.is_active() {
-                change::set_archived_at(connection, id, Some(event.at)).await?;
-                write_event(connection, event).await?;
-            }
-            Ok(())
-        })
-    }
-
-    async fn restore(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError> {
-        change!(self, |connection| {
-            let before = change::to_be_changed(connection, organization, id, &event).await?;
-            if !before.is_active() {
-                change::set_archived_at(connection, id, None).await?;
-                write_event(connection, event).await?;
-            }
-            Ok(())
-        })
+        change!(self, change::change(organization, id, change, event))
     }
 
     async fn members(

@@ -10,7 +10,7 @@ use crate::audit::AuditEvent;
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::project::{NewProject, ProjectName};
+use crate::project::{NewProject, ProjectChange};
 use crate::rate::Throttled;
 
 /// Keeps projects, each with its members. What keys reach of them is
@@ -44,29 +44,15 @@ pub trait ProjectStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Option<ProjectOverview>, StorageError>;
 
-    /// Gives a project another name. MUST NOT write the event if it is called so already.
-    async fn rename(
+    /// Changes a project at the moment of the event, as [`Project::after`] says. MUST NOT write the event if
+    /// that leaves the project as it is. Once it returns, no key reaches a project that was archived.
+    ///
+    /// [`Project::after`]: crate::project::Project::after
+    async fn change(
         &self,
         organization: OrganizationId,
         id: ProjectId,
-        name: ProjectName,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError>;
-
-    /// Archives a project at the moment of the event. One that is archived keeps its moment, and the event
-    /// MUST NOT be written. Once it returns, no key reaches the project.
-    async fn archive(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError>;
-
-    /// Ends [`ProjectStore::archive`]. MUST NOT write the event for a project that is not archived.
-    async fn restore(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
+        change: ProjectChange,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError>;
 

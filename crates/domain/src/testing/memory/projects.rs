@@ -13,7 +13,7 @@ use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
 use crate::ports::{ReachableProjects, StorageError};
-use crate::project::{NewProject, Project, ProjectName};
+use crate::project::{NewProject, Project, ProjectChange};
 
 #[async_trait]
 impl ProjectStore for MemoryStore {
@@ -61,45 +61,26 @@ impl ProjectStore for MemoryStore {
         Ok(project.map(|project| state.project_overview(project, now)))
     }
 
-    async fn rename(
+    async fn change(
         &self,
         organization: OrganizationId,
         id: ProjectId,
-        name: ProjectName,
+        change: ProjectChange,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        let renamed = |project: &Project| Project {
-            name,
-            ..project.clone()
-        };
-        self.state()?.change_project(organization, id, event, renamed)
-    }
-
-    async fn archive(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError> {
-        let at = event.at;
-        let archived = |project: &Project| Project {
-            archived_at: project.archived_at.or(Some(at)),
-            ..project.clone()
-        };
-        self.state()?.change_project(organization, id, event, archived)
-    }
-
-    async fn restore(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError> {
-        let restored = |project: &Project| Project {
-            archived_at: None,
-            ..project.clone()
-        };
-        self.state()?.change_project(organization, id, event, restored)
+        let mut state = self.state()?;
+        if !state.may_administer(organization, event.actor, event.at) {
+            return Err(ChangeProjectError::NotAllowed);
+        }
+        let before = state.project(organization, id);
+        let before = before.ok_or(ChangeProjectError::NotFound)?;
+        let after = before.clone().after(change, event.at);
+        if after != *before {
+            state.write(vec![event])?;
+            state.projects.retain(|project| project.id != id);
+            state.projects.push(after);
+        }
+        Ok(())
     }
 
     async fn members(
@@ -235,29 +216,6 @@ impl State {
                     .live_members_of(project, now)
                     .any(|membership| membership.id == consumer)
         })
-    }
-
-    /// Writes the event, and the project as the change makes it, unless it is so already.
-    fn change_project(
-        &mut self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-        change: impl FnOnce(&Project) -> Project,
-    ) -> Result<(), ChangeProjectError> {
-        if !self.may_administer(organization, event.actor, event.at) {
-            return Err(ChangeProjectError::NotAllowed);
-        }
-        let before = self
-            .project(organization, id)
-            .ok_or(ChangeProjectError::NotFound)?;
-        let after = change(before);
-        if after != *before {
-            self.write(vec![event])?;
-            self.projects.retain(|project| project.id != id);
-            self.projects.push(after);
-        }
-        Ok(())
     }
 
     fn check_project_member(

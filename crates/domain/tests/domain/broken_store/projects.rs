@@ -10,7 +10,7 @@ use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
-use keyward_domain::project::{NewProject, ProjectName};
+use keyward_domain::project::{NewProject, ProjectChange};
 
 use super::{BrokenStore, Fault, List, lock};
 
@@ -67,32 +67,14 @@ impl ProjectStore for BrokenStore {
         Ok(found.map(|overview| self.project_overview_as_read(overview)))
     }
 
-    async fn rename(
+    async fn change(
         &self,
         organization: OrganizationId,
         id: ProjectId,
-        name: ProjectName,
+        change: ProjectChange,
         event: AuditEvent,
     ) -> Result<(), ChangeProjectError> {
-        self.sound.rename(organization, id, name, event).await
-    }
-
-    async fn archive(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError> {
-        self.sound.archive(organization, id, event).await
-    }
-
-    async fn restore(
-        &self,
-        organization: OrganizationId,
-        id: ProjectId,
-        event: AuditEvent,
-    ) -> Result<(), ChangeProjectError> {
-        self.sound.restore(organization, id, event).await
+        self.sound.change(organization, id, change, event).await
     }
 
     async fn members(

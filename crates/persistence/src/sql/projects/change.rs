@@ -1,27 +1,28 @@
-//! The parts that changes of a project share.
+//! Changing a project.
 
-use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::ChangeProjectError;
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{OrganizationId, ProjectId};
-use keyward_domain::project::Project;
+use keyward_domain::project::{Project, ProjectChange};
 
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
+use super::super::events::write_event;
 use super::super::schema::projects;
 use super::row::ProjectRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 
-/// Locks the project until this transaction ends, if the actor may change it.
-pub(super) async fn to_be_changed(
+pub(super) async fn change(
     connection: &mut Connection,
     organization: OrganizationId,
     id: ProjectId,
-    event: &AuditEvent,
-) -> Result<Project, Abort<ChangeProjectError>> {
+    change: ProjectChange,
+    event: AuditEvent,
+) -> Result<(), Abort<ChangeProjectError>> {
+    // Until this transaction ends, no other changes projects of the organization.
     if !lock_authority(connection, organization, event.actor, event.at).await? {
         return Err(Abort::Refused(ChangeProjectError::NotAllowed));
     }
@@ -33,17 +34,23 @@ pub(super) async fn to_be_changed(
         .await
         .optional()?;
     let row = row.ok_or(Abort::Refused(ChangeProjectError::NotFound))?;
-    Ok(Project::try_from(row)?)
-}
-
-pub(super) async fn set_archived_at(
-    connection: &mut Connection,
-    id: ProjectId,
-    moment: Option<DateTime<Utc>>,
-) -> Result<(), diesel::result::Error> {
+    let before = Project::try_from(row)?;
+    let after = before.clone().after(change, event.at);
+    if after == before {
+        return Ok(());
+    }
+    let new_name = (after.name != before.name).then(|| {
+        (
+            projects::name.eq(after.name.as_str()),
+            projects::search_text.eq(after.search_text()),
+        )
+    });
+    let new_archival = (after.archived_at != before.archived_at)
+        .then(|| projects::archived_at.eq(after.archived_at.map(StoredMoment::from)));
     diesel::update(projects::table.filter(projects::id.eq(StoredId(id.as_uuid()))))
-        .set(projects::archived_at.eq(moment.map(StoredMoment::from)))
+        .set((new_name, new_archival))
         .execute(connection)
         .await?;
+    write_event(connection, event).await?;
     Ok(())
 }

@@ -8,27 +8,28 @@ use super::super::scene::Scene;
 use super::scene::as_user;
 use crate::administration::ports::{ChangeProjectError, ProjectFilter, ProjectStatus};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
-use crate::id::{OrganizationId, ProjectId};
 use crate::page::{PageRequest, PageSize};
-use crate::project::{Project, ProjectName};
+use crate::project::{Project, ProjectChange, ProjectName};
 
 /// Each way to change a project.
-const CHANGES: [Action; 3] = [
-    Action::RenameProject,
-    Action::ArchiveProject,
-    Action::RestoreProject,
-];
+fn changes() -> [ProjectChange; 3] {
+    let name = ProjectName::parse("another name").expect("a name");
+    [
+        ProjectChange::Rename(name),
+        ProjectChange::Archive,
+        ProjectChange::Restore,
+    ]
+}
 
 pub(super) async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
-    let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
     let (here, projects) = (ada.organization.id, &scene.stores.projects);
     let engine = ProjectName::parse("Engine").expect("a name");
-    projects
-        .rename(here, project.id, engine.clone(), event.clone())
-        .await
-        .expect("renamed");
+    let rename = ProjectChange::Rename(engine.clone());
+    let event = event(&scene, as_user(&ada), &rename, &project);
+    let changed = projects.change(here, project.id, rename, event.clone());
+    changed.await.expect("renamed");
 
     let renamed = Project {
         name: engine,
@@ -64,7 +65,7 @@ pub(super) async fn archived_project_keeps_its_archival_time_until_restored(stor
     assert_eq!(recorded(&scene, Action::ArchiveProject, &project).await.len(), 1);
 
     for _ in 0..2 {
-        change(&scene, as_user(&ada), Action::RestoreProject, &project)
+        change(&scene, as_user(&ada), ProjectChange::Restore, &project)
             .await
             .expect("restored");
     }
@@ -75,14 +76,9 @@ pub(super) async fn archived_project_keeps_its_archival_time_until_restored(stor
 pub(super) async fn unchanged_project_name_writes_no_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
-    let event = event(&scene, as_user(&ada), Action::RenameProject, &project);
-    let (here, name) = (ada.organization.id, project.name.clone());
-    scene
-        .stores
-        .projects
-        .rename(here, project.id, name, event)
-        .await
-        .expect("nothing to do");
+    let rename = ProjectChange::Rename(project.name.clone());
+    let unchanged = change(&scene, as_user(&ada), rename, &project).await;
+    unchanged.expect("nothing to do");
 
     assert_eq!(recorded(&scene, Action::RenameProject, &project).await, []);
 }
@@ -96,9 +92,9 @@ pub(super) async fn only_active_owners_and_administrators_change_projects(stores
     let (here, archived) = (Some(ada.organization.id), stored(&scene, &archived).await);
     let before = scene.events(here).await;
     for (who, actor) in outsiders {
-        for action in CHANGES {
+        for made in changes() {
             for project in [&active, &archived] {
-                let refused = change(&scene, actor, action, project).await;
+                let refused = change(&scene, actor, made.clone(), project).await;
                 assert!(
                     matches!(refused, Err(ChangeProjectError::NotAllowed)),
                     "{who}: {refused:?}"
@@ -111,8 +107,8 @@ pub(super) async fn only_active_owners_and_administrators_change_projects(stores
     }
     assert_eq!(scene.events(here).await, before);
 
-    for action in CHANGES {
-        change(&scene, Actor::Administrator, action, &archived)
+    for made in changes() {
+        change(&scene, Actor::Administrator, made, &archived)
             .await
             .expect("an administrator may");
     }
@@ -128,8 +124,8 @@ pub(super) async fn only_projects_of_the_organization_are_changed(stores: Stores
             organization_id: ada.organization.id,
             ..theirs.clone()
         };
-        for action in CHANGES {
-            let refused = change(&scene, as_user(&ada), action, &pretended).await;
+        for made in changes() {
+            let refused = change(&scene, as_user(&ada), made, &pretended).await;
             assert!(
                 matches!(refused, Err(ChangeProjectError::NotFound)),
                 "{refused:?}"
@@ -146,14 +142,11 @@ pub(super) async fn project_is_unchanged_when_event_cannot_be_written(stores: St
     let archived = scene.add_project(&ada.organization, "Old").await;
     scene.archive(&archived).await.expect("archived");
     let archived = stored(&scene, &archived).await;
-    for (action, project) in [
-        (Action::RenameProject, &active),
-        (Action::ArchiveProject, &active),
-        (Action::RestoreProject, &archived),
-    ] {
-        let event = event(&scene, as_user(&ada), action, project);
+    for (made, project) in changes().into_iter().zip([&active, &active, &archived]) {
+        let event = event(&scene, as_user(&ada), &made, project);
         let event = scene.unwritable(event).await;
-        let failed = change_with(&scene, event, project).await;
+        let (projects, here) = (&scene.stores.projects, ada.organization.id);
+        let failed = projects.change(here, project.id, made, event).await;
         assert!(
             matches!(failed, Err(ChangeProjectError::Storage(_))),
             "{failed:?}"
@@ -165,9 +158,9 @@ pub(super) async fn project_is_unchanged_when_event_cannot_be_written(stores: St
 pub(super) async fn project_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.add_project(&ada.organization, "Notes").await;
-    for action in CHANGES {
-        let before = stored(&scene, &project).await;
-        abandon(change(&scene, as_user(&ada), action, &project)).await;
+    for made in changes() {
+        let (before, action) = (stored(&scene, &project).await, made.action());
+        abandon(change(&scene, as_user(&ada), made, &project)).await;
         eventually("the abandoned change is made", async || {
             recorded(&scene, action, &project).await.len() == 1
         })
@@ -176,38 +169,21 @@ pub(super) async fn project_change_completes_after_caller_cancellation(stores: S
     }
 }
 
-fn event(scene: &Scene<Stores>, actor: Actor, action: Action, project: &Project) -> AuditEvent {
+fn event(scene: &Scene<Stores>, actor: Actor, change: &ProjectChange, project: &Project) -> AuditEvent {
     scene
         .act_as(actor, Some(project.organization_id))
-        .event(action, Subject::Project(project.id))
+        .event(change.action(), Subject::Project(project.id))
 }
 
 async fn change(
     scene: &Scene<Stores>,
     actor: Actor,
-    action: Action,
+    change: ProjectChange,
     project: &Project,
 ) -> Result<(), ChangeProjectError> {
-    change_with(scene, event(scene, actor, action, project), project).await
-}
-
-/// What the event tells of.
-async fn change_with(
-    scene: &Scene<Stores>,
-    event: AuditEvent,
-    project: &Project,
-) -> Result<(), ChangeProjectError> {
-    let (projects, organization, id): (_, OrganizationId, ProjectId) =
-        (&scene.stores.projects, project.organization_id, project.id);
-    match event.action {
-        Action::RenameProject => {
-            let name = ProjectName::parse("another name").expect("a name");
-            projects.rename(organization, id, name, event).await
-        }
-        Action::ArchiveProject => projects.archive(organization, id, event).await,
-        Action::RestoreProject => projects.restore(organization, id, event).await,
-        other => panic!("{other:?} changes no project"),
-    }
+    let event = event(scene, actor, &change, project);
+    let (projects, organization) = (&scene.stores.projects, project.organization_id);
+    projects.change(organization, project.id, change, event).await
 }
 
 async fn stored(scene: &Scene<Stores>, project: &Project) -> Project {

@@ -7,7 +7,7 @@ use crate::audit::{Action, Subject};
 use crate::id::ProjectId;
 use crate::membership::Member;
 use crate::page::PageSize;
-use crate::project::Project;
+use crate::project::{Project, ProjectChange};
 
 pub(super) async fn consumer_reaches_its_own_projects_newest_first(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
@@ -65,7 +65,7 @@ pub(super) async fn archived_project_is_unreachable_until_restored(stores: Store
         .event(Action::RestoreProject, Subject::Project(project.id));
     let projects = &scene.stores.projects;
     projects
-        .restore(ada.organization.id, project.id, event)
+        .change(ada.organization.id, project.id, ProjectChange::Restore, event)
         .await
         .expect("restored");
     assert_eq!(

@@ -16,7 +16,7 @@ use crate::invitation::{Invitation, InvitationToken, Invitee};
 use crate::membership::{Member, Membership, Role};
 use crate::organization::Organization;
 use crate::page::PageSize;
-use crate::project::{NewProject, Project, ProjectName};
+use crate::project::{NewProject, Project, ProjectChange, ProjectName};
 use crate::sign_in::accounts::Account;
 use crate::sign_in::password::PasswordHash;
 use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, NewAccount, PendingInvitation};
@@ -180,7 +180,9 @@ impl Scene<Stores> {
         let act = self.act_as(Actor::Administrator, Some(project.organization_id));
         let event = act.event(Action::ArchiveProject, Subject::Project(project.id));
         let (projects, organization) = (&self.stores.projects, project.organization_id);
-        projects.archive(organization, project.id, event).await
+        projects
+            .change(organization, project.id, ProjectChange::Archive, event)
+            .await
     }
 
     /// Adds a member to a project.
