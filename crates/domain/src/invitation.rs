@@ -138,6 +138,15 @@ pub struct NewInvitation {
     pub idempotency_key: Option<IdempotencyKey>,
 }
 
+/// How many invitations of an organization are [open](Invitation::is_open).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenInvitationCounts {
+    /// Those that one user has made, which are revoked when the user is no longer an owner.
+    pub by_user: u64,
+    /// Those that others have made, administrators among them, which stay open then.
+    pub by_others: u64,
+}
+
 /// An invitation that was neither accepted nor revoked, though it may have expired, and its organization.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingInvitation {

@@ -84,11 +84,12 @@ async fn page(
     role: Role,
     status: StatusCode,
 ) -> Result<Response, Refusal> {
+    let open = open_invitations(&owner.console, &member.membership, owner.now).await?;
     let page = ChangeRolePage {
         settings: Settings::new(owner, Section::Members),
         is_viewer: member.membership.id == owner.member.membership.id,
         role,
-        open_invitations: open_invitations(&owner.console, &member.membership, owner.now).await?,
+        open_invitations: open.by_user,
         confirmation_missing: status != StatusCode::OK,
         member,
     };

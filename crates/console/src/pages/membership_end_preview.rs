@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join3;
-use keyward_domain::administration::ports::{HeldKey, HolderProfile, LeavingPreview};
+use keyward_domain::administration::ports::{HeldKey, HolderProfile, LeavingPreview, OpenInvitationCounts};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -27,6 +27,8 @@ pub(super) struct MembershipEndPreview<Key> {
     pub(super) keys: Option<Keys<Key>>,
     pub(super) projects: Option<LeftProjects>,
     pub(super) invitations: Option<u64>,
+    /// How many invitations others have made, whose links go on working: nobody knows who has them.
+    pub(super) other_invitations: Option<u64>,
     /// The URL of the list of all keys.
     pub(super) all_keys: String,
 }
@@ -125,10 +127,12 @@ impl<Key> MembershipEndPreview<Key> {
         let projects = projects(console, membership.id, now);
         let invitations = open_invitations(console, membership, now);
         let (keys, projects, invitations) = join3(keys, projects, invitations).await;
+        let invitations = if_counted(invitations);
         Self {
             keys: if_counted(keys),
             projects: if_counted(projects),
-            invitations: if_counted(invitations),
+            invitations: invitations.map(|open| open.by_user),
+            other_invitations: invitations.map(|open| open.by_others),
             all_keys,
         }
     }
@@ -222,12 +226,12 @@ fn parents_elsewhere(keys: &[impl ViewedKey]) -> Vec<ApiKeyId> {
     parents.difference(&shown).copied().collect()
 }
 
-/// How many invitations are revoked when the member is no owner any more.
+/// How many invitations are revoked when the member is no owner any more, and how many are not.
 pub(super) async fn open_invitations(
     console: &Console,
     membership: &Membership,
     now: DateTime<Utc>,
-) -> Result<u64, StorageError> {
+) -> Result<OpenInvitationCounts, StorageError> {
     let organization = membership.organization_id;
     console
         .invitations

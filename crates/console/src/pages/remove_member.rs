@@ -1,7 +1,6 @@
 //! The confirmation page for removing a member, with a preview of what stops working.
 
 use askama::Template;
-use futures_util::future::join;
 use keyward_domain::administration::ports::{EndMembershipError, HeldKey, HolderProfile};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
@@ -13,7 +12,7 @@ use crate::flash::Message;
 use crate::forms::{OwnerForm, Sent};
 use crate::pages::filters;
 use crate::pages::member::{former_member, identify};
-use crate::pages::membership_end_preview::{MembershipEndPreview, if_counted};
+use crate::pages::membership_end_preview::MembershipEndPreview;
 use crate::pages::settings::{Section, Settings};
 use crate::path_id::PathId;
 use crate::paths;
@@ -26,9 +25,6 @@ struct RemoveMemberPage {
     settings: Settings,
     member: HolderProfile,
     stops: MembershipEndPreview<HeldKey>,
-    /// How many invitations others have made whose links go on working, if they could be counted: nobody knows who has
-    /// them.
-    open_invitations: Option<u64>,
     confirmation_missing: bool,
     is_last_owner: bool,
 }
@@ -65,16 +61,11 @@ pub(crate) async fn submit(
 }
 
 async fn page(owner: &Owner, id: MembershipId, status: StatusCode) -> Result<Response, Refusal> {
-    let (console, member) = (&owner.console, identify(owner, id).await?);
-    let stops = MembershipEndPreview::on_removal(owner, &member);
-    let invitations = console
-        .invitations
-        .count_open_by_others(&owner.authority, member.user.id, owner.now);
-    let (stops, open_invitations) = join(stops, invitations).await;
+    let member = identify(owner, id).await?;
+    let stops = MembershipEndPreview::on_removal(owner, &member).await;
     let page = RemoveMemberPage {
         settings: Settings::new(owner, Section::Members),
         stops,
-        open_invitations: if_counted(open_invitations),
         confirmation_missing: status == StatusCode::UNPROCESSABLE_ENTITY,
         is_last_owner: status == StatusCode::CONFLICT,
         member,

@@ -273,7 +273,7 @@ async fn each_page_queries_each_thing_once() {
         3 /members/GRACE
         4 /members/GRACE/role
         3 /members/GRACE/expiration
-        8 /members/GRACE/remove
+        7 /members/GRACE/remove
         4 /members/invitations
         3 /projects
         5 /projects/PROJECT

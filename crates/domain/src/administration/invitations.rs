@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::administration::Authority;
 use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{
-    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
+    AddInvitationError, InvitationStore, NewInvitation, OpenInvitationCounts, RevokeInvitationError,
 };
 use crate::audit::{Action, RequestSource, Subject};
 use crate::id::{InvitationId, OrganizationId, UserId};
@@ -102,27 +102,14 @@ impl Invitations {
         self.invitations.pending(authority.organization_id(), page).await
     }
 
-    /// Counts the open invitations of a user, which are revoked when the user is no longer an owner.
+    /// Counts an organization's open invitations: those of a user, and those of others.
     pub async fn count_open(
         &self,
         organization: OrganizationId,
-        inviter: UserId,
-        now: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
-        self.invitations.count_open(organization, inviter, now).await
-    }
-
-    /// Counts the organization's open invitations by others, which stay open when the user's membership ends.
-    pub async fn count_open_by_others(
-        &self,
-        authority: &Authority,
         user: UserId,
         now: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
-        let organization = authority.organization_id();
-        self.invitations
-            .count_open_by_others(organization, user, now)
-            .await
+    ) -> Result<OpenInvitationCounts, StorageError> {
+        self.invitations.count_open(organization, user, now).await
     }
 
     /// Revokes an invitation. Idempotent.

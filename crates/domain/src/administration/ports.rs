@@ -32,7 +32,7 @@ pub use crate::administration::organization_key_filter::{HolderStatusFilter, Org
 pub use crate::administration::project_overview::{
     ProjectFilter, ProjectMember, ProjectOverview, ProjectStatus,
 };
-pub use crate::invitation::NewInvitation;
+pub use crate::invitation::{NewInvitation, OpenInvitationCounts};
 
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};
 pub use members::{ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, MemberStore};

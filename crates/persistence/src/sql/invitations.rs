@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{
-    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
+    AddInvitationError, InvitationStore, NewInvitation, OpenInvitationCounts, RevokeInvitationError,
 };
 use keyward_domain::audit::{Act, AuditEvent};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
@@ -78,25 +78,10 @@ impl InvitationStore for Store {
     async fn count_open(
         &self,
         organization: OrganizationId,
-        inviter: UserId,
-        at: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
-        read!(
-            self,
-            super::open_invitations::count_open(organization, inviter, at)
-        )
-    }
-
-    async fn count_open_by_others(
-        &self,
-        organization: OrganizationId,
         user: UserId,
         at: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
-        read!(
-            self,
-            super::open_invitations::count_open_by_others(organization, user, at)
-        )
+    ) -> Result<OpenInvitationCounts, StorageError> {
+        read!(self, super::open_invitations::count_open(organization, user, at))
     }
 }
 

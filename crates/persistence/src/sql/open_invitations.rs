@@ -5,8 +5,11 @@ use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
-use diesel::dsl::{exists, not};
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
+use diesel::dsl::{count, exists, not};
+use diesel::prelude::{
+    AggregateExpressionMethods, BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl,
+};
+use keyward_domain::administration::ports::OpenInvitationCounts;
 use keyward_domain::audit::{Act, Actor, AuditEvent};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use uuid::Uuid;
@@ -17,28 +20,14 @@ use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::locked_member::LockedMember;
 
-/// The invitations, of all organizations or of one, that are open at a moment.
+/// The invitations that are open at a moment.
 macro_rules! open {
-    ($organization:expr, $at:expr) => {
-        open!($at).filter(invitations::organization_id.eq(StoredId($organization.as_uuid())))
-    };
     ($at:expr) => {
         invitations::table
             .filter(invitations::accepted_at.is_null())
             .filter(invitations::revoked_at.is_null())
             .filter(invitations::expires_at.gt(StoredMoment::from($at)))
     };
-}
-
-/// That a user has made an invitation.
-macro_rules! made_by {
-    ($user:expr) => {{
-        let by = Actor::User($user);
-        let (kind, id) = (by.kind(), by.id());
-        invitations::invited_by_kind
-            .eq(kind)
-            .and(invitations::invited_by_id.eq(id.map(StoredId)))
-    }};
 }
 
 /// The invitations that were revoked, by organization and inviter.
@@ -98,27 +87,23 @@ pub(crate) async fn revoke_invitations_of(
 pub(crate) async fn count_open(
     connection: &mut Connection,
     organization: OrganizationId,
-    inviter: UserId,
-    at: DateTime<Utc>,
-) -> Result<u64, Abort<Infallible>> {
-    let count: i64 = open!(organization, at)
-        .filter(made_by!(inviter))
-        .count()
-        .get_result(connection)
-        .await?;
-    Ok(count.unsigned_abs())
-}
-
-pub(crate) async fn count_open_by_others(
-    connection: &mut Connection,
-    organization: OrganizationId,
     user: UserId,
     at: DateTime<Utc>,
-) -> Result<u64, Abort<Infallible>> {
-    let count: i64 = open!(organization, at)
-        .filter(not(made_by!(user)))
-        .count()
+) -> Result<OpenInvitationCounts, Abort<Infallible>> {
+    let by = Actor::User(user);
+    let (kind, id) = (by.kind(), by.id());
+    let has_id = invitations::invited_by_id.eq(id.map(StoredId)).assume_not_null();
+    let is_by_user = invitations::invited_by_kind.eq(kind).and(has_id);
+    let (by_user, by_others): (i64, i64) = open!(at)
+        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
+        .select((
+            count(invitations::id).aggregate_filter(is_by_user),
+            count(invitations::id).aggregate_filter(not(is_by_user)),
+        ))
         .get_result(connection)
         .await?;
-    Ok(count.unsigned_abs())
+    Ok(OpenInvitationCounts {
+        by_user: by_user.unsigned_abs(),
+        by_others: by_others.unsigned_abs(),
+    })
 }

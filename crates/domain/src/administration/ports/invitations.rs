@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::audit::AuditEvent;
 use crate::id::{InvitationId, OrganizationId, UserId};
-use crate::invitation::{Invitation, NewInvitation};
+use crate::invitation::{Invitation, NewInvitation, OpenInvitationCounts};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::rate::Throttled;
@@ -43,23 +43,14 @@ pub trait InvitationStore: Send + Sync {
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError>;
 
-    /// How many invitations that are [open](Invitation::is_open) at that moment a user has made. It is for
+    /// How many invitations that are open at that moment a user has made, and how many others. It is for
     /// people to know beforehand: what counts is what [`MemberStore`](super::MemberStore) revokes.
     async fn count_open(
         &self,
         organization: OrganizationId,
-        inviter: UserId,
-        at: DateTime<Utc>,
-    ) -> Result<u64, StorageError>;
-
-    /// How many invitations that are open at that moment others than a user have made, administrators among
-    /// them.
-    async fn count_open_by_others(
-        &self,
-        organization: OrganizationId,
         user: UserId,
         at: DateTime<Utc>,
-    ) -> Result<u64, StorageError>;
+    ) -> Result<OpenInvitationCounts, StorageError>;
 }
 
 /// Why an invitation was not added.

@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredInvitation, newest_first};
 use crate::administration::ports::{
-    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
+    AddInvitationError, InvitationStore, NewInvitation, OpenInvitationCounts, RevokeInvitationError,
 };
 use crate::audit::{Act, Actor, AuditEvent};
 use crate::id::{InvitationId, OrganizationId, UserId};
@@ -86,25 +86,16 @@ impl InvitationStore for MemoryStore {
     async fn count_open(
         &self,
         organization: OrganizationId,
-        inviter: UserId,
-        at: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
-        let state = self.state()?;
-        let open = state.open_invitations(organization, at);
-        Ok(open
-            .filter(|open| open.invited_by == Actor::User(inviter))
-            .count() as u64)
-    }
-
-    async fn count_open_by_others(
-        &self,
-        organization: OrganizationId,
         user: UserId,
         at: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
+    ) -> Result<OpenInvitationCounts, StorageError> {
         let state = self.state()?;
-        let open = state.open_invitations(organization, at);
-        Ok(open.filter(|open| open.invited_by != Actor::User(user)).count() as u64)
+        let by_user = state.open_invitations_by(organization, user, at).len();
+        let open = state.open_invitations(organization, at).count();
+        Ok(OpenInvitationCounts {
+            by_user: by_user as u64,
+            by_others: (open - by_user) as u64,
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    AddInvitationError, InvitationStore, NewInvitation, RevokeInvitationError,
+    AddInvitationError, InvitationStore, NewInvitation, OpenInvitationCounts, RevokeInvitationError,
 };
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
@@ -47,18 +47,9 @@ impl InvitationStore for BrokenStore {
     async fn count_open(
         &self,
         organization: OrganizationId,
-        inviter: UserId,
-        at: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
-        self.sound.count_open(organization, inviter, at).await
-    }
-
-    async fn count_open_by_others(
-        &self,
-        organization: OrganizationId,
         user: UserId,
         at: DateTime<Utc>,
-    ) -> Result<u64, StorageError> {
-        self.sound.count_open_by_others(organization, user, at).await
+    ) -> Result<OpenInvitationCounts, StorageError> {
+        self.sound.count_open(organization, user, at).await
     }
 }

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::{as_user, assert_closed_to_newcomer, assert_closed_to_user};
-use crate::administration::ports::NewInvitation;
+use crate::administration::ports::{NewInvitation, OpenInvitationCounts};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::invitation::Invitation;
 use crate::membership::{Member, Role};
@@ -253,17 +253,16 @@ pub(super) async fn nobody_joins_after_inviters_removal_or_demotion_is_confirmed
 }
 
 async fn open_invitations(scene: &Scene<Stores>, inviter: &Member) -> u64 {
-    let (here, now) = (inviter.organization.id, scene.now());
-    let counted = scene.stores.invitations.count_open(here, inviter.user.id, now);
-    counted.await.expect("the store answers")
+    count_open(scene, inviter).await.by_user
 }
 
 async fn open_by_others(scene: &Scene<Stores>, member: &Member) -> u64 {
+    count_open(scene, member).await.by_others
+}
+
+async fn count_open(scene: &Scene<Stores>, member: &Member) -> OpenInvitationCounts {
     let (here, now) = (member.organization.id, scene.now());
-    let counted = scene
-        .stores
-        .invitations
-        .count_open_by_others(here, member.user.id, now);
+    let counted = scene.stores.invitations.count_open(here, member.user.id, now);
     counted.await.expect("the store answers")
 }
 
