@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::audit::Action;
-use keyward_domain::membership::Member;
+use keyward_domain::membership::{Member, Role};
 use keyward_domain::page::{PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
 
@@ -56,6 +56,28 @@ async fn edit(browser: &Browser, key: &ApiKey, expiry: &[(&str, &str)]) -> Answe
 
 fn moment(text: &str) -> Option<DateTime<Utc>> {
     Some(text.parse().unwrap())
+}
+
+/// Browsers check a date that is hidden by another choice, too, and then do not send the form.
+#[tokio::test]
+async fn browser_does_not_validate_forms_with_an_expiration() {
+    let (running, ada) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let installation = &running.installation;
+    let key = installation.issue(&ada.as_holder(), "Deploy").await.key;
+    let grace = installation.member(&ada.organization, "grace", Role::Member);
+    let members = "/organizations/acme/settings/members";
+    for path in [
+        NEW,
+        &format!("{LIST}/{}/edit", key.id),
+        &format!("{members}/{}/expiration", grace.membership.id),
+    ] {
+        let page = browser.get(path).await;
+        let (before, _) = page.body.split_once("name=\"expires_at\"").expect(path);
+        let (_, form) = before.rsplit_once("<form ").unwrap();
+        let (form, _) = form.split_once('>').unwrap();
+        assert!(form.contains("novalidate"), "{path}: {form}");
+    }
 }
 
 #[tokio::test]
