@@ -58,6 +58,8 @@ messages! {
         FormNotSent = "form-not-sent",
         /// A page was asked for after the session had ended.
         SessionOver = "session-over",
+        /// The same, but sign-in does not lead back to exactly that page.
+        SessionOverElsewhere = "session-over-elsewhere",
     }
     Link {
         /// The link was not copied whole.

@@ -31,6 +31,7 @@ mod paths;
 mod reader;
 mod refusal;
 mod request_source;
+mod return_page;
 mod routes;
 mod same_origin;
 mod token_free_url;

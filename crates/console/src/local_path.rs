@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct LocalPath(String);
 
 impl LocalPath {
-    /// Longer ones lead home instead.
+    /// Longer ones are not redirected to.
     pub(crate) const MAX: usize = 1024;
 
     /// Reads a path that came with a request.

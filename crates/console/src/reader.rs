@@ -24,6 +24,7 @@ use crate::flash::{Flash, Message};
 use crate::local_path::LocalPath;
 use crate::paths::SLUG;
 use crate::refusal::Refusal;
+use crate::return_page::return_page;
 use crate::viewer::signed_in;
 
 /// What every page is made with.
@@ -152,13 +153,20 @@ fn signed_out(request: &Request, visit: &Visit) -> Refusal {
     let public_url = &visit.console.public_url;
     let sends_form = *request.method() == Method::POST;
     let page_of_form = sends_form.then(|| page_of_form(request, public_url)).flatten();
-    let next = page_of_form.or_else(|| LocalPath::parse(request.uri().path_and_query()?.as_str()));
+    let asked_for = request.uri().path_and_query().map(|url| url.as_str());
+    let next = page_of_form.or_else(|| return_page(asked_for?));
     let to = crate::paths::sign_in(next.as_ref());
     let session = cookies::SESSION.read(request.headers(), public_url);
     let response = if sends_form {
         visit.redirect(to, Message::FormNotSent)
     } else if session.is_some() && !visit.has_flash(Message::TokenLeftOut) {
-        visit.redirect(to, Message::SessionOver)
+        let returns_exactly = next.as_ref().map(LocalPath::as_str) == asked_for;
+        let message = if returns_exactly {
+            Message::SessionOver
+        } else {
+            Message::SessionOverElsewhere
+        };
+        visit.redirect(to, message)
     } else {
         redirect(to)
     };
@@ -172,7 +180,7 @@ fn page_of_form(request: &Request, public_url: &PublicUrl) -> Option<LocalPath> 
     let path = Some(page.path()).filter(|path| is_ours && !path.ends_with('/'))?;
     let below = request.uri().path().strip_prefix(path)?;
     let is_there = below.is_empty() || below.starts_with('/');
-    is_there.then(|| LocalPath::parse(page.path_and_query()?.as_str()))?
+    is_there.then(|| return_page(page.path_and_query()?.as_str()))?
 }
 
 /// Somebody who is signed in and belongs to the organization in the path. To all others it does not exist.

@@ -92,6 +92,7 @@ impl Notice {
             | Message::KeyLifeRemoved
             | Message::CutoffTooRecent => "bad",
             Message::SessionOver
+            | Message::SessionOverElsewhere
             | Message::TokenLeftOut
             | Message::KeyAlreadyCreated
             | Message::KeyAlreadyRotated

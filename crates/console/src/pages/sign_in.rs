@@ -19,6 +19,7 @@ use crate::pages::waiting::too_many;
 use crate::paths;
 use crate::reader::{Visit, Visitor};
 use crate::refusal::Refusal;
+use crate::return_page::return_page;
 use crate::wait::Wait;
 
 #[derive(Template, Default)]
@@ -135,7 +136,7 @@ pub(super) fn with_cookies(mut response: Response, console: &Console, new: &NewC
 }
 
 fn wanted_page(fields: &Fields) -> Option<LocalPath> {
-    fields.optional("next").and_then(LocalPath::parse)
+    fields.optional("next").and_then(return_page)
 }
 
 fn redirect_to_wanted_page(next: Option<&LocalPath>) -> Response {

@@ -102,6 +102,21 @@ async fn expired_session_redirects_to_sign_in_and_back() {
 }
 
 #[tokio::test]
+async fn expired_session_at_a_long_url_returns_to_its_path() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    running.installation.builder.clock.advance(TimeDelta::hours(13));
+    let answer = browser.get(&format!("{LIST}?search={}", "a".repeat(2000))).await;
+    let sign_in = browser.follow(&answer).await;
+    assert!(
+        sign_in.shows("You were signed out. Sign in to continue.\n"),
+        "{}",
+        sign_in.body
+    );
+    assert_eq!(sign_in.field("next"), LIST);
+}
+
+#[tokio::test]
 async fn session_ends_after_14_days_despite_use() {
     let (running, _) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;

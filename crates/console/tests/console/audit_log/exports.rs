@@ -2,6 +2,7 @@
 
 use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::clock::Clock;
+use keyward_domain::testing::TestInstallation;
 use reqwest::Method;
 use serde_json::Value;
 
@@ -264,5 +265,30 @@ async fn link_on_another_site_exports_nothing() {
         let request = browser.request(Method::GET, path).header("sec-fetch-site", site);
         assert_eq!(browser.send(request).await.status, status, "{site}");
         assert_eq!(exports() - before, usize::from(status == 200), "{site}");
+    }
+}
+
+#[tokio::test]
+async fn signed_out_export_leads_to_its_page_and_exports_nothing() {
+    let (running, _) = Running::with_ada().await;
+    let owner = running.signed_in("ada").await;
+    let page = owner.get(&format!("{LOG}?action=api_key.revoke")).await;
+    for file in [CSV, JSON_LINES] {
+        let link = format!("{file}?action=api_key.revoke");
+        assert!(
+            page.shows(&format!("<a href=\"{link}\">")),
+            "the browser shows what is no file: {}",
+            page.body
+        );
+        let visitor = running.visitor();
+        let sign_in = visitor.follow(&visitor.get(&link).await).await;
+        assert_eq!(sign_in.field("next"), format!("{LOG}?action=api_key.revoke"));
+        let fields = [
+            ("next", link.as_str()),
+            ("username", "ada"),
+            ("password", TestInstallation::PASSWORD),
+        ];
+        let signed_in = visitor.post("/sign-in", &fields).await;
+        assert_eq!(signed_in.location(), format!("{LOG}?action=api_key.revoke"));
     }
 }
