@@ -74,7 +74,7 @@ async fn key_rows_have_two_lines_whatever_keys_are_called() {
                 "{page} at {width} px: {texts:?}"
             );
             let cut = "const isCut = (text) => text.scrollWidth > text.clientWidth || text.scrollHeight > text.clientHeight;
-                return ['.row-name', '.clamped'].map((texts) => [...document.querySelectorAll(texts)].filter(isCut).length)";
+                return ['.row-name > bdi', '.clamped'].map((texts) => [...document.querySelectorAll(texts)].filter(isCut).length)";
             let cut = scene.numbers(cut).await;
             assert_eq!(cut, [3.0, 3.0], "{page} at {width} px: long texts are cut");
         }
