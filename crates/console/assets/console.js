@@ -24,12 +24,12 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// A token leaves with its page: neither going back nor the browser's page cache shows it again.
+// A token leaves with its page, and no page of a user comes back from the browser's page cache.
 addEventListener("pagehide", () => {
   for (const secret of document.querySelectorAll("[data-forget]")) secret.replaceChildren();
 });
 addEventListener("pageshow", (event) => {
-  if (event.persisted && document.querySelector("[data-forget]")) location.reload();
+  if (event.persisted && userOf(document)) location.reload();
 });
 
 // To load the answer to a form again would send the form again; where the answer says so, it leads there instead.
@@ -90,12 +90,12 @@ document.addEventListener("submit", (event) => {
   sent.add(event.target);
   setTimeout(() => sent.delete(event.target), 10_000); // if the browser was stopped
 });
-addEventListener("pageshow", (event) => {
-  if (event.persisted) for (const form of document.forms) sent.delete(form);
+addEventListener("pageshow", () => {
+  for (const form of document.forms) sent.delete(form);
 });
 
 // The page behind a link as a dialog here, if it is the same user's. If that fails, the link is followed.
-const userOf = (page) => page.querySelector("[name=user]").value;
+const userOf = (page) => page.querySelector("[name=user]")?.value;
 for (const link of document.querySelectorAll("[data-dialog]")) {
   link.addEventListener("click", async (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
