@@ -87,6 +87,12 @@ impl Fields {
         self.0.get(name).map(String::as_str)
     }
 
+    /// All names with their values, in no order.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        let fields = self.0.iter();
+        fields.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value that the form was opened with. If it is another one now, saving the form would undo a change that its user
     /// has not seen. Of two forms that are sent at the same moment, the later one wins: both may have read the value before.
     pub(crate) fn seen(&self, now: &str) -> String {

@@ -10,19 +10,10 @@ use crate::paths;
 
 /// What people type into.
 const TYPED: [&str; 3] = ["search", "who", "what"];
-/// What they choose, which stays as it is.
-const CHOSEN: [&str; 7] = [
-    "status",
-    "unused",
-    "expires_within",
-    "holder",
-    "action",
-    "from",
-    "until",
-];
 
 /// The same search for the last four characters of a token, by which lists find a key, if a whole token is searched for.
-/// It is said before it is known who asks: who is not signed in takes the URL along to the sign-in page.
+/// All else that was chosen stays, whatever filters a list has, but a token stays nowhere. It is said before it
+/// is known who asks: who is not signed in takes the URL along to the sign-in page.
 pub(crate) fn without_token(request: &Request) -> Option<String> {
     if *request.method() != Method::GET && *request.method() != Method::HEAD {
         return None;
@@ -30,12 +21,12 @@ pub(crate) fn without_token(request: &Request) -> Option<String> {
     // Any path is asked for, also one that browsers take for another host: nobody is sent there (CWE-601).
     let path = LocalPath::parse(request.uri().path())?;
     let query = Fields::in_query(request).ok()?;
-    let typed = TYPED.map(|part| (part, query.optional(part)));
-    let without_tokens =
-        typed.map(|(part, text)| (part, text.map(|text| end_of_token(text).unwrap_or(text))));
-    let chosen = CHOSEN.map(|part| (part, query.optional(part)));
-    (typed != without_tokens).then(|| {
-        let parts = chosen.into_iter().chain(without_tokens);
+    let has_token = |part: &str| query.optional(part).and_then(end_of_token).is_some();
+    TYPED.into_iter().any(has_token).then(|| {
+        let mut parts: Vec<_> = query.all().collect();
+        parts.sort_unstable_by_key(|(part, _)| (TYPED.contains(part), *part));
+        let parts = parts.into_iter();
+        let parts = parts.map(|(part, text)| (part, Some(end_of_token(text).unwrap_or(text))));
         paths::with_query(path.as_str(), parts)
     })
 }

@@ -157,17 +157,20 @@ async fn search_and_status_narrow_the_list_and_preserve_each_other() {
 async fn searched_token_is_removed_from_url() {
     let (running, ada) = Running::with_ada().await;
     let issued = running.installation.issue(&ada.as_holder(), "Deploy").await;
-    let token = issued.token.expose();
+    let (token, four) = (issued.token.expose(), issued.key.hint.last_four());
     let browser = running.signed_in("ada").await;
     for (query, status) in [
         (form(&[("search", token)]), ""),
         (form(&[("search", &format!(" Bearer {token}\n"))]), ""),
         (form(&[("status", "all"), ("search", token)]), "status=all&"),
+        (
+            form(&[("new_filter", token), ("search", token), ("status", "all")]),
+            &format!("new_filter={four}&status=all&"),
+        ),
     ] {
         let path = format!("{LIST}?{query}");
         for visitor in [&browser, &running.visitor()] {
             let answer = visitor.get(&path).await;
-            let four = issued.key.hint.last_four();
             assert_eq!(answer.status, 303);
             assert_eq!(answer.location(), format!("{LIST}?{status}search={four}"));
             assert!(!answer.shows(token), "{}", answer.body);

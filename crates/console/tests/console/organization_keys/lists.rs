@@ -165,8 +165,8 @@ async fn owner_searching_a_token_finds_its_key_without_url_leak() {
     for (before, after) in [
         (String::new(), String::new()),
         (
-            format!("&status=all&unused=30&holder={holder}"),
-            format!("status=all&unused=30&holder={holder}&"),
+            format!("&status=all&unused=30&shortened_by=60&holder={holder}"),
+            format!("status=all&unused=30&shortened_by=60&holder={holder}&"),
         ),
     ] {
         let query = form(&[("search", token)]);
