@@ -56,6 +56,18 @@ async fn account_menu_links_to_account_and_signs_out() {
 }
 
 #[tokio::test]
+async fn password_form_names_its_user_to_password_managers() {
+    let (running, _) = Running::with_ada().await;
+    let page = running.signed_in("ada").await.get(ACCOUNT).await;
+    let (before, _) = page.body.split_once("autocomplete=\"username\"").unwrap();
+    let (_, field) = before.rsplit_once('<').unwrap();
+    assert!(
+        field.contains("value=\"ada\"") && !field.contains("hidden"),
+        "{field}"
+    );
+}
+
+#[tokio::test]
 async fn account_page_requires_sign_in() {
     let (running, _) = Running::with_ada().await;
     let visitor = running.visitor();
