@@ -81,6 +81,7 @@ paths! {
         EndOtherSessions = "/sessions/end-others";
         EndSession(id: SessionId) = "/sessions/{id}/end";
     }
+    WellKnownChangePassword = "/.well-known/change-password";
     Asset(name: str) = "/assets/{name}";
     Organizations = "/organizations" {
         Organization(slug: Slug) = "/{slug}" {

@@ -48,6 +48,10 @@ fn table() -> Table {
             account::end_other_sessions,
         )
         .form(paths::EndSession::PATTERN, account::show, account::end_session)
+        .page(
+            paths::WellKnownChangePassword::PATTERN,
+            account::lead_to_password_form,
+        )
         .page(paths::Asset::PATTERN, assets::serve)
         .page(paths::Organization::PATTERN, home::lead_to_keys)
         .page(paths::Settings::PATTERN, home::lead_to_keys)

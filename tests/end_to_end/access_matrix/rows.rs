@@ -205,6 +205,7 @@ pub(super) const API: &[Row] = &[
 pub(super) const CONSOLE: &[Row] = &[
     // For everybody. What the form of the setup could do is nothing here: the installation is set up.
     get("/", Nothing, [SignIn, Done, Done, Done, Done, SignIn, NotFound, SignIn]),
+    get("/.well-known/change-password", Nothing, EVERYBODY),
     get("/assets/:name", Asset, EVERYBODY),
     get("/setup", Nothing, IS_SET_UP),
     post("/setup", Nothing, &[("token", "made up")], IS_SET_UP),

@@ -10,7 +10,7 @@ use keyward_domain::sign_in::session::Session;
 use poem::http::StatusCode;
 use poem::{Request, Response, handler};
 
-use crate::answer::html;
+use crate::answer::{html, redirect};
 use crate::cookies;
 use crate::flash::{Audience, Message};
 use crate::forms::{Sent, UserForm};
@@ -54,6 +54,12 @@ impl PasswordForm {
 #[handler]
 pub(crate) async fn show(user: User) -> Result<Response, Refusal> {
     user.page(&page(&user, PasswordForm::default()).await?)
+}
+
+/// Where password managers look for the form (W3C, "A Well-Known URL for Changing Passwords").
+#[handler]
+pub(crate) fn lead_to_password_form() -> Response {
+    redirect(format_args!("{}#change-password", paths::Account))
 }
 
 #[handler]

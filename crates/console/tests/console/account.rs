@@ -68,6 +68,16 @@ async fn password_form_names_its_user_to_password_managers() {
 }
 
 #[tokio::test]
+async fn well_known_url_leads_to_the_password_form() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    let answer = browser.get("/.well-known/change-password").await;
+    let (path, id) = answer.location().split_once('#').unwrap();
+    let page = browser.get(path).await;
+    assert!(page.shows(&format!("id=\"{id}\"")), "{path}");
+}
+
+#[tokio::test]
 async fn account_page_requires_sign_in() {
     let (running, _) = Running::with_ada().await;
     let visitor = running.visitor();
