@@ -154,6 +154,19 @@ async fn account_page_lists_sessions_and_marks_the_current_browser() {
 }
 
 #[tokio::test]
+async fn sign_out_button_names_the_start_of_its_session() {
+    let (running, _) = Running::with_ada().await;
+    signed_in_with(&running, FIREFOX).await;
+    running.installation.builder.clock.advance(TimeDelta::seconds(1));
+    signed_in_with(&running, FIREFOX).await;
+    let text = running.signed_in("ada").await.get(ACCOUNT).await.text();
+    for time in ["00:00:00", "00:00:01"] {
+        let button = format!("Sign out Firefox on Linux at 127.0.0.1, signed in 1 January 2026, {time} UTC");
+        assert_eq!(text.matches(&button).count(), 1, "{text}");
+    }
+}
+
+#[tokio::test]
 async fn current_session_is_shown_as_last_seen_now() {
     let (running, _) = Running::with_ada().await;
     let here = running.signed_in("ada").await;

@@ -51,6 +51,25 @@ async fn event_sentence_shows_time_address_request_and_refusal() {
 }
 
 #[tokio::test]
+async fn menu_of_an_event_is_named_by_the_event() {
+    let (running, ada) = Running::with_ada().await;
+    for name in ["Deploy", "Laptop"] {
+        running.installation.issue(&ada.as_holder(), name).await;
+    }
+    let page = running.signed_in("ada").await.get(LOG).await;
+    let names: Vec<&str> = page
+        .body
+        .split("<summary aria-labelledby=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert!(names.len() > 1);
+    for id in names.iter().flat_map(|name| name.split(' ')) {
+        assert_eq!(page.body.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
+    }
+}
+
+#[tokio::test]
 async fn event_without_address_is_from_the_server_or_unknown() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
