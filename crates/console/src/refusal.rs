@@ -64,6 +64,9 @@ pub(crate) enum Refusal {
     /// The store failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
+    /// The browser has signed out, but the store failed.
+    #[error("the session could not be ended")]
+    SessionNotEnded(#[source] StorageError),
     /// A password could not be hashed or checked.
     #[error(transparent)]
     Hashing(#[from] HashingError),
@@ -94,9 +97,12 @@ impl ResponseError for Refusal {
             Self::FormTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::FormTooSlow => StatusCode::REQUEST_TIMEOUT,
             Self::Throttled(_) => StatusCode::TOO_MANY_REQUESTS,
-            Self::Storage(error) if error.is_outage() => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Storage(error) | Self::SessionNotEnded(error) if error.is_outage() => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
             Self::Hashing(HashingError::Busy) => StatusCode::SERVICE_UNAVAILABLE,
             Self::Storage(_)
+            | Self::SessionNotEnded(_)
             | Self::Hashing(HashingError::Failed(_))
             | Self::Rendering(_)
             | Self::Export(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -160,6 +166,17 @@ impl Refusal {
                 leave_outage(error, &mut response);
                 response
             }
+            Self::SessionNotEnded(error) => {
+                let mut response = ErrorPage::new(status)
+                    .with_text(
+                        "You are signed out in this browser only",
+                        "Keyward could not confirm that your session was ended on the server. Sign in later and look at the \
+                         Account page: if the session is still listed there, sign it out.",
+                    )
+                    .into_response(request_id);
+                leave_outage(error, &mut response);
+                response
+            }
             Self::Throttled(throttled) => {
                 let wait = Wait::from(throttled);
                 let text = format!(
@@ -196,7 +213,8 @@ impl Refusal {
     /// What the operator should know of; the others are the visitor's own business.
     fn log(&self) {
         let status = self.status();
-        let is_outage = matches!(self, Self::Storage(error) if error.is_outage());
+        let is_outage =
+            matches!(self, Self::Storage(error) | Self::SessionNotEnded(error) if error.is_outage());
         if status.is_server_error() && !is_outage {
             tracing::error!(error = sentence(self), status = status.as_u16(), "page failed");
         }

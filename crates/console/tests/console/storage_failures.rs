@@ -141,7 +141,6 @@ async fn every_page_during_storage_outage_shows_error_with_request_id() {
         browser.get("/").await,
         browser.get(LIST).await,
         browser.post(NEW, &[]).await,
-        browser.post("/sign-out", &[]).await,
         visitor.get("/").await,
         visitor.get("/setup").await,
         visitor.post("/sign-in", &fields).await,
@@ -156,6 +155,58 @@ async fn every_page_during_storage_outage_shows_error_with_request_id() {
         browser.get(LIST).await.status,
         200,
         "the session outlives the failure"
+    );
+}
+
+fn has_session(browser: &Browser) -> bool {
+    browser.cookie().is_some_and(|cookie| cookie.contains("session="))
+}
+
+#[tokio::test]
+async fn sign_out_during_storage_failure_removes_the_browsers_cookie() {
+    let (running, _) = Running::with_ada().await;
+    let store = &running.installation.store;
+    let elsewhere = running.signed_in("ada").await;
+    let errors: [(fn() -> StorageError, u16); 3] = [
+        (|| StorageError::Unavailable(CAUSE.into()), 503),
+        (|| StorageError::OutcomeUnknown(CAUSE.into()), 503),
+        (|| StorageError::Defect(CAUSE.into()), 500),
+    ];
+    for (error, status) in errors {
+        let browser = elsewhere.second_tab();
+        store.refuse_changes(error);
+        let answer = browser.post("/sign-out", &[]).await;
+        store.allow_changes();
+        assert_says_so(
+            &answer,
+            status,
+            "You are signed out in this browser only",
+            "/sign-out",
+        );
+        assert!(!has_session(&browser), "{status}");
+    }
+    store.go_down();
+    let browser = elsewhere.second_tab();
+    let answer = browser.post("/sign-out", &[]).await;
+    store.come_back();
+    assert_says_so(
+        &answer,
+        503,
+        "You are signed out in this browser only",
+        "/sign-out",
+    );
+    assert!(!has_session(&browser));
+    assert!(
+        browser
+            .post("/sign-out", &[])
+            .await
+            .location()
+            .starts_with("/sign-in")
+    );
+    assert_eq!(
+        elsewhere.get(LIST).await.status,
+        200,
+        "the session is still there"
     );
 }
 

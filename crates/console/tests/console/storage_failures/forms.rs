@@ -249,7 +249,8 @@ async fn change_refused_by_storage_is_reported_and_not_made() {
     let before = store.events();
     for refusal in REFUSALS {
         store.refuse_changes(refusal.error);
-        for form in &forms {
+        // Signing out also says what became of the browser, in a test of its own.
+        for form in forms.iter().filter(|form| form.path != "/sign-out") {
             assert_says_so(&form.send().await, refusal.status, refusal.words, &form.path);
         }
     }
