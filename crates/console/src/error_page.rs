@@ -46,6 +46,17 @@ impl<'a> ErrorPage<'a> {
         }
     }
 
+    /// The usual words for a page that was only asked for, where no form can have taken effect.
+    pub(crate) fn without_form(status: StatusCode) -> Self {
+        match status {
+            StatusCode::SERVICE_UNAVAILABLE => Self::new(status).with_text(
+                "Temporarily unavailable",
+                "Wait a few seconds, then try again. If it lasts, tell your administrator.",
+            ),
+            other => Self::new(other),
+        }
+    }
+
     pub(crate) fn with_text(self, title: &'a str, text: &'a str) -> Self {
         Self { title, text, ..self }
     }

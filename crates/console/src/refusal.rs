@@ -112,7 +112,7 @@ impl ResponseError for Refusal {
 
 impl Refusal {
     /// The answer to the request that was refused.
-    pub(crate) fn into_response(self, request_id: &str) -> Response {
+    pub(crate) fn into_response(self, request_id: &str, sends_form: bool) -> Response {
         let status = self.status();
         self.log();
         match self {
@@ -161,7 +161,14 @@ impl Refusal {
                         .into_response(request_id),
                     StorageError::Unavailable(_)
                     | StorageError::Corrupt { .. }
-                    | StorageError::Defect(_) => error_page(status, request_id),
+                    | StorageError::Defect(_) => {
+                        let page = if sends_form {
+                            ErrorPage::new(status)
+                        } else {
+                            ErrorPage::without_form(status)
+                        };
+                        page.into_response(request_id)
+                    }
                 };
                 leave_outage(error, &mut response);
                 response

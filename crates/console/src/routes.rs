@@ -184,7 +184,8 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
         .strip_prefix(paths::Organizations::PATTERN)
         .is_some_and(|rest| rest.starts_with('/'));
     let links = [paths::Join::PATTERN, paths::Setup::PATTERN];
-    let signs_out = path == paths::SignOut::PATTERN;
+    let sends_form = *request.method() == Method::POST;
+    let signs_out = sends_form && path == paths::SignOut::PATTERN;
     let has_secret = links.contains(&path) && request.uri().query().is_some();
     let answered = if let Some(instead) = without_token(&request) {
         let mut response = redirect(instead);
@@ -213,11 +214,11 @@ async fn answer(endpoint: &impl Endpoint, request: Request, console: &Console) -
         Err(error) => match error.downcast::<Refusal>() {
             // Without its cookie, the next person at this browser is not signed in, whatever the server still has.
             Ok(Refusal::Storage(error)) if signs_out => {
-                let mut response = Refusal::SessionNotEnded(error).into_response(&id);
+                let mut response = Refusal::SessionNotEnded(error).into_response(&id, sends_form);
                 cookies::SESSION.remove(&mut response, &console.public_url);
                 response
             }
-            Ok(refusal) => refusal.into_response(&id),
+            Ok(refusal) => refusal.into_response(&id, sends_form),
             Err(other) => error_page(other.status(), &id),
         },
     };

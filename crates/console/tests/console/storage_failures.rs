@@ -211,6 +211,20 @@ async fn sign_out_during_storage_failure_removes_the_browsers_cookie() {
 }
 
 #[tokio::test]
+async fn outage_page_mentions_a_form_only_where_one_was_sent() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    running.installation.store.go_down();
+    for (answer, was_form) in [
+        (browser.get(LIST).await, false),
+        (browser.post(NEW, &[]).await, true),
+    ] {
+        assert_says_so(&answer, 503, "Wait a few seconds, then try again.", LIST);
+        assert_eq!(answer.shows("If you sent a form"), was_form);
+    }
+}
+
+#[tokio::test]
 async fn page_served_while_storage_is_read_only_records_session_use() {
     let (log, _guard) = Log::start();
     let (running, _) = Running::with_ada().await;
