@@ -59,10 +59,9 @@ impl KeyTextForm {
     }
 }
 
-/// Whether a table shows only the beginning of the description and the rest on demand.
+/// Whether a table shows only the beginning of the description and the rest on demand. A wide table shows one line.
 pub(super) fn is_long(description: &KeyDescription) -> bool {
     const LONG: usize = 120;
-    const LINES: usize = 3;
     let description = description.as_str();
-    description.chars().count() > LONG || description.lines().count() > LINES
+    description.chars().count() > LONG || description.lines().nth(1).is_some()
 }

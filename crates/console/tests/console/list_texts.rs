@@ -127,7 +127,8 @@ async fn long_description_expands_without_script() {
     let installation = &running.installation;
     let holder = ada.as_holder();
     for (name, description) in [
-        ("Short", "Two\nlines".to_owned()),
+        ("Short", "One line".to_owned()),
+        ("Lines", "Two\nlines".to_owned()),
         ("Long", "long ".repeat(99) + "end."),
     ] {
         let issued = installation.issue(&holder, name).await;
@@ -147,8 +148,10 @@ async fn long_description_expands_without_script() {
         .unwrap();
     }
     let list = running.signed_in("ada").await.get(LIST).await;
-    assert_eq!(list.body.matches("<details class=\"description\">").count(), 1);
-    assert!(list.shows("long long end.</bdi>") && list.shows("<bdi class=\"clamped\">Two\nlines</bdi>"));
+    assert_eq!(list.body.matches("<details class=\"description\">").count(), 2);
+    assert!(
+        list.shows("long long end.</bdi>") && list.shows("<summary><bdi class=\"clamped\">Two\nlines</bdi>")
+    );
 }
 
 /// It has no form in which they would be whole.
