@@ -31,8 +31,6 @@ use crate::refusal::Refusal;
 #[template(path = "join.html")]
 struct JoinPage<'a> {
     offer: &'a Offer,
-    /// The URL of the sign-in page, which leads back here.
-    sign_in: String,
     fields: NewcomerFields,
     /// The visitor submitted the form for signed-in users after their session had ended.
     was_signed_out: bool,
@@ -154,6 +152,13 @@ pub(crate) async fn submit(
                 ..JoinPage::new(&offer, NewcomerFields::default())
             };
             let mut response = html(StatusCode::FORBIDDEN, &page)?;
+            INVITATION_LINK.set(&mut response, &visitor.console.public_url, offer.token.expose());
+            Ok(response)
+        }
+        // Sign-in leads back to this invitation, also if another one was opened in this browser since.
+        ("signed-out-user", _) => {
+            let here = LocalPath::parse(paths::Join::PATTERN);
+            let mut response = redirect(paths::sign_in(here.as_ref()));
             INVITATION_LINK.set(&mut response, &visitor.console.public_url, offer.token.expose());
             Ok(response)
         }
@@ -285,10 +290,8 @@ impl<'a> JoinPage<'a> {
         if fields.has_errors {
             fields.focus();
         }
-        let here = LocalPath::parse(paths::Join::PATTERN);
         Self {
             offer,
-            sign_in: paths::sign_in(here.as_ref()),
             fields,
             was_signed_out: false,
         }

@@ -127,9 +127,8 @@ async fn existing_user_signs_in_and_returns_to_join() {
     let other = running.installation.organization("Other");
     let grace = running.installation.member(&other, "grace", Role::Owner);
     let browser = running.visitor();
-    let page = browser.open(&link).await;
-    let (_, sign_in) = page.body.split_once("href=\"/sign-in?").unwrap();
-    let sign_in = format!("/sign-in?{}", sign_in.split_once('"').unwrap().0);
+    browser.open(&link).await;
+    let sign_in = goes_to_sign_in(&browser, &link).await.location().to_owned();
     let form = browser.get(&sign_in).await;
     let fields = [
         ("next", form.field("next")),
@@ -346,10 +345,39 @@ async fn invalid_link_while_signed_in_shows_advice_without_sign_in() {
 async fn sign_in_for_an_invitation_states_its_purpose() {
     let (running, _, link) = invited("member").await;
     let visitor = running.visitor();
-    let page = visitor.open(&link).await;
-    assert!(page.shows("/sign-in?next=%2Fjoin"), "{}", page.body);
-    let sign_in = visitor.get("/sign-in?next=%2Fjoin").await;
+    let answer = goes_to_sign_in(&visitor, &link).await;
+    assert_eq!(answer.location(), "/sign-in?next=%2Fjoin");
+    let sign_in = visitor.follow(&answer).await;
     assert!(sign_in.shows("Sign in to join."), "{}", sign_in.body);
+}
+
+async fn goes_to_sign_in(browser: &Browser, link: &str) -> Answer {
+    let fields = [("token", token(link)), ("as", "signed-out-user")];
+    browser.post("/join", &fields).await
+}
+
+#[tokio::test]
+async fn sign_in_from_an_older_tab_leads_to_its_invitation() {
+    let (running, owner, link) = invited("member").await;
+    let other = invitation(&owner, "Somebody else", "member").await;
+    let museum = running.installation.organization("Museum");
+    running.installation.member(&museum, "heidi", Role::Member);
+    let browser = running.visitor();
+    browser.open(&link).await;
+    browser.open(&other).await;
+    goes_to_sign_in(&browser, &link).await;
+    let credentials = [
+        ("next", "/join"),
+        ("username", "heidi"),
+        ("password", TestInstallation::PASSWORD),
+    ];
+    let answer = browser.post("/sign-in", &credentials).await;
+    let page = browser.follow(&answer).await;
+    assert!(
+        page.shows("<dd><bdi>The new colleague</bdi></dd>"),
+        "{}",
+        page.body
+    );
 }
 
 #[tokio::test]

@@ -117,6 +117,7 @@ fn only_forms_of_strangers_are_written_without_the_component() {
         "components.html",
         "components.html",
         "join.html",
+        "join.html",
         "join_signed_in.html",
         "setup.html",
         "sign_in.html",
