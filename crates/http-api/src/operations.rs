@@ -6,7 +6,7 @@ use std::pin::Pin;
 
 use poem::endpoint::{BoxEndpoint, DynEndpoint};
 use poem::error::MethodNotAllowedError;
-use poem::http::Method;
+use poem::http::{HeaderValue, Method};
 use poem::{Endpoint, EndpointExt, Request, Response, Route};
 use poem_openapi::OpenApi;
 
@@ -61,7 +61,7 @@ pub(crate) struct Methods {
 
 /// The value of `Allow`. It is data of each error about another method.
 #[derive(Clone)]
-pub(crate) struct AllowedMethods(pub(crate) String);
+pub(crate) struct AllowedMethods(pub(crate) HeaderValue);
 
 impl Methods {
     fn new(endpoints: impl IntoIterator<Item = (Method, BoxEndpoint<'static>)>) -> Self {
@@ -71,6 +71,8 @@ impl Methods {
             names.insert("HEAD");
         }
         let allowed = names.into_iter().collect::<Vec<_>>().join(", ");
+        // Methods are tokens (RFC 9110, section 9.1), which headers may hold.
+        let allowed = HeaderValue::try_from(allowed).unwrap_or(HeaderValue::from_static(""));
         Self {
             allowed: AllowedMethods(allowed),
             endpoints,

@@ -10,8 +10,9 @@ use uuid::Uuid;
 use crate::columns::{StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
-/// A member whose membership and organization this transaction has locked. The role and the end are parsed by
-/// whoever needs them: a planned end is also recorded in a row in which they are unreadable.
+/// A member whose organization this transaction has locked, and usually the membership, too: an invitation's
+/// acceptance locks only the organization. The role and the end are parsed by whoever needs them: a planned end
+/// is also recorded in a row in which they are unreadable.
 pub(crate) struct LockedMember {
     pub(crate) id: MembershipId,
     pub(crate) organization: OrganizationId,

@@ -33,9 +33,9 @@ impl Row {
         })
     }
 
-    /// What a word stands for.
+    /// What a word stands for, or a word with an identifier.
     pub(crate) fn known<T>(self, column: &'static str, value: Option<T>) -> Result<T, StorageError> {
-        self.valid(column, value.ok_or("not a known word"))
+        self.valid(column, value.ok_or("nothing that is known"))
     }
 
     pub(crate) fn moment(self, column: &'static str, millis: i64) -> Result<DateTime<Utc>, StorageError> {
@@ -56,7 +56,8 @@ impl Row {
         column: &'static str,
         (kind, id): Reference<'_>,
     ) -> Result<Actor, StorageError> {
-        self.valid(column, Actor::from_kind(kind, id))
+        let actor = Actor::from_kind(kind, id).ok();
+        self.known(column, actor.filter(|actor| actor.id() == id))
     }
 
     pub(crate) fn subject(
@@ -64,7 +65,8 @@ impl Row {
         column: &'static str,
         (kind, id): Reference<'_>,
     ) -> Result<Subject, StorageError> {
-        self.valid(column, Subject::from_kind(kind, id))
+        let subject = Subject::from_kind(kind, id).ok();
+        self.known(column, subject.filter(|subject| subject.id() == id))
     }
 }
 

@@ -197,7 +197,8 @@ pub enum SignInError {
 pub trait Throttle: Send + Sync {
     /// Takes one attempt from each of the buckets, as [`ThrottleBucket::count_attempt`] says, in their order;
     /// or, if one of them is full, from none, and returns the first that is. Of concurrent attempts MUST NOT
-    /// let more pass than one after the other would.
+    /// let more pass than one after the other would. MUST NOT use space that is kept for signing in if an owner
+    /// changes something.
     async fn count_attempt(
         &self,
         kind: AttemptKind,

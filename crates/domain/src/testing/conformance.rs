@@ -7,7 +7,7 @@
 //! | your service | implements | and tests with |
 //! |---|---|---|
 //! | has users and sign-in of its own | the ports in [`KeyStores`] | [`key_conformance_tests!`](crate::key_conformance_tests) |
-//! | takes users and sign-in from Keyward | the ports in [`Stores`] | [`conformance_tests!`](crate::conformance_tests) |
+//! | takes users and sign-in from Keyward | [`StoragePorts`](crate::storage_ports::StoragePorts) | [`conformance_tests!`](crate::conformance_tests) |
 //!
 //! ```
 //! use std::sync::Arc;

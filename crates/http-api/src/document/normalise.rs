@@ -194,7 +194,7 @@ fn spelled(name: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::normalise;
+    use super::{SCHEMAS, normalise};
 
     fn normalised(mut document: Value) -> Value {
         normalise(&mut document);
@@ -211,7 +211,10 @@ mod tests {
 
     #[test]
     fn requests_forbid_unknown_fields_but_responses_allow_them() {
-        let content = |media_type: &str, schema: &str| json!({"content": {media_type: {"schema": {"$ref": format!("#/components/schemas/{schema}")}}}});
+        let content = |media_type: &str, schema: &str| {
+            let reference = format!("{SCHEMAS}{schema}");
+            json!({"content": {media_type: {"schema": {"$ref": reference}}}})
+        };
         let document = json!({
             "paths": {
                 "/a": {"post": {

@@ -104,9 +104,7 @@ impl<E: Endpoint> Endpoint for ProblemAnswers<E> {
 
 impl<E> ProblemAnswers<E> {
     fn problem_answer(&self, error: poem::Error, uri: &Uri, request_id: Option<&HeaderValue>) -> Response {
-        let allowed = error
-            .data::<AllowedMethods>()
-            .and_then(|AllowedMethods(names)| HeaderValue::from_str(names).ok());
+        let allowed = error.data::<AllowedMethods>().cloned();
         let operation = error.data::<OperationId>().copied();
         let mut problem = Problem::from_framework(error, uri.path());
         let outage = problem.take_outage();
@@ -119,7 +117,7 @@ impl<E> ProblemAnswers<E> {
         if let Some(operation) = operation {
             answer.extensions_mut().insert(operation);
         }
-        if let Some(allowed) = allowed {
+        if let Some(AllowedMethods(allowed)) = allowed {
             answer.headers_mut().insert(header::ALLOW, allowed);
         }
         answer

@@ -11,8 +11,8 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 /// Reads one JSON value and nothing after it.
 ///
 /// # Errors
-/// There are none but white space, the bytes are not UTF-8 or not JSON, an object repeats a member, a string has half of a surrogate pair, or
-/// values are nested deeper than serde_json reads (127 levels).
+/// The bytes are only white space, not UTF-8 or not JSON, an object repeats a member, a string has half of a
+/// surrogate pair, or values are nested deeper than serde_json reads (127 levels).
 pub(crate) fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     if bytes.starts_with(BYTE_ORDER_MARK) {
         return Err(Error::custom(

@@ -71,9 +71,8 @@ impl ApiKeysResource {
     /// Create an API key
     ///
     /// The new key acts as the same consumer as the calling key, which becomes its parent and must be able to
-    /// manage keys. A consumer has at
-    /// most 100 valid keys, unless the installation sets another limit. With `Idempotency-Key`, the request
-    /// can be repeated safely.
+    /// manage keys. A consumer has at most 100 valid keys, unless the installation sets another limit. With
+    /// `Idempotency-Key`, the request can be repeated safely.
     #[oai(path = "/", method = "post", operation_id = "createApiKey")]
     async fn create(
         &self,
@@ -123,7 +122,8 @@ impl ApiKeysResource {
         status: QueryParameter<StatusFilter>,
         /// Lists only keys with this text in their name, their description or the last four characters of
         /// their token, whatever its case; or, for a whole `hint`, only keys with exactly that one. At most
-        /// 500 code points after normalization (NFC) and trimming, without U+0000 and not a whole token.
+        /// 500 code points after normalization (NFC) and trimming. Control characters other than line feeds, and
+        /// texts that contain an API key, are refused.
         search: QueryParameter<SearchedText>,
         /// Lists only valid keys with an `expiresAt` before this time, in RFC 3339 format. With `status=revoked`,
         /// no key is listed.

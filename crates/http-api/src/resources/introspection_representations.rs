@@ -18,7 +18,6 @@ use crate::request::{Form, ReadForm};
 #[oai(rename = "IntrospectionRequest", skip_serializing_if_is_none, example)]
 pub(crate) struct IntrospectionRequest {
     /// The token, as the client sent it.
-    #[oai(validator(min_length = 1))]
     token: String,
     /// Ignored: all tokens are API keys.
     token_type_hint: Option<String>,

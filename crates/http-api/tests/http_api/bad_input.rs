@@ -368,6 +368,7 @@ async fn unsupported_method_is_405_with_allowed_methods() {
         (Method::POST, USER.to_owned(), "GET, HEAD"),
         (Method::from_bytes(b"FROB").unwrap(), USER.to_owned(), "GET, HEAD"),
         (Method::DELETE, "/openapi.json".to_owned(), "GET, HEAD"),
+        (Method::PUT, "/docs/".to_owned(), "GET, HEAD"),
         (Method::POST, "/problems/internal".to_owned(), "GET, HEAD"),
     ] {
         let request = scene.api.request(method.clone(), &path, &scene.ada.token);

@@ -170,6 +170,7 @@ async fn reference_assets_are_cacheable_forever() {
         let head = scene.api.send(scene.api.anonymous(Method::HEAD, &path)).await;
         assert_eq!((head.status, head.body.as_str()), (200, ""), "{path}");
         assert_eq!(head.header("etag"), Some(tag));
+        assert_eq!(head.header("content-length"), answer.header("content-length"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The open invitations of one user, which end when the user is no longer an owner.
+//! Open invitations: how many a user and others have made, and the end of a user's when they are no longer an owner.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;

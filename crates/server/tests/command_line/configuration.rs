@@ -1,6 +1,7 @@
 //! What options change about a running server.
 
 use keyward_test_database::TestDatabase;
+use tempfile::NamedTempFile;
 
 use crate::browser::{cookie, create_key, sign_in};
 use crate::data_directory::DataDirectory;
@@ -113,12 +114,11 @@ fn command_line_with_two_databases_is_rejected() {
 #[tokio::test]
 async fn database_url_can_be_read_from_a_file() {
     let database = TestDatabase::empty().await.unwrap();
-    let file = std::env::temp_dir().join(format!("{}-url", database.name()));
-    std::fs::write(&file, format!("{}\n", database.url())).unwrap();
+    let file = NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("{}\n", database.url())).unwrap();
     let answer = Keyward::new(&["migrate"])
-        .variable("KEYWARD_DATABASE_URL_FILE", file.to_str().unwrap())
+        .variable("KEYWARD_DATABASE_URL_FILE", file.path().to_str().unwrap())
         .run();
-    std::fs::remove_file(&file).unwrap();
     answer.success();
 }
 

@@ -45,7 +45,7 @@ pub trait ProjectStore: Send + Sync {
     ) -> Result<Option<ProjectOverview>, StorageError>;
 
     /// Changes a project at the moment of the event, as [`Project::after`] says. MUST NOT write the event if
-    /// that leaves the project as it is. Once it returns, no key reaches a project that was archived.
+    /// that leaves the project as it is. Once an archival returns, no key reaches the project.
     ///
     /// [`Project::after`]: crate::project::Project::after
     async fn change(

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use keyward_domain::membership::Role;
 use keyward_domain::rate::Throttled;
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
-use keyward_domain::sign_in::ports::{FullBucket, MockSessionStore, MockThrottle};
+use keyward_domain::sign_in::ports::{AttemptKind, FullBucket, MockSessionStore, MockThrottle};
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInError, SignInPorts};
 use keyward_domain::testing::TestInstallation;
 
@@ -23,6 +23,7 @@ async fn throttled_attempts_are_refused_before_the_password_check() {
         let mut throttle = MockThrottle::new();
         throttle
             .expect_count_attempt()
+            .withf(|kind, _, _| *kind == AttemptKind::SignIn)
             .once()
             .returning(move |_, buckets, _| {
                 Ok(Some(FullBucket {
