@@ -352,3 +352,34 @@ async fn error_codes_of_the_reference_show_their_underscores() {
     );
     scene.browser.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hidden_half_typed_date_does_not_stop_the_form() {
+    let scene = Scene::new().await;
+    let choose = async |choice: &str| {
+        let script = format!("document.querySelector('[name=expiration]').value = '{choice}'");
+        scene.value(&script).await;
+    };
+    scene.open("api-keys/new").await;
+    scene.browser.fill("name", "without an end").await;
+    choose("at").await;
+    scene.browser.fill("expires_at", "1227").await;
+    choose("never").await;
+    scene.browser.press("Create API key").await;
+    scene.browser.element("#token").await;
+    scene.browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_page_from_the_page_cache_is_loaded_anew() {
+    let scene = Scene::new().await;
+    scene.open("api-keys").await;
+    scene
+        .value("document.querySelector('main').className = 'old'")
+        .await;
+    let docs = format!("{}/docs", scene.keyward.base_url());
+    scene.browser.go_to(&docs).await;
+    scene.browser.driver.back().await.expect("back");
+    scene.browser.element("main:not(.old) .own-keys").await;
+    scene.browser.close().await;
+}
