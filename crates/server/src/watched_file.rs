@@ -215,6 +215,7 @@ mod tests {
     use std::fs;
 
     use keyward_domain::verifier::{VerifierName, VerifierSecret, Verifiers};
+    use tempfile::TempDir;
     use tracing_subscriber::fmt;
 
     use super::*;
@@ -225,15 +226,18 @@ mod tests {
     struct Scene {
         job: WatchedFile<Verifiers>,
         path: PathBuf,
+        _directory: TempDir,
     }
 
     impl Scene {
-        fn with(name: &str, text: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("keyward-{name}-{}", std::process::id()));
+        fn with(text: &str) -> Self {
+            let directory = TempDir::new().unwrap();
+            let path = directory.path().join("watched");
             fs::write(&path, text).unwrap();
             Self {
                 job: WatchedFile::new(path.clone()).unwrap(),
                 path,
+                _directory: directory,
             }
         }
 
@@ -257,12 +261,6 @@ mod tests {
         }
     }
 
-    impl Drop for Scene {
-        fn drop(&mut self) {
-            let _ = fs::remove_file(&self.path);
-        }
-    }
-
     fn line(secret: &VerifierSecret) -> String {
         verifier_file::line(&VerifierName::parse("orders").unwrap(), secret.digest())
     }
@@ -270,7 +268,7 @@ mod tests {
     #[test]
     fn changed_file_replaces_the_verifiers() {
         let [old, new] = std::array::from_fn(|_| VerifierSecret::generate(&OsRandom));
-        let mut scene = Scene::with("changed", &line(&old));
+        let mut scene = Scene::with(&line(&old));
         assert_eq!(scene.look(), "");
         assert!(
             scene
@@ -287,7 +285,7 @@ mod tests {
     #[test]
     fn unusable_file_keeps_the_verifiers_and_is_told_once() {
         let secret = VerifierSecret::generate(&OsRandom);
-        let mut scene = Scene::with("unusable", &line(&secret));
+        let mut scene = Scene::with(&line(&secret));
         let told = scene.look_at("orders:s3cret");
         assert!(told.contains("ERROR") && told.contains("line 1"), "{told}");
         assert!(!told.contains("s3cret"), "{told}");
@@ -308,7 +306,7 @@ mod tests {
     #[test]
     fn look_at_an_unusable_file_is_a_failed_run() {
         let secret = VerifierSecret::generate(&OsRandom);
-        let mut scene = Scene::with("failed-runs", &line(&secret));
+        let mut scene = Scene::with(&line(&secret));
         let runs = scene.job.runs();
         scene.look();
         let succeeded = runs.summary();
