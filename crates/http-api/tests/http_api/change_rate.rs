@@ -3,9 +3,11 @@
 use chrono::TimeDelta;
 use keyward_domain::ports::KeyLimits;
 use keyward_domain::rate::Rate;
+use keyward_rate_limits::RequestQuotas;
 use serde_json::json;
 
 use crate::api::API_KEYS;
+use crate::rate_limits::{api_with, quota, rate_limit_fields};
 use crate::scene::Scene;
 
 /// The scene's person has made one change, which is her key.
@@ -93,4 +95,23 @@ async fn users_rate_limits_are_separate() {
         .await;
     refused.refusal(429, "rate_limited");
     scene.create(&scene.grace.token, "second").await;
+}
+
+#[tokio::test]
+async fn limit_of_changes_stands_in_one_line_with_configured_ones() {
+    let scene = scene_with_burst(1).await;
+    let quotas = RequestQuotas {
+        per_key: quota("5/1h"),
+        ..RequestQuotas::default()
+    };
+    let api = api_with(&scene, quotas).await;
+    let refused = api
+        .post(API_KEYS, &scene.ada.token, &json!({"name": "more"}))
+        .await;
+    refused.refusal(429, "rate_limited");
+    let fields = (
+        Some(r#""changes";r=0;t=2, "key";r=4;t=720"#),
+        Some(r#""changes";q=1;w=2, "key";q=5;w=3600"#),
+    );
+    assert_eq!(rate_limit_fields(&refused), fields);
 }

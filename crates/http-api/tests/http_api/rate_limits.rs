@@ -8,8 +8,7 @@ use async_trait::async_trait;
 use chrono::TimeDelta;
 use keyward_domain::access::{Authenticate, Credential};
 use keyward_domain::clock::Clock as _;
-use keyward_domain::ports::{Credentials, KeyLimits, StorageError};
-use keyward_domain::rate::Rate;
+use keyward_domain::ports::{Credentials, StorageError};
 use keyward_domain::testing::TestInstallation;
 use keyward_domain::token::{Token, TokenDigest};
 use keyward_http_api::{HttpApi, PeerAddress, RateLimits};
@@ -328,7 +327,7 @@ async fn strangers_deletions_do_not_make_servers_wait() {
     assert_eq!(counted.count(), 5);
 }
 
-async fn api_with(scene: &Scene, quotas: RequestQuotas) -> Api {
+pub(crate) async fn api_with(scene: &Scene, quotas: RequestQuotas) -> Api {
     let limits = RequestLimits::new(quotas, &elapsed(&scene.installation)).unwrap();
     behind_proxy(HttpApi {
         rate_limits: RateLimits {
@@ -340,11 +339,11 @@ async fn api_with(scene: &Scene, quotas: RequestQuotas) -> Api {
     .await
 }
 
-fn quota(text: &str) -> Option<Quota> {
+pub(crate) fn quota(text: &str) -> Option<Quota> {
     Some(text.parse().unwrap())
 }
 
-fn rate_limit_fields(answer: &Answer) -> (Option<&str>, Option<&str>) {
+pub(crate) fn rate_limit_fields(answer: &Answer) -> (Option<&str>, Option<&str>) {
     (answer.header("ratelimit"), answer.header("ratelimit-policy"))
 }
 
@@ -416,30 +415,6 @@ async fn revoking_ignores_configured_limits() {
         .post(API_KEYS, &scene.ada.token, &json!({"name": "more"}))
         .await;
     created.refusal(429, "rate_limited");
-}
-
-#[tokio::test]
-async fn limit_of_changes_stands_in_one_line_with_configured_ones() {
-    let changes = Rate::per_minute(40, 1);
-    let scene = Scene::with_limits(KeyLimits {
-        changes,
-        ..KeyLimits::default()
-    })
-    .await;
-    let quotas = RequestQuotas {
-        per_key: quota("5/1h"),
-        ..RequestQuotas::default()
-    };
-    let api = api_with(&scene, quotas).await;
-    let refused = api
-        .post(API_KEYS, &scene.ada.token, &json!({"name": "more"}))
-        .await;
-    refused.refusal(429, "rate_limited");
-    let fields = (
-        Some(r#""changes";r=0;t=2, "key";r=4;t=720"#),
-        Some(r#""changes";q=1;w=2, "key";q=5;w=3600"#),
-    );
-    assert_eq!(rate_limit_fields(&refused), fields);
 }
 
 #[tokio::test]
