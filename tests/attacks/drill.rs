@@ -10,13 +10,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 use crate::attack::Attack;
 use crate::figures::Figures;
 use crate::installation::{Installation, PASSWORD, Prepared};
-use crate::keyward::{self, Keyward, OWNER_PASSWORD};
 use crate::options::Database;
 use crate::person::Person;
-use crate::storage::Storage;
 use crate::target::{StolenKey, Tally, Target};
 use crate::watch::{Watch, peak_mib};
 use crate::way::{Revokers, Stock, Way};
+use keyward_tests::keyward::{self, Keyward, OWNER_PASSWORD};
+use keyward_tests::storage::Storage;
 
 /// How often to ask again.
 const LOOK: Duration = Duration::from_millis(100);

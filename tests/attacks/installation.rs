@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, OWNER_PASSWORD, keyward};
-use crate::storage::Storage;
 use crate::target::StolenKey;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD, keyward};
+use keyward_tests::storage::Storage;
 
 pub(crate) const PASSWORD: &str = "loud badgers draw charts";
 
@@ -221,6 +221,6 @@ async fn key_of(api: &Api) -> (StolenKey, Api) {
 
 async fn key_of_new(console: &PlainConsole, api: &Api, name: &str) -> (StolenKey, Api) {
     let page = console.create_key(name).await;
-    let token = crate::console::token_in(&page).expect("a token on the page");
+    let token = keyward_tests::console::token_in(&page).expect("a token on the page");
     key_of(&api.with_token(&token)).await
 }

@@ -6,30 +6,17 @@
 
 #![expect(
     clippy::expect_used,
-    clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a failed expectation is a failed run, and figures are for whoever runs it"
 )]
 
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/api.rs"]
-mod api;
 mod attack;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/console.rs"]
-mod console;
 mod drill;
 mod figures;
 mod installation;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/keyward.rs"]
-mod keyward;
 mod options;
 mod person;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/storage.rs"]
-mod storage;
 mod target;
 mod watch;
 mod way;

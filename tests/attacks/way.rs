@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::keyward::{Keyward, keyward};
 use crate::person::{Answered, Person, TIMEOUT};
 use crate::target::StolenKey;
+use keyward_tests::keyward::{Keyward, keyward};
 
 /// Who revokes what, and through what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, OWNER_PASSWORD, keyward};
-use crate::storage::Storage;
 use crate::token::well_formed;
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD, keyward};
+use keyward_tests::storage::Storage;
 
 /// How many other members there are.
 pub(crate) const PEOPLE: usize = 2_000;

@@ -12,17 +12,8 @@
     reason = "a failed expectation is a failed run, and figures are for whoever runs it"
 )]
 
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/api.rs"]
-mod api;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/console.rs"]
-mod console;
 mod figures;
 mod installation;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/keyward.rs"]
-mod keyward;
 mod load;
 mod many_keys;
 mod options;
@@ -33,11 +24,7 @@ mod report;
 mod rows;
 mod singles;
 mod steady;
-#[path = "../end_to_end/storage.rs"]
-mod storage;
 mod token;
-#[path = "../end_to_end/verifiers.rs"]
-mod verifiers;
 
 use std::process::ExitCode;
 

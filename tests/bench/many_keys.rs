@@ -3,8 +3,8 @@
 use tokio_postgres::{Client, NoTls};
 
 use crate::installation::{Installation, digest, id};
-use crate::storage::Storage;
 use crate::token::well_formed;
+use keyward_tests::storage::Storage;
 
 /// How many rows are added at once.
 const AT_ONCE: usize = 20_000;

@@ -19,9 +19,9 @@ use crate::options::Options;
 use crate::process::Server;
 use crate::rows::{Database, Meanwhile, Other, Pair, Rate, Request};
 use crate::steady::steady;
-use crate::storage::Storage;
 use crate::token::{malformed, well_formed};
-use crate::verifiers::Verifier;
+use keyward_tests::storage::Storage;
+use keyward_tests::verifiers::Verifier;
 
 /// How long each is asked before anything counts.
 const WARM_UP: Duration = Duration::from_secs(2);

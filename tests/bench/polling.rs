@@ -8,7 +8,7 @@ use tokio_postgres::NoTls;
 
 use crate::process::Server;
 use crate::rows::{Cache, Meanwhile};
-use crate::storage::Storage;
+use keyward_tests::storage::Storage;
 
 /// How long servers are left alone before anything counts: each starts its jobs.
 const REST: Duration = Duration::from_secs(3);

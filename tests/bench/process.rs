@@ -14,9 +14,9 @@ use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
 use crate::figures::CpuMicros;
-use crate::keyward::{TIMEOUT, binary, keyward};
 use crate::rows::{Cache, Meanwhile};
-use crate::storage::Storage;
+use keyward_tests::keyward::{TIMEOUT, binary, keyward};
+use keyward_tests::storage::Storage;
 
 /// How often to ask whether a server has started.
 const LOOK: Duration = Duration::from_millis(2);

@@ -5,7 +5,6 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::figures::median;
-use crate::keyward::binary;
 use crate::options::Options;
 use crate::pairs::Scene;
 use crate::polling;
@@ -13,6 +12,7 @@ use crate::process::{Server, version_time};
 use crate::rows::{Cache, Database, Figure, Meanwhile, Single};
 use crate::steady::each_once;
 use crate::token::well_formed;
+use keyward_tests::keyward::binary;
 
 /// How long a server that is ready is left alone before its memory is looked at.
 const REST: Duration = Duration::from_secs(2);

@@ -13,8 +13,8 @@ mod projects;
 mod tour;
 
 use self::tour::Tour;
-use crate::api::text;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::api::text;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
 
 /// The pages of a member of the organization `engines` who has keys.
 const PAGES: &[(&str, &str)] = &[

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 
-use crate::keyward::TIMEOUT;
+use keyward_tests::keyward::TIMEOUT;
 
 /// A browser of one test's own. End it with [`Browser::close`].
 pub(crate) struct Browser {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::browser::Browser;
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
 
 const SETTINGS: &str = "/organizations/engines/settings";
 

@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{Api, text};
 use crate::browser::Browser;
-use crate::console::{PlainConsole, token_in};
-use crate::keyward::Keyward;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::{PlainConsole, token_in};
+use keyward_tests::keyward::Keyward;
 
 /// Notes every violation of the page's policy and every error of its script, from before its first line on.
 const WATCH: &str = "window.reports = [];

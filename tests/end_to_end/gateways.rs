@@ -12,9 +12,9 @@ use gateway::{Gateway, OTHER_HOST, Program};
 use programs::free_address;
 use service::Service;
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
-use crate::keyward::Keyward;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
 
 const INVALID_TOKEN: &str = "Bearer error=\"invalid_token\"";
 const GRACE_PASSWORD: &str = "seven slow boats sail";

@@ -8,11 +8,11 @@ use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
-use crate::keyward::Keyward;
 use crate::others::{document, packages, run};
-use crate::verifiers::Verifier;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
+use keyward_tests::verifiers::Verifier;
 
 #[path = "../clients/rust/client.rs"]
 mod rust_client;

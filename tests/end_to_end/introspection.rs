@@ -2,9 +2,9 @@
 
 use reqwest::{Method, RequestBuilder};
 
-use crate::api::Api;
-use crate::keyward::Keyward;
-use crate::verifiers::Verifier;
+use keyward_tests::api::Api;
+use keyward_tests::keyward::Keyward;
+use keyward_tests::verifiers::Verifier;
 
 /// The request of a verifier that introspects a token.
 pub(crate) fn introspection(verifier: &Verifier, keyward: &Keyward, token: &str) -> RequestBuilder {

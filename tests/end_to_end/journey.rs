@@ -3,11 +3,11 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::api::{Api, expect, text};
 use crate::browser::Browser;
-use crate::console::token_in;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
-use crate::storage::Storage;
+use keyward_tests::api::{Api, expect, text};
+use keyward_tests::console::token_in;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::storage::Storage;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn first_key_comes_from_the_console_others_through_the_api() {

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::console::PlainConsole;
 use crate::console_pages::Scene;
-use crate::keyward::OWNER_PASSWORD;
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::OWNER_PASSWORD;
 
 /// Defines `tops(…)`: the upper edges of the elements, in pixels.
 const TOPS: &str = "const tops = (...selectors) => selectors.map((selector) =>

@@ -3,9 +3,9 @@
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, TIMEOUT};
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, TIMEOUT};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kill_and_restart_preserve_everything() {

@@ -11,8 +11,8 @@ use tokio::sync::mpsc::{Receiver, channel};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use crate::keyward::{TIMEOUT, keyward};
-use crate::storage::Storage;
+use keyward_tests::keyward::{TIMEOUT, keyward};
+use keyward_tests::storage::Storage;
 
 /// Far more than a pipe (64 KiB) takes, at over 1 KiB a line.
 const ABOVE_PIPE: usize = 800;

@@ -8,9 +8,7 @@
 
 mod access_matrix;
 mod accessibility;
-mod api;
 mod browser;
-mod console;
 mod console_pages;
 mod docs_page;
 mod document_linters;
@@ -18,7 +16,6 @@ mod gateways;
 mod generated_clients;
 mod introspection;
 mod journey;
-mod keyward;
 mod layout;
 mod lifetime;
 mod log_failures;
@@ -38,5 +35,3 @@ mod restricted_keys;
 mod retries;
 mod secret_scanners;
 mod service_command;
-mod storage;
-mod verifiers;

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::api::{Api, text};
 use crate::browser::Browser;
-use crate::console::token_in;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::token_in;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
 
 const NARROWEST: u32 = 320;
 

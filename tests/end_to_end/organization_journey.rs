@@ -1,11 +1,11 @@
 //! The way of an organization: an owner invites, somebody joins, works with keys, is removed, and is invited
 //! anew.
 
-use crate::api::{Api, text};
 use crate::browser::Browser;
 use crate::journey::create_key;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
-use crate::storage::Storage;
+use keyward_tests::api::{Api, text};
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::storage::Storage;
 
 const MEMBERS: &str = "/organizations/engines/settings/members";
 const KEYS: &str = "/organizations/engines/settings/api-keys";

@@ -6,9 +6,9 @@ use std::time::Instant;
 use reqwest::{Method, Response, StatusCode};
 use serde_json::json;
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, TIMEOUT};
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, TIMEOUT};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn database_outage_is_503_for_everyone_and_recovers_automatically() {

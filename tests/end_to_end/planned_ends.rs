@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::api::{Api, expect, text};
-use crate::console::PlainConsole;
 use crate::introspection::introspection;
-use crate::keyward::{Keyward, OWNER_PASSWORD, keyward};
-use crate::storage::Storage;
-use crate::verifiers::Verifier;
+use keyward_tests::api::{Api, expect, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD, keyward};
+use keyward_tests::storage::Storage;
+use keyward_tests::verifiers::Verifier;
 
 /// Within what time the system tells that an end came; with a moment for the command that prints it.
 const TOLD_WITHIN: Duration = Duration::from_secs(65);

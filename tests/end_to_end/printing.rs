@@ -3,8 +3,8 @@
 use thirtyfour::common::print::PrintParameters;
 
 use crate::browser::Browser;
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn list_of_50_keys_prints_on_few_pages() {

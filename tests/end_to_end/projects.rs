@@ -2,10 +2,10 @@
 
 use reqwest::{Method, StatusCode};
 
-use crate::api::{Api, text};
-use crate::console::{PlainConsole, hidden_value};
-use crate::keyward::Keyward;
-use crate::storage::Storage;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::{PlainConsole, hidden_value};
+use keyward_tests::keyward::Keyward;
+use keyward_tests::storage::Storage;
 
 const PROJECTS: &str = "/organizations/engines/settings/projects";
 const GRACE_PASSWORD: &str = "seven slow boats sail";
@@ -19,7 +19,9 @@ async fn members_key_reaches_a_project_while_its_owner_allows() {
 async fn embedded_database_behaves_alike_for_projects() {
     let keyward = Keyward::start_on(Storage::embedded()).await;
     let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
-    keyward.command(bootstrap, crate::keyward::OWNER_PASSWORD).await;
+    keyward
+        .command(bootstrap, keyward_tests::keyward::OWNER_PASSWORD)
+        .await;
     reaches(keyward).await;
 }
 

@@ -4,9 +4,9 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use reqwest::{Client, Response};
 
-use crate::console::PlainConsole;
 use crate::gateways::gateway::Gateway;
-use crate::keyward::Keyward;
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
 
 const ME: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 1);
 const ELSEWHERE: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);

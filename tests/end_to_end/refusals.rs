@@ -3,9 +3,9 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
-use crate::keyward::Keyward;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
 
 const JSON: &str = "application/json";
 
@@ -391,7 +391,7 @@ mod raw {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
 
-    use crate::keyward::Keyward;
+    use keyward_tests::keyward::Keyward;
 
     /// Sends a body in chunks, without saying how long it is.
     pub(super) async fn chunked_post(keyward: &Keyward, token: &str, body: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::keyward::binary;
+use keyward_tests::keyward::binary;
 
 fn holds(binary: &[u8], word: &str) -> bool {
     binary.windows(word.len()).any(|bytes| bytes == word.as_bytes())

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use reqwest::{Method, RequestBuilder, StatusCode};
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
 use crate::introspection::introspection;
-use crate::keyward::{Keyward, OWNER_PASSWORD, TIMEOUT};
-use crate::storage::Storage;
-use crate::verifiers::Verifier;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD, TIMEOUT};
+use keyward_tests::storage::Storage;
+use keyward_tests::verifiers::Verifier;
 
 /// How long a server may answer from memory after it read the database last.
 const LEASE: Duration = Duration::from_secs(5);

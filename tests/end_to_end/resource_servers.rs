@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
-use crate::api::text;
-use crate::console::PlainConsole;
-use crate::keyward::Keyward;
 use crate::others::packages;
-use crate::verifiers::Verifier;
+use keyward_tests::api::text;
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
+use keyward_tests::verifiers::Verifier;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn authlib_validates_tokens_by_introspection() {

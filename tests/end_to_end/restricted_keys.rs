@@ -3,10 +3,10 @@
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::api::{Api, expect, text};
-use crate::console::PlainConsole;
-use crate::keyward::Keyward;
-use crate::storage::Storage;
+use keyward_tests::api::{Api, expect, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
+use keyward_tests::storage::Storage;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn restricted_key_reaches_only_itself() {
@@ -17,7 +17,9 @@ async fn restricted_key_reaches_only_itself() {
 async fn embedded_database_behaves_alike_for_restricted_keys() {
     let keyward = Keyward::start_on(Storage::embedded()).await;
     let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
-    keyward.command(bootstrap, crate::keyward::OWNER_PASSWORD).await;
+    keyward
+        .command(bootstrap, keyward_tests::keyward::OWNER_PASSWORD)
+        .await;
     reaches_only_itself(keyward).await;
 }
 

@@ -9,10 +9,10 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use crate::api::{Api, text};
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
-use crate::storage::Storage;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::storage::Storage;
 
 /// Fewer than the keys and the changes at once that a person may have.
 const CREATIONS: usize = 80;

@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 use tokio::process::Command;
 
-use crate::console::PlainConsole;
-use crate::keyward::Keyward;
 use crate::others::{packages, run};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
 
 const PAGE: &str = include_str!("../../docs/secret-scanning.md");
 

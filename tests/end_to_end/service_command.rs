@@ -6,8 +6,8 @@ use std::process::{Output, Stdio};
 use tempfile::TempDir;
 use tokio::process::Command;
 
-use crate::keyward::{OWNER_PASSWORD, binary, keyward};
-use crate::storage::Storage;
+use keyward_tests::keyward::{OWNER_PASSWORD, binary, keyward};
+use keyward_tests::storage::Storage;
 
 /// A machine with the package, whose service uses a PostgreSQL database.
 struct Machine {

@@ -11,26 +11,14 @@
     reason = "a failed expectation is a failed run, which says what it did"
 )]
 
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/api.rs"]
-mod api;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/console.rs"]
-mod console;
 mod deployment;
 mod engine;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/keyward.rs"]
-mod keyward;
 mod machine;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/storage.rs"]
-mod storage;
 
-use api::Api;
-use console::PlainConsole;
 use deployment::Deployment;
-use keyward::OWNER_PASSWORD;
+use keyward_tests::api::Api;
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::OWNER_PASSWORD;
 
 #[tokio::main]
 async fn main() {

@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use tokio::process::Command;
 
-use crate::api::text;
 use crate::cluster::{Cluster, Folder};
-use crate::console::PlainConsole;
-use crate::keyward::{Keyward, OWNER_PASSWORD, binary};
-use crate::storage::Storage;
+use keyward_tests::api::text;
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD, binary};
+use keyward_tests::storage::Storage;
 
 /// Keys that stay valid.
 const STABLE: usize = 24;
@@ -143,7 +143,7 @@ async fn make_keys(export: &std::path::Path) -> Keys {
             token: text(&created, "key").to_owned(),
         });
     }
-    let mut command = crate::keyward::keyward(keyward.storage());
+    let mut command = keyward_tests::keyward::keyward(keyward.storage());
     let file = File::create(export).expect("a file for the export");
     let exported = command
         .arg("export")

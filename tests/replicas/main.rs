@@ -12,20 +12,11 @@
     reason = "a failed expectation is a failed run, and figures are for whoever runs it"
 )]
 
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/api.rs"]
-mod api;
 mod bounds;
 mod clients;
 mod cluster;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/console.rs"]
-mod console;
 mod figures;
 mod installation;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/keyward.rs"]
-mod keyward;
 mod options;
 mod pooler;
 mod pressure;
@@ -33,9 +24,6 @@ mod proxy;
 mod replica;
 mod scenario;
 mod standby;
-#[expect(dead_code, reason = "the end-to-end tests use the rest")]
-#[path = "../end_to_end/storage.rs"]
-mod storage;
 mod traffic;
 mod world;
 

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::cluster::connect;
 use crate::installation::{free_port, url};
-use crate::keyward::TIMEOUT;
+use keyward_tests::keyward::TIMEOUT;
 
 const LOOK: Duration = Duration::from_millis(20);
 

@@ -11,7 +11,7 @@ use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep};
 
 use crate::installation::free_port;
-use crate::keyward::{TIMEOUT, binary};
+use keyward_tests::keyward::{TIMEOUT, binary};
 
 const LOOK: Duration = Duration::from_millis(20);
 

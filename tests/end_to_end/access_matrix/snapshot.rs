@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::world::{SETTINGS, World};
-use crate::api::{Api, text};
+use keyward_tests::api::{Api, text};
 
 const WHAT_WAS_DONE: &str = "what was done";
 

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use super::answers::{describe, is};
 use super::rows::{Answer, On, Row};
 use super::visitors::Visitor;
-use crate::api::{Api, text};
-use crate::console::{PlainConsole, hidden_value};
-use crate::keyward::{Keyward, OWNER_PASSWORD};
-use crate::storage::Storage;
-use crate::verifiers::Verifier;
+use keyward_tests::api::{Api, text};
+use keyward_tests::console::{PlainConsole, hidden_value};
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::storage::Storage;
+use keyward_tests::verifiers::Verifier;
 
 const PASSWORD: &str = "seven slow boats sail";
 pub(super) const SETTINGS: &str = "/organizations/engines/settings";

@@ -1,7 +1,7 @@
 //! Signing in and out, and one's own account.
 
 use super::tour::Tour;
-use crate::keyward::Keyward;
+use keyward_tests::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn axe_finds_nothing_during_account_changes() {

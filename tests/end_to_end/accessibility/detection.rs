@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::tour::{THEMES, Tour, WIDTHS};
-use crate::keyward::Keyward;
+use keyward_tests::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn linked_page_that_no_tour_visits_is_detected() {

@@ -3,7 +3,7 @@
 use thirtyfour::By;
 
 use super::tour::Tour;
-use crate::keyward::Keyward;
+use keyward_tests::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn axe_finds_nothing_on_docs_while_trying_an_operation() {

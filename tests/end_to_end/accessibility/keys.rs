@@ -1,8 +1,8 @@
 //! What keys go through, one's own and everybody's.
 
 use super::tour::Tour;
-use crate::api::text;
-use crate::keyward::Keyward;
+use keyward_tests::api::text;
+use keyward_tests::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn axe_finds_nothing_while_editing_and_revoking_a_key() {

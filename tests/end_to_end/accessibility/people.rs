@@ -1,7 +1,7 @@
 //! How people join, what they become, and how they leave.
 
 use super::tour::Tour;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn axe_finds_nothing_while_members_join_and_leave() {

@@ -1,7 +1,7 @@
 //! What projects go through.
 
 use super::tour::Tour;
-use crate::keyward::Keyward;
+use keyward_tests::keyward::Keyward;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn axe_finds_nothing_on_project_pages() {

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::PAGES;
-use crate::api::Api;
 use crate::browser::Browser;
-use crate::console::token_in;
-use crate::keyward::{Keyward, OWNER_PASSWORD};
 use crate::others::packages;
+use keyward_tests::api::Api;
+use keyward_tests::console::token_in;
+use keyward_tests::keyward::{Keyward, OWNER_PASSWORD};
 
 pub(super) const THEMES: [&str; 2] = ["light", "dark"];
 pub(super) const WIDTHS: [u32; 2] = [1280, 360];

@@ -19,8 +19,8 @@ use tokio_rustls::TlsConnector;
 
 use super::answer::Answer;
 use super::programs::{caddy, free_address, haproxy, new_folder, nginx, program};
-use crate::keyward::TIMEOUT;
 use crate::others::run;
+use keyward_tests::keyward::TIMEOUT;
 
 /// The host in the configurations, for which the certificate is.
 const HOST: &str = "api.example.com";

@@ -8,9 +8,9 @@ use super::answer::values;
 use super::gateway::Gateway;
 use super::programs::{caddy, free_address, haproxy, new_folder, nginx};
 use super::service::Service;
-use crate::console::PlainConsole;
-use crate::keyward::Keyward;
 use crate::others::run;
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::Keyward;
 
 /// The page's block in a language, for Keyward at this address.
 fn configuration(language: &str, keyward: &str) -> String {

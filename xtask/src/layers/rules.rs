@@ -6,11 +6,11 @@ use super::graph::{Dependency, Graph, Package};
 
 const DOMAIN: &str = "keyward-domain";
 
-/// Crates that only tests may import, and who else may. Who may import what at all stands in `deny.toml`.
+/// Crates that only tests may import, and who else may. All of `keyward-tests` is for tests. Who may import what at all stands in `deny.toml`.
 const ONLY_FOR_TESTS: [(&str, &[&str]); 3] = [
     ("keyward-front-door", &["keyward"]),
     ("keyward-verification-cache", &["keyward"]),
-    ("keyward-test-database", &[]),
+    ("keyward-test-database", &["keyward-tests"]),
 ];
 
 /// Crates on which no other depends.

@@ -4,8 +4,10 @@ use keyward_test_database::TestDatabase;
 use tempfile::TempDir;
 use tokio::process::Command;
 
+use crate::directory_of_program;
+
 /// A database of one test's own, removed with this value.
-pub(crate) enum Storage {
+pub enum Storage {
     /// A PostgreSQL database.
     Postgres(TestDatabase),
     /// A directory that holds the data directory with an embedded database.
@@ -14,18 +16,18 @@ pub(crate) enum Storage {
 
 impl Storage {
     /// An empty PostgreSQL database.
-    pub(crate) async fn postgres() -> Self {
+    pub async fn postgres() -> Self {
         Self::Postgres(TestDatabase::empty().await.expect("a database"))
     }
 
     /// A data directory that does not exist yet.
-    pub(crate) fn embedded() -> Self {
-        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR"));
+    pub fn embedded() -> Self {
+        let directory = TempDir::new_in(directory_of_program());
         Self::Embedded(directory.expect("a directory"))
     }
 
     /// Tells a command where to keep everything.
-    pub(crate) fn configure(&self, command: &mut Command) {
+    pub fn configure(&self, command: &mut Command) {
         match self {
             Self::Postgres(database) => command.env("KEYWARD_DATABASE_URL", database.url()),
             Self::Embedded(directory) => command.env("KEYWARD_DATA_DIR", directory.path().join("data")),
@@ -33,7 +35,7 @@ impl Storage {
     }
 
     /// The PostgreSQL database, to break it.
-    pub(crate) fn as_postgres(&self) -> &TestDatabase {
+    pub fn as_postgres(&self) -> &TestDatabase {
         match self {
             Self::Postgres(database) => database,
             Self::Embedded(_) => panic!("this server keeps everything in a data directory"),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// Sends requests with one token.
 #[derive(Clone)]
-pub(crate) struct Api {
+pub struct Api {
     client: Client,
     base_url: String,
     token: Option<String>,
@@ -13,7 +13,7 @@ pub(crate) struct Api {
 
 impl Api {
     /// A client without a token.
-    pub(crate) fn anonymous(base_url: &str) -> Self {
+    pub fn anonymous(base_url: &str) -> Self {
         Self {
             client: Client::new(),
             base_url: base_url.to_owned(),
@@ -22,7 +22,7 @@ impl Api {
     }
 
     /// The same client with a token.
-    pub(crate) fn with_token(&self, token: &str) -> Self {
+    pub fn with_token(&self, token: &str) -> Self {
         Self {
             token: Some(token.to_owned()),
             ..self.clone()
@@ -30,12 +30,12 @@ impl Api {
     }
 
     /// The token it sends.
-    pub(crate) fn token(&self) -> Option<&str> {
+    pub fn token(&self) -> Option<&str> {
         self.token.as_deref()
     }
 
     /// A request to a path below `/api/v1`.
-    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
         let request = self
             .client
             .request(method, format!("{}/api/v1{path}", self.base_url));
@@ -46,19 +46,19 @@ impl Api {
     }
 
     /// Creates a key and returns the whole answer.
-    pub(crate) async fn create(&self, name: &str, description: &str) -> Value {
+    pub async fn create(&self, name: &str, description: &str) -> Value {
         let body = json!({ "name": name, "description": description });
         let request = self.request(Method::POST, "/user/api-keys").json(&body);
         expect(request.send().await.expect("an answer"), StatusCode::CREATED).await
     }
 
     /// Lists keys; `query` begins with `?` or is empty.
-    pub(crate) async fn list(&self, query: &str) -> Value {
+    pub async fn list(&self, query: &str) -> Value {
         self.get(&format!("/user/api-keys{query}")).await
     }
 
     /// Reads something that is there.
-    pub(crate) async fn get(&self, path: &str) -> Value {
+    pub async fn get(&self, path: &str) -> Value {
         expect(
             self.request(Method::GET, path).send().await.expect("an answer"),
             StatusCode::OK,
@@ -67,7 +67,7 @@ impl Api {
     }
 
     /// Revokes a key.
-    pub(crate) async fn delete(&self, id: &str) {
+    pub async fn delete(&self, id: &str) {
         let answer = self
             .request(Method::DELETE, &format!("/user/api-keys/{id}"))
             .send()
@@ -76,7 +76,7 @@ impl Api {
     }
 
     /// Whether the token is accepted.
-    pub(crate) async fn is_accepted(&self) -> bool {
+    pub async fn is_accepted(&self) -> bool {
         let answer = self
             .request(Method::GET, "/user")
             .send()
@@ -91,7 +91,7 @@ impl Api {
 }
 
 /// The JSON of an answer, which must have this status.
-pub(crate) async fn expect(answer: Response, status: StatusCode) -> Value {
+pub async fn expect(answer: Response, status: StatusCode) -> Value {
     let actual = answer.status();
     let text = answer.text().await.expect("a body");
     assert_eq!(actual, status, "{text}");
@@ -99,7 +99,7 @@ pub(crate) async fn expect(answer: Response, status: StatusCode) -> Value {
 }
 
 /// A string of a JSON object.
-pub(crate) fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+pub fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field]
         .as_str()
         .unwrap_or_else(|| panic!("no text `{field}` in {value}"))

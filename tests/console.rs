@@ -8,7 +8,7 @@ use crate::api::Api;
 use crate::keyward::{Keyward, OWNER_PASSWORD};
 
 /// A person who is signed in.
-pub(crate) struct PlainConsole {
+pub struct PlainConsole {
     client: Client,
     base_url: String,
     cookie: String,
@@ -19,12 +19,12 @@ pub(crate) struct PlainConsole {
 
 impl PlainConsole {
     /// Signs the first owner in.
-    pub(crate) async fn sign_in_owner(keyward: &Keyward) -> Self {
+    pub async fn sign_in_owner(keyward: &Keyward) -> Self {
         Self::sign_in(keyward.base_url(), "ada", OWNER_PASSWORD).await
     }
 
     /// Signs somebody in who belongs to one organization.
-    pub(crate) async fn sign_in(base_url: &str, username: &str, password: &str) -> Self {
+    pub async fn sign_in(base_url: &str, username: &str, password: &str) -> Self {
         let client = Client::builder()
             .redirect(Policy::none())
             .build()
@@ -49,23 +49,23 @@ impl PlainConsole {
     }
 
     /// Whose pages these are, as their forms say.
-    pub(crate) fn user(&self) -> &str {
+    pub fn user(&self) -> &str {
         &self.user
     }
 
     /// The session cookie, as the browser sends it.
-    pub(crate) fn cookie(&self) -> &str {
+    pub fn cookie(&self) -> &str {
         &self.cookie
     }
 
     /// Creates the person's first key, named `first`, and returns a client that uses it.
-    pub(crate) async fn api_with_first_key(&self) -> Api {
+    pub async fn api_with_first_key(&self) -> Api {
         let page = self.create_key("first").await;
         Api::anonymous(&self.base_url).with_token(&token_in(&page).expect("a token on the page"))
     }
 
     /// Fills the form in and sends it; returns the page that answers.
-    pub(crate) async fn create_key(&self, name: &str) -> String {
+    pub async fn create_key(&self, name: &str) -> String {
         let form_page = format!("{}/new", self.keys_page);
         let idempotency_key = hidden_value(&self.get(&form_page).await, "idempotency_key")
             .expect("an idempotency key in the form");
@@ -84,7 +84,7 @@ impl PlainConsole {
     }
 
     /// Fills in the form of a new project; returns the address of the project's page.
-    pub(crate) async fn create_project(&self, form_page: &str, name: &str) -> String {
+    pub async fn create_project(&self, form_page: &str, name: &str) -> String {
         let idempotency_key = hidden_value(&self.get(form_page).await, "idempotency_key")
             .expect("an idempotency key in the form");
         let fields = [("idempotency_key", idempotency_key.as_str()), ("name", name)];
@@ -92,7 +92,7 @@ impl PlainConsole {
     }
 
     /// Creates a project in the organization `engines`, and adds its owner, whose console it is.
-    pub(crate) async fn join_new_project(&self, name: &str) {
+    pub async fn join_new_project(&self, name: &str) {
         let form = "/organizations/engines/settings/projects/new";
         let project = self.create_project(form, name).await;
         let page = self.get(&project).await;
@@ -103,7 +103,7 @@ impl PlainConsole {
     }
 
     /// Sends a form, and returns the address that the answer leads to.
-    pub(crate) async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> String {
+    pub async fn submit(&self, path: &str, fields: &[(&str, &str)]) -> String {
         let answer = self.post(path, fields).await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{path}");
         let location = answer.headers()[LOCATION].to_str().expect("text");
@@ -130,7 +130,7 @@ impl PlainConsole {
     }
 
     /// A page that is there.
-    pub(crate) async fn get(&self, path: &str) -> String {
+    pub async fn get(&self, path: &str) -> String {
         let answer = self
             .client
             .get(self.url(path))
@@ -143,7 +143,7 @@ impl PlainConsole {
     }
 
     /// Sends a form as a page of the console does.
-    pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+    pub async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Response {
         let user = Some(("user", self.user())).filter(|(_, user)| !user.is_empty());
         let fields: Vec<_> = user.into_iter().chain(fields.iter().copied()).collect();
         let request = self.client.post(self.url(path)).header(COOKIE, &self.cookie);
@@ -161,7 +161,7 @@ impl PlainConsole {
 }
 
 /// The token that a page shows, if it shows one.
-pub(crate) fn token_in(page: &str) -> Option<String> {
+pub fn token_in(page: &str) -> Option<String> {
     const LENGTH: usize = 42;
     page.match_indices("kwp_")
         .filter_map(|(start, _)| page.get(start..start + LENGTH))
@@ -170,7 +170,7 @@ pub(crate) fn token_in(page: &str) -> Option<String> {
 }
 
 /// The value of the hidden field with this name.
-pub(crate) fn hidden_value(page: &str, name: &str) -> Option<String> {
+pub fn hidden_value(page: &str, name: &str) -> Option<String> {
     let tag = page
         .split("<input type=\"hidden\" name=\"")
         .find(|tag| tag.strip_prefix(name).is_some_and(|rest| rest.starts_with('"')))?;

@@ -11,13 +11,13 @@ use tokio::task::JoinHandle;
 use crate::storage::Storage;
 
 /// How long anything that should happen soon may take on a busy machine.
-pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The first owner's password in every test.
-pub(crate) const OWNER_PASSWORD: &str = "quiet otters read maps";
+pub const OWNER_PASSWORD: &str = "quiet otters read maps";
 
 /// A database and the `keyward` that serves it.
-pub(crate) struct Keyward {
+pub struct Keyward {
     storage: Arc<Storage>,
     process: Child,
     base_url: String,
@@ -51,22 +51,22 @@ impl Drop for ServerLog {
 
 impl Keyward {
     /// Serves an empty PostgreSQL database.
-    pub(crate) async fn start() -> Self {
+    pub async fn start() -> Self {
         Self::start_on(Storage::postgres().await).await
     }
 
     /// Serves what may be any storage.
-    pub(crate) async fn start_on(storage: Storage) -> Self {
+    pub async fn start_on(storage: Storage) -> Self {
         Self::serve(storage, &[]).await
     }
 
     /// Serves an organization with one owner, `ada`.
-    pub(crate) async fn start_set_up() -> Self {
+    pub async fn start_set_up() -> Self {
         Self::start_set_up_with(&[]).await
     }
 
     /// The same, with more arguments to `keyward serve`.
-    pub(crate) async fn start_set_up_with(arguments: &[&str]) -> Self {
+    pub async fn start_set_up_with(arguments: &[&str]) -> Self {
         let keyward = Self::serve(Storage::postgres().await, arguments).await;
         let bootstrap = "admin bootstrap --organization Engines --username ada --password-stdin";
         keyward.command(bootstrap, OWNER_PASSWORD).await;
@@ -74,12 +74,12 @@ impl Keyward {
     }
 
     /// Serves the same database beside this server.
-    pub(crate) async fn start_another(&self) -> Self {
+    pub async fn start_another(&self) -> Self {
         Self::serve(Arc::clone(&self.storage), &[]).await
     }
 
     /// Serves any storage, with more arguments to `keyward serve`.
-    pub(crate) async fn serve(storage: impl Into<Arc<Storage>>, arguments: &[&str]) -> Self {
+    pub async fn serve(storage: impl Into<Arc<Storage>>, arguments: &[&str]) -> Self {
         let storage = storage.into();
         let mut process = keyward(&storage)
             .args(["serve", "--listen", "127.0.0.1:0"])
@@ -124,22 +124,22 @@ impl Keyward {
     }
 
     /// Where it listens: `http://127.0.0.1:PORT`.
-    pub(crate) fn base_url(&self) -> &str {
+    pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
     /// Its address without the scheme.
-    pub(crate) fn authority(&self) -> &str {
+    pub fn authority(&self) -> &str {
         self.base_url.trim_start_matches("http://")
     }
 
     /// Where it keeps everything.
-    pub(crate) fn storage(&self) -> &Storage {
+    pub fn storage(&self) -> &Storage {
         &self.storage
     }
 
     /// Runs another `keyward` command (words between spaces) on the same database and returns what it prints.
-    pub(crate) async fn command(&self, command_line: &str, input: &str) -> String {
+    pub async fn command(&self, command_line: &str, input: &str) -> String {
         let mut command = keyward(&self.storage)
             .args(command_line.split(' '))
             .env("KEYWARD_PUBLIC_URL", &self.base_url)
@@ -158,17 +158,17 @@ impl Keyward {
     }
 
     /// The server's process.
-    pub(crate) fn process_id(&self) -> u32 {
+    pub fn process_id(&self) -> u32 {
         self.process.id().expect("a running process")
     }
 
     /// Asks it to end, as an init system does.
-    pub(crate) async fn terminate(&self) {
+    pub async fn terminate(&self) {
         self.signal("-TERM").await;
     }
 
     /// Sends it a signal, as `kill` writes it.
-    pub(crate) async fn signal(&self, signal: &str) {
+    pub async fn signal(&self, signal: &str) {
         let id = self.process_id().to_string();
         let status = Command::new("kill")
             .args([signal, &id])
@@ -179,12 +179,12 @@ impl Keyward {
     }
 
     /// Ends it without warning.
-    pub(crate) async fn kill(mut self) {
+    pub async fn kill(mut self) {
         self.process.kill().await.expect("keyward is killed");
     }
 
     /// Waits until it has ended; returns its exit code, its log and its storage.
-    pub(crate) async fn ended(mut self) -> (Option<i32>, String, Arc<Storage>) {
+    pub async fn ended(mut self) -> (Option<i32>, String, Arc<Storage>) {
         let status = tokio::time::timeout(TIMEOUT, self.process.wait())
             .await
             .expect("keyward ends");
@@ -193,13 +193,14 @@ impl Keyward {
     }
 
     /// Ends it without warning and starts it again on the same database.
-    pub(crate) async fn kill_and_restart(mut self) -> Self {
+    pub async fn kill_and_restart(mut self) -> Self {
         self.process.kill().await.expect("keyward is killed");
         Self::serve(self.storage, &[]).await
     }
 }
 
-pub(crate) fn keyward(storage: &Storage) -> Command {
+/// The binary under test, told where to keep everything.
+pub fn keyward(storage: &Storage) -> Command {
     let mut command = Command::new(binary());
     command.env_remove("KEYWARD_BIN");
     storage.configure(&mut command);
@@ -207,7 +208,7 @@ pub(crate) fn keyward(storage: &Storage) -> Command {
 }
 
 /// The path of the binary under test.
-pub(crate) fn binary() -> String {
+pub fn binary() -> String {
     std::env::var("KEYWARD_BIN")
         .expect("KEYWARD_BIN names the keyward binary to test; `cargo xtask test` builds it and sets this")
 }
