@@ -15,6 +15,7 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use tokio::runtime::Handle;
 
 use crate::target::Target;
@@ -30,7 +31,7 @@ const CONNECTIONS: usize = 64;
 const RECONNECT: Duration = Duration::from_millis(10);
 
 /// What somebody does to keep others from revoking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Attack {
     /// Nothing, to compare with.
     None,
@@ -57,36 +58,6 @@ pub(crate) enum Attack {
 }
 
 impl Attack {
-    pub(crate) const ALL: [Self; 11] = [
-        Self::None,
-        Self::ChainOfKeys,
-        Self::DeadKeys,
-        Self::Edits,
-        Self::UnknownIds,
-        Self::WrongPasswords,
-        Self::HalfSentForms,
-        Self::UnreadAnswers,
-        Self::Saturation,
-        Self::UnknownTokens,
-        Self::Everything,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::ChainOfKeys => "chain-of-keys",
-            Self::DeadKeys => "dead-keys",
-            Self::Edits => "edits",
-            Self::UnknownIds => "unknown-ids",
-            Self::WrongPasswords => "wrong-passwords",
-            Self::HalfSentForms => "half-sent-forms",
-            Self::UnreadAnswers => "unread-answers",
-            Self::Saturation => "saturation",
-            Self::UnknownTokens => "unknown-tokens",
-            Self::Everything => "everything",
-        }
-    }
-
     /// Whether the holder's dead keys must be in the database before.
     pub(crate) const fn needs_dead_keys(self) -> bool {
         matches!(self, Self::DeadKeys | Self::Everything)
@@ -144,7 +115,9 @@ impl Attack {
             Self::UnknownTokens => unknown_tokens::begin(runtime, target),
             Self::Everything => {
                 let combined = [Self::Saturation, Self::Everything];
-                let parts = Self::ALL.into_iter().filter(|part| !combined.contains(part));
+                let parts = Self::value_variants()
+                    .iter()
+                    .filter(|part| !combined.contains(part));
                 parts.for_each(|part| part.begin(runtime, target));
             }
         }

@@ -25,10 +25,11 @@ mod wire;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use clap::Parser;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use installation::Installation;
-use options::{Options, USAGE};
+use options::{Options, name};
 
 /// Of few answers the 99th percentile is the slowest, which the machine may have held up: who was late is
 /// measured for as long as each revokes a hundred times.
@@ -36,23 +37,17 @@ const LONGER: Duration = Duration::from_secs(60);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(refused) => {
-            eprintln!("{refused}\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
+    let options = Options::parse();
     raise_open_files();
     let begin = Instant::now();
     let installation = Installation::make().await;
     let mut failed = Vec::new();
     for attack in &options.attacks {
         for database in &options.databases {
-            let title = format!("{} on {}", attack.name(), database.name());
-            let mut figures = drill::play(*attack, *database, &installation, options.time).await;
+            let title = format!("{} on {}", name(attack), name(database));
+            let mut figures = drill::play(*attack, *database, &installation, options.time()).await;
             println!("{title}\n{figures}");
-            if figures.late() && options.time < LONGER {
+            if figures.late() && options.time() < LONGER {
                 figures = drill::play(*attack, *database, &installation, LONGER).await;
                 println!("{title}, for {} s\n{figures}", LONGER.as_secs());
             }

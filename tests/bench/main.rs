@@ -26,23 +26,16 @@ mod singles;
 mod steady;
 mod token;
 
-use std::process::ExitCode;
-
+use clap::Parser;
 use installation::Installation;
-use options::{Options, USAGE};
+use options::Options;
 use pairs::Scene;
 use report::Report;
 use rows::{PAIRS, SINGLES};
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(refused) => {
-            eprintln!("{refused}\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
+async fn main() {
+    let options = Options::parse();
     let pairs = PAIRS
         .iter()
         .filter(|pair| pair.needs_many_keys())
@@ -50,8 +43,8 @@ async fn main() -> ExitCode {
     let singles = SINGLES.iter().filter(|single| single.needs_many_keys());
     let mut of_many_keys = pairs.chain(singles.map(|single| single.name));
     let wants_many_keys = of_many_keys.any(|row| options.wants(row));
-    let many_keys = wants_many_keys.then_some(options.many_keys);
-    let scene = Scene::set(Installation::make(options.keys).await, many_keys).await;
+    let many_keys = wants_many_keys.then_some(options.many_keys.get());
+    let scene = Scene::set(Installation::make(options.keys.get()).await, many_keys).await;
     let mut report = Report::begin(&options);
     for pair in PAIRS.iter().filter(|pair| options.wants(pair.name)) {
         eprintln!("measuring {}", pair.name);
@@ -65,5 +58,4 @@ async fn main() -> ExitCode {
     if let Some(path) = &options.json {
         std::fs::write(path, report.to_json()).expect("the JSON is written");
     }
-    ExitCode::SUCCESS
 }

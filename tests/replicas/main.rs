@@ -8,7 +8,6 @@
     clippy::expect_used,
     clippy::panic,
     clippy::print_stdout,
-    clippy::print_stderr,
     reason = "a failed expectation is a failed run, and figures are for whoever runs it"
 )]
 
@@ -30,21 +29,17 @@ mod world;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
+
 use installation::Installation;
-use options::{Options, USAGE};
+use options::Options;
 
 /// Of many alike, this many are told.
 const TOLD: usize = 10;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let options = match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(refused) => {
-            eprintln!("{refused}\n\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
+    let options = Options::parse();
     let begin = Instant::now();
     let mut installation = Installation::make().await;
     println!("{:>5.1} s  installed", begin.elapsed().as_secs_f64());

@@ -2,43 +2,18 @@
 
 use std::path::PathBuf;
 
+use clap::{Parser, ValueEnum};
+
 use crate::scenario::Scenario;
 
-pub(crate) const USAGE: &str = "\
-Usage: replicas [--scenario NAME]… [--histories FOLDER]
-Default: every scenario. With a folder, every request of each is written there, one a line: when it was sent, what it took
-(in seconds), server, key, what was asked, what was answered.";
-
-#[derive(Default)]
+/// Runs three servers over one PostgreSQL under faults, and tells whether a key was accepted after its revocation.
+#[derive(Parser)]
 pub(crate) struct Options {
+    /// One of the scenarios, in place of all; may be given several times.
+    #[arg(long = "scenario", value_name = "NAME", value_enum, default_values_t = Scenario::value_variants().to_vec())]
     pub(crate) scenarios: Vec<Scenario>,
+    /// Where to write every request of each scenario, one a line: when it was sent, what it took (in seconds),
+    /// server, key, what was asked, what was answered.
+    #[arg(long, value_name = "FOLDER")]
     pub(crate) histories: Option<PathBuf>,
-}
-
-impl Options {
-    pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Self, String> {
-        let mut options = Self::default();
-        while let Some(option) = arguments.next() {
-            let value = arguments
-                .next()
-                .ok_or_else(|| format!("{option} needs a value"))?;
-            match option.as_str() {
-                "--scenario" => {
-                    let named = Scenario::ALL
-                        .into_iter()
-                        .find(|scenario| scenario.name() == value);
-                    let names = Scenario::ALL.map(Scenario::name).join(", ");
-                    options
-                        .scenarios
-                        .push(named.ok_or_else(|| format!("no scenario {value}; there are {names}"))?);
-                }
-                "--histories" => options.histories = Some(value.into()),
-                _ => return Err(format!("unknown option {option}")),
-            }
-        }
-        if options.scenarios.is_empty() {
-            options.scenarios = Scenario::ALL.to_vec();
-        }
-        Ok(options)
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use tokio::time::sleep;
 
 use crate::bounds::{HEALTHY_REVOCATIONS, RECOVERY, Watched};
@@ -30,7 +31,7 @@ const NOBODY: &[usize] = &[];
 const ONE: usize = 1;
 
 /// What fails while clients verify and revoke.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scenario {
     /// Nothing.
     Healthy,
@@ -50,54 +51,26 @@ pub(crate) enum Scenario {
     DatabaseExhausted,
     /// The connections on which servers are told of changes end again and again.
     NotificationsKilled,
-    /// The database falls back to a standby with synchronous replication, which has lagged behind.
-    Failover,
     /// One clock is an hour fast, another an hour slow.
     ClocksApart,
     /// On one server, what lookups found comes late, and what changed meanwhile does not.
     LookupsSlow,
     /// Between servers and database is a pooler in session mode.
     Pooled,
+    /// The database falls back to a standby with synchronous replication, which has lagged behind.
+    Failover,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 13] = [
-        Self::Healthy,
-        Self::OneCutOff,
-        Self::OneStopped,
-        Self::OneKilled,
-        Self::DatabaseStopped,
-        Self::DatabaseCutOff,
-        Self::DatabaseSlow,
-        Self::DatabaseExhausted,
-        Self::NotificationsKilled,
-        Self::ClocksApart,
-        Self::LookupsSlow,
-        Self::Pooled,
-        Self::Failover,
-    ];
-
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Healthy => "healthy",
-            Self::OneCutOff => "one-cut-off",
-            Self::OneStopped => "one-stopped",
-            Self::OneKilled => "one-killed",
-            Self::DatabaseStopped => "database-stopped",
-            Self::DatabaseCutOff => "database-cut-off",
-            Self::DatabaseSlow => "database-slow",
-            Self::DatabaseExhausted => "database-exhausted",
-            Self::NotificationsKilled => "notifications-killed",
-            Self::Failover => "failover",
-            Self::ClocksApart => "clocks-apart",
-            Self::LookupsSlow => "lookups-slow",
-            Self::Pooled => "pooled",
-        }
+    /// How the command line names it.
+    pub(crate) fn name(self) -> String {
+        let named = self.to_possible_value().expect("every scenario can be given");
+        named.get_name().to_owned()
     }
 
     /// Plays it, while clients watch.
     pub(crate) async fn play(self, installation: &mut Installation) -> Watched {
-        let mut world = World::begin(installation, self.name(), self.clocks(), self == Self::Pooled).await;
+        let mut world = World::begin(installation, &self.name(), self.clocks(), self == Self::Pooled).await;
         let clients = world.clients.clone();
         let traffic = Traffic::begin(&clients, self.revoke_every(), self.verified_ahead());
         sleep(AROUND).await;
