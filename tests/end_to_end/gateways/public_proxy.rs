@@ -109,6 +109,27 @@ async fn public_proxies_answer_no_question_of_a_gateway() {
     }
 }
 
+/// What a client sends after it may reach Keyward as it is, before the requests of others on the same connection.
+#[tokio::test(flavor = "multi_thread")]
+async fn public_proxies_pass_no_connect_on() {
+    let service = Service::echo().await;
+    let at = service.address.to_string();
+    for proxy in [
+        Gateway::nginx_before(&at).await,
+        Gateway::haproxy_before(&at).await,
+        Gateway::caddy_before(&at).await,
+    ] {
+        let address = proxy.address();
+        let status = run(Command::new("curl")
+            .args(["--silent", "--output", "/dev/null", "--write-out", "%{http_code}"])
+            .args(["--request", "CONNECT", "--request-target", &address.to_string()])
+            .args(["--max-time", "30", &format!("http://{address}")]))
+        .await;
+        assert!(["400", "405"].contains(&&*status), "{address}: {status}");
+        proxy.end().await;
+    }
+}
+
 /// With `--trusted-proxy`, Keyward takes the proxy's word for request id, trace and address. A service that
 /// answers with what reached it stands for Keyward.
 #[tokio::test(flavor = "multi_thread")]

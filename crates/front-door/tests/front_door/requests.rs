@@ -113,6 +113,27 @@ async fn trace_and_connect_are_405_with_allowed_methods() {
     assert!(door.stage.paths().is_empty());
 }
 
+/// A proxy may pass on what its client sent after the head of CONNECT, and give the connection to other clients.
+#[tokio::test]
+async fn what_follows_connect_is_no_request() {
+    let door = Running::with_defaults().await;
+    for head in [
+        "CONNECT localhost:443 HTTP/1.1\r\nHost: localhost",
+        "CONNECT a,b HTTP/1.1\r\nHost: a,b",
+    ] {
+        let mut client = door.client().await;
+        client
+            .send(format!(
+                "{head}\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            ))
+            .await;
+        let answer = client.answer().await;
+        assert_eq!(answer.header("connection"), ["close"], "{head}: {answer:?}");
+        assert_eq!(client.closed().await, b"", "{head}");
+    }
+    assert!(door.stage.paths().is_empty());
+}
+
 #[tokio::test]
 async fn head_response_has_length_but_no_body() {
     let door = Running::with_defaults().await;
