@@ -24,6 +24,7 @@ use crate::refusal::Refusal;
 struct InvitePage {
     settings: Settings,
     idempotency_key: IdempotencyKey,
+    is_limit_reached: bool,
     invitee: Field,
     role: Role,
 }
@@ -68,6 +69,11 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
             let list = paths::Invitations(owner.slug());
             return Ok(owner.redirect(list, Message::InvitationAlreadyCreated));
         }
+        Err(AddInvitationError::LimitReached) => {
+            let mut page = InvitePage::new(&owner, idempotency_key, field, role);
+            page.is_limit_reached = true;
+            return Ok(html(StatusCode::CONFLICT, &page)?);
+        }
         Err(error) => return Err(error.into()),
     };
     owner.page(&IssuedInvitationPage {
@@ -82,6 +88,7 @@ impl InvitePage {
         Self {
             settings: Settings::new(owner, Section::Members),
             idempotency_key,
+            is_limit_reached: false,
             invitee: Field {
                 focused: true,
                 ..invitee

@@ -58,7 +58,7 @@ refused! {
     ChangeRoleError { NotAllowed NotFound } { LastOwner } { Throttled Storage }
     ChangeMembershipExpiryError { NotAllowed NotFound } { InvalidExpiry(_), LastOwner } { Throttled Storage }
     EndMembershipError { NotAllowed NotFound } { LastOwner } { Storage }
-    AddInvitationError { NotAllowed } { AlreadyCreated(_) } { Throttled Storage }
+    AddInvitationError { NotAllowed } { AlreadyCreated(_), LimitReached } { Throttled Storage }
     RevokeInvitationError { NotAllowed NotFound } { Accepted } { Storage }
     AddProjectError { NotAllowed } { AlreadyCreated(_) } { Throttled Storage }
     ChangeProjectError { NotAllowed NotFound } {} { Throttled Storage }

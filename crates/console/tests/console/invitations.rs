@@ -1,5 +1,7 @@
 use chrono::TimeDelta;
-use keyward_domain::invitation::Invitation;
+use keyward_domain::administration::InvitationDraft;
+use keyward_domain::audit::RequestSource;
+use keyward_domain::invitation::{Invitation, Invitee};
 use keyward_domain::membership::Role;
 
 use crate::browser::{Answer, Browser};
@@ -93,6 +95,27 @@ async fn repeated_invitation_form_invites_once_and_shows_no_link() {
         "each showing of the form invites"
     );
     assert_eq!(send(&owner, "damaged", "Grace", "member").await.status, 400);
+}
+
+#[tokio::test]
+async fn invitation_beyond_the_limit_is_refused_with_the_form_kept() {
+    let (running, ada) = Running::with_ada().await;
+    let authority = ada.as_authority(ada.membership.joined_at).unwrap();
+    for _ in 0..Invitation::MAX_OPEN {
+        let draft = InvitationDraft {
+            invitee: Invitee::parse("Bob").unwrap(),
+            role: Role::Member,
+        };
+        let invitations = running.installation.invitations();
+        let invited = invitations.invite(&authority, draft, None, RequestSource::default());
+        invited.await.unwrap();
+    }
+    let owner = running.signed_in("ada").await;
+    let page = invite(&owner, "Grace", "owner").await;
+    assert_eq!(page.status, 409);
+    assert!(page.shows("<title>Error: ") && page.text().contains("has 500 open invitations"));
+    assert!(page.shows("value=\"Grace\"") && page.shows("value=\"owner\" checked"));
+    assert!(page.shows(&format!("href=\"{INVITATIONS}\">Revoke one</a>")));
 }
 
 #[tokio::test]

@@ -370,3 +370,14 @@ async fn invitation_that_seems_older_than_an_end_is_detected() {
     ];
     assert_caught(Fault::CreatesInvitationsByTheClockAlone, &by).await;
 }
+
+#[tokio::test]
+async fn wrong_limit_of_open_invitations_is_detected() {
+    let by = ["organization_has_a_maximum_number_of_open_invitations"];
+    for fault in [
+        Fault::IgnoresTheLimitOfInvitations,
+        Fault::CountsExpiredInvitations,
+    ] {
+        assert_caught(fault, &by).await;
+    }
+}

@@ -12,12 +12,14 @@ use diesel::prelude::{
 use keyward_domain::administration::ports::OpenInvitationCounts;
 use keyward_domain::audit::{Act, Actor, AuditEvent};
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
+use keyward_domain::invitation::Invitation;
 use uuid::Uuid;
 
 use super::dialect::{Connection, Pipelined, RunQueryDsl, prepared_once};
 use super::schema::{invitations, memberships};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
+use crate::limit::at_most;
 use crate::locked_member::LockedMember;
 
 /// The invitations that are open at a moment.
@@ -82,6 +84,20 @@ pub(crate) async fn revoke_invitations_of(
         }
     }
     Ok(RevokedInvitations(revoked))
+}
+
+/// Whether an organization has as many open invitations as it may.
+pub(crate) async fn is_limit_reached(
+    connection: &mut Connection,
+    organization: OrganizationId,
+    at: DateTime<Utc>,
+) -> QueryResult<bool> {
+    let open: i64 = open!(at)
+        .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
+        .count()
+        .get_result(connection)
+        .await?;
+    Ok(open >= at_most(Invitation::MAX_OPEN))
 }
 
 pub(crate) async fn count_open(

@@ -24,7 +24,9 @@ pub trait InvitationStore: Send + Sync {
     /// one idempotency key one succeeds:
     /// 1. the actor may invite; else [`AddInvitationError::NotAllowed`];
     /// 2. no invitation of the organization, in whatever state, was added with the same idempotency key; else
-    ///    [`AddInvitationError::AlreadyCreated`].
+    ///    [`AddInvitationError::AlreadyCreated`]; else
+    /// 3. fewer than [`Invitation::MAX_OPEN`] invitations of the organization are open at the moment of the event; else
+    ///    [`AddInvitationError::LimitReached`].
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
 
     /// A page of the invitations that have not ended, expired or not, by descending identifier.
@@ -62,6 +64,9 @@ pub enum AddInvitationError {
     /// This form has made this invitation before; its link is not shown again.
     #[error("this form has made invitation {0} already")]
     AlreadyCreated(InvitationId),
+    /// The organization has as many open invitations as it may.
+    #[error("at most {} invitations may be open: revoke some first", Invitation::MAX_OPEN)]
+    LimitReached,
     /// The owner has made too many changes.
     #[error(transparent)]
     Throttled(#[from] Throttled),

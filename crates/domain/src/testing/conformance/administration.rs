@@ -200,6 +200,7 @@ super::cases::cases! { $
         expired_invitation_is_still_found
         pending_invitations_are_listed_newest_first
         pages_of_pending_invitations_form_the_whole_list
+        organization_has_a_maximum_number_of_open_invitations
         revoked_invitation_disappears_with_one_event
         accepted_invitation_cannot_be_revoked_in_store
         only_invitations_of_the_organization_are_revoked

@@ -30,6 +30,9 @@ impl InvitationStore for MemoryStore {
         if let Some(first) = state.invitations_created_with.find(organization, idempotency_key) {
             return Err(AddInvitationError::AlreadyCreated(first));
         }
+        if state.open_invitations(organization, at).count() >= Invitation::MAX_OPEN {
+            return Err(AddInvitationError::LimitReached);
+        }
         state.write(vec![event])?;
         state
             .invitations_created_with

@@ -121,6 +121,9 @@ pub(crate) enum Fault {
     /// Invitations are created when the clock says so, whatever end of a membership precedes them.
     CreatesInvitationsByTheClockAlone,
     KeepsAcceptedInvitations,
+    IgnoresTheLimitOfInvitations,
+    /// Expired invitations count for the limit of open ones.
+    CountsExpiredInvitations,
     /// As many ends are recorded as are due.
     RecordsEndsWithoutLimit,
     /// Ends of memberships are not recorded.

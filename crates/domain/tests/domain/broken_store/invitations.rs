@@ -9,7 +9,7 @@ use keyward_domain::invitation::Invitation;
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
 
-use super::{BrokenStore, List, Secret, lock};
+use super::{BrokenStore, Fault, List, Secret, lock};
 
 #[async_trait]
 impl InvitationStore for BrokenStore {
@@ -17,7 +17,17 @@ impl InvitationStore for BrokenStore {
         self.keep_digest(Secret::Invitation, new.digest.as_bytes());
         lock(&self.inviting).insert(new.invitation.organization_id);
         lock(&self.invited_at).insert(new.invitation.id, new.invitation.created_at);
-        InvitationStore::add(&self.sound, new, event).await
+        if self.fault == Fault::CountsExpiredInvitations
+            && self.open_of(new.invitation.organization_id).await?.len() >= Invitation::MAX_OPEN
+        {
+            return Err(AddInvitationError::LimitReached);
+        }
+        match InvitationStore::add(&self.sound, new, event).await {
+            Err(AddInvitationError::LimitReached) if self.fault == Fault::IgnoresTheLimitOfInvitations => {
+                Ok(())
+            }
+            answer => answer,
+        }
     }
 
     async fn pending(

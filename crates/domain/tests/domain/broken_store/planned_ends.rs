@@ -94,7 +94,10 @@ impl BrokenStore {
         Ok(open)
     }
 
-    async fn open_of(&self, organization: OrganizationId) -> Result<Vec<Invitation>, StorageError> {
+    pub(super) async fn open_of(
+        &self,
+        organization: OrganizationId,
+    ) -> Result<Vec<Invitation>, StorageError> {
         let all = PageRequest::first(PageSize::EXPORT);
         let pending = InvitationStore::pending(&self.sound, organization, all).await?;
         Ok(pending.items)

@@ -12,6 +12,7 @@ use keyward_domain::invitation::{Invitation, InvitationEnd};
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
 use super::super::events::write_event;
+use super::super::open_invitations::is_limit_reached;
 use super::super::schema::{invitations, memberships};
 use super::super::validity::membership_is_over;
 use super::row::{InvitationRow, NewInvitationRow};
@@ -38,6 +39,9 @@ pub(super) async fn add(
     if let Some(first) = first {
         let first = InvitationId::from_uuid(first);
         return Err(Abort::Refused(AddInvitationError::AlreadyCreated(first)));
+    }
+    if is_limit_reached(connection, organization, event.at).await? {
+        return Err(Abort::Refused(AddInvitationError::LimitReached));
     }
     let newest_end = newest_end(connection, organization, event.at).await?;
     new.invitation = new.invitation.created_after(newest_end);

@@ -11,7 +11,7 @@ use crate::administration::ports::{AddInvitationError, NewInvitation, RevokeInvi
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::invitation::{Invitation, InvitationDigest, InvitationToken};
-use crate::membership::Role;
+use crate::membership::{Member, Role};
 use crate::page::PageSize;
 use crate::sign_in::ports::PendingInvitation;
 
@@ -119,6 +119,36 @@ pub(super) async fn pages_of_pending_invitations_form_the_whole_list(stores: Sto
     for size in 1..=8 {
         assert_eq!(pending(&scene, ada.organization.id, size).await, all, "by {size}");
     }
+}
+
+pub(super) async fn organization_has_a_maximum_number_of_open_invitations(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let elsewhere = scene.add_organization("Elsewhere").await;
+    let eve = scene.join_as(&elsewhere, "eve", Role::Owner).await;
+    let mut last = scene.invite(&ada, Role::Member).await;
+    scene.later(TimeDelta::days(1));
+    for _ in 1..Invitation::MAX_OPEN {
+        last = scene.invite(&ada, Role::Member).await;
+    }
+    assert_limit_reached(&scene, &ada).await;
+    scene.invite(&eve, Role::Member).await;
+
+    revoke(&scene, as_user(&ada), &last).await.expect("revoked");
+    scene.invite(&ada, Role::Member).await;
+    assert_limit_reached(&scene, &ada).await;
+
+    // The first one expires.
+    scene.later(Invitation::LIFETIME - TimeDelta::days(1));
+    scene.invite(&ada, Role::Member).await;
+    assert_limit_reached(&scene, &ada).await;
+}
+
+async fn assert_limit_reached(scene: &Scene<Stores>, owner: &Member) {
+    let refused = scene.try_invite(owner, Role::Member).await;
+    assert!(
+        matches!(refused, Err(AddInvitationError::LimitReached)),
+        "{refused:?}"
+    );
 }
 
 pub(super) async fn revoked_invitation_disappears_with_one_event(stores: Stores) {
