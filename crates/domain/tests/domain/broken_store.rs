@@ -45,7 +45,7 @@ use keyward_domain::token::TokenDigest;
 
 pub(crate) use self::columns::Column;
 pub(crate) use self::fault::{Fault, List, Secret};
-pub(crate) use self::suite::{assert_caught, assert_fails, failed};
+pub(crate) use self::suite::{assert_caught, assert_fails, caught, failed};
 use crate::memory_store::ON_TOKIO;
 
 /// A [`MemoryStore`] with a fault before it, and what the fault needs to know.

@@ -2,17 +2,13 @@
 
 use keyward_domain::audit::Action;
 
-use crate::broken_store::{Fault, List, assert_caught, assert_fails};
+use crate::broken_store::{Fault, List, assert_caught, assert_fails, caught};
 
-#[tokio::test]
-async fn key_that_extends_itself_is_detected() {
-    let by = ["key_extends_itself_in_no_store"];
-    assert_caught(Fault::LetsKeysExtendThemselves, &by).await;
-}
-
-#[tokio::test]
-async fn judging_by_the_beginning_of_an_act_is_detected() {
-    let by = [
+caught! {
+    key_that_extends_itself_is_detected: Fault::LetsKeysExtendThemselves => [
+        "key_extends_itself_in_no_store",
+    ];
+    judging_by_the_beginning_of_an_act_is_detected: Fault::JudgesByTheBeginningOfTheAct => [
         "edit_that_began_before_an_end_comes_too_late",
         "planned_end_that_passed_meanwhile_is_not_set",
         "key_whose_parent_ended_meanwhile_is_not_added",
@@ -22,7 +18,24 @@ async fn judging_by_the_beginning_of_an_act_is_detected() {
         "member_end_that_came_meanwhile_is_final",
         "owner_whose_end_came_meanwhile_plans_no_end",
     ];
-    assert_caught(Fault::JudgesByTheBeginningOfTheAct, &by).await;
+    list_that_ignores_planned_ends_is_detected: Fault::IgnoresPlannedEndsInLists => [
+        "list_filters_by_planned_end",
+        "owners_list_filters_by_planned_end",
+    ];
+    forgotten_event_of_a_changed_planned_end_is_detected: Fault::ForgetsEventsOf(Action::ChangeExpiry) => [
+        "planned_end_is_set_moved_and_removed",
+        "unchanged_planned_end_writes_no_event",
+        "key_extends_itself_in_no_store",
+    ];
+    edit_hidden_behind_a_new_planned_end_is_detected: Fault::HidesEditsThatMoveAPlannedEnd => [
+        "edit_of_name_and_end_writes_an_event_for_each",
+    ];
+    a_batch_of_ends_without_limit_is_caught: Fault::RecordsEndsWithoutLimit => [
+        "a_batch_of_recorded_ends_has_a_limit",
+    ];
+    owner_with_planned_end_counted_as_permanent_is_caught: Fault::CountsOwnersWithPlannedEnds => [
+        "the_last_owner_without_a_planned_end_stays_owner",
+    ];
 }
 
 #[tokio::test]
@@ -55,31 +68,6 @@ async fn wrong_application_of_longest_life_is_detected() {
     ] {
         assert_fails(fault, &[by]).await;
     }
-}
-
-#[tokio::test]
-async fn list_that_ignores_planned_ends_is_detected() {
-    let by = [
-        "list_filters_by_planned_end",
-        "owners_list_filters_by_planned_end",
-    ];
-    assert_caught(Fault::IgnoresPlannedEndsInLists, &by).await;
-}
-
-#[tokio::test]
-async fn forgotten_event_of_a_changed_planned_end_is_detected() {
-    let by = [
-        "planned_end_is_set_moved_and_removed",
-        "unchanged_planned_end_writes_no_event",
-        "key_extends_itself_in_no_store",
-    ];
-    assert_caught(Fault::ForgetsEventsOf(Action::ChangeExpiry), &by).await;
-}
-
-#[tokio::test]
-async fn edit_hidden_behind_a_new_planned_end_is_detected() {
-    let by = ["edit_of_name_and_end_writes_an_event_for_each"];
-    assert_caught(Fault::HidesEditsThatMoveAPlannedEnd, &by).await;
 }
 
 #[tokio::test]
@@ -181,16 +169,4 @@ async fn invitations_that_outlive_a_recorded_end_are_caught() {
     ] {
         assert_caught(fault, &[by]).await;
     }
-}
-
-#[tokio::test]
-async fn a_batch_of_ends_without_limit_is_caught() {
-    let by = ["a_batch_of_recorded_ends_has_a_limit"];
-    assert_caught(Fault::RecordsEndsWithoutLimit, &by).await;
-}
-
-#[tokio::test]
-async fn owner_with_planned_end_counted_as_permanent_is_caught() {
-    let by = ["the_last_owner_without_a_planned_end_stays_owner"];
-    assert_caught(Fault::CountsOwnersWithPlannedEnds, &by).await;
 }

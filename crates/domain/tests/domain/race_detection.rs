@@ -1,23 +1,30 @@
 //! The conformance suite finds stores whose checks and changes are not one transaction.
 
-use crate::broken_store::{Fault, assert_caught};
+use crate::broken_store::{Fault, assert_caught, caught};
 
-#[tokio::test]
-async fn key_limit_checked_outside_the_transaction_is_detected() {
-    let by = ["concurrent_key_creations_stop_at_the_limit"];
-    assert_caught(Fault::CountsKeysBeforeTheTransaction, &by).await;
-}
-
-#[tokio::test]
-async fn rate_limit_checked_outside_the_transaction_is_detected() {
-    let by = ["concurrent_changes_admit_exactly_the_burst"];
-    assert_caught(Fault::ReadsTheRateBeforeTheTransaction, &by).await;
-}
-
-#[tokio::test]
-async fn lost_update_between_edits_is_detected() {
-    let by = ["concurrent_edits_preserve_each_others_fields"];
-    assert_caught(Fault::WritesBackTheWholeKey, &by).await;
+caught! {
+    key_limit_checked_outside_the_transaction_is_detected: Fault::CountsKeysBeforeTheTransaction => [
+        "concurrent_key_creations_stop_at_the_limit",
+    ];
+    rate_limit_checked_outside_the_transaction_is_detected: Fault::ReadsTheRateBeforeTheTransaction => [
+        "concurrent_changes_admit_exactly_the_burst",
+    ];
+    lost_update_between_edits_is_detected: Fault::WritesBackTheWholeKey => [
+        "concurrent_edits_preserve_each_others_fields",
+    ];
+    second_successor_beside_a_live_one_is_detected: Fault::ReadsSuccessorsBeforeTheTransaction => [
+        "concurrent_rotations_after_an_ended_successor_make_one",
+    ];
+    version_compared_before_the_transaction_is_detected: Fault::ComparesVersionsBeforeTheTransaction => [
+        "concurrent_edits_of_one_version_apply_once",
+        "concurrent_edit_and_revocation_of_one_version_apply_once",
+        // A key that is revoked already needs none.
+        "repeated_revocation_succeeds_with_any_version",
+        "actor_and_key_state_are_reported_before_the_version",
+    ];
+    non_atomic_throttle_is_detected: Fault::ReadsTheThrottleBeforeTheTransaction => [
+        "concurrent_attempts_are_limited_like_sequential_ones",
+    ];
 }
 
 #[tokio::test]
@@ -42,12 +49,6 @@ async fn key_acting_after_concurrent_revocation_is_detected() {
     ] {
         assert_caught(fault, &[by]).await;
     }
-}
-
-#[tokio::test]
-async fn second_successor_beside_a_live_one_is_detected() {
-    let by = ["concurrent_rotations_after_an_ended_successor_make_one"];
-    assert_caught(Fault::ReadsSuccessorsBeforeTheTransaction, &by).await;
 }
 
 #[tokio::test]
@@ -88,22 +89,4 @@ async fn owner_acting_after_concurrent_end_is_detected() {
     ] {
         assert_caught(fault, &[by]).await;
     }
-}
-
-#[tokio::test]
-async fn version_compared_before_the_transaction_is_detected() {
-    let by = [
-        "concurrent_edits_of_one_version_apply_once",
-        "concurrent_edit_and_revocation_of_one_version_apply_once",
-        // A key that is revoked already needs none.
-        "repeated_revocation_succeeds_with_any_version",
-        "actor_and_key_state_are_reported_before_the_version",
-    ];
-    assert_caught(Fault::ComparesVersionsBeforeTheTransaction, &by).await;
-}
-
-#[tokio::test]
-async fn non_atomic_throttle_is_detected() {
-    let by = ["concurrent_attempts_are_limited_like_sequential_ones"];
-    assert_caught(Fault::ReadsTheThrottleBeforeTheTransaction, &by).await;
 }

@@ -15,7 +15,18 @@ use super::{BrokenStore, Fault};
 /// see what is wrong.
 const FEW: usize = 10;
 
-/// Runs the whole suite: it fails where it is to, and says what is wrong.
+/// One test for each fault, which asserts that the suite catches it by these cases.
+macro_rules! caught {
+    ($($test:ident: $fault:expr => [$($case:literal),+ $(,)?];)+) => {$(
+        #[tokio::test]
+        async fn $test() {
+            $crate::broken_store::assert_caught($fault, &[$($case),+]).await;
+        }
+    )+};
+}
+pub(crate) use caught;
+
+/// Asserts that the suite fails in these cases, and in few others.
 pub(crate) async fn assert_caught(fault: Fault, by: &[&str]) {
     let failed = assert_fails(fault, by).await;
     let others: Vec<_> = failed.into_iter().filter(|case| !by.contains(case)).collect();
@@ -26,7 +37,7 @@ pub(crate) async fn assert_caught(fault: Fault, by: &[&str]) {
     );
 }
 
-/// Runs the whole suite for a fault that many cases are bound to see, such as events that are forgotten.
+/// Asserts that the suite fails in these cases, for a fault that breaks many others, such as forgotten events.
 pub(crate) async fn assert_fails(fault: Fault, by: &[&str]) -> Vec<&'static str> {
     let failed = failed(fault).await;
     for case in by {
