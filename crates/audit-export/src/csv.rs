@@ -66,11 +66,11 @@ struct Thing {
 impl Thing {
     fn of(subject: Option<Subject>, page: &AuditPage) -> Self {
         let id = subject.and_then(Subject::id).map(|id| id.to_string());
-        let name = subject.and_then(|subject| page.names.get(&subject)).cloned();
-        let username = subject.and_then(|subject| page.usernames.get(&subject));
+        let named = subject.and_then(|subject| page.names.get(&subject));
+        let username = named.and_then(|named| named.username.as_ref());
         Self {
             id: id.unwrap_or_default(),
-            name: name.unwrap_or_default(),
+            name: named.map(|named| named.name.clone()).unwrap_or_default(),
             username: username.map(ToString::to_string).unwrap_or_default(),
         }
     }

@@ -5,12 +5,15 @@ mod reading;
 use std::collections::HashMap;
 
 use chrono::SecondsFormat;
+use keyward_domain::administration::ports::Named;
 use keyward_domain::administration::{AuditPage, FollowedEvents};
 use keyward_domain::audit::{Actor, AuditEvent, Subject};
 use keyward_domain::user::Username;
 use serde::Serialize;
 
 pub use reading::{MAX_LINE_BYTES, NotAnEvent, read_event};
+
+type Names = HashMap<Subject, Named>;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -62,12 +65,8 @@ struct Thing<'a> {
 /// # Errors
 /// None: every event can be written so.
 pub fn of_page(page: &AuditPage) -> Result<String, serde_json::Error> {
-    let names = Named {
-        names: &page.names,
-        usernames: &page.usernames,
-    };
     let events = page.events.items.iter();
-    json_lines(events.map(|event| Line::of(event, names)))
+    json_lines(events.map(|event| Line::of(event, &page.names)))
 }
 
 /// Writes events in the order of commits, each with its position and its organization.
@@ -75,10 +74,7 @@ pub fn of_page(page: &AuditPage) -> Result<String, serde_json::Error> {
 /// # Errors
 /// None: every event can be written so.
 pub fn of_followed(followed: &FollowedEvents) -> Result<String, serde_json::Error> {
-    let names = Named {
-        names: &followed.names,
-        usernames: &followed.usernames,
-    };
+    let names = &followed.names;
     let lines = followed.events.iter().map(|(position, event)| FollowedLine {
         position: position.to_string(),
         organization: event
@@ -98,15 +94,8 @@ fn json_lines(values: impl Iterator<Item = impl Serialize>) -> Result<String, se
     Ok(lines)
 }
 
-/// What the things in events are called.
-#[derive(Clone, Copy)]
-struct Named<'a> {
-    names: &'a HashMap<Subject, String>,
-    usernames: &'a HashMap<Subject, Username>,
-}
-
 impl<'a> Line<'a> {
-    fn of(event: &'a AuditEvent, names: Named<'a>) -> Self {
+    fn of(event: &'a AuditEvent, names: &'a Names) -> Self {
         Self {
             id: event.id.to_string(),
             at: event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
@@ -124,23 +113,22 @@ impl<'a> Line<'a> {
 }
 
 impl<'a> Thing<'a> {
-    fn of(subject: &'a Subject, named: Named<'a>) -> Self {
-        Self::of_kind(subject.kind(), Some(*subject), named)
+    fn of(subject: &'a Subject, names: &'a Names) -> Self {
+        Self::of_kind(subject.kind(), Some(*subject), names)
     }
 
-    fn acting(actor: Actor, named: Named<'a>) -> Self {
-        Self::of_kind(actor.kind(), actor.as_subject(), named)
+    fn acting(actor: Actor, names: &'a Names) -> Self {
+        Self::of_kind(actor.kind(), actor.as_subject(), names)
     }
 
-    fn of_kind(kind: &'a str, subject: Option<Subject>, named: Named<'a>) -> Self {
+    fn of_kind(kind: &'a str, subject: Option<Subject>, names: &'a Names) -> Self {
+        let named = subject.and_then(|subject| names.get(&subject));
         Self {
             kind,
             id: subject.and_then(Subject::id).map(|id| id.to_string()),
-            name: subject
-                .and_then(|subject| named.names.get(&subject))
-                .map(String::as_str),
-            username: subject
-                .and_then(|subject| named.usernames.get(&subject))
+            name: named.map(|named| named.name.as_str()),
+            username: named
+                .and_then(|named| named.username.as_ref())
                 .map(Username::as_str),
         }
     }

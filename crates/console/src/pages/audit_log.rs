@@ -169,7 +169,7 @@ impl LogContext<'_> {
         match subject {
             Subject::Organization(_) => Some(paths::General(self.slug).to_string()),
             Subject::User(_) => {
-                let username = self.found.usernames.get(&subject)?;
+                let username = self.found.names.get(&subject)?.username.as_ref()?;
                 Some(paths::member_named(self.slug, username))
             }
             Subject::Membership(id) => Some(paths::Member(self.slug, &id).to_string()),

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::administration::audit_trail::subjects_of;
+use crate::administration::ports::Named;
 use crate::administration::{AuditTrail, Authority};
 use crate::audit::{Action, Actor, AuditEvent, RequestSource, Subject};
 use crate::id::OrganizationId;
 use crate::page::PageSize;
 use crate::ports::{AuditFeed, AuditFilter, FeedPage, FeedPosition, ReadFeedError, StorageError};
-use crate::user::Username;
 
 /// The log to follow. Only administrators can follow logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,9 +39,7 @@ pub struct FollowedEvents {
     /// The events in commit order, each with its position.
     pub events: Vec<(FeedPosition, AuditEvent)>,
     /// The current names of the events' subjects; absent for removed ones.
-    pub names: HashMap<Subject, String>,
-    /// The usernames of the people among these.
-    pub usernames: HashMap<Subject, Username>,
+    pub names: HashMap<Subject, Named>,
     /// Whether more events may be available now.
     pub has_more: bool,
     /// Whether retention removed events before they were read here; reported once.
@@ -144,7 +142,7 @@ impl AuditFollower {
         let last = page.entries.last().map(|(position, _)| *position);
         let removed_through = page.removed_through;
         let events = self.wanted(page);
-        let (names, usernames) = self.names_in(&events).await?;
+        let names = self.names_in(&events).await?;
         if !self.is_recorded {
             self.trail.record(self.event()).await?;
             self.is_recorded = true;
@@ -154,7 +152,6 @@ impl AuditFollower {
         Ok(FollowedEvents {
             events,
             names,
-            usernames,
             has_more: is_full && last.is_some_and(|last| self.is_before_end(last.number)),
             were_some_removed,
         })
@@ -218,19 +215,17 @@ impl AuditFollower {
     async fn names_in(
         &self,
         events: &[(FeedPosition, AuditEvent)],
-    ) -> Result<(HashMap<Subject, String>, HashMap<Subject, Username>), StorageError> {
+    ) -> Result<HashMap<Subject, Named>, StorageError> {
         let mut subjects: HashMap<Option<OrganizationId>, HashSet<Subject>> = HashMap::new();
         for (_, event) in events {
             let own = event.organization_id.map(Subject::Organization);
             let subjects = subjects.entry(event.organization_id).or_default();
             subjects.extend(subjects_of(event).chain(own));
         }
-        let (mut names, mut usernames) = (HashMap::new(), HashMap::new());
+        let mut names = HashMap::new();
         for (organization, subjects) in subjects {
-            let found = self.trail.names_of(organization, subjects).await?;
-            names.extend(found.names);
-            usernames.extend(found.usernames);
+            names.extend(self.trail.names_of(organization, subjects).await?);
         }
-        Ok((names, usernames))
+        Ok(names)
     }
 }

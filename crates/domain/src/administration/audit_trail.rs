@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 
 use crate::administration::Authority;
 use crate::administration::change_limit::ChangeLimit;
-use crate::administration::ports::Names;
+use crate::administration::ports::{Named, Names};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::{ApiKeyId, OrganizationId, UserId};
 use crate::membership::Member;
@@ -15,7 +15,6 @@ use crate::page::{Page, PageRequest, PageSize};
 use crate::ports::{AuditFilter, AuditLog, AuditPosition, StorageError};
 use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
-use crate::token::TokenHint;
 use crate::user::Username;
 
 /// For how long pages tell of uses of dead keys, and of leaks.
@@ -38,19 +37,7 @@ pub struct AuditPage {
     /// The events, latest first.
     pub events: Page<AuditEvent, AuditPosition>,
     /// The current names of subjects in the events and the filter; absent for removed ones.
-    pub names: HashMap<Subject, String>,
-    /// The usernames of the users among these, since display names are not unique.
-    pub usernames: HashMap<Subject, Username>,
-    /// The hints of the keys among these, since several keys may have one name.
-    pub hints: HashMap<Subject, TokenHint>,
-}
-
-/// What the subjects of events are called.
-#[derive(Default)]
-pub(super) struct SubjectNames {
-    pub(super) names: HashMap<Subject, String>,
-    pub(super) usernames: HashMap<Subject, Username>,
-    hints: HashMap<Subject, TokenHint>,
+    pub names: HashMap<Subject, Named>,
 }
 
 impl AuditTrail {
@@ -191,46 +178,27 @@ impl AuditTrail {
         let asked_for = [filter.actor.and_then(Actor::as_subject), filter.subject];
         let subjects_of = events.items.iter().flat_map(subjects_of);
         let subjects = subjects_of.chain(asked_for.into_iter().flatten()).collect();
-        let SubjectNames {
-            names,
-            usernames,
-            hints,
-        } = self.names_of(organization, subjects).await?;
-        Ok(AuditPage {
-            events,
-            names,
-            usernames,
-            hints,
-        })
+        let names = self.names_of(organization, subjects).await?;
+        Ok(AuditPage { events, names })
     }
 
     pub(super) async fn names_of(
         &self,
         organization: Option<OrganizationId>,
         subjects: HashSet<Subject>,
-    ) -> Result<SubjectNames, StorageError> {
+    ) -> Result<HashMap<Subject, Named>, StorageError> {
         let subjects: Vec<Subject> = subjects.into_iter().collect();
-        let mut found = SubjectNames::default();
         if subjects.is_empty() {
-            return Ok(found);
+            return Ok(HashMap::new());
         }
         match organization {
-            Some(organization) => {
-                for (subject, named) in self.names.identify(organization, &subjects).await? {
-                    found.names.insert(subject, named.name);
-                    found
-                        .usernames
-                        .extend(named.username.map(|username| (subject, username)));
-                    found.hints.extend(named.hint.map(|hint| (subject, hint)));
-                }
-                Ok(found)
-            }
+            Some(organization) => self.names.identify(organization, &subjects).await,
             None => self.names_of_users(&subjects).await,
         }
     }
 
     /// Events of the installation have only users as subjects.
-    async fn names_of_users(&self, subjects: &[Subject]) -> Result<SubjectNames, StorageError> {
+    async fn names_of_users(&self, subjects: &[Subject]) -> Result<HashMap<Subject, Named>, StorageError> {
         let ids = subjects.iter().filter_map(|subject| match subject {
             Subject::User(id) => Some(*id),
             Subject::Installation
@@ -244,15 +212,14 @@ impl AuditTrail {
         });
         let users = self.names.users(&ids.collect::<Vec<UserId>>()).await?;
         let named = users.into_iter().map(|user| {
-            let subject = Subject::User(user.id);
-            ((subject, user.display_name.to_string()), (subject, user.username))
+            let named = Named {
+                name: user.display_name.to_string(),
+                username: Some(user.username),
+                hint: None,
+            };
+            (Subject::User(user.id), named)
         });
-        let (names, usernames) = named.unzip();
-        Ok(SubjectNames {
-            names,
-            usernames,
-            hints: HashMap::new(),
-        })
+        Ok(named.collect())
     }
 }
 

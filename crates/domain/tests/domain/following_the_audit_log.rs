@@ -1,5 +1,6 @@
 //! The audit log, followed by whoever runs the server.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use chrono::TimeDelta;
@@ -88,7 +89,11 @@ async fn followed_events_include_names_and_organization() {
         (Subject::Organization(ada.organization.id), "Acme".to_owned()),
         (Subject::Membership(ada.membership.id), "ada".to_owned()),
     ];
-    assert_eq!(found.names, named.into());
+    let names = found
+        .names
+        .into_iter()
+        .map(|(subject, named)| (subject, named.name));
+    assert_eq!(names.collect::<HashMap<_, _>>(), named.into());
 }
 
 #[tokio::test]

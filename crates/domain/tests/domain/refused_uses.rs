@@ -252,7 +252,7 @@ async fn holders_see_recent_refused_uses_of_own_keys() {
         let page = trail.refused_uses(member).await.expect("a page");
         let names = page.events.items.iter();
         names
-            .map(|event| page.names[&event.subject].clone())
+            .map(|event| page.names[&event.subject].name.clone())
             .collect::<Vec<_>>()
     };
     assert_eq!(seen_by(&ada).await, ["Second"], "of the last 7 days");

@@ -1,5 +1,6 @@
 use std::collections::HashMap;
 
+use keyward_domain::administration::ports::Named;
 use keyward_domain::administration::{AuditPage, FollowedEvents};
 use keyward_domain::audit::{Action, Actor, AuditEvent, Outcome, RequestSource, Subject};
 use keyward_domain::page::Page;
@@ -77,9 +78,14 @@ fn every_exported_event_reads_back_equal() {
             items: events.clone(),
             next: None,
         },
-        names: HashMap::from([(events[0].subject, "a name".to_owned())]),
-        usernames: HashMap::new(),
-        hints: HashMap::new(),
+        names: HashMap::from([(
+            events[0].subject,
+            Named {
+                name: "a name".to_owned(),
+                username: None,
+                hint: None,
+            },
+        )]),
     };
     let lines = of_page(&page).unwrap();
     let read: Vec<AuditEvent> = lines
@@ -112,12 +118,15 @@ fn longest_line_is_far_below_the_limit() {
         Subject::User(ID.parse().unwrap()),
         subject,
     ];
-    let username = Username::parse(&"x".repeat(39)).unwrap();
+    let longest_names = Named {
+        name: text,
+        username: Some(Username::parse(&"x".repeat(39)).unwrap()),
+        hint: None,
+    };
     let position = format!("{}-0a1b2c3d-0198c0de00007000800000000000abcd", u64::MAX);
     let followed = FollowedEvents {
         events: vec![(position.parse().unwrap(), longest)],
-        names: named.map(|subject| (subject, text.clone())).into(),
-        usernames: named.map(|subject| (subject, username.clone())).into(),
+        names: named.map(|subject| (subject, longest_names.clone())).into(),
         has_more: false,
         were_some_removed: false,
     };
@@ -143,7 +152,6 @@ fn followed_event_reads_back_with_its_organization() {
     let followed = FollowedEvents {
         events: vec![(position, event.clone())],
         names: HashMap::new(),
-        usernames: HashMap::new(),
         has_more: false,
         were_some_removed: false,
     };

@@ -22,11 +22,11 @@ pub(super) async fn refused_uses<Id: Sync>(
 
 /// What the key is called that somebody used.
 pub(super) fn key_in(event: &AuditEvent, found: &AuditPage) -> String {
-    let name = found.names.get(&event.subject).cloned();
+    let name = found.names.get(&event.subject).map(|named| named.name.clone());
     name.unwrap_or_else(|| event.subject.id().map(|id| id.to_string()).unwrap_or_default())
 }
 
 /// The hint of that key, since several may have one name: after a rotation, its successor has it, too.
 pub(super) fn hint_in<'found>(event: &AuditEvent, found: &'found AuditPage) -> Option<&'found TokenHint> {
-    found.hints.get(&event.subject)
+    found.names.get(&event.subject)?.hint.as_ref()
 }

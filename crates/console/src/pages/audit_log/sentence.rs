@@ -166,21 +166,20 @@ impl Label {
     }
 
     fn of(subject: Subject, known: Option<&AuditPage>) -> Self {
-        let name = known.and_then(|known| known.names.get(&subject));
-        let username = known.and_then(|known| known.usernames.get(&subject));
-        let hint = known.and_then(|known| known.hints.get(&subject));
-        if let (Some(name), Some(hint)) = (name, hint) {
-            let (name, hint) = (name.clone(), hint.clone());
-            return Self::Key { name, hint };
-        }
-        match (name, username, subject.id()) {
-            (Some(name), Some(username), _) if name != username.as_str() => Self::Person {
-                name: name.clone(),
+        let Some(named) = known.and_then(|known| known.names.get(&subject)) else {
+            return subject.id().map_or(Self::None, |id| Self::Id(id.to_string()));
+        };
+        let name = named.name.clone();
+        match (&named.hint, &named.username) {
+            (Some(hint), _) => Self::Key {
+                name,
+                hint: hint.clone(),
+            },
+            (None, Some(username)) if name != username.as_str() => Self::Person {
+                name,
                 username: username.to_string(),
             },
-            (Some(name), _, _) => Self::Name(name.clone()),
-            (None, _, Some(id)) => Self::Id(id.to_string()),
-            (None, _, None) => Self::None,
+            (None, _) => Self::Name(name),
         }
     }
 }
@@ -227,7 +226,7 @@ impl Phrase {
 
     /// Whoever does something to themselves is named once.
     fn of(event: &AuditEvent, known: &AuditPage) -> Self {
-        let username = |subject| known.usernames.get(&subject);
+        let username = |subject| known.names.get(&subject)?.username.as_ref();
         let actor = event.actor.as_subject().and_then(username);
         let is_actor = |subject| actor.is_some() && username(subject) == actor;
         match event.action {
