@@ -81,7 +81,7 @@ pub(crate) async fn complete(
         page.has_errors = true;
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
-    let username = choices.username.clone();
+    let username = choices.owner.username.clone();
     match setup.complete(&token, choices, source.clone()).await {
         Ok(_) => {
             let attempt = SignInAttempt {
@@ -151,12 +151,9 @@ impl SetupPage {
             &mut self.owner.username,
             &mut self.owner.password,
         ]);
-        let (organization, owner) = (organization?, owner?);
         Some(SetupChoices {
-            organization,
-            username: owner.username,
-            display_name: owner.display_name,
-            password: owner.password,
+            organization: organization?,
+            owner: owner?,
         })
     }
 }

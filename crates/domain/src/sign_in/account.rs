@@ -42,7 +42,7 @@ pub struct FirstOwner {
     pub user: User,
     /// What makes them owner.
     pub membership: Membership,
-    /// The PHC string of their first password.
+    /// The hash of their first password.
     pub password_hash: PasswordHash,
 }
 

@@ -6,11 +6,11 @@ use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::membership::{Membership, Role};
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::{Memberships, StorageError};
-use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
+use crate::sign_in::newcomer::{Newcomer, NewcomerChoices};
 use crate::sign_in::password::{HashingQueue, Password, PasswordHasher};
 use crate::sign_in::ports::{AccountStore, NewAccount, NewOrganization};
 use crate::sources::Sources;
-use crate::user::{DisplayName, User, Username};
+use crate::user::{User, Username};
 
 pub use crate::sign_in::account::Account;
 pub use crate::sign_in::ports::{CreateAccountError, ResetPasswordError};
@@ -22,12 +22,8 @@ pub struct AccountDraft {
     pub organization: Slug,
     /// The role of their first membership.
     pub role: Role,
-    /// Unique in the installation; never changes.
-    pub username: Username,
-    /// Their name for people.
-    pub display_name: DisplayName,
-    /// Their first password.
-    pub password: Password,
+    /// The user.
+    pub user: NewcomerChoices,
 }
 
 /// Why no organization was created.
@@ -137,14 +133,10 @@ impl Accounts {
         let organization = organization.ok_or(CreateAccountError::OrganizationUnknown)?;
         let password_hash = self
             .hasher
-            .hash(&draft.password, HashingQueue::OF_INSTALLATION)
+            .hash(&draft.user.password, HashingQueue::OF_INSTALLATION)
             .await?;
         let act = self.act().within(organization.id);
-        let names = NewcomerNames {
-            username: draft.username,
-            display_name: draft.display_name,
-        };
-        let newcomer = Newcomer::new(&self.sources, act.at, names, organization.id, draft.role);
+        let newcomer = Newcomer::new(&self.sources, act.at, draft.user, organization.id, draft.role);
         let events = newcomer.events(&act).to_vec();
         let Newcomer { user, membership } = newcomer;
         let account = Account {

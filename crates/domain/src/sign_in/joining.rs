@@ -10,26 +10,17 @@ use crate::invitation::{Invitation, InvitationToken};
 use crate::membership::{Member, Membership};
 use crate::ports::StorageError;
 use crate::sign_in::account::Account;
-use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
-use crate::sign_in::password::{Password, PasswordHasher};
+use crate::sign_in::newcomer::Newcomer;
+use crate::sign_in::password::PasswordHasher;
 use crate::sign_in::ports::{
     AcceptAsNewcomerError, AcceptAsUserError, AccountStore, AttemptKind, OpenInvitations, PendingInvitation,
     Throttle,
 };
 use crate::sign_in::throttle::ThrottleBucket;
 use crate::sources::Sources;
-use crate::user::{DisplayName, User, Username};
+use crate::user::User;
 
-/// What somebody new chooses.
-#[derive(Debug)]
-pub struct NewcomerChoices {
-    /// Unique in the installation; never changes.
-    pub username: Username,
-    /// Their name for people.
-    pub display_name: DisplayName,
-    /// The password that they chose.
-    pub password: Password,
-}
+pub use crate::sign_in::newcomer::NewcomerChoices;
 
 /// The use cases of the user of an invitation's link.
 #[derive(Clone)]
@@ -109,11 +100,7 @@ impl Joining {
         let (hasher, queue) = (&self.ports.hasher, of_invitation.queue());
         let password_hash = hasher.hash(&choices.password, queue).await?;
         let now = self.sources.now();
-        let names = NewcomerNames {
-            username: choices.username,
-            display_name: choices.display_name,
-        };
-        let newcomer = Newcomer::new(&self.sources, now, names, organization.id, invitation.role);
+        let newcomer = Newcomer::new(&self.sources, now, choices, organization.id, invitation.role);
         let Newcomer { user, membership } = newcomer;
         let act = self.act(&membership, source);
         let mut events = vec![act.event(Action::CreateUser, Subject::User(user.id))];

@@ -5,13 +5,19 @@ use chrono::{DateTime, Utc};
 use crate::audit::{Act, Action, AuditEvent, Subject};
 use crate::id::OrganizationId;
 use crate::membership::{Membership, Role};
+use crate::sign_in::password::Password;
 use crate::sources::Sources;
 use crate::user::{DisplayName, User, Username};
 
-/// How people call a new user.
-pub(super) struct NewcomerNames {
-    pub(super) username: Username,
-    pub(super) display_name: DisplayName,
+/// What a new user chooses, or is given by an administrator.
+#[derive(Debug)]
+pub struct NewcomerChoices {
+    /// Unique in the installation; never changes.
+    pub username: Username,
+    /// The name for people.
+    pub display_name: DisplayName,
+    /// The first password.
+    pub password: Password,
 }
 
 /// A user and the membership they begin with, at the same moment.
@@ -24,14 +30,14 @@ impl Newcomer {
     pub(super) fn new(
         sources: &Sources,
         at: DateTime<Utc>,
-        names: NewcomerNames,
+        choices: NewcomerChoices,
         organization_id: OrganizationId,
         role: Role,
     ) -> Self {
         let user = User {
             id: sources.next_id(),
-            username: names.username,
-            display_name: names.display_name,
+            username: choices.username,
+            display_name: choices.display_name,
             created_at: at,
         };
         let membership = Membership::begin(sources.next_id(), organization_id, user.id, role, at);

@@ -8,11 +8,10 @@ use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::membership::Role;
 use crate::organization::{Organization, OrganizationName, Slug};
 use crate::ports::StorageError;
-use crate::sign_in::newcomer::{Newcomer, NewcomerNames};
-use crate::sign_in::password::{HashingQueue, Password, PasswordHasher};
+use crate::sign_in::newcomer::{Newcomer, NewcomerChoices};
+use crate::sign_in::password::{HashingQueue, PasswordHasher};
 use crate::sign_in::ports::{FirstOwner, InstallationStore, ReplaceSetupLinkError, SetupProof};
 use crate::sources::Sources;
-use crate::user::{DisplayName, Username};
 
 pub use crate::sign_in::ports::CompleteSetupError;
 pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
@@ -22,12 +21,8 @@ pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
 pub struct SetupChoices {
     /// Also gives the organization its slug, by [`Slug::from_name`].
     pub organization: OrganizationName,
-    /// The first owner's username.
-    pub username: Username,
-    /// The first owner's name for people.
-    pub display_name: DisplayName,
-    /// The first owner's password.
-    pub password: Password,
+    /// The first owner.
+    pub owner: NewcomerChoices,
 }
 
 /// The use cases of the first run.
@@ -126,15 +121,11 @@ impl Setup {
     ) -> Result<Organization, CompleteSetupError> {
         let password_hash = self
             .hasher
-            .hash(&choices.password, HashingQueue::OF_INSTALLATION)
+            .hash(&choices.owner.password, HashingQueue::OF_INSTALLATION)
             .await?;
         let organization = self.organization(choices.organization, act.at);
         let act = act.within(organization.id);
-        let names = NewcomerNames {
-            username: choices.username,
-            display_name: choices.display_name,
-        };
-        let owner = Newcomer::new(&self.sources, act.at, names, organization.id, Role::Owner);
+        let owner = Newcomer::new(&self.sources, act.at, choices.owner, organization.id, Role::Owner);
         let act = match act.actor {
             // The user of the link becomes the first owner.
             Actor::Anonymous => Act {

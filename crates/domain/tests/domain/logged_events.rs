@@ -163,6 +163,14 @@ fn username(text: &str) -> Username {
     Username::parse(text).expect("a username")
 }
 
+fn newcomer() -> NewcomerChoices {
+    NewcomerChoices {
+        username: username("carol"),
+        display_name: display_name(),
+        password: Password::attempt(NEW_PASSWORD),
+    }
+}
+
 fn display_name() -> DisplayName {
     DisplayName::parse("Somebody").expect("a display name")
 }
@@ -192,13 +200,8 @@ async fn invitations_are_logged_from_creation_to_end() {
     scene.assert_recorded(scene.ada(), scene.acme(), &[fact]);
 
     let (id, token) = invite().await;
-    let choices = NewcomerChoices {
-        username: username("carol"),
-        display_name: display_name(),
-        password: Password::attempt(NEW_PASSWORD),
-    };
     let carol = joining
-        .join_as_newcomer(&token, choices, source())
+        .join_as_newcomer(&token, newcomer(), source())
         .await
         .expect("joined");
     let member = Subject::Membership(carol.membership.id);

@@ -10,6 +10,7 @@ use keyward_domain::sign_in::Accounts;
 use keyward_domain::sign_in::accounts::{
     AccountDraft, CreateAccountError, CreateOrganizationError, ResetPasswordError,
 };
+use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::password::{MockPasswordHasher, Password};
 use keyward_domain::sign_in::session::SessionToken;
 use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInError};
@@ -26,9 +27,11 @@ fn draft(organization: &str, name: &str) -> AccountDraft {
     AccountDraft {
         organization: Slug::parse(organization).expect("a slug"),
         role: Role::Owner,
-        username: username(name),
-        display_name: DisplayName::parse("Bob").expect("a display name"),
-        password: Password::attempt(NEW_PASSWORD),
+        user: NewcomerChoices {
+            username: username(name),
+            display_name: DisplayName::parse("Bob").expect("a display name"),
+            password: Password::attempt(NEW_PASSWORD),
+        },
     }
 }
 

@@ -9,6 +9,7 @@ use keyward_domain::membership::Role;
 use keyward_domain::organization::{Organization, OrganizationName};
 use keyward_domain::ports::Memberships;
 use keyward_domain::sign_in::Setup;
+use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Password, PasswordHasher};
 use keyward_domain::sign_in::ports::{
     AccountStore, InstallationStore, MockInstallationStore, ReplaceSetupLinkError,
@@ -23,9 +24,11 @@ const PASSWORD: &str = "seven brisk cranes over a lake";
 fn choices(username: &str) -> SetupChoices {
     SetupChoices {
         organization: OrganizationName::parse("Crème & Co").expect("a name"),
-        username: Username::parse(username).expect("a username"),
-        display_name: DisplayName::parse("Ada Лавлейс").expect("a display name"),
-        password: Password::attempt(PASSWORD),
+        owner: NewcomerChoices {
+            username: Username::parse(username).expect("a username"),
+            display_name: DisplayName::parse("Ada Лавлейс").expect("a display name"),
+            password: Password::attempt(PASSWORD),
+        },
     }
 }
 

@@ -1,5 +1,6 @@
 //! `keyward admin bootstrap`: the first run without a browser.
 
+use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::setup::{CompleteSetupError, SetupChoices};
 
 use super::Failure;
@@ -19,9 +20,11 @@ pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
         NewPassword::obtain(&options.password, &username, &names, &sources)?;
     let choices = SetupChoices {
         organization: options.organization,
-        display_name,
-        username: options.person.username,
-        password,
+        owner: NewcomerChoices {
+            display_name,
+            username: options.person.username,
+            password,
+        },
     };
     let store = storage::open_or_make(&options.storage.database).await?;
     let setup = Composition::new(sources, store).setup();

@@ -1,6 +1,7 @@
 //! `keyward admin create-user`: one more person.
 
 use keyward_domain::sign_in::accounts::{AccountDraft, CreateAccountError};
+use keyward_domain::sign_in::joining::NewcomerChoices;
 
 use super::Failure;
 use super::new_password::NewPassword;
@@ -29,9 +30,11 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
     let draft = AccountDraft {
         organization: organization.clone(),
         role: options.role.into(),
-        username: options.person.username,
-        display_name,
-        password,
+        user: NewcomerChoices {
+            username: options.person.username,
+            display_name,
+            password,
+        },
     };
     accounts.create(draft).await.map_err(|error| match error {
         CreateAccountError::UsernameTaken => Failure::UsernameTaken(username.clone()),

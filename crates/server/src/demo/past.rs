@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use keyward_domain::organization::{OrganizationName, Slug};
+use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::SetupChoices;
 use keyward_domain::sources::Sources;
@@ -53,9 +54,11 @@ impl Past {
     pub(super) async fn set_up(&self, scenario: &Scenario, password: &Password) -> Result<Slug, StepError> {
         let choices = SetupChoices {
             organization: OrganizationName::parse(&scenario.name)?,
-            username: Username::parse(&scenario.owner.username)?,
-            display_name: DisplayName::parse(&scenario.owner.display_name)?,
-            password: Password::attempt(password.expose()),
+            owner: NewcomerChoices {
+                username: Username::parse(&scenario.owner.username)?,
+                display_name: DisplayName::parse(&scenario.owner.display_name)?,
+                password: Password::attempt(password.expose()),
+            },
         };
         Ok(self.use_cases.setup().bootstrap(choices).await?.slug)
     }

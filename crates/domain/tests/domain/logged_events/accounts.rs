@@ -9,16 +9,14 @@ use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::SetupChoices;
 use keyward_domain::testing::TestInstallation;
 
-use super::{Fact, NEW_PASSWORD, Scene, assert_says, display_name, username};
+use super::{Fact, NEW_PASSWORD, Scene, assert_says, newcomer, username};
 use crate::signing_in::{attempt, source};
 
 #[tokio::test]
 async fn setup_by_link_or_command_line_is_logged() {
     let choices = || SetupChoices {
         organization: OrganizationName::parse("First").expect("a name"),
-        username: username("carol"),
-        display_name: display_name(),
-        password: Password::attempt(NEW_PASSWORD),
+        owner: newcomer(),
     };
     for by_link in [true, false] {
         let scene = Scene::not_set_up();
@@ -66,9 +64,7 @@ async fn account_administration_is_logged() {
     let draft = AccountDraft {
         organization: second.slug.clone(),
         role: Role::Member,
-        username: username("carol"),
-        display_name: display_name(),
-        password: Password::attempt(NEW_PASSWORD),
+        user: newcomer(),
     };
     let carol = accounts.create(draft).await.expect("created");
     let member = scene.membership(&carol, &second.slug).await;

@@ -16,14 +16,12 @@ use keyward_domain::organization::OrganizationName;
 use keyward_domain::ports::{AuditFilter, DescendantKeys};
 use keyward_domain::project::ProjectName;
 use keyward_domain::refused_uses::{RefusedUse, RefusedUseReports, RefusedUses};
-use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::own_account::NewPassword;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::session::SessionToken;
 use keyward_domain::sign_in::throttle::{AttemptKind, EventLimit, ThrottleBucket};
-use keyward_domain::user::{DisplayName, Username};
 
-use crate::both::first_run::{FirstRunChange, PASSWORD};
+use crate::both::first_run::{FirstRunChange, PASSWORD, newcomer};
 use crate::both::scene::{Attempt, Scene, attempt, draft, key_draft, new_user};
 
 /// A way to change something in an organization.
@@ -228,13 +226,8 @@ impl Scene {
                 invitations.revoke(&authority, id, source).await?;
             }
             Change::JoinAsNewcomer => {
-                let choices = NewcomerChoices {
-                    username: Username::parse("grace").expect("a username"),
-                    display_name: DisplayName::parse("Grace").expect("a name"),
-                    password: Password::attempt(PASSWORD),
-                };
                 joining
-                    .join_as_newcomer(&self.invitation.token, choices, source)
+                    .join_as_newcomer(&self.invitation.token, newcomer("grace", "Grace"), source)
                     .await?;
             }
             Change::JoinAsUser => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use keyward_domain::audit::RequestSource;
 use keyward_domain::organization::OrganizationName;
+use keyward_domain::sign_in::joining::NewcomerChoices;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::sign_in::setup::{Setup, SetupChoices, SetupToken};
 use keyward_domain::testing::{Builder, PlainHasher};
@@ -64,8 +65,14 @@ pub(crate) fn setup(database: &Database, make: &Builder) -> Setup {
 pub(crate) fn choices() -> SetupChoices {
     SetupChoices {
         organization: OrganizationName::parse("Analytical Engines").expect("a name"),
-        username: Username::parse("ada").expect("a username"),
-        display_name: DisplayName::parse("Ada").expect("a name"),
+        owner: newcomer("ada", "Ada"),
+    }
+}
+
+pub(crate) fn newcomer(username: &str, display_name: &str) -> NewcomerChoices {
+    NewcomerChoices {
+        username: Username::parse(username).expect("a username"),
+        display_name: DisplayName::parse(display_name).expect("a name"),
         password: Password::attempt(PASSWORD),
     }
 }

@@ -30,9 +30,9 @@ use keyward_domain::sign_in::signing_in::{SignInAttempt, SignInPorts};
 use keyward_domain::sign_in::{Accounts, Joining, OwnAccount, SignIn};
 use keyward_domain::testing::{Builder, PlainHasher};
 use keyward_domain::token::TokenDigest;
-use keyward_domain::user::{DisplayName, User, Username};
+use keyward_domain::user::{User, Username};
 
-use crate::both::first_run::{PASSWORD, choices, setup};
+use crate::both::first_run::{PASSWORD, choices, newcomer, setup};
 use crate::database::{Database, now};
 
 /// How an attempt to change something ends.
@@ -279,9 +279,7 @@ pub(crate) fn new_user(organization: &Organization, username: &str, role: Role) 
     AccountDraft {
         organization: organization.slug.clone(),
         role,
-        username: Username::parse(username).expect("a username"),
-        display_name: DisplayName::parse(username).expect("a name"),
-        password: Password::attempt(PASSWORD),
+        user: newcomer(username, username),
     }
 }
 
