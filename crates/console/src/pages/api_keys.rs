@@ -6,7 +6,7 @@ mod refused_uses;
 use askama::Template;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::AuditPage;
-use keyward_domain::api_key::{ApiKey, Revocation};
+use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
@@ -82,10 +82,4 @@ pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response
         found,
         now: member.now,
     })
-}
-
-impl ApiKeysPage<'_> {
-    fn revoked<'key>(&self, key: &'key ApiKey) -> Option<&'key Revocation> {
-        key.revoked(self.now)
-    }
 }

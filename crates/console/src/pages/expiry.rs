@@ -4,9 +4,8 @@ use std::fmt;
 
 use chrono::{DateTime, DurationRound, TimeDelta, Utc};
 use keyward_domain::api_key::{
-    ApiKey, CannotExtendLife, Expiry, ExpiryChange, InvalidExpiry, LongestLife, Revocation, RevocationReason,
+    CannotExtendLife, Expiry, ExpiryChange, InvalidExpiry, LongestLife, Revocation, RevocationReason,
 };
-use keyward_domain::membership::Membership;
 
 use crate::forms::Fields;
 use crate::pages::field::Field;
@@ -230,26 +229,6 @@ impl fmt::Display for Unacceptable {
             Self::Postponed => f.write_str("can only be brought forward: the key was rotated"),
         }
     }
-}
-
-/// The planned end of a valid key, if it has one.
-pub(super) fn of(key: &ApiKey, now: &DateTime<Utc>) -> Option<DateTime<Utc>> {
-    key.expires_at(*now)
-}
-
-/// The planned end of a live membership, if it has one.
-pub(super) fn of_membership(membership: &Membership, now: &DateTime<Utc>) -> Option<DateTime<Utc>> {
-    membership.expires_at(*now)
-}
-
-/// Whether a live membership ends within a week.
-pub(super) fn membership_is_soon(membership: &Membership, now: &DateTime<Utc>) -> bool {
-    membership.expires_soon(*now)
-}
-
-/// Whether a valid key expires within a week.
-pub(super) fn is_soon(key: &ApiKey, now: &DateTime<Utc>) -> bool {
-    key.expires_soon(*now)
 }
 
 /// What has become of a key that is valid no more.

@@ -45,11 +45,6 @@ pub(super) fn keys_beside(holder: &HolderProfile, organization: &Slug, now: &Dat
     keys_of(organization, holder.membership.id, tab)
 }
 
-/// How the key ended, if it did.
-pub(super) fn revoked<'a>(key: &'a HeldKey, now: &DateTime<Utc>) -> Option<&'a Revocation> {
-    key.revoked(*now)
-}
-
 /// Who revoked a key, or why it was done.
 pub(super) fn revoker(revocation: &Revocation, names: &HashMap<Subject, String>) -> String {
     let by = revocation.by.as_subject().and_then(|by| names.get(&by));

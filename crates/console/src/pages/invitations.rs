@@ -54,10 +54,6 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
 }
 
 impl InvitationsPage {
-    fn is_open(&self, invitation: &Invitation) -> bool {
-        invitation.is_open(self.now)
-    }
-
     /// The inviter's name, or "an administrator on the server".
     fn inviter(&self, invitation: &Invitation) -> &str {
         let inviter = invitation.invited_by.as_subject();

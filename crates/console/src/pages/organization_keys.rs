@@ -227,10 +227,6 @@ impl OrganizationKeysPage {
         self.found.items.iter().any(|key| key.is_valid(self.now))
     }
 
-    fn is_valid(&self, key: &HeldKey) -> bool {
-        key.is_valid(self.now)
-    }
-
     fn unused_days(&self) -> Vec<u16> {
         choices(&UNUSED_DAYS, self.unused)
     }
