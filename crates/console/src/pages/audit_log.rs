@@ -101,7 +101,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         settings: Settings::new(&owner, Section::AuditLog),
         notice: Notice::for_owner(&owner).await?,
         kept_days: console.audit_events_kept_for.map(|period| period.num_days()),
-        form: asked.form(&list, Some(&found)),
+        form: asked.form(&list, &found),
         rows: shown.iter().map(|event| context.logged_event(event)).collect(),
         newest: search.after.map(|_| search.url(&list)),
         older: older.map(|next| search.url_after(&list, next)),
@@ -149,11 +149,11 @@ impl LogContext<'_> {
     fn actor(&self, actor: Actor) -> Participant {
         let page = actor.as_subject().and_then(|subject| self.page_of(subject));
         let events = self.search.of_actor(actor).url(self.list);
-        Participant::actor(actor, Some(self.found)).leading_to(page, events)
+        Participant::actor(actor, self.found).leading_to(page, events)
     }
 
     fn subject(&self, subject: Subject) -> Participant {
-        let participant = Participant::subject(subject, Some(self.found));
+        let participant = Participant::subject(subject, self.found);
         if subject == Subject::Installation {
             return participant;
         }

@@ -1,4 +1,4 @@
-//! Resolves what somebody types into the search form to an actor or a subject.
+//! Resolves what somebody types into the filter to an actor or a subject.
 
 use futures_util::future::{try_join, try_join3};
 use keyward_domain::administration::ports::{
@@ -15,11 +15,14 @@ use keyward_domain::user::Username;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
 
-/// The result of resolving a text.
-pub(super) enum Resolution<T> {
+/// A filter by actor or subject.
+#[derive(Clone)]
+pub(super) enum Filter<T> {
+    Any,
     One(T),
-    /// One of these, if any.
+    /// The text matches nothing in this organization, or several subjects, or only parts of their names.
     Ambiguous {
+        typed: String,
         candidates: Vec<Candidate<T>>,
         ambiguity: Ambiguity,
     },
@@ -39,7 +42,7 @@ pub(super) enum Ambiguity {
 /// A possible match.
 #[derive(Clone)]
 pub(super) struct Candidate<T> {
-    pub(super) means: T,
+    pub(super) value: T,
     pub(super) name: String,
     /// What tells it apart from others of its name.
     pub(super) detail: String,
@@ -49,40 +52,40 @@ pub(super) struct Candidate<T> {
     is_prefix: bool,
 }
 
-/// How many may be suggestions: more than that is no choice.
+/// The maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 8;
 
 /// A member or a key.
-pub(super) async fn actor(owner: &Owner, typed: &str) -> Result<Resolution<Actor>, Refusal> {
+pub(super) async fn actor(owner: &Owner, typed: &str) -> Result<Filter<Actor>, Refusal> {
     if let Some(actor) = owner
         .console
         .audit_trail
         .find_actor(&owner.authority, typed)
         .await?
     {
-        return Ok(Resolution::One(actor));
+        return Ok(Filter::One(actor));
     }
     let (people, keys) = try_join(members(owner, typed), keys(owner, typed)).await?;
-    let are_all = people.next.is_none() && keys.next.is_none();
+    let is_complete = people.next.is_none() && keys.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
     let people = people.map(|member| of_member(member, Actor::User(member.user.id), &term));
     let keys = keys.items.iter();
     let keys = keys.map(|key| of_key(key, Actor::ApiKey(key.id), &term));
-    Ok(decided(people.chain(keys).collect(), are_all))
+    Ok(resolve(typed, people.chain(keys).collect(), is_complete))
 }
 
 /// A member, a key or a project.
-pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Resolution<Subject>, Refusal> {
+pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Filter<Subject>, Refusal> {
     if let Some(subject) = owner
         .console
         .audit_trail
         .find_subject(&owner.authority, typed)
         .await?
     {
-        return Ok(Resolution::One(subject));
+        return Ok(Filter::One(subject));
     }
-    // A username is somebody's alone.
+    // Usernames are unique.
     if let Ok(username) = Username::parse(typed)
         && let Some(member) = owner
             .console
@@ -90,29 +93,30 @@ pub(super) async fn subject(owner: &Owner, typed: &str) -> Result<Resolution<Sub
             .find_by_username(&owner.authority, &username, owner.now)
             .await?
     {
-        return Ok(Resolution::One(Subject::Membership(member.membership.id)));
+        return Ok(Filter::One(Subject::Membership(member.membership.id)));
     }
     let (people, keys, projects) =
         try_join3(members(owner, typed), keys(owner, typed), projects(owner, typed)).await?;
-    let are_all = people.next.is_none() && keys.next.is_none() && projects.next.is_none();
+    let is_complete = people.next.is_none() && keys.next.is_none() && projects.next.is_none();
     let term = folded(typed);
     let people = people.items.iter();
     let people = people.map(|member| {
-        let means = Subject::Membership(member.membership.id);
-        of_member(member, means, &term)
+        let value = Subject::Membership(member.membership.id);
+        of_member(member, value, &term)
     });
     let keys = keys.items.iter();
     let keys = keys.map(|key| of_key(key, Subject::ApiKey(key.id), &term));
     let projects = projects.items.iter();
     let projects = projects.map(|found| of_project(found, Subject::Project(found.project.id), &term));
-    Ok(decided(people.chain(projects).chain(keys).collect(), are_all))
+    let candidates = people.chain(projects).chain(keys).collect();
+    Ok(resolve(typed, candidates, is_complete))
 }
 
-/// `are_all`: nothing else resembles it, so that what is not among these is not there.
-fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Resolution<T> {
+/// `is_complete`: these are all matches.
+fn resolve<T: Copy>(typed: &str, candidates: Vec<Candidate<T>>, is_complete: bool) -> Filter<T> {
     let (exact, similar): (Vec<_>, Vec<_>) = candidates.into_iter().partition(|candidate| candidate.is_exact);
-    let (mut candidates, ambiguity) = match (are_all, exact.as_slice()) {
-        (true, [only]) => return Resolution::One(only.means),
+    let (mut candidates, ambiguity) = match (is_complete, exact.as_slice()) {
+        (true, [only]) => return Filter::One(only.value),
         (true, []) => (similar, Ambiguity::NoExactMatch),
         (true, [..]) => (exact, Ambiguity::SeveralMatches),
         (false, _) => ([exact, similar].concat(), Ambiguity::TooManySimilar),
@@ -124,13 +128,14 @@ fn decided<T: Copy>(candidates: Vec<Candidate<T>>, are_all: bool) -> Resolution<
     };
     candidates.sort_by_key(|candidate| (!candidate.is_exact, !candidate.is_prefix));
     candidates.truncate(MAX_SUGGESTIONS);
-    Resolution::Ambiguous {
+    Filter::Ambiguous {
+        typed: typed.to_owned(),
         candidates,
         ambiguity,
     }
 }
 
-const fn first<Id>() -> PageRequest<Id> {
+const fn first_page<Id>() -> PageRequest<Id> {
     PageRequest::first(PageSize::EXPORT)
 }
 
@@ -139,7 +144,7 @@ async fn members(owner: &Owner, typed: &str) -> Result<Page<MemberOverview, Memb
     Ok(owner
         .console
         .members
-        .list(&owner.authority, filter, first(), owner.now)
+        .list(&owner.authority, filter, first_page(), owner.now)
         .await?)
 }
 
@@ -148,7 +153,7 @@ async fn keys(owner: &Owner, typed: &str) -> Result<Page<HeldKey, ApiKeyId>, Ref
     Ok(owner
         .console
         .organization_keys
-        .list(&owner.authority, filter, first(), owner.now)
+        .list(&owner.authority, filter, first_page(), owner.now)
         .await?)
 }
 
@@ -157,14 +162,14 @@ async fn projects(owner: &Owner, typed: &str) -> Result<Page<ProjectOverview, Pr
     Ok(owner
         .console
         .projects
-        .list(&owner.authority, filter, first(), owner.now)
+        .list(&owner.authority, filter, first_page(), owner.now)
         .await?)
 }
 
-fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {
+fn of_member<T>(member: &MemberOverview, value: T, term: &str) -> Candidate<T> {
     let name = member.user.display_name.to_string();
     Candidate {
-        means,
+        value,
         is_exact: folded(&name) == term,
         is_prefix: folded(&name).starts_with(term) || member.user.username.as_str().starts_with(term),
         name,
@@ -172,10 +177,10 @@ fn of_member<T>(member: &MemberOverview, means: T, term: &str) -> Candidate<T> {
     }
 }
 
-fn of_key<T>(key: &HeldKey, means: T, term: &str) -> Candidate<T> {
+fn of_key<T>(key: &HeldKey, value: T, term: &str) -> Candidate<T> {
     let name = key.name.to_string();
     Candidate {
-        means,
+        value,
         is_exact: folded(&name) == term
             || folded(key.hint.last_four()) == term
             || folded(&key.hint.to_string()) == term,
@@ -185,10 +190,10 @@ fn of_key<T>(key: &HeldKey, means: T, term: &str) -> Candidate<T> {
     }
 }
 
-fn of_project<T>(found: &ProjectOverview, means: T, term: &str) -> Candidate<T> {
+fn of_project<T>(found: &ProjectOverview, value: T, term: &str) -> Candidate<T> {
     let name = found.project.name.to_string();
     Candidate {
-        means,
+        value,
         is_exact: folded(&name) == term,
         is_prefix: folded(&name).starts_with(term),
         name,

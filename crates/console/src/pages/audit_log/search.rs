@@ -5,7 +5,7 @@ use keyward_domain::audit::{Action, Actor, Subject};
 use keyward_domain::ports::{AuditFilter, AuditPosition};
 
 use super::day::{Day, day_after, start_of};
-use super::resolution::{self, Ambiguity, Candidate, Resolution};
+use super::resolution::{self, Ambiguity, Filter};
 use super::sentence::{Participant, action_label};
 use super::url_values::{
     actor_from, actor_to_text, position_from, position_to_text, subject_from, subject_to_text,
@@ -26,19 +26,6 @@ pub(super) struct Search {
     until: Day,
     /// Where the page begins.
     pub(super) after: Option<AuditPosition>,
-}
-
-/// Somebody or something, if it could be found.
-#[derive(Clone)]
-enum Filter<T> {
-    Any,
-    One(T),
-    /// What was typed names nothing in this organization, or several things, or only resembles their names.
-    Ambiguous {
-        typed: String,
-        candidates: Vec<Candidate<T>>,
-        ambiguity: Ambiguity,
-    },
 }
 
 /// The form as it is shown again.
@@ -98,12 +85,12 @@ impl Search {
         let who = match given("who") {
             None => Filter::Any,
             Some(typed) if let Some(actor) = actor_from(typed) => Filter::One(actor),
-            Some(typed) => Filter::new(typed, resolution::actor(owner, typed).await?),
+            Some(typed) => resolution::actor(owner, typed).await?,
         };
         let what = match given("what") {
             None => Filter::Any,
             Some(typed) if let Some(subject) = subject_from(typed) => Filter::One(subject),
-            Some(typed) => Filter::new(typed, resolution::subject(owner, typed).await?),
+            Some(typed) => resolution::subject(owner, typed).await?,
         };
         let action = match given("action") {
             None => None,
@@ -206,8 +193,8 @@ impl Search {
         )
     }
 
-    /// The form as it is shown again; the names are known once events were looked for.
-    pub(super) fn form(&self, list: &str, known: Option<&AuditPage>) -> SearchForm {
+    /// The form as it is shown again.
+    pub(super) fn form(&self, list: &str, known: &AuditPage) -> SearchForm {
         let anybody = Self {
             who: Filter::Any,
             ..self.clone()
@@ -283,20 +270,6 @@ impl Search {
 }
 
 impl<T: Copy> Filter<T> {
-    fn new(typed: &str, resolution: Resolution<T>) -> Self {
-        match resolution {
-            Resolution::One(one) => Self::One(one),
-            Resolution::Ambiguous {
-                candidates,
-                ambiguity,
-            } => Self::Ambiguous {
-                typed: typed.to_owned(),
-                candidates,
-                ambiguity,
-            },
-        }
-    }
-
     /// The choice, if it is clear.
     const fn clear(&self) -> Option<T> {
         match self {
@@ -350,7 +323,7 @@ impl<T: Copy> Filter<T> {
                 let suggestions = candidates.iter().map(|candidate| Suggestion {
                     name: candidate.name.clone(),
                     detail: candidate.detail.clone(),
-                    url: instead(candidate.means),
+                    url: instead(candidate.value),
                 });
                 field.suggestions = suggestions.collect();
             }

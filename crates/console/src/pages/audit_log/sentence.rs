@@ -104,7 +104,7 @@ impl Value {
 }
 
 impl Participant {
-    pub(super) fn actor(actor: Actor, known: Option<&AuditPage>) -> Self {
+    pub(super) fn actor(actor: Actor, known: &AuditPage) -> Self {
         let (kind, menu_label) = match actor {
             Actor::User(_) => ("", ""),
             Actor::ApiKey(_) => ("The API key", "API key"),
@@ -118,9 +118,9 @@ impl Participant {
         Self::called(kind, menu_label, label)
     }
 
-    pub(super) fn subject(subject: Subject, known: Option<&AuditPage>) -> Self {
+    pub(super) fn subject(subject: Subject, known: &AuditPage) -> Self {
         const NEWER: &str = "something from a newer version of Keyward";
-        let is_named = known.is_some_and(|known| known.names.contains_key(&subject));
+        let is_named = known.names.contains_key(&subject);
         let (kind, menu_label) = match subject {
             Subject::Installation => ("this installation", "this installation"),
             Subject::Session(_) => ("session", "session"),
@@ -165,8 +165,8 @@ impl Label {
         }
     }
 
-    fn of(subject: Subject, known: Option<&AuditPage>) -> Self {
-        let Some(named) = known.and_then(|known| known.names.get(&subject)) else {
+    fn of(subject: Subject, known: &AuditPage) -> Self {
+        let Some(named) = known.names.get(&subject) else {
             return subject.id().map_or(Self::None, |id| Self::Id(id.to_string()));
         };
         let name = named.name.clone();
