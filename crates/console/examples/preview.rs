@@ -20,10 +20,13 @@
     reason = "a program for developers, on a terminal"
 )]
 
+#[path = "../tests/console/in_memory.rs"]
+mod in_memory;
+
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use keyward_console::{Console, invitation_link, setup_link};
+use keyward_console::{invitation_link, setup_link};
 use keyward_domain::administration::InvitationDraft;
 use keyward_domain::api_key::{KeyDescription, KeyName, KeyPrecondition};
 use keyward_domain::audit::RequestSource;
@@ -41,6 +44,8 @@ use keyward_domain::sign_in::password::Password;
 use keyward_domain::testing::{PlainHasher, TestInstallation};
 use keyward_domain::user::DisplayName;
 use keyward_front_door::{FrontDoor, FrontDoorConfig};
+
+use in_memory::console_over;
 
 const ADDRESS: &str = "127.0.0.1:8099";
 
@@ -63,26 +68,7 @@ async fn main() {
     if state.as_deref() == Some("down") {
         installation.store.go_down();
     }
-    let console = Console {
-        setup: installation.setup(),
-        sign_in: installation.sign_in(),
-        memberships: Arc::new(installation.store.clone()),
-        keys: installation.keys(),
-        names: Arc::new(installation.store.clone()),
-        reachable_projects: Arc::new(installation.store.clone()),
-        organizations: installation.organizations(),
-        members: installation.members(),
-        invitations: installation.invitations(),
-        projects: installation.projects(),
-        joining: installation.joining(),
-        organization_keys: installation.organization_keys(),
-        audit_trail: installation.audit_trail(),
-        audit_events_kept_for: None,
-        setup_command: "keyward admin setup-link".to_owned(),
-        own_account: installation.own_account(),
-        public_url,
-        sources: installation.builder.sources.clone(),
-    };
+    let console = console_over(&installation, public_url);
     let ids = Arc::clone(&installation.builder.ids);
     let config = FrontDoorConfig::new(Arc::new(move || {
         let id: keyward_domain::id::SessionId = ids.next();

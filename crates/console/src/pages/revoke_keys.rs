@@ -43,9 +43,7 @@ struct RevokeKeysPage {
     settings: Settings,
     /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
-    /// The selection as hidden fields (name and value).
-    selected: Vec<(String, String)>,
-    kind: Kind,
+    selected: Selected,
     /// The preview, if counting succeeded; a failed count does not prevent the revocation.
     ends: Option<RevocationPreview>,
     now: DateTime<Utc>,
@@ -95,13 +93,6 @@ enum Heading<'a> {
     Count(String),
 }
 
-/// What was selected, for the page's words.
-enum Kind {
-    Keys,
-    OfHolder,
-    IssuedBefore(DateTime<Utc>),
-}
-
 /// The selection in the URL or the form.
 enum Selected {
     Keys(Vec<ApiKeyId>),
@@ -119,7 +110,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     if selected.is_too_recent(&owner.console) {
         return Ok(owner.redirect(list.here(), Message::CutoffTooRecent));
     }
-    owner.page(&page(&owner, list, &selected).await?)
+    owner.page(&page(&owner, list, selected).await?)
 }
 
 #[handler]
@@ -144,7 +135,7 @@ pub(crate) async fn submit(
             revoke_descendants: descendants == DescendantKeys::Revoke,
             note: field,
             confirmation_missing: !is_confirmed,
-            ..page(&owner, list, &selected).await?
+            ..page(&owner, list, selected).await?
         };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
@@ -155,7 +146,7 @@ pub(crate) async fn submit(
         Ok(revoked) => return Ok(redirect_to_list(&owner, back, &revoked)),
         Err(stopped) => some_of(stopped)?,
     };
-    let page = page(&owner, list, &selected).await?;
+    let page = page(&owner, list, selected).await?;
     let left = page.ends.as_ref().map(|ends| match descendants {
         DescendantKeys::Keep => (ends.selected.keys, ends.selected.has_more),
         DescendantKeys::Revoke => (
@@ -248,6 +239,7 @@ impl Selected {
         }
     }
 
+    /// The hidden fields of the form (name and value).
     fn fields(&self) -> Vec<(String, String)> {
         match self {
             Self::Keys(ids) => ids
@@ -260,17 +252,9 @@ impl Selected {
             }
         }
     }
-
-    const fn kind(&self) -> Kind {
-        match self {
-            Self::Keys(_) => Kind::Keys,
-            Self::OfHolder(_) => Kind::OfHolder,
-            Self::IssuedBefore(moment) => Kind::IssuedBefore(*moment),
-        }
-    }
 }
 
-async fn page(owner: &Owner, list: List<ApiKeyId>, selected: &Selected) -> Result<RevokeKeysPage, Refusal> {
+async fn page(owner: &Owner, list: List<ApiKeyId>, selected: Selected) -> Result<RevokeKeysPage, Refusal> {
     let selection = selected.selection(&owner.console, DescendantKeys::Revoke)?;
     let keys = &owner.console.organization_keys;
     let revocation_preview = keys
@@ -279,8 +263,7 @@ async fn page(owner: &Owner, list: List<ApiKeyId>, selected: &Selected) -> Resul
     Ok(RevokeKeysPage {
         settings: Settings::new(owner, Section::ApiKeys),
         list,
-        selected: selected.fields(),
-        kind: selected.kind(),
+        selected,
         ends: if_counted(revocation_preview),
         now: owner.now,
         revoke_descendants: false,
@@ -293,13 +276,13 @@ async fn page(owner: &Owner, list: List<ApiKeyId>, selected: &Selected) -> Resul
 impl RevokeKeysPage {
     fn heading<'a>(&self, ends: &'a RevocationPreview) -> Heading<'a> {
         let (keys, count) = (&ends.selected, key_count(&ends.selected));
-        match (keys.first.first(), &self.kind) {
+        match (keys.first.first(), &self.selected) {
             _ if keys.keys == 0 => Heading::Descendants,
             (Some(only), _) if keys.keys == 1 => Heading::Key(only),
-            (_, Kind::Keys) if keys.holders > 1 => Heading::OfSeveral(count, holder_count(keys)),
-            (_, Kind::IssuedBefore(_)) => Heading::OfSeveral(count, holder_count(keys)),
-            (Some(first), Kind::Keys | Kind::OfHolder) => Heading::OfHolder(count, first),
-            (None, Kind::Keys | Kind::OfHolder) => Heading::Count(count),
+            (_, Selected::Keys(_)) if keys.holders > 1 => Heading::OfSeveral(count, holder_count(keys)),
+            (_, Selected::IssuedBefore(_)) => Heading::OfSeveral(count, holder_count(keys)),
+            (Some(first), Selected::Keys(_) | Selected::OfHolder(_)) => Heading::OfHolder(count, first),
+            (None, Selected::Keys(_) | Selected::OfHolder(_)) => Heading::Count(count),
         }
     }
 
@@ -329,13 +312,13 @@ impl RevokeKeysPage {
     }
 
     fn ends_one_key(&self) -> bool {
-        match (&self.ends, &self.kind) {
+        match (&self.ends, &self.selected) {
             (Some(ends), _) => {
                 let count = ends.selected.keys;
                 count == 1 || count + ends.descendants.keys == 1
             }
-            (None, Kind::Keys) => self.selected.len() == 1,
-            (None, Kind::OfHolder | Kind::IssuedBefore(_)) => false,
+            (None, Selected::Keys(ids)) => ids.len() == 1,
+            (None, Selected::OfHolder(_) | Selected::IssuedBefore(_)) => false,
         }
     }
 }

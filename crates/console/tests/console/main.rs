@@ -21,6 +21,7 @@ mod flash;
 mod forms_of_other_users;
 mod head_requests;
 mod headers;
+mod in_memory;
 mod invitations;
 mod joining;
 mod key_rights;

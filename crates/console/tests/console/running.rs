@@ -13,6 +13,7 @@ use keyward_front_door::{FrontDoor, FrontDoorConfig};
 use tokio::net::TcpListener;
 
 use crate::browser::Browser;
+use crate::in_memory::console_over;
 
 pub(crate) const LIST: &str = "/organizations/acme/settings/api-keys";
 pub(crate) const NEW: &str = "/organizations/acme/settings/api-keys/new";
@@ -54,26 +55,7 @@ impl Running {
         let port = listener.local_addr().unwrap().port();
         let local = format!("http://127.0.0.1:{port}");
         let public_url = PublicUrl::parse(public_url.unwrap_or(&local)).unwrap();
-        let mut console = Console {
-            setup: installation.setup(),
-            sign_in: installation.sign_in(),
-            memberships: Arc::new(installation.store.clone()),
-            keys: installation.keys(),
-            names: Arc::new(installation.store.clone()),
-            reachable_projects: Arc::new(installation.store.clone()),
-            organizations: installation.organizations(),
-            members: installation.members(),
-            invitations: installation.invitations(),
-            projects: installation.projects(),
-            joining: installation.joining(),
-            organization_keys: installation.organization_keys(),
-            audit_trail: installation.audit_trail(),
-            audit_events_kept_for: None,
-            setup_command: "keyward admin setup-link".to_owned(),
-            own_account: installation.own_account(),
-            public_url: public_url.clone(),
-            sources: installation.builder.sources.clone(),
-        };
+        let mut console = console_over(&installation, public_url.clone());
         change(&mut console);
         let ids = Arc::clone(&installation.builder.ids);
         let mut config = FrontDoorConfig::new(Arc::new(move || ids.next::<SessionId>().as_uuid()));
