@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::PAGES;
+use super::pages;
 use crate::browser::Browser;
 use crate::others::packages;
 use keyward_tests::api::Api;
@@ -182,7 +182,7 @@ impl Tour {
         let looked_at = |page: &str| {
             self.seen.contains(page)
                 || LOOKED_AT_ELSEWHERE.contains(&page)
-                || PAGES.iter().any(|(_, path)| path.split('?').next() == Some(page))
+                || pages().any(|(_, path)| path.split('?').next() == Some(page))
         };
         let led_to = self.led_to.iter().map(String::as_str);
         led_to.filter(|page| !looked_at(page)).collect()
