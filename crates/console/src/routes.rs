@@ -59,7 +59,7 @@ fn table() -> Table {
         .form(
             paths::ChooseForNewKeys::PATTERN,
             general::show,
-            general::choose_for_new_keys,
+            general::set_default_for_new_keys,
         )
         .form(
             paths::LimitKeyLife::PATTERN,

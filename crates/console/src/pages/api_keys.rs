@@ -10,11 +10,12 @@ use keyward_domain::api_key::ApiKey;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::{KeyFilter, StatusFilter};
+use keyward_domain::public_url::PublicUrl;
 use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
 use crate::pages::filters;
-use crate::pages::key_status::{called, title};
+use crate::pages::key_status::{noun, title};
 use crate::pages::leaks;
 use crate::pages::list::{Items, List};
 use crate::pages::notice::Notice;
@@ -23,7 +24,6 @@ use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::paths;
 use crate::reader::Member;
 use crate::refusal::Refusal;
-use keyward_domain::public_url::PublicUrl;
 use others::{Creator, Others, Revoker};
 use refused_uses::{hint_in, key_in, refused_uses};
 
@@ -52,13 +52,13 @@ struct ApiKeysPage<'a> {
 
 /// The list that the query describes, to which the pages of its keys lead back.
 pub(super) fn list_in(member: &Member, query: &Fields) -> Result<List<ApiKeyId>, Refusal> {
-    let list = List::with_status::<StatusFilter>(paths::ApiKeys(member.slug()), query)?;
+    let list = List::read_with_status::<StatusFilter>(paths::ApiKeys(member.slug()), query)?;
     Ok(list.1)
 }
 
 #[handler]
 pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response, Refusal> {
-    let (status, list) = List::with_status(paths::ApiKeys(member.slug()), &query)?;
+    let (status, list) = List::read_with_status(paths::ApiKeys(member.slug()), &query)?;
     let (keys, holder) = (&member.console.keys, member.holder());
     let filter = KeyFilter::new(status, Some(&list.search));
     let found = keys.list(&holder, filter, list.request(), member.now).await?;
@@ -75,7 +75,7 @@ pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response
         is_first_visit: found.items.is_empty()
             && keys.list(&holder, any, first, member.now).await?.items.is_empty(),
         title: title(status),
-        items: called(status),
+        items: noun(status),
         status,
         others: Others::beside(&found.items, &member).await?,
         list,

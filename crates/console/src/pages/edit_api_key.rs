@@ -34,13 +34,13 @@ struct EditApiKeyPage {
     key: ApiKey,
     /// Set for a key that has ended, which cannot be edited: the page then has no form.
     revoked: Option<Revocation>,
-    /// No valid key takes its place, so it can be rotated.
+    /// It can be rotated: it has no valid successor.
     can_rotate: bool,
     /// The version of the key that the form was opened with.
     version: KeyVersion,
     /// The key's current text, if it was changed after the form was opened.
     changed: Option<KeyTextForm>,
-    words: KeyTextForm,
+    text: KeyTextForm,
     expiry: ExpiryForm,
     /// How long to wait, if the rate limit for changing keys is exceeded.
     rate_limited: Option<Wait>,
@@ -57,7 +57,7 @@ pub(crate) async fn show(
     let key = member.console.keys.read(&member.holder(), id).await?;
     let live_successor = live_successor(&key, &member, member.now).await?;
     let mut page = EditApiKeyPage::new(&member, list, key, live_successor, member.now);
-    page.words.name.focused = true;
+    page.text.name.focused = true;
     member.page(&page)
 }
 
@@ -76,7 +76,7 @@ pub(crate) async fn submit(
     let page = EditApiKeyPage::new(&member, list, key, successor, member.now);
     let mut page = EditApiKeyPage {
         version,
-        words: KeyTextForm::filled_in(&form)?,
+        text: KeyTextForm::filled_in(&form)?,
         expiry: page.expiry.filled_in(&form)?,
         ..page
     };
@@ -84,9 +84,9 @@ pub(crate) async fn submit(
         return Ok(html(StatusCode::CONFLICT, &page)?);
     }
     page.has_errors = true;
-    let (edit, expiry) = (page.words.edit(), page.expiry.change(member.now));
+    let (edit, expiry) = (page.text.edit(), page.expiry.change(member.now));
     let Some((edit, expiry)) = edit.zip(expiry) else {
-        page.expiry.focus_error_after(&mut page.words);
+        page.expiry.focus_error_after(&mut page.text);
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let edit = KeyEdit { expiry, ..edit };
@@ -107,7 +107,7 @@ pub(crate) async fn submit(
             let successor = live_successor(&key, &member, now).await?;
             let is_saved =
                 key.is_valid(now) && key.clone().apply(&edit, successor, longest, by) == Ok(vec![]);
-            // Else the same form was sent twice, or somebody else wanted the same.
+            // If it is saved already, the form was sent twice, or somebody else made the same change.
             if !is_saved {
                 let page =
                     EditApiKeyPage::new(&member, page.list.clone(), key, successor, now).with_input_of(page);
@@ -119,7 +119,7 @@ pub(crate) async fn submit(
         Err(error) => return Err(error.into()),
     }
     let message = Message::KeyEdited.about(id.as_uuid());
-    Ok(member.redirect(page.list.here(), message))
+    Ok(member.redirect(page.list.url(), message))
 }
 
 impl EditApiKeyPage {
@@ -138,7 +138,7 @@ impl EditApiKeyPage {
             can_rotate: live_successor.is_none(),
             version: key.version(),
             changed: None,
-            words: KeyTextForm::of(&key),
+            text: KeyTextForm::of(&key),
             expiry: ExpiryForm::of(key.expires_at(now))
                 .with_latest(key.latest_planned_end(live_successor, longest), now),
             rate_limited: None,
@@ -149,7 +149,7 @@ impl EditApiKeyPage {
 
     fn refuse_expiry(mut self, error: impl Into<Unacceptable>) -> Result<Response, Refusal> {
         self.expiry.refuse(error);
-        self.expiry.focus_error_after(&mut self.words);
+        self.expiry.focus_error_after(&mut self.text);
         Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &self)?)
     }
 
@@ -157,8 +157,8 @@ impl EditApiKeyPage {
     /// shows.
     fn with_input_of(self, typed: Self) -> Self {
         Self {
-            changed: Some(self.words),
-            words: typed.words,
+            changed: Some(self.text),
+            text: typed.text,
             expiry: typed.expiry.typed_into(self.expiry),
             ..self
         }

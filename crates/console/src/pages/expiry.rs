@@ -142,8 +142,8 @@ impl ExpiryForm {
     }
 
     /// Takes the cursor from the other fields of the form if only the expiry is wrong.
-    pub(super) fn focus_error_after(&mut self, words: &mut KeyTextForm) {
-        let others = words.fields();
+    pub(super) fn focus_error_after(&mut self, text: &mut KeyTextForm) {
+        let others = text.fields();
         if self.has_error() && others.iter().all(|field| field.error.is_none()) {
             for field in others {
                 field.focused = false;
@@ -231,7 +231,7 @@ impl fmt::Display for Unacceptable {
     }
 }
 
-/// What has become of a key that is valid no more.
+/// How a key ended.
 pub(super) const fn ended(revocation: &Revocation) -> &'static str {
     match revocation.reason {
         RevocationReason::Expired => "Expired",
@@ -244,7 +244,7 @@ pub(super) const fn ended(revocation: &Revocation) -> &'static str {
     }
 }
 
-/// The same as a verb, for a sentence about the key.
+/// The same as a verb phrase.
 pub(super) const fn ended_verb(revocation: &Revocation) -> &'static str {
     match revocation.reason {
         RevocationReason::Expired => "expired",

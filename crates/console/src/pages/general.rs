@@ -1,5 +1,5 @@
-//! Organization Settings → General: what the organization is called and has chosen for new keys, who the viewer is there,
-//! and the way out.
+//! Organization Settings → General: the organization's name, its defaults for new keys, the viewer's role, and leaving the
+//! organization.
 
 use askama::Template;
 use chrono::{DateTime, Utc};
@@ -28,16 +28,16 @@ struct GeneralPage<'a> {
     member: &'a membership::Member,
     /// The planned end of the membership.
     expires_at: Option<DateTime<Utc>>,
-    /// They choose what holds for new keys.
+    /// Owners set the defaults of new keys.
     is_owner: bool,
     /// Nobody else runs the organization, so the viewer cannot leave.
     is_last_owner: bool,
-    /// What is chosen for new keys.
+    /// Whether new keys can manage keys by default.
     manage_keys: bool,
     /// The maximum lifetime of new keys, in days.
     days: Field,
-    /// The lifetime that the form was opened with.
-    days_seen: String,
+    /// The lifetime that the form showed when it was opened.
+    days_shown: String,
     /// What was changed after the form about it was opened.
     outdated: Option<Setting>,
 }
@@ -62,7 +62,7 @@ impl<'a> GeneralPage<'a> {
             is_last_owner: member.console.members.is_last_owner(membership).await?,
             manage_keys: organization.new_keys_manage_keys,
             days: Field::with_value(&days),
-            days_seen: days,
+            days_shown: days,
             outdated: None,
         })
     }
@@ -82,10 +82,13 @@ pub(crate) async fn show(member: Member) -> Result<Response, Refusal> {
 }
 
 #[handler]
-pub(crate) async fn choose_for_new_keys(Sent(owner, form, source): OwnerForm) -> Result<Response, Refusal> {
-    let chosen = key_right::choice(&form)?.ok_or(Refusal::BadForm("A field of the form is missing."))?;
+pub(crate) async fn set_default_for_new_keys(
+    Sent(owner, form, source): OwnerForm,
+) -> Result<Response, Refusal> {
+    let chosen =
+        key_right::from_form_value(&form)?.ok_or(Refusal::BadForm("A field of the form is missing."))?;
     let now = owner.member.organization.new_keys_manage_keys;
-    if form.seen(key_right::word(now)) != key_right::word(now) && chosen != now {
+    if form.seen(key_right::form_value(now)) != key_right::form_value(now) && chosen != now {
         let page = GeneralPage {
             manage_keys: chosen,
             outdated: Some(Setting::NewKeys),
@@ -95,7 +98,7 @@ pub(crate) async fn choose_for_new_keys(Sent(owner, form, source): OwnerForm) ->
     }
     let organizations = &owner.console.organizations;
     organizations
-        .choose_for_new_keys(&owner.authority, chosen, source)
+        .set_default_for_new_keys(&owner.authority, chosen, source)
         .await?;
     Ok(owner.redirect(paths::General(owner.slug()), Message::DefaultForNewKeysChosen))
 }
@@ -117,12 +120,12 @@ pub(crate) async fn limit_key_life(Sent(owner, form, source): OwnerForm) -> Resu
         let page = GeneralPage::new(&owner).await?;
         let page = GeneralPage {
             days,
-            days_seen: form.seen(&page.days_seen),
+            days_shown: form.seen(&page.days_shown),
             ..page
         };
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
-    // A form that changes nothing must not count: ten changes at once are the limit.
+    // An unchanged form must not count against the limit of ten changes.
     if longest != owner.member.organization.longest_key_life {
         let now = days_of(&owner.member.organization);
         if form.seen(&now) != now {

@@ -30,13 +30,13 @@ pub(super) async fn names_beside(
     Ok(owner.console.names.find(organization, &others).await?)
 }
 
-/// Whether they are no member any more, so that their keys give no access.
+/// Whether the user has left the organization, so that their keys give no access.
 pub(super) fn has_left(holder: &HolderProfile, now: &DateTime<Utc>) -> bool {
     !holder.membership.is_live(*now)
 }
 
-/// All their keys: those that work, or those that they left behind.
-pub(super) fn keys_beside(holder: &HolderProfile, organization: &Slug, now: &DateTime<Utc>) -> String {
+/// The URL of all their valid keys, which give no access if they have left.
+pub(super) fn keys_url(holder: &HolderProfile, organization: &Slug, now: &DateTime<Utc>) -> String {
     let tab = if has_left(holder, now) {
         OrganizationKeyTab::WithoutAccess
     } else {

@@ -6,13 +6,13 @@ use crate::refusal::Refusal;
 /// The name of the field.
 const FIELD: &str = "manage_keys";
 
-/// The value of the field for this choice.
-pub(super) const fn word(can_manage_keys: bool) -> &'static str {
+/// The field's value.
+pub(super) const fn form_value(can_manage_keys: bool) -> &'static str {
     if can_manage_keys { "yes" } else { "no" }
 }
 
-/// The choice in a form; `None` if the form does not have the field.
-pub(super) fn choice(form: &Fields) -> Result<Option<bool>, Refusal> {
+/// Reads the field; `None` if the form does not have it.
+pub(super) fn from_form_value(form: &Fields) -> Result<Option<bool>, Refusal> {
     match form.optional(FIELD) {
         None => Ok(None),
         Some("yes") => Ok(Some(true)),

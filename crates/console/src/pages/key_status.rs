@@ -11,12 +11,12 @@ impl ListedStatus for StatusFilter {
         (Self::All, "All"),
     ];
 
-    fn word(self) -> &'static str {
+    fn query_value(self) -> &'static str {
         self.as_str()
     }
 }
 
-/// How the page's title calls the list.
+/// The page title.
 pub(super) const fn title(status: StatusFilter) -> &'static str {
     match status {
         StatusFilter::Valid => "API Keys",
@@ -26,7 +26,7 @@ pub(super) const fn title(status: StatusFilter) -> &'static str {
 }
 
 /// The words for the table's caption.
-pub(super) const fn called(status: StatusFilter) -> Items {
+pub(super) const fn noun(status: StatusFilter) -> Items {
     let (one, several) = match status {
         StatusFilter::Valid => ("valid key", "valid keys"),
         StatusFilter::Revoked => ("revoked key", "revoked keys"),

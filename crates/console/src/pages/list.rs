@@ -1,4 +1,4 @@
-//! Which part of a long list a page shows: what was searched for, what else the URL says, and where the page begins.
+//! The search, filters and position of a list page, as its URL has them.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -18,28 +18,30 @@ pub(super) struct List<Id> {
     pub(super) search: String,
     /// The last item of the page before.
     pub(super) after: Option<Id>,
-    /// What else the URL says, which the search keeps.
+    /// Other query parameters, which a new search keeps.
     pub(super) kept: Vec<(&'static str, String)>,
 }
 
 /// The parameter with the status of a list's items.
 const STATUS: &str = "status";
 
-/// The states of a list's items, as the page offers them. The default stands in no URL.
+/// The states by which a list is filtered. The default is omitted from URLs.
 pub(super) trait ListedStatus: Copy + Default + Eq + 'static {
-    /// Each with the word of its tab.
+    /// Each state with the label of its tab.
     const TABS: &'static [(Self, &'static str)];
 
-    /// Its word in URLs.
-    fn word(self) -> &'static str;
+    /// Its value in URLs.
+    fn query_value(self) -> &'static str;
 
     /// The one that the URL says.
     fn read(query: &Fields) -> Result<Self, Refusal> {
-        let Some(word) = query.optional(STATUS) else {
+        let Some(value) = query.optional(STATUS) else {
             return Ok(Self::default());
         };
         let mut listed = Self::TABS.iter().map(|(status, _)| *status);
-        listed.find(|status| status.word() == word).ok_or(Refusal::BadUrl)
+        listed
+            .find(|status| status.query_value() == value)
+            .ok_or(Refusal::BadUrl)
     }
 }
 
@@ -63,19 +65,19 @@ impl<Id: Copy + Display + FromStr> List<Id> {
         })
     }
 
-    /// Likewise, for a list whose items have states.
-    pub(super) fn with_status<S: ListedStatus>(
+    /// Reads a list that is filtered by status.
+    pub(super) fn read_with_status<S: ListedStatus>(
         path: impl Display,
         query: &Fields,
     ) -> Result<(S, Self), Refusal> {
         let status = S::read(query)?;
-        Ok((status, Self::read(path, query)?.among(&status)))
+        Ok((status, Self::read(path, query)?.with_status(&status)))
     }
 
-    /// The same search among the items of a status, from the first.
-    pub(super) fn among<S: ListedStatus>(&self, status: &S) -> Self {
-        let word = (*status != S::default()).then(|| status.word());
-        self.keeping(STATUS, word)
+    /// The same search with another status, from the first item.
+    pub(super) fn with_status<S: ListedStatus>(&self, status: &S) -> Self {
+        let value = (*status != S::default()).then(|| status.query_value());
+        self.keeping(STATUS, value)
     }
 
     /// The same search with this in its URL.
@@ -100,42 +102,42 @@ impl<Id: Copy + Display + FromStr> List<Id> {
         }
     }
 
-    /// Where the search among items with tabs leads.
+    /// One tab for each status, with the same search.
     pub(super) fn tabs<S: ListedStatus>(&self, current: &S) -> Vec<SectionLink> {
         let tabs = S::TABS.iter().map(|&(status, label)| SectionLink {
             label,
-            url: self.among(&status).first(),
+            url: self.with_status(&status).first_page_url(),
             is_current: status == *current,
         });
         tabs.collect()
     }
 
-    /// The URL of this very page.
-    pub(super) fn here(&self) -> String {
+    /// The URL of this page.
+    pub(super) fn url(&self) -> String {
         self.at(&self.path, self.after)
     }
 
-    /// The URL of something that is done to an item, and leads back here.
-    pub(super) fn leading_back(&self, path: impl Display) -> String {
+    /// The URL of another page, which leads back here.
+    pub(super) fn with_return(&self, path: impl Display) -> String {
         self.at(path, self.after)
     }
 
     /// The URL of the first page.
-    pub(super) fn first(&self) -> String {
+    pub(super) fn first_page_url(&self) -> String {
         self.at(&self.path, None)
     }
 
-    /// Likewise, if this is another.
-    pub(super) fn newest(&self) -> Option<String> {
-        self.after.map(|_| self.first())
+    /// The URL of the first page, if this is another.
+    pub(super) fn newest_url(&self) -> Option<String> {
+        self.after.map(|_| self.first_page_url())
     }
 
     /// The URL of the next page, if there is one.
-    pub(super) fn older<T>(&self, page: &Page<T, Id>) -> Option<String> {
+    pub(super) fn older_url<T>(&self, page: &Page<T, Id>) -> Option<String> {
         page.next.map(|next| self.at(&self.path, Some(next)))
     }
 
-    /// The URL of all that the search looks through.
+    /// The URL without the search term.
     pub(super) fn unsearched(&self) -> String {
         let kept = self
             .kept
@@ -157,7 +159,7 @@ impl<Id: Copy + Display + FromStr> List<Id> {
         )
     }
 
-    /// What the table holds: "3 valid keys". The words of a search and a filter follow.
+    /// The start of the table's caption: `3 valid keys`. A search and a filter follow.
     pub(super) fn caption<T>(&self, page: &Page<T, Id>, items: &Items) -> String {
         let Items { one, several, later } = *items;
         let count = page.items.len();

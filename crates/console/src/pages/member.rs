@@ -174,7 +174,7 @@ fn events_of(settings: &Settings, username: &Username) -> String {
 /// The keys that a former member left behind.
 fn keys_left_by(settings: &Settings, username: &Username) -> String {
     let fields = [
-        ("status", Some(OrganizationKeyTab::WithoutAccess.word())),
+        ("status", Some(OrganizationKeyTab::WithoutAccess.query_value())),
         ("search", Some(username.as_str())),
     ];
     paths::with_query(paths::OrganizationKeys(&settings.slug), fields)

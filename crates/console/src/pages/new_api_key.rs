@@ -5,6 +5,7 @@ use keyward_domain::api_key::{ApiKey, ExpiryChange};
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{AddKeyError, IdempotencyKey, IssuedKey, KeyDraft};
 use keyward_domain::ports::KeyLimit;
+use keyward_domain::public_url::PublicUrl;
 use poem::http::StatusCode;
 use poem::{Response, handler};
 
@@ -23,7 +24,6 @@ use crate::paths;
 use crate::reader::Member;
 use crate::refusal::Refusal;
 use crate::wait::Wait;
-use keyward_domain::public_url::PublicUrl;
 
 #[derive(Template)]
 #[template(path = "new_api_key.html")]
@@ -32,7 +32,7 @@ struct NewApiKeyPage {
     /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     idempotency_key: IdempotencyKey,
-    words: KeyTextForm,
+    text: KeyTextForm,
     expiry: ExpiryForm,
     /// The chosen right; initially the organization's default for new keys.
     can_manage_keys: bool,
@@ -68,7 +68,7 @@ impl<'a> IssuedApiKeyPage<'a> {
 pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response, Refusal> {
     let list = list_in(&member, &query)?;
     let mut page = NewApiKeyPage::new(&member, list, member.console.new_idempotency_key());
-    page.words.name.focused = true;
+    page.text.name.focused = true;
     member.page(&page)
 }
 
@@ -79,16 +79,16 @@ pub(crate) async fn submit(
 ) -> Result<Response, Refusal> {
     let longest = member.member.organization.longest_key_life;
     let mut page = NewApiKeyPage {
-        words: KeyTextForm::filled_in(&form)?,
+        text: KeyTextForm::filled_in(&form)?,
         expiry: ExpiryForm::of_new_key(longest).filled_in(&form)?,
         has_errors: true,
         ..NewApiKeyPage::new(&member, list_in(&member, &query)?, form.idempotency_key()?)
     };
-    let can_manage_keys = key_right::choice(&form)?;
+    let can_manage_keys = key_right::from_form_value(&form)?;
     page.can_manage_keys = can_manage_keys.unwrap_or(page.can_manage_keys);
-    let (draft, expiry) = (page.words.draft(), page.expiry.change(member.now));
+    let (draft, expiry) = (page.text.draft(), page.expiry.change(member.now));
     let Some((draft, expiry)) = draft.zip(expiry) else {
-        page.expiry.focus_error_after(&mut page.words);
+        page.expiry.focus_error_after(&mut page.text);
         return Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?);
     };
     let draft = KeyDraft {
@@ -116,7 +116,7 @@ pub(crate) async fn submit(
         }
         Err(AddKeyError::InvalidExpiry(error)) => {
             page.expiry.refuse(error);
-            page.expiry.focus_error_after(&mut page.words);
+            page.expiry.focus_error_after(&mut page.text);
             Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
         }
         Err(error) => Err(error.into()),
@@ -129,7 +129,7 @@ impl NewApiKeyPage {
             settings: Settings::new(member, Section::ApiKeys),
             list,
             idempotency_key,
-            words: KeyTextForm::default(),
+            text: KeyTextForm::default(),
             expiry: ExpiryForm::of_new_key(member.member.organization.longest_key_life),
             can_manage_keys: member.member.organization.new_keys_manage_keys,
             limit_reached: None,

@@ -97,7 +97,7 @@ impl OrganizationKeyPage<'_> {
     /// The page that revokes this key.
     fn revocation(&self) -> String {
         let url =
-            behind_revocation(&self.list).leading_back(paths::RevokeOrganizationKeys(&self.settings.slug));
+            behind_revocation(&self.list).with_return(paths::RevokeOrganizationKeys(&self.settings.slug));
         let separator = if url.contains('?') { '&' } else { '?' };
         format!("{url}{separator}{KEY}{}=on", self.key.id)
     }

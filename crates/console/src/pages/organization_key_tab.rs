@@ -22,7 +22,7 @@ pub(super) enum OrganizationKeyTab {
 
 impl OrganizationKeyTab {
     /// The words for the table's caption.
-    pub(super) const fn called(self) -> Items {
+    pub(super) const fn noun(self) -> Items {
         let (one, several) = match self {
             Self::Valid => ("valid key", "valid keys"),
             Self::WithoutAccess => ("key of former members", "keys of former members"),
@@ -55,7 +55,7 @@ impl ListedStatus for OrganizationKeyTab {
         (Self::All, "All"),
     ];
 
-    fn word(self) -> &'static str {
+    fn query_value(self) -> &'static str {
         match self {
             Self::Valid => "valid",
             Self::WithoutAccess => "no-access",
@@ -67,7 +67,7 @@ impl ListedStatus for OrganizationKeyTab {
 
 /// The URL of one person's keys in a tab.
 pub(super) fn keys_of(organization: &Slug, consumer: MembershipId, tab: OrganizationKeyTab) -> String {
-    let status = (tab != OrganizationKeyTab::default()).then(|| tab.word());
+    let status = (tab != OrganizationKeyTab::default()).then(|| tab.query_value());
     let fields = [("status", status), ("holder", Some(&*consumer.to_string()))];
     paths::with_query(paths::OrganizationKeys(organization), fields)
 }

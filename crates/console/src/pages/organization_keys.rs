@@ -110,7 +110,7 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn read(owner: &Owner, query: &Fields) -> Result<Self, Refusal> {
-        let (tab, list) = List::with_status(paths::OrganizationKeys(owner.slug()), query)?;
+        let (tab, list) = List::read_with_status(paths::OrganizationKeys(owner.slug()), query)?;
         let days = |name| {
             let days = query.optional(name).filter(|days| !days.is_empty());
             days.map(str::parse).transpose().map_err(|_| Refusal::BadUrl)
@@ -195,7 +195,7 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
         leaks: leaks::of_organization(&owner, &asked.list).await?,
         nothing_selected,
         is_empty: found.items.is_empty() && first_of(&owner, any).await?.is_none(),
-        items: asked.tab.called(),
+        items: asked.tab.noun(),
         unused: asked.unused,
         expiring: asked.expiring,
         shortened_by: asked.shortened_by,
@@ -252,11 +252,11 @@ impl OrganizationKeysPage {
     }
 
     fn whatever_their_life(&self) -> String {
-        self.list.keeping(SHORTENED_BY, None::<u16>).first()
+        self.list.keeping(SHORTENED_BY, None::<u16>).first_page_url()
     }
 
     fn of_everybody(&self) -> String {
-        self.list.keeping("holder", None::<&str>).first()
+        self.list.keeping("holder", None::<&str>).first_page_url()
     }
 
     /// What the search keeps: the other things are fields of it.

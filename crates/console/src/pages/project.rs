@@ -5,6 +5,7 @@ use keyward_domain::administration::ports::{ProjectMember, ProjectOverview};
 use keyward_domain::id::{MembershipId, ProjectId};
 use keyward_domain::page::Page;
 use keyward_domain::project::ProjectName;
+use keyward_domain::public_url::PublicUrl;
 use poem::http::StatusCode;
 use poem::{Response, handler};
 
@@ -20,7 +21,6 @@ use crate::path_id::PathId;
 use crate::paths;
 use crate::reader::Owner;
 use crate::refusal::Refusal;
-use keyward_domain::public_url::PublicUrl;
 
 #[derive(Template)]
 #[template(path = "project.html")]

@@ -77,7 +77,7 @@ pub(crate) async fn add(
     let page = if query.optional("then") == Some("project") {
         paths::Project(owner.slug(), &id).to_string()
     } else {
-        list.here()
+        list.url()
     };
     Ok(owner.redirect(page, Message::ProjectMemberAdded.about(member.as_uuid())))
 }

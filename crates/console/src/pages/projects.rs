@@ -1,4 +1,5 @@
-//! Organization Settings → Projects: an owner sees all of the organization, a member those that their keys reach.
+//! Organization Settings → Projects: an owner sees all projects of the organization, a member those
+//! that their keys reach.
 
 use askama::Template;
 use keyward_domain::administration::Authority;
@@ -6,6 +7,7 @@ use keyward_domain::administration::ports::{ProjectFilter, ProjectOverview, Proj
 use keyward_domain::id::ProjectId;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::project::Project;
+use keyward_domain::public_url::PublicUrl;
 use poem::{Response, handler};
 
 use crate::forms::{Fields, Query};
@@ -16,7 +18,6 @@ use crate::pages::settings::{Section, Settings};
 use crate::paths;
 use crate::reader::Member;
 use crate::refusal::Refusal;
-use keyward_domain::public_url::PublicUrl;
 
 #[derive(Template)]
 #[template(path = "projects.html")]
@@ -53,7 +54,7 @@ pub(crate) async fn show(member: Member, Query(query): Query) -> Result<Response
 }
 
 async fn all_projects(member: &Member, authority: &Authority, query: &Fields) -> Result<Response, Refusal> {
-    let (status, list) = List::with_status(paths::Projects(member.slug()), query)?;
+    let (status, list) = List::read_with_status(paths::Projects(member.slug()), query)?;
     let projects = &member.console.projects;
     let filter = ProjectFilter::new(status, Some(&list.search));
     let found = projects
@@ -72,7 +73,7 @@ async fn all_projects(member: &Member, authority: &Authority, query: &Fields) ->
                 .items
                 .is_empty(),
         title: title(status),
-        items: called(status),
+        items: noun(status),
         status,
         list,
         found,
@@ -88,7 +89,7 @@ async fn own_projects(member: &Member, query: &Fields) -> Result<Response, Refus
         settings: Settings::new(member, Section::Projects),
         notice: Notice::for_member(member).await?,
         public_url: &member.console.public_url,
-        items: called(ProjectStatus::All),
+        items: noun(ProjectStatus::All),
         found: projects.list(consumer, list.request(), member.now).await?,
         list,
     })
@@ -101,12 +102,12 @@ impl ListedStatus for ProjectStatus {
         (Self::All, "All"),
     ];
 
-    fn word(self) -> &'static str {
+    fn query_value(self) -> &'static str {
         self.as_str()
     }
 }
 
-/// How the page's title calls the list.
+/// The page title.
 const fn title(status: ProjectStatus) -> &'static str {
     match status {
         ProjectStatus::Active => "Projects",
@@ -116,7 +117,7 @@ const fn title(status: ProjectStatus) -> &'static str {
 }
 
 /// The words for the table's caption.
-const fn called(status: ProjectStatus) -> Items {
+const fn noun(status: ProjectStatus) -> Items {
     let (one, several) = match status {
         ProjectStatus::Active => ("active project", "active projects"),
         ProjectStatus::Archived => ("archived project", "archived projects"),

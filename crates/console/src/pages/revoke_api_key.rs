@@ -67,7 +67,7 @@ pub(crate) async fn submit(
         .await?;
     let others = revoked.iter().filter(|revoked| **revoked != id).count();
     let message = Message::KeyRevoked.about(id.as_uuid());
-    Ok(member.redirect(list.here(), message.and_others(others)))
+    Ok(member.redirect(list.url(), message.and_others(others)))
 }
 
 async fn page(member: &Member, id: ApiKeyId, list: List<ApiKeyId>) -> Result<RevokeApiKeyPage, Refusal> {
@@ -89,8 +89,8 @@ impl RevokeApiKeyPage {
         self.descendants.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// What the form's button says.
-    fn act(&self) -> &'static str {
+    /// The label of the form's button.
+    fn button_label(&self) -> &'static str {
         match (&self.revoked, &self.descendants) {
             (None, _) => "Revoke key",
             (Some(_), Some(descendants)) if descendants.len() == 1 => "Revoke this key",

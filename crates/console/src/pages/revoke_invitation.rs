@@ -56,12 +56,12 @@ pub(crate) async fn submit(
 }
 
 impl RevokeInvitationPage {
-    const fn act(&self) -> &'static str {
+    const fn button_label(&self) -> &'static str {
         if self.is_open { "Revoke" } else { "Delete" }
     }
 }
 
-/// The pending invitation with this id; pages start after an id, hence id + 1.
+/// The pending invitation with this id. A page begins after its position, so the position is one above the invitation.
 async fn find(owner: &Owner, id: InvitationId) -> Result<Invitation, Refusal> {
     let newer = Uuid::from_u128(id.as_uuid().as_u128().saturating_add(1));
     let page = PageRequest {

@@ -105,10 +105,10 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     let selected = Selected::parse(&query)?;
     let list = Asked::read_for_revocation(&owner, &query)?.list;
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
-        return Ok(owner.redirect(list.here(), Message::NothingSelected));
+        return Ok(owner.redirect(list.url(), Message::NothingSelected));
     }
     if selected.is_too_recent(&owner.console) {
-        return Ok(owner.redirect(list.here(), Message::CutoffTooRecent));
+        return Ok(owner.redirect(list.url(), Message::CutoffTooRecent));
     }
     owner.page(&page(&owner, list, selected).await?)
 }
@@ -122,9 +122,9 @@ pub(crate) async fn submit(
     let damaged = |_| Refusal::BadForm("The selection of keys is invalid.");
     let selected = Selected::parse(&form).map_err(damaged)?;
     if selected.is_too_recent(&owner.console) {
-        return Ok(owner.redirect(list.here(), Message::CutoffTooRecent));
+        return Ok(owner.redirect(list.url(), Message::CutoffTooRecent));
     }
-    let back = list.here();
+    let back = list.url();
     let descendants = form.descendants()?;
     let mut field = Field::with_value(form.required("note")?);
     let note = field.check("Reason", RevocationNote::parse(&field.value));
@@ -294,11 +294,11 @@ impl RevokeKeysPage {
 
     /// Where the form is sent.
     fn action(&self) -> String {
-        behind_revocation(&self.list).leading_back(paths::RevokeOrganizationKeys(&self.settings.slug))
+        behind_revocation(&self.list).with_return(paths::RevokeOrganizationKeys(&self.settings.slug))
     }
 
-    /// What the form's button says.
-    fn act(&self) -> &'static str {
+    /// The label of the form's button.
+    fn button_label(&self) -> &'static str {
         match &self.progress {
             Some(_) => "Continue",
             None if self.ends_one_key() => "Revoke key",

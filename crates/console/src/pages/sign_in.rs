@@ -101,16 +101,15 @@ pub(crate) async fn submit(
     }
 }
 
-/// What the browser says that it is.
+/// The request's `User-Agent`.
 pub(super) fn user_agent(request: &Request) -> Option<UserAgent> {
     request
         .header(header::USER_AGENT)
         .and_then(UserAgent::from_header)
 }
 
-/// Signs somebody in who has just chosen their password, and leads them on.
-///
-/// Nobody else can have chosen another since, but an attempt may be refused for now: then they sign in themselves.
+/// Signs in a user who has just set a password, and redirects. If sign-in is refused at the moment, redirects to the
+/// sign-in form instead.
 pub(super) async fn sign_in_newcomer(
     visit: &Visit,
     attempt: SignInAttempt<'_>,
@@ -126,7 +125,7 @@ pub(super) async fn sign_in_newcomer(
     response
 }
 
-/// Gives the browser a session, and remembers it if that can be said.
+/// Sets the session cookie and, if there is one, the browser cookie.
 pub(super) fn with_cookies(mut response: Response, console: &Console, new: &NewCookies) -> Response {
     cookies::SESSION.set(&mut response, &console.public_url, new.session.expose());
     if let Some(browser) = &new.browser {
@@ -144,7 +143,7 @@ fn redirect_to_wanted_page(next: Option<&LocalPath>) -> Response {
 }
 
 impl SignInPage {
-    /// They come from an invitation.
+    /// Whether sign-in leads back to an invitation.
     fn is_to_join(&self) -> bool {
         let next = self.next.as_ref();
         next.is_some_and(|next| next.as_str() == paths::Join::PATTERN)

@@ -39,7 +39,7 @@ async fn choose(running: &Running, owner: &Member, manage_keys: bool) {
     let source = RequestSource::default();
     let organizations = running.installation.organizations();
     let chosen = organizations
-        .choose_for_new_keys(&authority, manage_keys, source)
+        .set_default_for_new_keys(&authority, manage_keys, source)
         .await;
     chosen.unwrap();
 }

@@ -17,9 +17,9 @@ use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 use crate::user::Username;
 
-/// For how long pages tell of uses of dead keys, and of leaks.
+/// The period of notices about refused uses and leaks.
 const NOTICE_PERIOD: TimeDelta = TimeDelta::days(7);
-/// In how many steps of the store they are searched for at most: a page waits for them.
+/// The maximum number of search steps.
 const MAX_SEARCH_STEPS: usize = 4;
 
 /// The use cases that read audit events.

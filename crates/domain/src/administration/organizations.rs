@@ -37,7 +37,7 @@ impl Organizations {
     ///
     /// # Errors
     /// See [`ChangeOrganizationError`]; then nothing was changed.
-    pub async fn choose_for_new_keys(
+    pub async fn set_default_for_new_keys(
         &self,
         authority: &Authority,
         manage_keys: bool,
@@ -51,7 +51,7 @@ impl Organizations {
                 .await?;
         }
         self.organizations
-            .choose_for_new_keys(organization, manage_keys, act)
+            .set_default_for_new_keys(organization, manage_keys, act)
             .await
     }
 

@@ -102,7 +102,9 @@ impl Acme {
         let renamed = projects.rename(authority, project, name("Other"), here()).await;
         let restored = projects.restore(authority, project, here()).await;
         let added = projects.add_member(authority, project, bob, here()).await;
-        let chosen = organizations.choose_for_new_keys(authority, true, here()).await;
+        let chosen = organizations
+            .set_default_for_new_keys(authority, true, here())
+            .await;
         let limited = organizations.limit_key_life(authority, None, here()).await;
         vec![
             invited.err().map(|error| error.to_string()),
@@ -218,7 +220,7 @@ async fn taking_access_away_is_never_limited() {
     let (members, projects) = (installation.members(), installation.projects());
     let carol = acme.carol.membership.id;
     let organizations = installation.organizations();
-    let restricted = organizations.choose_for_new_keys(owner, false, here()).await;
+    let restricted = organizations.set_default_for_new_keys(owner, false, here()).await;
     restricted.expect("restricted");
     members
         .change_role(owner, carol, Role::Member, here())

@@ -200,7 +200,7 @@ async fn unspecified_key_right_follows_the_organizations_choice() {
         scene
             .installation
             .organizations()
-            .choose_for_new_keys(&authority, chosen, nowhere())
+            .set_default_for_new_keys(&authority, chosen, nowhere())
             .await
             .expect("chosen");
         for asked in [None, Some(true), Some(false)] {

@@ -198,7 +198,7 @@ async fn omitted_key_right_follows_the_organizations_choice() {
         scene
             .installation
             .organizations()
-            .choose_for_new_keys(&scene.authority(), chosen, RequestSource::default())
+            .set_default_for_new_keys(&scene.authority(), chosen, RequestSource::default())
             .await
             .unwrap();
         for asked in [Some(Value::Null), None, Some(true.into()), Some(false.into())] {

@@ -18,7 +18,7 @@ use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl OrganizationStore for Store {
-    async fn choose_for_new_keys(
+    async fn set_default_for_new_keys(
         &self,
         organization: OrganizationId,
         manage_keys: bool,

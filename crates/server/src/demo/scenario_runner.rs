@@ -115,7 +115,7 @@ impl<'a> ScenarioRunner<'a> {
             Step::SetsNewKeysManageKeys(manage_keys) => {
                 let (organizations, owner) = (self.past.use_cases.organizations(), self.authority().await?);
                 organizations
-                    .choose_for_new_keys(&owner, *manage_keys, self.owners_source())
+                    .set_default_for_new_keys(&owner, *manage_keys, self.owners_source())
                     .await?;
             }
             Step::LimitsKeyLife(days) => {

@@ -1,11 +1,11 @@
-//! A day in the search form of the audit log.
+//! A day in the filter of the audit log.
 
 use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Utc};
 
 use crate::pages::field::Field;
 use crate::pages::moment::YEARS;
 
-/// A day in UTC, if it is one.
+/// A filter by day, in UTC.
 #[derive(Clone)]
 pub(super) enum Day {
     Any,
@@ -47,7 +47,7 @@ impl Day {
         }
     }
 
-    pub(super) fn to_shown(&self) -> Field {
+    pub(super) fn to_form_field(&self) -> Field {
         let mut field = Field::with_value(&self.to_field().unwrap_or_default());
         if let Self::Unreadable { problem, .. } = self {
             field.error = Some((*problem).to_owned());
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn day_is_parsed_in_browser_and_human_formats() {
+    fn only_iso_dates_are_parsed() {
         assert!(matches!(Day::parse(Some("2026-01-31")), Day::One(_)));
         assert!(matches!(Day::parse(None), Day::Any));
         for text in ["31.1.2026", "2026-02-30", "tomorrow", "+262142-12-31"] {

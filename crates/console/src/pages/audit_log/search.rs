@@ -225,8 +225,8 @@ impl Search {
                 found_subject,
                 |subject| self.of_subject(subject).url(list),
             ),
-            from: self.from.to_shown(),
-            until: self.until.to_shown(),
+            from: self.from.to_form_field(),
+            until: self.until.to_form_field(),
             is_filtered: self.url(list) != list,
             has_errors: self.has_errors(),
         };

@@ -23,7 +23,7 @@ pub(super) fn subject_to_text(subject: Subject) -> String {
     text_of(subject.kind(), subject.id())
 }
 
-/// What may be in an organization's log: the installation never is, and no index would say so.
+/// The installation is never the subject of an organization's event, and no index serves that search.
 pub(super) fn subject_from(text: &str) -> Option<Subject> {
     let (kind, id) = kind_and_id(text)?;
     let subject = Subject::from_kind(kind, id).ok();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_query_value_names_no_subject() {
+    fn damaged_query_values_are_refused() {
         for text in [
             "",
             ":",

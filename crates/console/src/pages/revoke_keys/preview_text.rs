@@ -40,7 +40,7 @@ pub(super) fn legend(keys: &PreviewedKeys) -> String {
     }
 }
 
-/// Why the others of them do not work, if there are any: their holders have left.
+/// Why the remaining keys give no access.
 pub(super) fn former_members_hint(keys: &PreviewedKeys) -> Option<String> {
     if keys.has_more {
         return None;
@@ -71,11 +71,11 @@ pub(super) fn descendants_legend(selected: &PreviewedKeys, descendants: &Preview
     } else {
         "this key"
     };
-    let more = if descendants.has_more { "More than " } else { "" };
+    let over = if descendants.has_more { "Over " } else { "" };
     match descendants.keys {
-        1 => format!("{more}1 more valid key was created with {parents}"),
+        1 => format!("{over}1 other valid key was created with {parents}"),
         count => format!(
-            "{more}{} more valid keys were created with {parents}",
+            "{over}{} other valid keys were created with {parents}",
             grouped_digits(count)
         ),
     }
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn legend_tells_working_keys_from_those_of_former_members() {
+    fn legend_distinguishes_keys_of_former_members() {
         const IT: &str = "It belongs to a former member, so it no longer works.";
         const THEY: &str = "They belong to former members, so they no longer work.";
         for (preview, expected, hint) in [
@@ -165,19 +165,19 @@ mod tests {
             (
                 keys(1, 0, 1),
                 keys(1, 0, 1),
-                "1 more valid key was created with this key",
+                "1 other valid key was created with this key",
                 "this key",
             ),
             (
                 keys(2, 0, 1),
                 keys(3, 0, 1),
-                "3 more valid keys were created with these keys",
+                "3 other valid keys were created with these keys",
                 "these 3 keys",
             ),
             (
                 uncounted(),
                 uncounted(),
-                "More than 5,000 more valid keys were created with these keys",
+                "Over 5,000 other valid keys were created with these keys",
                 "these keys",
             ),
         ] {

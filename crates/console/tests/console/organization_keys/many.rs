@@ -36,7 +36,7 @@ async fn page_says_more_than_if_keys_are_not_all_counted() {
         "Revoke more than 5,000 keys of at least 30 people?",
         "Requests that use these keys will fail immediately.",
         "More than 5,000 keys will be revoked",
-        "More than 5,000 more valid keys were created",
+        "Over 5,000 other valid keys were created",
         "Also revoke these keys",
     ] {
         assert!(page.contains(words), "{words}\n{page}");

@@ -26,7 +26,7 @@ async fn revocation_preview_shows_which_keys_will_stop() {
         "{text}"
     );
     assert!(
-        text.contains("1 more valid key was created with these keys") && text.contains("child"),
+        text.contains("1 other valid key was created with these keys") && text.contains("child"),
         "{text}"
     );
     assert!(page.shows(">Cancel</a>"));
@@ -88,7 +88,7 @@ async fn revocation_preview_names_descendants_of_a_selection_of_any_size() {
     let all: Vec<_> = selected.iter().collect();
     let text = scene.owner.get(&selecting(&all)).await.text();
     let (_, descendants) = text
-        .split_once("1 more valid key was created with these keys")
+        .split_once("1 other valid key was created with these keys")
         .unwrap();
     assert!(
         descendants.contains("zebra") && !descendants.contains("Showing"),

@@ -18,7 +18,7 @@ pub trait OrganizationStore: Send + Sync {
     ///
     /// MUST write the event `act.choice_for_new_keys(organization, manage_keys)`, unless the organization has
     /// chosen so already.
-    async fn choose_for_new_keys(
+    async fn set_default_for_new_keys(
         &self,
         organization: OrganizationId,
         manage_keys: bool,

@@ -8,7 +8,7 @@ use crate::id::OrganizationId;
 
 #[async_trait]
 impl OrganizationStore for MemoryStore {
-    async fn choose_for_new_keys(
+    async fn set_default_for_new_keys(
         &self,
         organization: OrganizationId,
         manage_keys: bool,

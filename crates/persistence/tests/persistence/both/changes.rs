@@ -315,12 +315,12 @@ impl Scene {
             Change::EnableKeyManagement => {
                 let elsewhere = Authority::of_administrator(self.elsewhere.id);
                 organizations
-                    .choose_for_new_keys(&elsewhere, true, source)
+                    .set_default_for_new_keys(&elsewhere, true, source)
                     .await?;
             }
             Change::DisableKeyManagement => {
                 organizations
-                    .choose_for_new_keys(&authority, false, source)
+                    .set_default_for_new_keys(&authority, false, source)
                     .await?;
             }
             Change::LimitKeyLife => {

@@ -167,7 +167,7 @@ impl Scene {
         let of_elsewhere = ada_elsewhere.as_authority(ada_elsewhere.membership.joined_at);
         let chosen = use_cases
             .organizations
-            .choose_for_new_keys(&of_elsewhere.expect("its owner"), false, RequestSource::default())
+            .set_default_for_new_keys(&of_elsewhere.expect("its owner"), false, RequestSource::default())
             .await;
         chosen.expect("new keys that may not manage keys");
         let dave = add_user(&use_cases, &elsewhere, "dave", Role::Member).await;

@@ -44,7 +44,7 @@ pub(super) async fn default_key_right_change_writes_one_event(stores: Stores) {
         let here = ada.organization.id;
         let organizations = &scene.stores.organizations;
         organizations
-            .choose_for_new_keys(here, manage_keys, act)
+            .set_default_for_new_keys(here, manage_keys, act)
             .await
             .expect("chosen");
         choose(&scene, as_user(&ada), &ada.organization, manage_keys)
@@ -99,7 +99,7 @@ pub(super) async fn default_key_right_is_unchanged_when_event_cannot_be_written(
     let act = scene.unwritable_act(scene.act(&ada)).await;
     let organizations = &scene.stores.organizations;
     let failed = organizations
-        .choose_for_new_keys(ada.organization.id, false, act)
+        .set_default_for_new_keys(ada.organization.id, false, act)
         .await;
 
     assert!(
@@ -130,7 +130,7 @@ async fn choose(
     scene
         .stores
         .organizations
-        .choose_for_new_keys(organization.id, manage_keys, act)
+        .set_default_for_new_keys(organization.id, manage_keys, act)
         .await
 }
 
