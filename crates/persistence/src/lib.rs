@@ -47,7 +47,6 @@ mod key_tree;
 mod known_migrations;
 mod limit;
 mod locked_member;
-mod names;
 mod narrowing;
 mod not_counted;
 mod noted_changes;

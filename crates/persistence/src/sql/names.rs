@@ -1,6 +1,6 @@
 //! Names of subjects.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::convert::Infallible;
 
 use async_trait::async_trait;
@@ -13,7 +13,7 @@ use diesel::prelude::{
 use diesel::sql_types::{Nullable, Text};
 use keyward_domain::administration::ports::{Named, Names};
 use keyward_domain::audit::Subject;
-use keyward_domain::id::{OrganizationId, UserId};
+use keyward_domain::id::{ApiKeyId, InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use keyward_domain::ports::StorageError;
 use keyward_domain::token::TokenHint;
 use keyward_domain::user::{User, Username};
@@ -24,7 +24,6 @@ use super::people::UserRow;
 use super::schema::{api_keys, audit_events, invitations, memberships, organizations, projects, users};
 use crate::abort::Abort;
 use crate::columns::StoredId;
-use crate::names::{Kind, NamedIds};
 use crate::stored_row::StoredRow;
 
 #[async_trait]
@@ -34,7 +33,7 @@ impl Names for Store {
         organization: OrganizationId,
         subjects: &[Subject],
     ) -> Result<HashMap<Subject, Named>, StorageError> {
-        let wanted = NamedIds::of(subjects);
+        let wanted: Vec<Subject> = subjects.iter().copied().filter(has_name).collect();
         read!(self, identify(organization, wanted))
     }
 
@@ -100,7 +99,14 @@ impl Names for Store {
                 .await?;
             let is_here = [key, membership, user, project, invitation, organization];
             let kinds_in_log = [subject, object, actor];
-            let possible = Kind::OF_IDENTIFIERS.map(|kind| kind.subject(id.0));
+            let possible = [
+                Subject::ApiKey(ApiKeyId::from_uuid(id.0)),
+                Subject::Membership(MembershipId::from_uuid(id.0)),
+                Subject::User(UserId::from_uuid(id.0)),
+                Subject::Project(ProjectId::from_uuid(id.0)),
+                Subject::Invitation(InvitationId::from_uuid(id.0)),
+                Subject::Organization(OrganizationId::from_uuid(id.0)),
+            ];
             let found = possible.iter().zip(is_here).find(|(_, is_here)| *is_here);
             let found = found.map(|(subject, _)| subject);
             let by_kind =
@@ -156,63 +162,76 @@ type Found = (
     Option<String>,
 );
 
+fn has_name(subject: &Subject) -> bool {
+    match subject {
+        Subject::Organization(_)
+        | Subject::User(_)
+        | Subject::Membership(_)
+        | Subject::Invitation(_)
+        | Subject::Project(_)
+        | Subject::ApiKey(_) => true,
+        Subject::Session(_) | Subject::Installation | Subject::Other { .. } => false,
+    }
+}
+
 /// What the organization's subjects are called, in one statement for all kinds. Each part names the
 /// organization, so that subjects of others are treated as absent.
 async fn identify(
     connection: &mut Connection,
     organization: OrganizationId,
-    wanted: NamedIds,
+    wanted: Vec<Subject>,
 ) -> Result<HashMap<Subject, Named>, Abort<Infallible>> {
     if wanted.is_empty() {
         return Ok(HashMap::new());
     }
     let own = StoredId(organization.as_uuid());
-    let ids = |kind| wanted.of_kind(kind).iter().copied().map(StoredId);
+    let ids = |kind| -> BTreeSet<StoredId> {
+        let of_kind = wanted.iter().filter(|subject| subject.kind() == kind);
+        of_kind.filter_map(|subject| subject.id()).map(StoredId).collect()
+    };
     let username = users::username.nullable();
     let here = memberships::table
         .inner_join(users::table)
         .filter(memberships::organization_id.eq(own));
     let organizations = organizations::table
         .filter(organizations::id.eq(own))
-        .filter(organizations::id.eq_any(ids(Kind::Organization)))
+        .filter(organizations::id.eq_any(ids("organization")))
         .select((
-            word(Kind::Organization),
+            word("organization"),
             organizations::id,
             organizations::name,
             indistinct(),
         ));
-    let users = here.filter(memberships::user_id.eq_any(ids(Kind::User))).select((
-        word(Kind::User),
+    let users = here.filter(memberships::user_id.eq_any(ids("user"))).select((
+        word("user"),
         users::id,
         users::display_name,
         username,
     ));
-    let members = here
-        .filter(memberships::id.eq_any(ids(Kind::Membership)))
-        .select((
-            word(Kind::Membership),
-            memberships::id,
-            users::display_name,
-            username,
-        ));
+    let members = here.filter(memberships::id.eq_any(ids("membership"))).select((
+        word("membership"),
+        memberships::id,
+        users::display_name,
+        username,
+    ));
     let keys = api_keys::table
         .filter(of_organization!(own))
-        .filter(api_keys::id.eq_any(ids(Kind::ApiKey)))
+        .filter(api_keys::id.eq_any(ids("api_key")))
         .select((
-            word(Kind::ApiKey),
+            word("api_key"),
             api_keys::id,
             api_keys::name,
             api_keys::hint.nullable(),
         ));
     let projects = projects::table
         .filter(projects::organization_id.eq(own))
-        .filter(projects::id.eq_any(ids(Kind::Project)))
-        .select((word(Kind::Project), projects::id, projects::name, indistinct()));
+        .filter(projects::id.eq_any(ids("project")))
+        .select((word("project"), projects::id, projects::name, indistinct()));
     let invitations = invitations::table
         .filter(invitations::organization_id.eq(own))
-        .filter(invitations::id.eq_any(ids(Kind::Invitation)))
+        .filter(invitations::id.eq_any(ids("invitation")))
         .select((
-            word(Kind::Invitation),
+            word("invitation"),
             invitations::id,
             invitations::invitee,
             indistinct(),
@@ -226,13 +245,13 @@ async fn identify(
         .load(connection)
         .await?;
     let mut found = HashMap::new();
-    for (word, id, name, distinction) in rows {
-        let Some(kind) = Kind::of_word(&word) else {
+    for (kind, id, name, distinction) in rows {
+        let Ok(subject) = Subject::from_kind(&kind, Some(id.0)) else {
             continue;
         };
         let (mut username, mut hint) = (None, None);
         if let Some(text) = distinction {
-            if kind == Kind::ApiKey {
+            if let Subject::ApiKey(_) = subject {
                 let stored = StoredRow::new("api_keys", id.0);
                 hint = Some(stored.read("hint", TokenHint::parse(&text))?);
             } else {
@@ -240,7 +259,7 @@ async fn identify(
                 username = Some(stored.read("username", Username::parse(&text))?);
             }
         }
-        found.insert(kind.subject(id.0), Named { name, username, hint });
+        found.insert(subject, Named { name, username, hint });
     }
     Ok(found)
 }
@@ -250,7 +269,7 @@ fn indistinct() -> SqlLiteral<Nullable<Text>> {
     sql("CAST(NULL AS text)")
 }
 
-/// A literal that marks which part of the statement a row comes from.
-fn word(kind: Kind) -> SqlLiteral<Text> {
-    sql(&format!("'{}'", kind.word()))
+/// A literal that marks which part of the statement a row comes from: a [kind](Subject::kind).
+fn word(kind: &'static str) -> SqlLiteral<Text> {
+    sql(&format!("'{kind}'"))
 }
