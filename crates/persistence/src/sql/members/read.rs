@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{MemberFilter, MemberOverview};
 use keyward_domain::id::{MembershipId, OrganizationId};
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
 
 use super::super::dialect::{Connection, RunQueryDsl, cancellable, contains};
@@ -19,27 +19,15 @@ use crate::limit::one_more;
 use crate::search::is_in_no_text;
 use crate::stored_row::count_or_zero;
 
-/// Which live members of an organization.
-struct Selection {
-    only: Option<MembershipId>,
-    after: Option<MembershipId>,
-    term: Option<String>,
-    limit: i64,
-}
-
 pub(super) async fn find(
     connection: &mut Connection,
     organization: OrganizationId,
     id: MembershipId,
     now: DateTime<Utc>,
 ) -> Result<Option<MemberOverview>, Abort<Infallible>> {
-    let selection = Selection {
-        only: Some(id),
-        after: None,
-        term: None,
-        limit: 1,
-    };
-    Ok(select(connection, organization, selection, now).await?.pop())
+    let (filter, page) = (MemberFilter::default(), PageRequest::first(PageSize::ONE));
+    let found = select(connection, organization, Some(id), &filter, page, now).await?;
+    Ok(found.into_iter().next())
 }
 
 pub(super) async fn list(
@@ -49,26 +37,23 @@ pub(super) async fn list(
     page: PageRequest<MembershipId>,
     now: DateTime<Utc>,
 ) -> Result<Page<MemberOverview, MembershipId>, Abort<Infallible>> {
-    let selection = Selection {
-        only: None,
-        after: page.after,
-        term: filter.term().map(str::to_owned),
-        limit: one_more(page.size),
-    };
     let members = match filter.term() {
         Some(term) if is_in_no_text(term) => Vec::new(),
-        _ => select(connection, organization, selection, now).await?,
+        _ => select(connection, organization, None, &filter, page, now).await?,
     };
     Ok(Page::from_one_more(members, page.size, |member| {
         member.membership.id
     }))
 }
 
-/// By descending identifier; one statement, so that all of it is of one moment.
+/// By descending identifier, with one more than the page has; one statement, so that all of it is of one
+/// moment.
 async fn select(
     connection: &mut Connection,
     organization: OrganizationId,
-    selection: Selection,
+    only: Option<MembershipId>,
+    filter: &MemberFilter,
+    page: PageRequest<MembershipId>,
     now: DateTime<Utc>,
 ) -> Result<Vec<MemberOverview>, Abort<Infallible>> {
     let valid_keys = api_keys::table
@@ -87,7 +72,7 @@ async fn select(
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(membership_is_live(now.into()))
         .order(memberships::id.desc())
-        .limit(selection.limit)
+        .limit(one_more(page.size))
         .select((
             UserRow::as_select(),
             MembershipRow::as_select(),
@@ -95,13 +80,13 @@ async fn select(
             active_projects,
         ))
         .into_boxed();
-    if let Some(id) = selection.only {
+    if let Some(id) = only {
         query = query.filter(memberships::id.eq(StoredId(id.as_uuid())));
     }
-    if let Some(after) = selection.after {
+    if let Some(after) = page.after {
         query = query.filter(memberships::id.lt(StoredId(after.as_uuid())));
     }
-    if let Some(term) = selection.term {
+    if let Some(term) = filter.term() {
         query = cancellable!(query, memberships::id).filter(contains!(users::search_text, term));
     }
     let rows: Vec<(UserRow, MembershipRow, Option<i64>, Option<i64>)> = query.load(connection).await?;

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{ProjectFilter, ProjectOverview, ProjectStatus};
 use keyward_domain::id::{OrganizationId, ProjectId};
-use keyward_domain::page::{Page, PageRequest};
+use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StorageError;
 
 use super::super::dialect::{Connection, RunQueryDsl, cancellable, contains, newest};
@@ -19,29 +19,16 @@ use crate::limit::one_more;
 use crate::search::is_in_no_text;
 use crate::stored_row::count_or_zero;
 
-/// Which projects of an organization.
-struct Selection {
-    only: Option<ProjectId>,
-    after: Option<ProjectId>,
-    status: ProjectStatus,
-    term: Option<String>,
-    limit: i64,
-}
-
 pub(super) async fn find(
     connection: &mut Connection,
     organization: OrganizationId,
     id: ProjectId,
     now: DateTime<Utc>,
 ) -> Result<Option<ProjectOverview>, Abort<Infallible>> {
-    let selection = Selection {
-        only: Some(id),
-        after: None,
-        status: ProjectStatus::All,
-        term: None,
-        limit: 1,
-    };
-    Ok(select(connection, organization, selection, now).await?.pop())
+    let filter = ProjectFilter::new(ProjectStatus::All, None);
+    let page = PageRequest::first(PageSize::ONE);
+    let found = select(connection, organization, Some(id), &filter, page, now).await?;
+    Ok(found.into_iter().next())
 }
 
 pub(super) async fn list(
@@ -51,27 +38,23 @@ pub(super) async fn list(
     page: PageRequest<ProjectId>,
     now: DateTime<Utc>,
 ) -> Result<Page<ProjectOverview, ProjectId>, Abort<Infallible>> {
-    let selection = Selection {
-        only: None,
-        after: page.after,
-        status: filter.status(),
-        term: filter.term().map(str::to_owned),
-        limit: one_more(page.size),
-    };
     let projects = match filter.term() {
         Some(term) if is_in_no_text(term) => Vec::new(),
-        _ => select(connection, organization, selection, now).await?,
+        _ => select(connection, organization, None, &filter, page, now).await?,
     };
     Ok(Page::from_one_more(projects, page.size, |overview| {
         overview.project.id
     }))
 }
 
-/// By descending identifier; one statement, so that all of it is of one moment.
+/// By descending identifier, with one more than the page has; one statement, so that all of it is of one
+/// moment.
 async fn select(
     connection: &mut Connection,
     organization: OrganizationId,
-    selection: Selection,
+    only: Option<ProjectId>,
+    filter: &ProjectFilter,
+    page: PageRequest<ProjectId>,
     now: DateTime<Utc>,
 ) -> Result<Vec<ProjectOverview>, Abort<Infallible>> {
     let live_members = project_members::table
@@ -87,21 +70,21 @@ async fn select(
         organization,
         projects::id
     )
-    .limit(selection.limit)
+    .limit(one_more(page.size))
     .select((ProjectRow::as_select(), live_members))
     .into_boxed();
-    query = match selection.status {
+    query = match filter.status() {
         ProjectStatus::Active => query.filter(projects::archived_at.is_null()),
         ProjectStatus::Archived => query.filter(projects::archived_at.is_not_null()),
         ProjectStatus::All => query,
     };
-    if let Some(id) = selection.only {
+    if let Some(id) = only {
         query = query.filter(projects::id.eq(StoredId(id.as_uuid())));
     }
-    if let Some(after) = selection.after {
+    if let Some(after) = page.after {
         query = query.filter(projects::id.lt(StoredId(after.as_uuid())));
     }
-    if let Some(term) = selection.term {
+    if let Some(term) = filter.term() {
         query = cancellable!(query, projects::id).filter(contains!(projects::search_text, term));
     }
     let rows: Vec<(ProjectRow, Option<i64>)> = query.load(connection).await?;
