@@ -46,7 +46,6 @@ mod key_change_turns;
 mod key_tree;
 mod known_migrations;
 mod limit;
-mod locked_member;
 mod narrowing;
 mod not_counted;
 mod noted_changes;

@@ -4,12 +4,13 @@ use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use keyward_domain::audit::{Act, AuditEvent};
+use keyward_domain::id::MembershipId;
 
 use super::dialect::{Connection, Pipelined, RunQueryDsl, pipeline, prepared_once, write_events};
+use super::locked_member::LockedMember;
 use super::open_invitations::{RevokedInvitations, revoke_invitations_of};
 use super::schema::{memberships, project_members};
 use crate::columns::{StoredId, StoredMoment};
-use crate::locked_member::LockedMember;
 
 /// Takes these members out of all projects, and their open invitations back, in a constant number of
 /// statements. The caller writes the events. Comes under the locks of their organizations.
@@ -46,8 +47,12 @@ pub(crate) async fn record_ends_of_memberships(
     );
     let mut events: Vec<AuditEvent> = Vec::new();
     for member in due {
-        events.push(act.planned_end_of_membership(member.organization, member.id, member.planned_end()));
-        events.extend(revoked.events_of(member, &act.of_system(member.organization)));
+        events.push(act.planned_end_of_membership(
+            member.organization(),
+            MembershipId::from_uuid(member.id.0),
+            member.planned_end(),
+        ));
+        events.extend(revoked.events_of(member, &act.of_system(member.organization())));
     }
     write_events(connection, events).await
 }
@@ -71,5 +76,5 @@ async fn leave_projects(mut connection: Pipelined<'_>, members: &[LockedMember])
 }
 
 fn ids_of(members: &[LockedMember]) -> Vec<StoredId> {
-    members.iter().map(LockedMember::stored_id).collect()
+    members.iter().map(|member| member.id).collect()
 }

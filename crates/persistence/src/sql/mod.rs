@@ -82,6 +82,7 @@ pub(crate) mod end_of_membership;
 mod installation;
 pub(crate) mod invitations;
 mod last_uses;
+pub(crate) mod locked_member;
 pub(crate) mod members;
 mod memberships;
 mod names;

@@ -16,11 +16,11 @@ use keyward_domain::invitation::Invitation;
 use uuid::Uuid;
 
 use super::dialect::{Connection, Pipelined, RunQueryDsl, prepared_once};
+use super::locked_member::LockedMember;
 use super::schema::{invitations, memberships};
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::at_most;
-use crate::locked_member::LockedMember;
 
 /// The invitations that are open at a moment.
 macro_rules! open {
@@ -57,7 +57,7 @@ pub(crate) async fn revoke_invitations_of(
     // An invitation has an inviter's identifier only if a user made it (`invitations_invited_by_id_check`).
     let is_by_one_of_them = exists(
         memberships::table
-            .filter(memberships::id.eq_any(members.iter().map(LockedMember::stored_id).collect::<Vec<_>>()))
+            .filter(memberships::id.eq_any(members.iter().map(|member| member.id).collect::<Vec<_>>()))
             .filter(memberships::organization_id.eq(invitations::organization_id))
             .filter(memberships::user_id.nullable().eq(invitations::invited_by_id)),
     );

@@ -10,7 +10,9 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::QueryResult;
 use diesel::dsl::exists;
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl};
+use diesel::prelude::{
+    BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper,
+};
 use keyward_domain::api_key::RevocationReason;
 use keyward_domain::audit::Act;
 use keyward_domain::id::{ApiKeyId, OrganizationId};
@@ -25,14 +27,13 @@ use super::dialect::{
 };
 use super::due_keys::{DueKey, StoredDueKey, record_ends_of_keys};
 use super::end_of_membership::record_ends_of_memberships;
-use super::members::live::LOCKED_COLUMNS;
+use super::locked_member::LockedMember;
 use super::schema::{api_keys, memberships, organizations};
 use super::validity::{aliased_key_is_valid, key_ends_on_first_use, key_is_due, membership_is_due};
 use crate::abort::Abort;
 use crate::claim::Claim;
 use crate::columns::StoredId;
 use crate::limit::to_u32;
-use crate::locked_member::{LockedMember, StoredLockedMember};
 use crate::retention::AdvisoryLock;
 
 /// Keys that end on the first use of their successors, which were used and are valid.
@@ -187,9 +188,8 @@ async fn record_some_of_memberships(
         .filter(memberships::id.eq_any(found))
         .filter(memberships::organization_id.eq_any(held))
         .filter(membership_is_due(act.at.into()))
-        .select(LOCKED_COLUMNS);
-    let due: Vec<StoredLockedMember> = locked!(due).load(connection).await?;
-    let due: Vec<LockedMember> = due.into_iter().map(LockedMember::from).collect();
+        .select(LockedMember::as_select());
+    let due: Vec<LockedMember> = locked!(due).load(connection).await?;
     record_ends_of_memberships(connection, &due, &act).await?;
     Ok(to_u32(due.len()))
 }

@@ -11,13 +11,13 @@ use keyward_domain::sign_in::ports::AcceptAsUserError;
 use super::super::authority::{lock_organization, may_administer};
 use super::super::dialect::{Connection, RunQueryDsl, write_events};
 use super::super::end_of_membership::record_ends_of_memberships;
+use super::super::locked_member::LockedMember;
 use super::super::people::add_membership;
 use super::super::schema::invitations;
 use super::past_memberships::memberships_of;
 use super::row::InvitationRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
-use crate::locked_member::LockedMember;
 
 pub(super) async fn as_user(
     connection: &mut Connection,

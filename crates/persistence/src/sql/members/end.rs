@@ -33,7 +33,7 @@ pub(super) async fn end(
         None => lock_due_member(connection, organization, id, act.at).await?,
     };
     let member = live.as_ref().or(due.as_ref());
-    let is_the_member = member.is_some_and(|member| act.actor == Actor::User(member.user));
+    let is_the_member = member.is_some_and(|member| act.actor == Actor::User(member.user()));
     if !may_administer && !is_the_member {
         return Err(Abort::Refused(EndMembershipError::NotAllowed));
     }
@@ -54,7 +54,7 @@ pub(super) async fn end(
         .execute(connection)
         .await?;
     let mut revoked = end_dependents(connection, slice::from_ref(&member), act.at).await?;
-    let mut events = vec![act.end_of_membership(id, member.user)];
+    let mut events = vec![act.end_of_membership(id, member.user())];
     events.extend(revoked.events_of(&member, &act));
     write_events(connection, events).await?;
     Ok(())

@@ -3,47 +3,31 @@
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::dsl::exists;
-use diesel::prelude::{ExpressionMethods, QueryDsl};
+use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::result::Error as QueryError;
 use keyward_domain::id::{MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked};
+use super::super::locked_member::LockedMember;
 use super::super::schema::memberships;
 use super::super::validity::{membership_is_due, membership_is_live};
 use crate::columns::StoredId;
-use crate::locked_member::{LockedMember, StoredLockedMember};
-
-/// What a locked member is read from.
-pub(in super::super) const LOCKED_COLUMNS: (
-    memberships::id,
-    memberships::organization_id,
-    memberships::user_id,
-    memberships::role,
-    memberships::ended_at,
-) = (
-    memberships::id,
-    memberships::organization_id,
-    memberships::user_id,
-    memberships::role,
-    memberships::ended_at,
-);
 
 /// Locks a member of the organization whose membership is in a given state.
 macro_rules! lock_member {
-    ($connection:ident, $organization:ident, $id:ident, $state:expr) => {{
-        let member: Option<StoredLockedMember> = locked!(
+    ($connection:ident, $organization:ident, $id:ident, $state:expr) => {
+        locked!(
             memberships::table
                 .filter(memberships::organization_id.eq(StoredId($organization.as_uuid())))
                 .filter(memberships::id.eq(StoredId($id.as_uuid())))
                 .filter($state)
-                .select(LOCKED_COLUMNS)
+                .select(LockedMember::as_select())
         )
         .get_result($connection)
         .await
-        .optional()?;
-        Ok(member.map(LockedMember::from))
-    }};
+        .optional()
+    };
 }
 
 /// Locks a live member, so that the membership and its keys do not change until this transaction ends. MUST

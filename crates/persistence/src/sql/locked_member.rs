@@ -1,37 +1,43 @@
 //! Members whom a change has locked.
 
 use chrono::{DateTime, Utc};
-use keyward_domain::id::{MembershipId, OrganizationId, UserId};
+use diesel::prelude::{Queryable, Selectable};
+use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::{Membership, Role};
 use keyward_domain::ports::StorageError;
 use keyward_domain::validity::End;
 use uuid::Uuid;
 
+use super::dialect::Database;
+use super::schema::memberships;
 use crate::columns::{StoredId, StoredMoment};
 use crate::stored_row::StoredRow;
 
 /// A member whose organization this transaction has locked, and usually the membership, too: an invitation's
 /// acceptance locks only the organization. The role and the end are parsed by whoever needs them: a planned end
 /// is also recorded in a row in which they are unreadable.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = memberships, check_for_backend(Database))]
 pub(crate) struct LockedMember {
-    pub(crate) id: MembershipId,
-    pub(crate) organization: OrganizationId,
-    pub(crate) user: UserId,
+    pub(crate) id: StoredId,
+    organization_id: StoredId,
+    user_id: StoredId,
     role: String,
     ended_at: Option<StoredMoment>,
 }
 
-/// The identifier of a membership, its organization, its user, its role and its end.
-pub(crate) type StoredLockedMember = (StoredId, StoredId, StoredId, String, Option<StoredMoment>);
-
 impl LockedMember {
-    pub(crate) fn stored_id(&self) -> StoredId {
-        StoredId(self.id.as_uuid())
+    pub(crate) fn organization(&self) -> OrganizationId {
+        OrganizationId::from_uuid(self.organization_id.0)
+    }
+
+    pub(crate) fn user(&self) -> UserId {
+        UserId::from_uuid(self.user_id.0)
     }
 
     /// By whom their invitations are stored, and in which organization.
     pub(crate) fn as_inviter(&self) -> (Uuid, Uuid) {
-        (self.organization.as_uuid(), self.user.as_uuid())
+        (self.organization_id.0, self.user_id.0)
     }
 
     pub(crate) fn role(&self) -> Result<Role, StorageError> {
@@ -48,28 +54,16 @@ impl LockedMember {
     }
 
     fn row(&self) -> StoredRow {
-        StoredRow::new("memberships", self.id.as_uuid())
-    }
-}
-
-impl From<StoredLockedMember> for LockedMember {
-    fn from((id, organization, user, role, ended_at): StoredLockedMember) -> Self {
-        Self {
-            id: MembershipId::from_uuid(id.0),
-            organization: OrganizationId::from_uuid(organization.0),
-            user: UserId::from_uuid(user.0),
-            role,
-            ended_at,
-        }
+        StoredRow::new("memberships", self.id.0)
     }
 }
 
 impl From<&Membership> for LockedMember {
     fn from(membership: &Membership) -> Self {
         Self {
-            id: membership.id,
-            organization: membership.organization_id,
-            user: membership.user_id,
+            id: StoredId(membership.id.as_uuid()),
+            organization_id: StoredId(membership.organization_id.as_uuid()),
+            user_id: StoredId(membership.user_id.as_uuid()),
             role: membership.role.as_str().to_owned(),
             ended_at: membership.end.map(|end| end.at().into()),
         }
