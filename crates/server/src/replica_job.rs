@@ -46,17 +46,9 @@ pub(crate) struct Progress {
 
 /// The work, until it panics.
 struct Polling {
-    changes: Arc<dyn AccessChanges>,
-    clock: Arc<dyn BootClock>,
-    id: ReplicaId,
-    /// What people recognize it by.
-    name: String,
+    job: Arc<ReplicaJob>,
     replica: Replica,
-    /// Notified by this process's own changes.
-    wake: Arc<Notify>,
     is_failing: bool,
-    runs: Arc<Runs>,
-    progress: Arc<Progress>,
 }
 
 impl ReplicaJob {
@@ -91,11 +83,12 @@ impl ReplicaJob {
     }
 
     pub(crate) fn start(self) -> RunningJob {
+        let this = Arc::new(self);
         job::start("verification cache", |mut end| async move {
-            while let Err(panic) = tokio::spawn(self.polling().until(end.clone())).await {
+            while let Err(panic) = tokio::spawn(Polling::new(&this).until(end.clone())).await {
                 // Ends the lease.
-                let idle = self.polling();
-                self.runs.add_panicked();
+                let idle = Polling::new(&this);
+                this.runs.add_panicked();
                 error!(
                     error = %panic,
                     "verification cache failed by a defect; it begins again in 1 s, until then every verification asks the database"
@@ -106,37 +99,31 @@ impl ReplicaJob {
             }
         })
     }
-
-    /// With an empty cache and without a lease.
-    fn polling(&self) -> Polling {
-        Polling {
-            changes: Arc::clone(&self.changes),
-            clock: Arc::clone(&self.clock),
-            id: self.id,
-            name: self.name.clone(),
-            replica: Replica::new(Arc::clone(&self.cache)),
-            wake: Arc::clone(&self.wake),
-            is_failing: false,
-            runs: Arc::clone(&self.runs),
-            progress: Arc::clone(&self.progress),
-        }
-    }
 }
 
 impl Polling {
+    /// With an empty cache and without a lease.
+    fn new(job: &Arc<ReplicaJob>) -> Self {
+        Self {
+            job: Arc::clone(job),
+            replica: Replica::new(Arc::clone(&job.cache)),
+            is_failing: false,
+        }
+    }
+
     /// Polls until it is asked to end, and is then removed from the replicas: revocations wait for one that
     /// is not.
     async fn until(mut self, mut end: End) {
         loop {
             let begun = Instant::now();
             let round = self.round().await;
-            self.runs.add(begun, round.as_ref().map(|()| 0));
+            self.job.runs.add(begun, round.as_ref().map(|()| 0));
             self.report(round);
             tokio::select! {
                 biased;
                 _ = end.changed() => break,
-                () = self.wake.notified() => {}
-                () = self.changes.hint() => {}
+                () = self.job.wake.notified() => {}
+                () = self.job.changes.hint() => {}
                 () = tokio::time::sleep(POLL_INTERVAL) => {}
             }
         }
@@ -145,34 +132,35 @@ impl Polling {
 
     /// Polls, and does what follows until the lease is renewed.
     async fn round(&mut self) -> Result<(), StorageError> {
-        let sent = self.clock.now();
+        let job = &self.job;
+        let sent = job.clock.now();
         let after = self.replica.last_acknowledged();
-        let polled = self.changes.poll(self.id, after).await?;
+        let polled = job.changes.poll(job.id, after).await?;
         let mut next = self.replica.polled(sent, &polled);
         loop {
             next = match next {
                 Next::Poll => {
-                    self.progress.seen(self.replica.last_acknowledged());
+                    job.progress.seen(self.replica.last_acknowledged());
                     return Ok(());
                 }
                 Next::Acknowledge(acknowledgement) => {
                     let seen = acknowledgement.counter();
                     if let Some(emptied) = acknowledgement.emptied() {
                         report_emptied(emptied);
-                        self.progress.emptied.fetch_add(1, Ordering::Relaxed);
+                        job.progress.emptied.fetch_add(1, Ordering::Relaxed);
                     } else if let Some(after) = after {
                         let changes = seen.as_u64().saturating_sub(after.as_u64());
-                        self.progress.evictions.fetch_add(changes, Ordering::Relaxed);
+                        job.progress.evictions.fetch_add(changes, Ordering::Relaxed);
                     }
-                    let is_registered = self.changes.acknowledge(self.id, seen).await?;
+                    let is_registered = job.changes.acknowledge(job.id, seen).await?;
                     self.replica.acknowledged(acknowledgement, is_registered)
                 }
                 Next::Register => {
                     self.replica.begin_registration();
-                    let sent = self.clock.now();
-                    let counter = self.changes.register(self.id, &self.name).await?;
+                    let sent = job.clock.now();
+                    let counter = job.changes.register(job.id, &job.name).await?;
                     self.replica.registered(sent, counter);
-                    info!(replica = %self.id, name = self.name, "verification cache registered");
+                    info!(replica = %job.id, name = job.name, "verification cache registered");
                     Next::Poll
                 }
             };
@@ -198,7 +186,7 @@ impl Polling {
 
     async fn leave(mut self) {
         self.replica.leave();
-        if let Err(error) = self.changes.leave(self.id).await {
+        if let Err(error) = self.job.changes.leave(self.job.id).await {
             warn!(
                 cause = sentence(&error),
                 hint = "revocations may wait for this replica once, for up to 5 s",
