@@ -4,10 +4,11 @@ use std::io::{BufRead, BufReader, Read};
 
 use serde::de::DeserializeOwned;
 use sha2::Digest;
+use tokio::sync::mpsc::Sender;
 
 use super::error::InvalidExport;
 use super::format::{Before, FirstLine, LAST_LINE, LastLine};
-use super::rows::{BATCH, Batch, ImportItem, RowsFromStream};
+use super::rows::{BATCH, Batch, ImportItem, ReadItem};
 use super::tables::Row;
 
 /// Far more than the longest row. A whole line is held in memory.
@@ -18,7 +19,7 @@ pub(super) fn read_all(
     input: impl Read,
     of_this_version: &FirstLine,
     is_affordable: fn(&str) -> bool,
-    rows: &RowsFromStream,
+    rows: &Sender<ReadItem>,
 ) {
     let mut export = ExportReader {
         input: BufReader::new(input),

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use tokio::sync::mpsc::error::SendError;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
 use super::error::InvalidExport;
@@ -12,29 +13,17 @@ use super::tables::{Counts, Row};
 pub(crate) const BATCH: usize = 500;
 const BATCHES_ON_THE_WAY: usize = 2;
 
-/// The other side of the channel was dropped, so that no more rows can be sent.
-pub(crate) struct ReceiverGone;
-
 /// Sends the rows that a database exports.
 pub struct RowSender(Sender<Vec<Row>>);
 
-pub(super) struct RowsToWrite(Receiver<Vec<Row>>);
-
-pub(super) fn from_database() -> (RowSender, RowsToWrite) {
+pub(super) fn from_database() -> (RowSender, Receiver<Vec<Row>>) {
     let (sender, receiver) = mpsc::channel(BATCHES_ON_THE_WAY);
-    (RowSender(sender), RowsToWrite(receiver))
+    (RowSender(sender), receiver)
 }
 
 impl RowSender {
-    pub(crate) async fn send(&self, rows: Vec<Row>) -> Result<(), ReceiverGone> {
-        self.0.send(rows).await.map_err(|_| ReceiverGone)
-    }
-}
-
-impl RowsToWrite {
-    /// The next batch; `None` after the last.
-    pub(super) fn blocking_next(&mut self) -> Option<Vec<Row>> {
-        self.0.blocking_recv()
+    pub(crate) async fn send(&self, rows: Vec<Row>) -> Result<(), SendError<Vec<Row>>> {
+        self.0.send(rows).await
     }
 }
 
@@ -53,31 +42,23 @@ pub(crate) enum ImportItem {
 }
 
 /// Receives the rows that a database imports.
-pub struct RowReceiver(Receiver<Result<ImportItem, InvalidExport>>);
+pub struct RowReceiver(Receiver<ReadItem>);
 
-pub(super) struct RowsFromStream(Sender<Result<ImportItem, InvalidExport>>);
+/// What was read of an export.
+pub(super) type ReadItem = Result<ImportItem, InvalidExport>;
 
-pub(super) fn from_stream() -> (RowsFromStream, RowReceiver) {
+pub(super) fn from_stream() -> (Sender<ReadItem>, RowReceiver) {
     let (sender, receiver) = mpsc::channel(BATCHES_ON_THE_WAY);
-    (RowsFromStream(sender), RowReceiver(receiver))
-}
-
-impl RowsFromStream {
-    pub(super) fn blocking_send(
-        &self,
-        arrival: Result<ImportItem, InvalidExport>,
-    ) -> Result<(), ReceiverGone> {
-        self.0.blocking_send(arrival).map_err(|_| ReceiverGone)
-    }
+    (sender, RowReceiver(receiver))
 }
 
 impl RowReceiver {
-    pub(crate) async fn next(&mut self) -> Result<ImportItem, InvalidExport> {
+    pub(crate) async fn next(&mut self) -> ReadItem {
         self.0.recv().await.unwrap_or_else(stream_aborted)
     }
 }
 
 /// The reader stopped without a result, for example by a panic, which must not count as the end.
-fn stream_aborted() -> Result<ImportItem, InvalidExport> {
+fn stream_aborted() -> ReadItem {
     Err(InvalidExport::Unreadable(io::Error::other("reading broke off")))
 }

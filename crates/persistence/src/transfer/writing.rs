@@ -4,10 +4,10 @@ use std::io::{self, BufWriter, Write};
 
 use serde::Serialize;
 use sha2::Digest;
+use tokio::sync::mpsc::Receiver;
 
 use super::format::{Before, FirstLine, LastLine};
-use super::rows::RowsToWrite;
-use super::tables::Counts;
+use super::tables::{Counts, Row};
 
 const BUFFER: usize = 64 * 1024;
 
@@ -19,14 +19,14 @@ pub(super) struct Unfinished<W: Write> {
 }
 
 impl<W: Write> Unfinished<W> {
-    pub(super) fn write(output: W, first_line: &FirstLine, mut rows: RowsToWrite) -> io::Result<Self> {
+    pub(super) fn write(output: W, first_line: &FirstLine, mut rows: Receiver<Vec<Row>>) -> io::Result<Self> {
         let mut export = Self {
             output: BufWriter::with_capacity(BUFFER, output),
             line: Vec::new(),
             before: Before::default(),
         };
         export.write_line(first_line)?;
-        while let Some(batch) = rows.blocking_next() {
+        while let Some(batch) = rows.blocking_recv() {
             for row in &batch {
                 export.write_line(row)?;
                 export.before.rows.add(row);
