@@ -1,7 +1,7 @@
 //! The confirmation page for changing a member's role, with its consequences.
 
 use askama::Template;
-use keyward_domain::administration::ports::{ChangeRoleError, HolderProfile};
+use keyward_domain::administration::ports::{ChangeRoleError, MemberProfile};
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
 use poem::http::StatusCode;
@@ -22,7 +22,7 @@ use crate::refusal::Refusal;
 #[template(path = "change_role.html")]
 struct ChangeRolePage {
     settings: Settings,
-    member: HolderProfile,
+    member: MemberProfile,
     is_viewer: bool,
     /// What they are to be.
     role: Role,
@@ -80,7 +80,7 @@ pub(crate) async fn submit(
 
 async fn page(
     owner: &Owner,
-    member: HolderProfile,
+    member: MemberProfile,
     role: Role,
     status: StatusCode,
 ) -> Result<Response, Refusal> {

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
-use keyward_domain::administration::ports::{HeldKey, HolderProfile};
+use keyward_domain::administration::ports::{HeldKey, MemberProfile};
 use keyward_domain::api_key::{Revocation, RevocationReason};
 use keyward_domain::audit::{Actor, Subject};
 use keyward_domain::id::ApiKeyId;
@@ -31,12 +31,12 @@ pub(super) async fn names_beside(
 }
 
 /// Whether the user has left the organization, so that their keys give no access.
-pub(super) fn has_left(holder: &HolderProfile, now: &DateTime<Utc>) -> bool {
+pub(super) fn has_left(holder: &MemberProfile, now: &DateTime<Utc>) -> bool {
     !holder.membership.is_live(*now)
 }
 
 /// The URL of all their valid keys, which give no access if they have left.
-pub(super) fn keys_url(holder: &HolderProfile, organization: &Slug, now: &DateTime<Utc>) -> String {
+pub(super) fn keys_url(holder: &MemberProfile, organization: &Slug, now: &DateTime<Utc>) -> String {
     let tab = if has_left(holder, now) {
         OrganizationKeyTab::WithoutAccess
     } else {

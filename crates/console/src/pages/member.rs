@@ -2,7 +2,7 @@
 
 use askama::Template;
 use chrono::{DateTime, Utc};
-use keyward_domain::administration::ports::{HolderProfile, MemberOverview, Named};
+use keyward_domain::administration::ports::{MemberOverview, MemberProfile, Named};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use keyward_domain::membership::Role;
@@ -137,7 +137,7 @@ pub(super) async fn last_owner_stays(owner: &Owner, id: MembershipId) -> Result<
 }
 
 /// Who a live member of the organization is. Others do not exist here.
-pub(super) async fn identify(owner: &Owner, id: MembershipId) -> Result<HolderProfile, Refusal> {
+pub(super) async fn identify(owner: &Owner, id: MembershipId) -> Result<MemberProfile, Refusal> {
     let member = owner
         .console
         .members

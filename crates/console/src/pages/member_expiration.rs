@@ -1,7 +1,7 @@
 //! The form that plans when a membership ends.
 
 use askama::Template;
-use keyward_domain::administration::ports::{ChangeMembershipExpiryError, HolderProfile};
+use keyward_domain::administration::ports::{ChangeMembershipExpiryError, MemberProfile};
 use keyward_domain::api_key::Expiry;
 use keyward_domain::id::MembershipId;
 use poem::http::StatusCode;
@@ -23,7 +23,7 @@ use crate::refusal::Refusal;
 #[template(path = "member_expiration.html")]
 struct MemberExpirationPage {
     settings: Settings,
-    member: HolderProfile,
+    member: MemberProfile,
     expiry: ExpiryForm,
     /// The planned end that the form was opened with.
     seen: String,
@@ -90,7 +90,7 @@ pub(crate) async fn submit(
 }
 
 impl MemberExpirationPage {
-    fn new(owner: &Owner, member: HolderProfile) -> Self {
+    fn new(owner: &Owner, member: MemberProfile) -> Self {
         let expiry = ExpiryForm::of(member.membership.expires_at(owner.now));
         Self {
             settings: Settings::new(owner, Section::Members),

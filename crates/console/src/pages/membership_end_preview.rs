@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use futures_util::future::join3;
-use keyward_domain::administration::ports::{HeldKey, HolderProfile, LeavingPreview, OpenInvitationCounts};
+use keyward_domain::administration::ports::{HeldKey, LeavingPreview, MemberProfile, OpenInvitationCounts};
 use keyward_domain::api_key::ApiKey;
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::{ApiKeyId, MembershipId};
@@ -108,7 +108,7 @@ impl MembershipEndPreview<ApiKey> {
 
 impl MembershipEndPreview<HeldKey> {
     /// As an owner who removes the member sees it.
-    pub(super) async fn on_removal(owner: &Owner, holder: &HolderProfile) -> Self {
+    pub(super) async fn on_removal(owner: &Owner, holder: &MemberProfile) -> Self {
         let all_keys = keys_of(owner.slug(), holder.membership.id, OrganizationKeyTab::Valid);
         let keys = held_keys(owner, holder);
         Self::new(owner, &holder.membership, keys, all_keys).await
@@ -167,7 +167,7 @@ async fn own_keys(member: &Member) -> Result<Keys<ApiKey>, Refusal> {
     Ok(Keys::new(preview, &parents, recent))
 }
 
-async fn held_keys(owner: &Owner, holder: &HolderProfile) -> Result<Keys<HeldKey>, Refusal> {
+async fn held_keys(owner: &Owner, holder: &MemberProfile) -> Result<Keys<HeldKey>, Refusal> {
     let (console, authority, now) = (&owner.console, &owner.authority, owner.now);
     let recent = now - RECENT;
     let preview = console

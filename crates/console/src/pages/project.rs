@@ -1,7 +1,7 @@
 //! One project, as owners see it: its name, its members, and the way to archive it.
 
 use askama::Template;
-use keyward_domain::administration::ports::{ProjectMember, ProjectOverview};
+use keyward_domain::administration::ports::{MemberProfile, ProjectOverview};
 use keyward_domain::id::{MembershipId, ProjectId};
 use keyward_domain::page::Page;
 use keyward_domain::project::ProjectName;
@@ -39,7 +39,7 @@ struct ProjectPage<'a> {
     /// The owner is no member of the project.
     viewer_is_outside: bool,
     list: List<MembershipId>,
-    members: Page<ProjectMember, MembershipId>,
+    members: Page<MemberProfile, MembershipId>,
 }
 
 #[handler]

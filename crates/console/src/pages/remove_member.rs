@@ -1,7 +1,7 @@
 //! The confirmation page for removing a member, with a preview of what stops working.
 
 use askama::Template;
-use keyward_domain::administration::ports::{EndMembershipError, HeldKey, HolderProfile};
+use keyward_domain::administration::ports::{EndMembershipError, HeldKey, MemberProfile};
 use keyward_domain::audit::Subject;
 use keyward_domain::id::MembershipId;
 use poem::http::StatusCode;
@@ -23,7 +23,7 @@ use crate::refusal::Refusal;
 #[template(path = "remove_member.html")]
 struct RemoveMemberPage {
     settings: Settings,
-    member: HolderProfile,
+    member: MemberProfile,
     stops: MembershipEndPreview<HeldKey>,
     confirmation_missing: bool,
     is_last_owner: bool,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyward_console::Console;
 use keyward_domain::administration::ports::{
-    HolderProfile, MockMemberStore, MockOrganizationKeyStore, RevokedBatch,
+    MemberProfile, MockMemberStore, MockOrganizationKeyStore, RevokedBatch,
 };
 use keyward_domain::administration::{Members, OrganizationKeys};
 use keyward_domain::api_key::ApiKey;
@@ -31,7 +31,7 @@ async fn nothing_can_be_counted() -> (Running, Member) {
     let acme = installation.organization("Acme");
     installation.member(&acme, "ada", Role::Owner);
     let grace = installation.member(&acme, "grace", Role::Member);
-    let holder = HolderProfile {
+    let holder = MemberProfile {
         user: grace.user.clone(),
         membership: grace.membership.clone(),
     };

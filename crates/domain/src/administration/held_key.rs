@@ -2,10 +2,9 @@
 
 use std::ops::Deref;
 
+use crate::administration::member_overview::MemberProfile;
 use crate::api_key::{ApiKey, LastUse};
-use crate::membership::Membership;
 use crate::shortened_address::ShortenedAddress;
-use crate::user::User;
 
 /// A key as owners may see it, with its user and membership: all of an [`ApiKey`] but from where exactly it
 /// was used. What else they may not see, [`HeldKey::new`] has to take away.
@@ -16,22 +15,13 @@ pub struct HeldKey {
     /// Its last use, if it was ever used, and roughly from where.
     pub last_use: Option<LastUse<ShortenedAddress>>,
     /// The user and membership, as stored when the key was read.
-    pub holder: HolderProfile,
-}
-
-/// Whose key it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HolderProfile {
-    /// Who holds it, also after they left the organization.
-    pub user: User,
-    /// The membership, which may have ended.
-    pub membership: Membership,
+    pub holder: MemberProfile,
 }
 
 impl HeldKey {
     /// Omits what owners may not see, and shortens the IP address.
     #[must_use]
-    pub fn new(mut key: ApiKey, holder: HolderProfile) -> Self {
+    pub fn new(mut key: ApiKey, holder: MemberProfile) -> Self {
         let last_use = key.last_use.take().map(|last| LastUse {
             at: last.at,
             from: last.from.map(ShortenedAddress::of),

@@ -14,6 +14,15 @@ pub enum WhichMember {
     Username(Username),
 }
 
+/// A user as a member of one organization.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberProfile {
+    /// The account, which may belong to other organizations, too.
+    pub user: User,
+    /// The membership, which may have ended.
+    pub membership: Membership,
+}
+
 /// A live member, as a list of members shows them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberOverview {

@@ -7,8 +7,8 @@ use chrono::{DateTime, Utc};
 use crate::administration::Authority;
 use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{
-    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HeldKey, HolderProfile, LeavingPreview,
-    MemberFilter, MemberOverview, MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HeldKey, LeavingPreview, MemberFilter,
+    MemberOverview, MemberProfile, MemberStore, WhichMember,
 };
 use crate::api_key::{ApiKey, ExpiryChange};
 use crate::audit::{Act, Actor, RequestSource};
@@ -80,7 +80,7 @@ impl Members {
         authority: &Authority,
         id: MembershipId,
         now: DateTime<Utc>,
-    ) -> Result<Option<HolderProfile>, StorageError> {
+    ) -> Result<Option<MemberProfile>, StorageError> {
         let organization = authority.organization_id();
         self.members
             .identify(organization, WhichMember::Id(id), now)
@@ -93,7 +93,7 @@ impl Members {
         authority: &Authority,
         username: &Username,
         now: DateTime<Utc>,
-    ) -> Result<Option<HolderProfile>, StorageError> {
+    ) -> Result<Option<MemberProfile>, StorageError> {
         let member = WhichMember::Username(username.clone());
         let organization = authority.organization_id();
         self.members.identify(organization, member, now).await
@@ -106,7 +106,7 @@ impl Members {
         authority: &Authority,
         username: &Username,
         now: DateTime<Utc>,
-    ) -> Result<Option<HolderProfile>, StorageError> {
+    ) -> Result<Option<MemberProfile>, StorageError> {
         let found = self.find_by_username(authority, username, now).await?;
         if found.is_none() {
             self.to_all_servers.wait().await;
@@ -133,7 +133,7 @@ impl Members {
     pub async fn removal_preview(
         &self,
         authority: &Authority,
-        holder: &HolderProfile,
+        holder: &MemberProfile,
         used_after: DateTime<Utc>,
         now: DateTime<Utc>,
     ) -> Result<LeavingPreview<HeldKey>, StorageError> {

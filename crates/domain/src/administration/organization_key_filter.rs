@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::administration::held_key::HolderProfile;
+use crate::administration::member_overview::MemberProfile;
 use crate::api_key::filter::{StatusFilter, search_term, searched_hint};
 use crate::api_key::{ApiKey, LongestLife};
 use crate::id::MembershipId;
@@ -121,7 +121,7 @@ impl OrganizationKeyFilter {
 
     /// Whether a key of this holder passes at this moment.
     #[must_use]
-    pub fn accepts(&self, key: &ApiKey, holder: &HolderProfile, now: DateTime<Utc>) -> bool {
+    pub fn accepts(&self, key: &ApiKey, holder: &MemberProfile, now: DateTime<Utc>) -> bool {
         let has_status = self.status.accepts(key, now);
         let is_consumers = self.consumer.is_none_or(|consumer| key.consumer_id == consumer);
         let is_unused = self.unused_since.is_none_or(|since| {

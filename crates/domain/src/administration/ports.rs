@@ -22,16 +22,16 @@ mod projects;
 
 // Types of the ports, defined beside what they describe.
 pub use crate::administration::cutoff_time::{CutoffTime, CutoffTooRecent};
-pub use crate::administration::held_key::{HeldKey, HolderProfile, KeyTree, KeyTreeSize};
+pub use crate::administration::held_key::{HeldKey, KeyTree, KeyTreeSize};
 pub use crate::administration::key_selection::{
     KeySelection, PreviewedKeys, RevocationPreview, RevokedBatch, ShortenedBatch,
 };
-pub use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
+pub use crate::administration::member_overview::{
+    LeavingPreview, MemberFilter, MemberOverview, MemberProfile, WhichMember,
+};
 pub use crate::administration::named::Named;
 pub use crate::administration::organization_key_filter::{HolderStatusFilter, OrganizationKeyFilter};
-pub use crate::administration::project_overview::{
-    ProjectFilter, ProjectMember, ProjectOverview, ProjectStatus,
-};
+pub use crate::administration::project_overview::{ProjectFilter, ProjectOverview, ProjectStatus};
 pub use crate::invitation::{NewInvitation, OpenInvitationCounts};
 
 pub use invitations::{AddInvitationError, InvitationStore, RevokeInvitationError};

@@ -1,9 +1,7 @@
 //! Projects as owners look for and see them.
 
-use crate::membership::Membership;
 use crate::project::Project;
 use crate::text::search_term;
-use crate::user::User;
 use crate::words::words;
 
 /// A project, as a list of projects shows it.
@@ -13,15 +11,6 @@ pub struct ProjectOverview {
     pub project: Project,
     /// How many live members are in it.
     pub members: u32,
-}
-
-/// A live member who is in a project.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProjectMember {
-    /// The account behind the membership.
-    pub user: User,
-    /// Their membership of the organization.
-    pub membership: Membership,
 }
 
 words! {

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::administration::Authority;
 use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{
-    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
+    AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
 use crate::audit::{Action, AuditEvent, RequestSource, Subject};
@@ -151,7 +151,7 @@ impl Projects {
         id: ProjectId,
         page: PageRequest<MembershipId>,
         now: DateTime<Utc>,
-    ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
+    ) -> Result<Page<MemberProfile, MembershipId>, StorageError> {
         let organization = authority.organization_id();
         self.projects.members(organization, id, page, now).await
     }

@@ -33,6 +33,7 @@ use chrono::{DateTime, Utc};
 
 use self::created_with::CreatedWith;
 use crate::access_changes::Concern;
+use crate::administration::ports::MemberProfile;
 use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
 use crate::id::{InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
@@ -229,6 +230,13 @@ impl State {
             .iter()
             .map(|account| &account.user)
             .find(|user| user.id == id)
+    }
+
+    fn profile(&self, membership: &Membership) -> Option<MemberProfile> {
+        Some(MemberProfile {
+            user: self.user(membership.user_id)?.clone(),
+            membership: membership.clone(),
+        })
     }
 
     fn organization(&self, id: OrganizationId) -> Option<&Organization> {

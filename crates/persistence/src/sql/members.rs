@@ -14,8 +14,8 @@ use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{
-    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview,
-    MemberFilter, MemberOverview, MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter,
+    MemberOverview, MemberProfile, MemberStore, WhichMember,
 };
 use keyward_domain::api_key::{ApiKey, ExpiryChange};
 use keyward_domain::audit::Act;
@@ -26,7 +26,7 @@ use keyward_domain::ports::StorageError;
 
 use super::api_keys::row::KeyRow;
 use super::dialect::{RunQueryDsl, Store, listed, valid_keys_of_member};
-use super::people::{MembershipRow, UserRow};
+use super::people::{MembershipRow, UserRow, profile};
 use super::schema::{api_keys, memberships, users};
 use super::validity::membership_is_live;
 use crate::claim::Claim;
@@ -60,7 +60,7 @@ impl MemberStore for Store {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<HolderProfile>, StorageError> {
+    ) -> Result<Option<MemberProfile>, StorageError> {
         read!(self, |connection| {
             let mut query = memberships::table
                 .inner_join(users::table)
@@ -73,13 +73,7 @@ impl MemberStore for Store {
                 WhichMember::Username(username) => query.filter(users::username.eq(username.to_string())),
             };
             let row: Option<(UserRow, MembershipRow)> = query.get_result(connection).await.optional()?;
-            let holder = row.map(|(user, membership)| {
-                Ok::<_, StorageError>(HolderProfile {
-                    user: user.try_into()?,
-                    membership: membership.try_into()?,
-                })
-            });
-            Ok(holder.transpose()?)
+            Ok(row.map(profile).transpose()?)
         })
     }
 

@@ -2,6 +2,7 @@
 
 use diesel::QueryResult;
 use diesel::prelude::{Insertable, Queryable, Selectable};
+use keyward_domain::administration::ports::MemberProfile;
 use keyward_domain::api_key::LongestLife;
 use keyward_domain::id::{MembershipId, OrganizationId, UserId};
 use keyward_domain::membership::{Membership, Role};
@@ -92,6 +93,13 @@ impl TryFrom<UserRow> for User {
             created_at: stored.moment("created_at", row.created_at)?,
         })
     }
+}
+
+pub(crate) fn profile((user, membership): (UserRow, MembershipRow)) -> Result<MemberProfile, StorageError> {
+    Ok(MemberProfile {
+        user: user.try_into()?,
+        membership: membership.try_into()?,
+    })
 }
 
 /// A user with what their password is checked against, to be stored.

@@ -15,7 +15,7 @@ use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, OptionalExtension, QueryDsl};
 use keyward_domain::administration::ports::{
-    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
+    AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
 use keyward_domain::audit::AuditEvent;
@@ -93,7 +93,7 @@ impl ProjectStore for Store {
         id: ProjectId,
         page: PageRequest<MembershipId>,
         now: DateTime<Utc>,
-    ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
+    ) -> Result<Page<MemberProfile, MembershipId>, StorageError> {
         read!(self, members::list(organization, id, page, now))
     }
 

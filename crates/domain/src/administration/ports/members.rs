@@ -3,8 +3,9 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::administration::held_key::HolderProfile;
-use crate::administration::member_overview::{LeavingPreview, MemberFilter, MemberOverview, WhichMember};
+use crate::administration::member_overview::{
+    LeavingPreview, MemberFilter, MemberOverview, MemberProfile, WhichMember,
+};
 use crate::api_key::{ApiKey, ExpiryChange, InvalidExpiry};
 use crate::audit::Act;
 use crate::id::{MembershipId, OrganizationId};
@@ -43,7 +44,7 @@ pub trait MemberStore: Send + Sync {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<HolderProfile>, StorageError>;
+    ) -> Result<Option<MemberProfile>, StorageError>;
 
     /// Which keys of a member stop working when the membership ends. No keys for a membership of another
     /// organization.

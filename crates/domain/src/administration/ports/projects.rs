@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::administration::project_overview::{ProjectFilter, ProjectMember, ProjectOverview};
+use crate::administration::member_overview::MemberProfile;
+use crate::administration::project_overview::{ProjectFilter, ProjectOverview};
 use crate::audit::AuditEvent;
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::page::{Page, PageRequest};
@@ -63,7 +64,7 @@ pub trait ProjectStore: Send + Sync {
         id: ProjectId,
         page: PageRequest<MembershipId>,
         now: DateTime<Utc>,
-    ) -> Result<Page<ProjectMember, MembershipId>, StorageError>;
+    ) -> Result<Page<MemberProfile, MembershipId>, StorageError>;
 
     /// Those of these members that are live and in a project.
     async fn members_among(

@@ -5,8 +5,8 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
-    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview,
-    MemberFilter, MemberOverview, MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter,
+    MemberOverview, MemberProfile, MemberStore, WhichMember,
 };
 use crate::api_key::{ApiKey, Expiry, ExpiryChange};
 use crate::audit::{Act, Actor};
@@ -50,17 +50,12 @@ impl MemberStore for MemoryStore {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<HolderProfile>, StorageError> {
+    ) -> Result<Option<MemberProfile>, StorageError> {
         let state = self.state()?;
         let holders = state
             .live_memberships(organization, now)
-            .filter_map(|membership| {
-                Some(HolderProfile {
-                    user: state.user(membership.user_id)?.clone(),
-                    membership: membership.clone(),
-                })
-            });
-        let is_meant = |holder: &HolderProfile| match &member {
+            .filter_map(|membership| state.profile(membership));
+        let is_meant = |holder: &MemberProfile| match &member {
             WhichMember::Id(id) => holder.membership.id == *id,
             WhichMember::Username(username) => holder.user.username == *username,
         };

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, StoredKey};
 use crate::administration::ports::{
-    ApplyLongestLifeError, HeldKey, HolderProfile, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
+    ApplyLongestLifeError, HeldKey, KeySelection, KeyTree, KeyTreeSize, MemberProfile, OrganizationKeyFilter,
     OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch, ShortenedBatch,
 };
 use crate::api_key::{ApiKey, ChangeOfKey, LongestLife, Revocation, RevocationNote, RevocationReason};
@@ -240,10 +240,8 @@ impl State {
         })
     }
 
-    fn holder_of(&self, consumer: MembershipId) -> Option<HolderProfile> {
-        let membership = self.membership(consumer)?.clone();
-        let user = self.user(membership.user_id)?.clone();
-        Some(HolderProfile { user, membership })
+    fn holder_of(&self, consumer: MembershipId) -> Option<MemberProfile> {
+        self.profile(self.membership(consumer)?)
     }
 
     fn held(&self, key: &ApiKey) -> Option<HeldKey> {

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 
 use super::{MemoryStore, State, newest_first};
 use crate::administration::ports::{
-    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
+    AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
 use crate::audit::AuditEvent;
@@ -89,18 +89,13 @@ impl ProjectStore for MemoryStore {
         id: ProjectId,
         page: PageRequest<MembershipId>,
         now: DateTime<Utc>,
-    ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
+    ) -> Result<Page<MemberProfile, MembershipId>, StorageError> {
         let state = self.state()?;
         let members = state
             .project(organization, id)
             .into_iter()
             .flat_map(|project| state.live_members_of(project, now))
-            .filter_map(|membership| {
-                Some(ProjectMember {
-                    user: state.user(membership.user_id)?.clone(),
-                    membership: membership.clone(),
-                })
-            })
+            .filter_map(|membership| state.profile(membership))
             .collect();
         Ok(newest_first(members, page, |member| member.membership.id))
     }

@@ -150,7 +150,7 @@ impl BrokenStore {
         }
         let revocation = key.revocation.take();
         key.revocation = revocation.map(|revocation| self.revocation_as_read(revocation));
-        key.holder = self.holder_as_read(key.holder);
+        key.holder = self.profile_as_read(key.holder);
         key
     }
 

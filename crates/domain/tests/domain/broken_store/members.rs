@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
-    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, HolderProfile, LeavingPreview,
-    MemberFilter, MemberOverview, MemberStore, WhichMember,
+    ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter,
+    MemberOverview, MemberProfile, MemberStore, WhichMember,
 };
 use keyward_domain::api_key::{ApiKey, ExpiryChange};
 use keyward_domain::audit::Act;
@@ -50,7 +50,7 @@ impl MemberStore for BrokenStore {
         organization: OrganizationId,
         member: WhichMember,
         now: DateTime<Utc>,
-    ) -> Result<Option<HolderProfile>, StorageError> {
+    ) -> Result<Option<MemberProfile>, StorageError> {
         let now = self.asked_about(List::Members, now);
         let found = self.sound.identify(organization, member.clone(), now).await?;
         if let (Fault::TakesTheBeginningOfUsernames, None, WhichMember::Username(name)) =
@@ -63,12 +63,12 @@ impl MemberStore for BrokenStore {
                 .items
                 .into_iter()
                 .find(|member| member.user.username.as_str().starts_with(name.as_str()));
-            return Ok(longer.map(|member| HolderProfile {
+            return Ok(longer.map(|member| MemberProfile {
                 user: member.user,
                 membership: member.membership,
             }));
         }
-        Ok(found.map(|holder| self.holder_as_read(holder)))
+        Ok(found.map(|holder| self.profile_as_read(holder)))
     }
 
     async fn leaving_preview(
@@ -182,10 +182,10 @@ impl BrokenStore {
         }
     }
 
-    pub(super) fn holder_as_read(&self, holder: HolderProfile) -> HolderProfile {
-        HolderProfile {
-            user: self.user_as_read(holder.user),
-            membership: self.membership_as_read(holder.membership),
+    pub(super) fn profile_as_read(&self, member: MemberProfile) -> MemberProfile {
+        MemberProfile {
+            user: self.user_as_read(member.user),
+            membership: self.membership_as_read(member.membership),
         }
     }
 }

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use keyward_domain::administration::ports::{
-    AddProjectError, ChangeProjectError, ChangeProjectMembersError, ProjectFilter, ProjectMember,
+    AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
 use keyward_domain::audit::AuditEvent;
@@ -83,14 +83,11 @@ impl ProjectStore for BrokenStore {
         id: ProjectId,
         page: PageRequest<MembershipId>,
         now: DateTime<Utc>,
-    ) -> Result<Page<ProjectMember, MembershipId>, StorageError> {
+    ) -> Result<Page<MemberProfile, MembershipId>, StorageError> {
         let now = self.asked_about(List::Projects, now);
         let ask = |page| self.sound.members(organization, id, page, now);
         let Page { items, next } = self.page(List::ProjectMembers, false, page, ask).await?;
-        let as_read = |member: ProjectMember| ProjectMember {
-            user: self.user_as_read(member.user),
-            membership: self.membership_as_read(member.membership),
-        };
+        let as_read = |member| self.profile_as_read(member);
         let items = items.into_iter().map(as_read).collect();
         Ok(Page { items, next })
     }

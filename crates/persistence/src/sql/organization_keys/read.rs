@@ -5,16 +5,14 @@ use std::convert::Infallible;
 
 use chrono::{DateTime, Utc};
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::administration::ports::{
-    HeldKey, HolderProfile, KeySelection, PreviewedKeys, RevocationPreview,
-};
+use keyward_domain::administration::ports::{HeldKey, KeySelection, PreviewedKeys, RevocationPreview};
 use keyward_domain::id::OrganizationId;
 use keyward_domain::ports::{DescendantKeys, StorageError};
 use uuid::Uuid;
 
 use super::super::api_keys::row::KeyRow;
 use super::super::dialect::{Connection, RunQueryDsl, cancellable, listed};
-use super::super::people::{MembershipRow, UserRow};
+use super::super::people::{MembershipRow, UserRow, profile};
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::membership_is_over;
 use super::selection::{Selected, oldest_first, valid_with_descendants};
@@ -125,12 +123,7 @@ pub(super) async fn named(
 }
 
 pub(super) fn held(rows: Vec<HeldKeyRow>) -> Result<Vec<HeldKey>, StorageError> {
-    let held = |(key, membership, user): HeldKeyRow| {
-        let holder = HolderProfile {
-            user: user.try_into()?,
-            membership: membership.try_into()?,
-        };
-        Ok(HeldKey::new(key.try_into()?, holder))
-    };
+    let held =
+        |(key, membership, user): HeldKeyRow| Ok(HeldKey::new(key.try_into()?, profile((user, membership))?));
     rows.into_iter().map(held).collect()
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use chrono::{DateTime, Utc};
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
-use keyward_domain::administration::ports::{ChangeProjectMembersError, ProjectMember};
+use keyward_domain::administration::ports::{ChangeProjectMembersError, MemberProfile};
 use keyward_domain::audit::AuditEvent;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
@@ -14,7 +14,7 @@ use keyward_domain::ports::StorageError;
 use super::super::authority::lock_authority;
 use super::super::dialect::{Connection, RunQueryDsl};
 use super::super::members::live::lock_live_member;
-use super::super::people::{MembershipRow, UserRow};
+use super::super::people::{MembershipRow, UserRow, profile};
 use super::super::schema::{memberships, project_members, projects, users};
 use super::super::validity::membership_is_live;
 use crate::abort::Abort;
@@ -27,7 +27,7 @@ pub(super) async fn list(
     id: ProjectId,
     page: PageRequest<MembershipId>,
     now: DateTime<Utc>,
-) -> Result<Page<ProjectMember, MembershipId>, Abort<Infallible>> {
+) -> Result<Page<MemberProfile, MembershipId>, Abort<Infallible>> {
     let mut query = project_members::table
         .inner_join(projects::table)
         .inner_join(memberships::table.inner_join(users::table))
@@ -42,15 +42,7 @@ pub(super) async fn list(
         query = query.filter(project_members::membership_id.lt(StoredId(after.as_uuid())));
     }
     let rows: Vec<(UserRow, MembershipRow)> = query.load(connection).await?;
-    let members: Result<Vec<ProjectMember>, StorageError> = rows
-        .into_iter()
-        .map(|(user, membership)| {
-            Ok(ProjectMember {
-                user: user.try_into()?,
-                membership: membership.try_into()?,
-            })
-        })
-        .collect();
+    let members: Result<Vec<MemberProfile>, StorageError> = rows.into_iter().map(profile).collect();
     Ok(Page::from_one_more(members?, page.size, |member| {
         member.membership.id
     }))

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 
 use super::super::Stores;
 use super::super::scene::Scene;
-use crate::administration::ports::{HolderProfile, MemberOverview, WhichMember};
+use crate::administration::ports::{MemberOverview, MemberProfile, WhichMember};
 use crate::id::{MembershipId, OrganizationId};
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -90,7 +90,7 @@ pub(super) async fn active_member_is_identified_by_membership_or_full_username(s
     let named = |name: &str| WhichMember::Username(Username::parse(name).expect("a username"));
 
     for member in [&ada, &bob, &elsewhere] {
-        let holder = HolderProfile {
+        let holder = MemberProfile {
             user: member.user.clone(),
             membership: member.membership.clone(),
         };

@@ -6,7 +6,7 @@ use super::super::Stores;
 use super::super::scene::{Scene, everything};
 use super::key_scene::{issued_before, only, with_descendants};
 use crate::administration::ports::{
-    HeldKey, HolderProfile, HolderStatusFilter, KeySelection, KeyTree, KeyTreeSize, OrganizationKeyFilter,
+    HeldKey, HolderStatusFilter, KeySelection, KeyTree, KeyTreeSize, MemberProfile, OrganizationKeyFilter,
     PreviewedKeys, RevocationPreview,
 };
 use crate::api_key::{ApiKey, LastUse};
@@ -87,7 +87,7 @@ pub(super) async fn held_key_is_complete_except_for_its_exact_last_address(store
     let child = scene.store(&bob, &new).await;
     use_key(&scene, &child).await;
     scene.revoke(&bob, &child, DescendantKeys::Keep).await;
-    let holder = HolderProfile {
+    let holder = MemberProfile {
         user: bob.user.clone(),
         membership: bob.membership.clone(),
     };

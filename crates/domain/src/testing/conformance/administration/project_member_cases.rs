@@ -7,7 +7,7 @@ use super::super::pages::{all_pages, size_of};
 use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use super::scene::{CROWD, as_user};
-use crate::administration::ports::{ChangeProjectMembersError, ProjectMember};
+use crate::administration::ports::{ChangeProjectMembersError, MemberProfile};
 use crate::audit::{Action, Actor, AuditEvent, Subject};
 use crate::id::MembershipId;
 use crate::membership::{Member, Role};
@@ -24,7 +24,7 @@ pub(super) async fn added_member_is_in_the_project_with_one_event(stores: Stores
         .await
         .expect("added");
 
-    let him = ProjectMember {
+    let him = MemberProfile {
         user: bob.user.clone(),
         membership: bob.membership.clone(),
     };
@@ -399,7 +399,7 @@ async fn change_with(
     }
 }
 
-async fn members(scene: &Scene<Stores>, project: &Project, size: u16) -> Vec<ProjectMember> {
+async fn members(scene: &Scene<Stores>, project: &Project, size: u16) -> Vec<MemberProfile> {
     let projects = &scene.stores.projects;
     all_pages(size_of(size), |page| {
         projects.members(project.organization_id, project.id, page, scene.now())
