@@ -13,7 +13,7 @@ pub(crate) type ChainKey = (Uuid, i64);
 /// `chain` is the requested key and its ancestors, the topmost last. The others are descendants of the
 /// topmost: valid keys, the keys between these and the topmost, and any other.
 ///
-/// [`OrganizationKeyStore::key_tree`]: keyward_domain::administration::ports::OrganizationKeyStore::key tree
+/// [`OrganizationKeyStore::key_tree`]: keyward_domain::administration::ports::OrganizationKeyStore::key_tree
 pub(crate) fn shown_of_key_tree(
     chain: &[ChainKey],
     valid: Vec<Uuid>,

@@ -250,6 +250,10 @@ impl State {
     }
 }
 
+fn to_u32(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// A page of a list that stands in no order.
 fn newest_first<T, Id: Ord + Copy>(
     mut items: Vec<T>,

@@ -22,7 +22,7 @@ pub(super) async fn write_events(mut connection: Pipelined<'_>, events: Vec<Audi
         try_join_all(writes).await?;
         return Ok(());
     }
-    // PostgreSQL takes 65,535 parameters in one statement; a row has thirteen.
+    // PostgreSQL takes 65,535 parameters in one statement; a row has fifteen.
     const AT_ONCE: usize = 1_000;
     events.iter().for_each(noted_changes::note);
     let rows: Vec<EventRow> = events.into_iter().map(EventRow::from).collect();

@@ -3,7 +3,7 @@
 //! An invitation is accepted once, and never after it was revoked, because both lock the organization first.
 
 mod accept;
-mod issue;
+mod change;
 mod past_memberships;
 mod read;
 mod row;
@@ -37,7 +37,7 @@ use row::InvitationRow;
 #[async_trait]
 impl InvitationStore for Store {
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
-        change!(self, issue::add(new, event))
+        change!(self, change::add(new, event))
     }
 
     async fn pending(
@@ -72,7 +72,7 @@ impl InvitationStore for Store {
         id: InvitationId,
         event: AuditEvent,
     ) -> Result<(), RevokeInvitationError> {
-        change!(self, Claim::Revoking, issue::revoke(organization, id, event))
+        change!(self, Claim::Revoking, change::revoke(organization, id, event))
     }
 
     async fn count_open(

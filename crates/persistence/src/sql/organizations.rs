@@ -1,4 +1,4 @@
-//! What organizations have chosen for themselves.
+//! Settings of organizations.
 
 use async_trait::async_trait;
 use diesel::prelude::{ExpressionMethods, QueryDsl};

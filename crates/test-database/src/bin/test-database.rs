@@ -18,12 +18,12 @@ use keyward_test_database::{BackendChoice, Server};
 const HELP: &str = "\
 Starts a PostgreSQL server for tests, prints its URL, and ends it when standard input closes.
 
-Usage: test-database [--database auto|containers|cluster] [--keep FOLDER]
+Usage: test-database [--database auto|containers|cluster | --keep FOLDER]
 
   --database auto        TEST_DATABASE_URL, else a container, else a private cluster (the default)
   --database containers  a container, or fail
   --database cluster     a private cluster, or fail
-  --keep FOLDER      a private cluster whose data stays in FOLDER and is found there again
+  --keep FOLDER          a private cluster whose data stays in FOLDER and is found there again
 ";
 
 /// What the command line asks for.
@@ -37,21 +37,25 @@ enum Request {
 impl Request {
     fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let mut arguments = arguments.into_iter();
-        let mut request = Self::Start(BackendChoice::Auto);
+        let (mut choice, mut folder) = (None, None);
         while let Some(argument) = arguments.next() {
             let mut value = || {
                 arguments
                     .next()
                     .ok_or_else(|| format!("{argument} needs a value"))
             };
-            request = match argument.as_str() {
+            match argument.as_str() {
                 "--help" | "-h" => return Ok(Self::Help),
-                "--database" => Self::Start(value()?.parse()?),
-                "--keep" => Self::StartKept(value()?.into()),
+                "--database" => choice = Some(value()?.parse()?),
+                "--keep" => folder = Some(value()?.into()),
                 other => return Err(format!("unknown argument {other:?}")),
-            };
+            }
         }
-        Ok(request)
+        match (choice, folder) {
+            (Some(_), Some(_)) => Err("--database and --keep exclude each other".to_owned()),
+            (None, Some(folder)) => Ok(Self::StartKept(folder)),
+            (choice, None) => Ok(Self::Start(choice.unwrap_or_default())),
+        }
     }
 }
 
@@ -79,7 +83,7 @@ fn main() -> ExitCode {
 
 fn serve(server: &Server) -> ExitCode {
     for (backend, obstacle) in server.obstacles() {
-        eprintln!("test-database: not by {backend}: {obstacle}");
+        eprintln!("test-database: {backend} is not available: {obstacle}");
     }
     eprintln!("test-database: using {}", server.backend());
     let mut stdout = std::io::stdout();
@@ -89,7 +93,7 @@ fn serve(server: &Server) -> ExitCode {
     {
         return ExitCode::FAILURE;
     }
-    // Closed or broken, there is nobody left to serve.
+    // Closed or failed: the caller is gone.
     let _ = std::io::copy(&mut std::io::stdin().lock().by_ref(), &mut std::io::sink());
     ExitCode::SUCCESS
 }
@@ -110,6 +114,16 @@ mod tests {
             Ok(Request::Start(BackendChoice::Containers))
         );
         assert_eq!(parse(&["--keep", "here"]), Ok(Request::StartKept("here".into())));
+    }
+
+    #[test]
+    fn backend_cannot_be_chosen_for_a_kept_cluster() {
+        for arguments in [
+            ["--keep", "here", "--database", "auto"],
+            ["--database", "cluster", "--keep", "here"],
+        ] {
+            assert!(parse(&arguments).is_err(), "{arguments:?}");
+        }
     }
 
     #[test]

@@ -9,13 +9,14 @@ use crate::ports::{KeyUse, LastUses, StorageError};
 impl LastUses for MemoryStore {
     async fn record(&self, uses: Vec<KeyUse>, now: DateTime<Utc>) -> Result<(), StorageError> {
         let mut state = self.state()?;
-        let wrong = now + LastUse::MAX_AHEAD;
+        // A stored use later than this came from a wrong clock.
+        let latest_plausible = now + LastUse::MAX_AHEAD;
         for KeyUse { key, last } in uses {
             let stored = state.keys.iter_mut().map(|stored| &mut stored.key);
             for key in stored.filter(|stored| stored.id == key) {
                 if key
                     .last_use
-                    .is_none_or(|kept| kept.at < last.at || kept.at > wrong)
+                    .is_none_or(|kept| kept.at < last.at || kept.at > latest_plausible)
                 {
                     key.last_use = Some(last);
                 }

@@ -3,7 +3,7 @@ use std::cmp::Reverse;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{MemoryStore, State, newest_first};
+use super::{MemoryStore, State, newest_first, to_u32};
 use crate::administration::ports::{
     ChangeMembershipExpiryError, ChangeRoleError, EndMembershipError, LeavingPreview, MemberFilter,
     MemberOverview, MemberProfile, MemberStore, WhichMember,
@@ -80,8 +80,8 @@ impl MemberStore for MemoryStore {
         valid.sort_by_key(|key| Reverse((last_use(key), key.id)));
         let recent = valid.iter().filter(|key| last_use(key) > Some(used_after));
         Ok(LeavingPreview {
-            keys: u32::try_from(valid.len()).unwrap_or(u32::MAX),
-            recently_used: u32::try_from(recent.count()).unwrap_or(u32::MAX),
+            keys: to_u32(valid.len()),
+            recently_used: to_u32(recent.count()),
             first: valid
                 .into_iter()
                 .take(LeavingPreview::<ApiKey>::SHOWN)
@@ -258,8 +258,8 @@ impl State {
         Some(MemberOverview {
             user: self.user(membership.user_id)?.clone(),
             membership: membership.clone(),
-            valid_keys: u32::try_from(valid_keys.count()).unwrap_or(u32::MAX),
-            projects: u32::try_from(projects.count()).unwrap_or(u32::MAX),
+            valid_keys: to_u32(valid_keys.count()),
+            projects: to_u32(projects.count()),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{MemoryStore, State, StoredKey};
+use super::{MemoryStore, State, StoredKey, to_u32};
 use crate::administration::ports::{
     ApplyLongestLifeError, HeldKey, KeySelection, KeyTree, KeyTreeSize, MemberProfile, OrganizationKeyFilter,
     OrganizationKeyStore, PreviewedKeys, RevocationPreview, RevokeKeysError, RevokedBatch, ShortenedBatch,
@@ -77,18 +77,18 @@ impl OrganizationKeyStore for MemoryStore {
         let ancestors = usize::from(size.ancestors);
         let chain: Vec<&ApiKey> = upwards(id).take(1 + ancestors).collect();
         let top = chain.last().map(|key| key.id);
-        let below = state.with_descendants(organization, top.into_iter().collect());
-        let below = || below.iter().copied().filter_map(find);
-        let paths = below()
+        let ids = state.with_descendants(organization, top.into_iter().collect());
+        let descendants = || ids.iter().copied().filter_map(find);
+        let paths = descendants()
             .filter(|key| key.is_valid(now))
             .flat_map(|key| upwards(key.id));
-        let is_below = |key: &&ApiKey| below().any(|other| other.id == key.id);
+        let is_descendant = |key: &&ApiKey| ids.contains(&key.id);
         let by_rank = chain
             .iter()
             .copied()
-            .chain(below().filter(|key| key.is_valid(now)))
-            .chain(paths.filter(is_below))
-            .chain(below());
+            .chain(descendants().filter(|key| key.is_valid(now)))
+            .chain(paths.filter(is_descendant))
+            .chain(descendants());
         let mut key_tree: Vec<&ApiKey> = Vec::new();
         for key in by_rank {
             if key_tree.len() < usize::from(size.keys) && key_tree.iter().all(|other| other.id != key.id) {
@@ -97,7 +97,7 @@ impl OrganizationKeyStore for MemoryStore {
         }
         key_tree.sort_unstable_by_key(|key| key.id);
         Ok(KeyTree {
-            has_more: upwards(id).count() > chain.len() || below().count() > key_tree.len(),
+            has_more: upwards(id).count() > chain.len() || descendants().count() > key_tree.len(),
             keys: key_tree.into_iter().filter_map(|key| state.held(key)).collect(),
         })
     }
@@ -178,7 +178,7 @@ impl OrganizationKeyStore for MemoryStore {
         now: DateTime<Utc>,
     ) -> Result<PreviewedKeys, StorageError> {
         let state = self.state()?;
-        let keys = state.outliving(organization, longest, now);
+        let keys = state.shortened_by(organization, longest, now);
         let keys = keys.into_iter().map(|(key, _)| key).collect();
         let by_last_use = |key: &ApiKey| (Reverse(key.last_use.map(|last| last.at)), key.id);
         Ok(state.preview(keys, PreviewedKeys::SHOWN_OF_SHORTENED, by_last_use, now))
@@ -202,8 +202,8 @@ impl OrganizationKeyStore for MemoryStore {
             return Err(ApplyLongestLifeError::LimitChanged);
         }
         let at_most = usize::try_from(at_most.get()).unwrap_or(usize::MAX);
-        let outliving = state.outliving(organization, longest, act.at);
-        let planned: Vec<_> = outliving
+        let shortened = state.shortened_by(organization, longest, act.at);
+        let planned: Vec<_> = shortened
             .into_iter()
             .filter(|(key, _)| Some(key.id) > after)
             .take(at_most)
@@ -222,7 +222,7 @@ impl OrganizationKeyStore for MemoryStore {
         }
         let last = planned.last().map(|(id, ..)| *id);
         Ok(ShortenedBatch {
-            keys: u32::try_from(planned.len()).unwrap_or(u32::MAX),
+            keys: to_u32(planned.len()),
             continues_after: last.filter(|_| planned.len() == at_most),
         })
     }
@@ -249,7 +249,7 @@ impl State {
     }
 
     /// The keys that end earlier if a longest life is applied now, and when, by rising identifier.
-    fn outliving(
+    fn shortened_by(
         &self,
         organization: OrganizationId,
         longest: LongestLife,
@@ -291,7 +291,6 @@ impl State {
         keys.truncate(PreviewedKeys::COUNTED);
         keys.sort_by_key(|key| order(key));
         let holders: HashSet<MembershipId> = keys.iter().map(|key| key.consumer_id).collect();
-        let to_u32 = |count| u32::try_from(count).unwrap_or(u32::MAX);
         let has_left = |key: &&&ApiKey| {
             let holder = self.holder_of(key.consumer_id);
             holder.is_some_and(|holder| !holder.membership.is_live(now))
@@ -309,7 +308,7 @@ impl State {
         }
     }
 
-    /// These keys and all that came from them, each once.
+    /// These keys and all their descendants, each once.
     fn with_descendants(&self, organization: OrganizationId, ids: Vec<ApiKeyId>) -> Vec<ApiKeyId> {
         let mut found = ids;
         let mut next = 0;
@@ -326,7 +325,7 @@ impl State {
 
     /// The selected keys, by rising identifier.
     fn selected(&self, organization: OrganizationId, selection: KeySelection) -> Vec<ApiKeyId> {
-        let here = self.keys_within(organization);
+        let keys_of_organization = self.keys_within(organization);
         let mut keys: Vec<ApiKeyId> = match selection {
             KeySelection::Keys { ids, descendants } => {
                 let ids = match descendants {
@@ -336,9 +335,12 @@ impl State {
                         self.with_descendants(organization, ids.into_iter().filter(is_here).collect())
                     }
                 };
-                here.map(|key| key.id).filter(|id| ids.contains(id)).collect()
+                keys_of_organization
+                    .map(|key| key.id)
+                    .filter(|id| ids.contains(id))
+                    .collect()
             }
-            KeySelection::OfConsumer(consumer) => here
+            KeySelection::OfConsumer(consumer) => keys_of_organization
                 .filter(|key| key.consumer_id == consumer)
                 .map(|key| key.id)
                 .collect(),

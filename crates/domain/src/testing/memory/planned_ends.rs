@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{MemoryStore, State};
+use super::{MemoryStore, State, to_u32};
 use crate::api_key::{ApiKey, Revocation};
 use crate::audit::{Act, AuditEvent};
 use crate::id::{ApiKeyId, InvitationId, MembershipId};
@@ -17,7 +17,7 @@ impl PlannedEndStore for MemoryStore {
         let state = self.state()?;
         let has_due = state.due_keys(now).next().is_some()
             || state.due_memberships(now).next().is_some()
-            || state.replaced_keys(now).next().is_some();
+            || state.keys_ended_by_successors(now).next().is_some();
         Ok(has_due)
     }
 
@@ -26,13 +26,15 @@ impl PlannedEndStore for MemoryStore {
         let due: Vec<ApiKeyId> = state.due_keys(act.at).take(at_most as usize).collect();
         let recorded = due.len();
         state.write_with_due_ends(Vec::new(), due, &act)?;
-        Ok(u32::try_from(recorded).unwrap_or(u32::MAX))
+        Ok(to_u32(recorded))
     }
 
     async fn end_rotated_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
         let mut state = self.state()?;
-        let replaced: Vec<(MembershipId, ApiKeyId)> =
-            state.replaced_keys(act.at).take(at_most as usize).collect();
+        let replaced: Vec<(MembershipId, ApiKeyId)> = state
+            .keys_ended_by_successors(act.at)
+            .take(at_most as usize)
+            .collect();
         let events = replaced.iter().filter_map(|(consumer, id)| {
             let membership = state.membership(*consumer)?;
             Some(act.end_of_rotated_key(membership.organization_id, *id))
@@ -44,7 +46,7 @@ impl PlannedEndStore for MemoryStore {
                 key.revocation = Some(Revocation::by_rotation(act.at, act.actor));
             }
         }
-        Ok(u32::try_from(replaced.len()).unwrap_or(u32::MAX))
+        Ok(to_u32(replaced.len()))
     }
 
     async fn record_ends_of_memberships(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
@@ -55,11 +57,11 @@ impl PlannedEndStore for MemoryStore {
             .collect();
         let recorded = ends.len();
         state.end_memberships(ends, Vec::new())?;
-        Ok(u32::try_from(recorded).unwrap_or(u32::MAX))
+        Ok(to_u32(recorded))
     }
 }
 
-/// The end of one membership, and what it takes with it.
+/// The end of a membership and of what ends with it.
 pub(super) struct EndOfMembership {
     membership: MembershipId,
     end: End,
@@ -69,7 +71,7 @@ pub(super) struct EndOfMembership {
 }
 
 impl State {
-    /// Keys whose planned end has come and is not recorded, those that came earliest first.
+    /// Keys whose planned end has come and is not recorded, earliest end first.
     pub(super) fn due_keys(&self, now: DateTime<Utc>) -> impl Iterator<Item = ApiKeyId> {
         let keys = self.keys.iter().map(|stored| &stored.key);
         let ends = keys.filter_map(|key| Some((key.end()?, key.id)));
@@ -78,8 +80,8 @@ impl State {
         due.into_iter().map(|(_, id)| id)
     }
 
-    /// Valid keys that end on the first use of their successors, which were used and are valid.
-    fn replaced_keys(&self, now: DateTime<Utc>) -> impl Iterator<Item = (MembershipId, ApiKeyId)> {
+    /// Valid keys that end on first use of a successor, whose successor is valid and has been used.
+    fn keys_ended_by_successors(&self, now: DateTime<Utc>) -> impl Iterator<Item = (MembershipId, ApiKeyId)> {
         let keys = self.keys.iter().map(|stored| &stored.key);
         let replaced = keys.filter(move |key| {
             let successor = key.rotated_to.and_then(|id| self.key(key.consumer_id, id));
@@ -89,7 +91,7 @@ impl State {
         replaced.map(|key| (key.consumer_id, key.id))
     }
 
-    /// The memberships whose planned end has come by then and is not recorded.
+    /// Memberships whose planned end has come at `now` and is not recorded, earliest end first.
     pub(super) fn due_memberships(&self, now: DateTime<Utc>) -> impl Iterator<Item = &Membership> {
         let due = |membership: &&Membership| membership.end.is_some_and(|end| end.is_due(now));
         let mut due: Vec<_> = self.memberships.iter().filter(due).collect();
@@ -123,7 +125,7 @@ impl State {
         Ok(())
     }
 
-    /// What the end of a membership comes to, however it came; its event comes first.
+    /// The end of a membership: `event`, then one event for each invitation revoked with it.
     pub(super) fn end_of_membership(
         &self,
         membership: &Membership,
@@ -142,7 +144,7 @@ impl State {
         }
     }
 
-    /// Likewise a planned end that is due.
+    /// The same for a planned end that is due: its time is kept, and the system is the actor.
     pub(super) fn due_end_of_membership(&self, membership: &Membership, act: &Act) -> EndOfMembership {
         let event = act.planned_end_of_membership(membership.organization_id, membership.id, membership.end);
         let end = membership
@@ -151,7 +153,7 @@ impl State {
         self.end_of_membership(membership, end, event, &act.of_system(membership.organization_id))
     }
 
-    /// Ends memberships with all that goes with them, and writes their events and others.
+    /// Ends memberships and what ends with them. `others` are written after the events of the ends.
     pub(super) fn end_memberships(
         &mut self,
         ends: Vec<EndOfMembership>,

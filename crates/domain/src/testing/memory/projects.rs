@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{MemoryStore, State, newest_first};
+use super::{MemoryStore, State, newest_first, to_u32};
 use crate::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
@@ -196,7 +196,7 @@ impl State {
     fn project_overview(&self, project: &Project, now: DateTime<Utc>) -> ProjectOverview {
         ProjectOverview {
             project: project.clone(),
-            members: u32::try_from(self.live_members_of(project, now).count()).unwrap_or(u32::MAX),
+            members: to_u32(self.live_members_of(project, now).count()),
         }
     }
 

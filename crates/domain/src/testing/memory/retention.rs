@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use super::{MemoryStore, State};
+use super::{MemoryStore, State, to_u32};
 use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
 use crate::id::{ApiKeyId, AuditEventId, MembershipId};
@@ -114,7 +114,7 @@ impl RetentionStore for MemoryStore {
         for bucket in &removed {
             state.throttle.remove(bucket);
         }
-        Ok(count(removed.len()))
+        Ok(to_u32(removed.len()))
     }
 
     async fn remove_audit_events(
@@ -135,7 +135,7 @@ impl RetentionStore for MemoryStore {
                 state.numbers.remove(*event);
             }
         }
-        Ok(count(removed.len()))
+        Ok(to_u32(removed.len()))
     }
 }
 
@@ -186,7 +186,7 @@ impl State {
                 stored.key.adoptive_parent_id = above.or(stored.key.adoptive_parent_id);
             }
         }
-        count(removed.len())
+        to_u32(removed.len())
     }
 }
 
@@ -198,13 +198,9 @@ fn remove<T>(things: &mut Vec<T>, at_most: u32, is_over: impl Fn(&T) -> bool) ->
         left -= u32::from(goes);
         !goes
     });
-    count(before - things.len())
+    to_u32(before - things.len())
 }
 
 fn items(at_most: u32) -> usize {
     usize::try_from(at_most).unwrap_or(usize::MAX)
-}
-
-fn count(removed: usize) -> u32 {
-    u32::try_from(removed).unwrap_or(u32::MAX)
 }

@@ -53,7 +53,7 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// The latest end of those memberships of the organization that are over by then.
+/// The latest end of those memberships of the organization that are over at `now`.
 async fn newest_end(
     connection: &mut Connection,
     organization: OrganizationId,
