@@ -19,14 +19,28 @@ local IDENTITY = {
     "x-organization-slug",
 }
 
+-- How the headers begin that a service takes from a gateway: Keyward's, others that Kong sets, and those of proxies. If your
+-- service trusts others, name them here.
+local REMOVED = {
+    "x-consumer-",
+    "x-credential-",
+    "x-organization-",
+    "x-anonymous-consumer",
+    "x-authenticated-",
+    "x-forwarded-",
+    "x-real-ip",
+    "forwarded",
+}
+
 -- What the client sent, and every header whose name has anything but letters, digits and `-`: some services (CGI, WSGI, PHP)
 -- take X_Consumer_ID or X.Consumer.ID for the same header as X-Consumer-ID.
 local function remove_identity(r)
-    for _, header in ipairs(IDENTITY) do
-        r.headers_in[header] = nil
-    end
     for name in pairs(r:headers_in_table()) do
-        if name:find("[^A-Za-z0-9-]") then
+        local removed = name:find("[^A-Za-z0-9-]")
+        for _, start in ipairs(REMOVED) do
+            removed = removed or name:lower():find(start, 1, true) == 1
+        end
+        if removed then
             r.headers_in[name] = nil
         end
     end

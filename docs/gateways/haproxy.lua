@@ -9,10 +9,12 @@ local URL = "http://127.0.0.1:8080/api/v1/auth"
 -- one that refuses connections after 3 s.
 local TIMEOUT = 500
 
--- The header of Keyward's answer that each variable gets.
-local VARIABLES = {
+-- The headers of Keyward's answer that variables get: when it refuses, and when it accepts.
+local REFUSAL = {
     ["txn.keyward_challenge"] = "www-authenticate",
     ["txn.keyward_retry_after"] = "retry-after",
+}
+local IDENTITY = {
     ["txn.consumer_id"] = "x-consumer-id",
     ["txn.consumer_username"] = "x-consumer-username",
     ["txn.credential_identifier"] = "x-credential-identifier",
@@ -34,9 +36,19 @@ core.register_action("keyward", { "http-req" }, function(txn)
     if not answer or not answer.headers then
         return
     end
-    for variable, header in pairs(VARIABLES) do
+    for variable, header in pairs(REFUSAL) do
         local values = answer.headers[header]
         if values then
+            txn:set_var(variable, values[0])
+        end
+    end
+    if answer.status == 200 then
+        for variable, header in pairs(IDENTITY) do
+            local values = answer.headers[header]
+            -- Another server at Keyward's address may answer 200, too.
+            if not values then
+                return
+            end
             txn:set_var(variable, values[0])
         end
     end

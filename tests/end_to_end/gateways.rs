@@ -29,6 +29,22 @@ const IDENTITY: [&str; 5] = [
     "X-Organization-Slug",
 ];
 
+/// Headers with which a client could pose as somebody else to a service that knows them from Kong, or from a proxy.
+const TRUSTED_BY_SERVICES: [&str; 12] = [
+    "X-Consumer-Custom-ID",
+    "X-Consumer-Groups",
+    "X-Credential-Username",
+    "X-Anonymous-Consumer",
+    "X-Authenticated-Groups",
+    "X-Authenticated-Scope",
+    "X-Authenticated-Userid",
+    "X-Forwarded-For",
+    "X-Forwarded-Host",
+    "X-Forwarded-Proto",
+    "X-Real-IP",
+    "Forwarded",
+];
+
 /// What the name of a header may have beside letters, digits and `-`.
 const MARKS: &str = "!#$%&'*+.^_`|~";
 
@@ -147,6 +163,12 @@ async fn keeps_guarantees(program: Program) {
             500,
         ),
         ("no HTTP\r\n\r\n", 502),
+        // Another server, or Keyward behind a page for maintenance.
+        ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 503),
+        (
+            "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nContent-Length: 0\r\n\r\n",
+            503,
+        ),
     ] {
         let keyward = Service::saying(answer).await;
         let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
@@ -190,6 +212,7 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
     ];
     let mut rows = vec![Vec::new()];
     rows.extend(expected.map(|(name, _)| vec![format!("Connection: close, {name}")]));
+    rows.push(TRUSTED_BY_SERVICES.map(|name| format!("{name}: forged")).to_vec());
     rows.extend(MARKS.chars().map(forged_headers));
     for row in rows {
         let arguments: Vec<&str> = row
@@ -205,6 +228,12 @@ async fn tells_the_identity(gateway: &Gateway, api: &Api) {
         for (name, value) in expected {
             assert_eq!(values(&answer.body, name), [value], "{name}: {answer:?}");
         }
+        assert_eq!(
+            values(&answer.body, "X-Forwarded-For"),
+            ["127.0.0.1"],
+            "{answer:?}"
+        );
+        assert_eq!(values(&answer.body, "X-Forwarded-Proto"), ["https"], "{answer:?}");
         for connection in values(&answer.body, "Connection") {
             assert!(!connection.to_lowercase().contains("x-"), "{answer:?}");
         }
