@@ -27,8 +27,10 @@
 //!
 //! A use case whose error is [`StorageError`](ports::StorageError) fails only if the store does.
 //!
-//! To embed it, implement the four ports in [`ports`], [`Clock`](clock::Clock) and
-//! [`Random`](random::Random), and let the conformance suite (`testing::conformance`) check the store.
+//! To embed it, implement [`ApiKeys`](ports::ApiKeys), for [`keys`], [`Credentials`](ports::Credentials), for
+//! [`access`], and what these use cases ask: [`Clock`](clock::Clock) and [`Random`](random::Random). With
+//! [`Memberships`](ports::Memberships) and [`AuditLog`](ports::AuditLog), the conformance suite can check the
+//! store (`testing::conformance`).
 //! `examples/own-store` in the repository does all of that in a program with users of its own.
 //!
 //! A member issues a key, and a request that comes with its token is known:

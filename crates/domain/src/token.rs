@@ -122,6 +122,8 @@ fn evenly_chosen_digit(byte: u8) -> Option<char> {
 }
 
 /// SHA-256 of a whole token. 190 random bits need no salt and no slow hash.
+///
+/// Two are compared in constant time. A store that looks keys up by it uses the bytes as its index.
 #[derive(Clone, Copy)]
 pub struct TokenDigest([u8; 32]);
 
