@@ -171,8 +171,8 @@ codes! {
     }
     PreconditionFailed = "precondition_failed", PRECONDITION_FAILED {
         title: "Precondition failed",
-        meaning: "The key has been edited since: none of the entity tags in the header \
-                  `If-Match` is its present one; or one of those in `If-None-Match` is. Nothing was changed.",
+        meaning: "None of the entity tags in the header `If-Match` is the key's present one, so it was edited \
+                  since; or one of those in `If-None-Match` is. Nothing was changed.",
         advice: "Get the key, see what was changed, and decide again; if the change is still wanted, send it \
                  with the `ETag` of that response. A weak tag (`W/\"…\"`) in `If-Match` never matches. The \
                  headers are optional.",
