@@ -84,6 +84,12 @@ async fn assets_support_print_and_forced_colors_within_size_limits() {
         assert!(paper.contains(selector), "{why}");
     }
     assert!(paper.contains("color-scheme: light") && style.shows("@media (forced-colors: active)"));
+    let (_, forced) = style.body.split_once("(forced-colors: active) {").unwrap();
+    let (forced, _) = forced.split_once("\n}").unwrap();
+    assert!(
+        forced.contains("[aria-current]") && !forced.contains("outline"),
+        "an outline marks only what has the focus: {forced}"
+    );
     assert!(
         style.body.len() <= MOST_STYLE,
         "{} bytes of style",
