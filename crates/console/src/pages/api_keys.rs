@@ -1,6 +1,6 @@
 //! Organization Settings → API Keys: the viewer's own keys.
 
-mod others;
+pub(super) mod others;
 mod refused_uses;
 
 use askama::Template;

@@ -1,5 +1,7 @@
 //! The form that edits a key. It carries the key's version, so that it does not overwrite a later change.
 
+use std::slice;
+
 use askama::Template;
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::{ApiKey, InvalidKeyVersion, KeyEdit, KeyPrecondition, KeyVersion, Revocation};
@@ -13,6 +15,7 @@ use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{MemberForm, Query, Sent};
 use crate::pages::api_keys::list_in;
+use crate::pages::api_keys::others::{Creator, Others};
 use crate::pages::expiry::{ExpiryForm, Unacceptable};
 use crate::pages::filters;
 use crate::pages::key_text::KeyTextForm;
@@ -32,6 +35,8 @@ struct EditApiKeyPage {
     /// The list that the page leads back to, as its own URL names it.
     list: List<ApiKeyId>,
     key: ApiKey,
+    /// The key that created it, if one did.
+    others: Others,
     /// Set for a key that has ended, which cannot be edited: the page then has no form.
     revoked: Option<Revocation>,
     /// It can be rotated: it has no valid successor.
@@ -56,7 +61,8 @@ pub(crate) async fn show(
     let list = list_in(&member, &query)?;
     let key = member.console.keys.read(&member.holder(), id).await?;
     let live_successor = live_successor(&key, &member, member.now).await?;
-    let mut page = EditApiKeyPage::new(&member, list, key, live_successor, member.now);
+    let others = Others::beside(slice::from_ref(&key), &member).await?;
+    let mut page = EditApiKeyPage::new(&member, list, key, others, live_successor, member.now);
     page.text.name.focused = true;
     member.page(&page)
 }
@@ -73,7 +79,8 @@ pub(crate) async fn submit(
         .map_err(|InvalidKeyVersion| Refusal::BadForm("A hidden field of the form is invalid."))?;
     let key = keys.read(&holder, id).await?;
     let successor = live_successor(&key, &member, member.now).await?;
-    let page = EditApiKeyPage::new(&member, list, key, successor, member.now);
+    let others = Others::beside(slice::from_ref(&key), &member).await?;
+    let page = EditApiKeyPage::new(&member, list, key, others, successor, member.now);
     let mut page = EditApiKeyPage {
         version,
         text: KeyTextForm::filled_in(&form)?,
@@ -109,8 +116,12 @@ pub(crate) async fn submit(
                 key.is_valid(now) && key.clone().apply(&edit, successor, longest, by) == Ok(vec![]);
             // If it is saved already, the form was sent twice, or somebody else made the same change.
             if !is_saved {
-                let page =
-                    EditApiKeyPage::new(&member, page.list.clone(), key, successor, now).with_input_of(page);
+                let (list, others) = (
+                    page.list.clone(),
+                    Others::beside(slice::from_ref(&key), &member).await?,
+                );
+                let current = EditApiKeyPage::new(&member, list, key, others, successor, now);
+                let page = current.with_input_of(page);
                 return Ok(html(StatusCode::CONFLICT, &page)?);
             }
         }
@@ -127,6 +138,7 @@ impl EditApiKeyPage {
         member: &Member,
         list: List<ApiKeyId>,
         key: ApiKey,
+        others: Others,
         live_successor: Option<ApiKeyId>,
         now: DateTime<Utc>,
     ) -> Self {
@@ -134,6 +146,7 @@ impl EditApiKeyPage {
         Self {
             settings: Settings::new(member, Section::ApiKeys),
             list,
+            others,
             revoked: key.revoked(now).cloned(),
             can_rotate: live_successor.is_none(),
             version: key.version(),

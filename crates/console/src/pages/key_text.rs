@@ -59,9 +59,9 @@ impl KeyTextForm {
     }
 }
 
-/// Whether a table shows only the beginning of the description and the rest on demand. A wide table shows one line.
+/// Whether a table of own keys shows only the beginning of the description and the rest on demand.
 pub(super) fn is_long(description: &KeyDescription) -> bool {
-    const LONG: usize = 120;
+    const LONG: usize = 60;
     let description = description.as_str();
     description.chars().count() > LONG || description.lines().nth(1).is_some()
 }

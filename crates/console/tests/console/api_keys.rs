@@ -67,6 +67,9 @@ async fn key_table_shows_hint_state_and_origin_of_own_keys() {
     }
     let origin = format!("by key {} Parent", parent.key.hint);
     assert!(child_row.contains(&origin), "{rows:?}");
+    let edit_child = format!("{LIST}/{}/edit", child.key.id);
+    let edit_child = running.signed_in("ada").await.get(&edit_child).await;
+    assert!(edit_child.text().contains(&format!(", {origin}")));
     // Created in the console, like most keys.
     for row in [parent_row, old_row] {
         assert!(!row.contains("by key"), "{rows:?}");

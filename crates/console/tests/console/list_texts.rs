@@ -154,9 +154,9 @@ async fn long_description_expands_without_script() {
     );
 }
 
-/// It has no form in which they would be whole.
+/// A name is cut only where a form shows the whole of it, and a description only beside "More".
 #[tokio::test]
-async fn texts_of_a_revoked_own_key_are_not_cut() {
+async fn own_key_texts_are_cut_only_if_shown_elsewhere() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;
     let holder = ada.as_holder();
@@ -183,7 +183,7 @@ async fn texts_of_a_revoked_own_key_are_not_cut() {
     let list = browser.get(&format!("{LIST}?status=all")).await;
     for begin in [
         "<span class=\"row-name line\" title=\"Laptop\"><bdi>Laptop<",
-        "<span class=\"description\"><bdi class=\"clamped\">Laptop of Ada<",
+        "<span class=\"description\"><bdi>Laptop of Ada<",
         "<span class=\"row-name\"><bdi>Old laptop<",
         "<span class=\"description\"><bdi>Old laptop of Ada<",
     ] {

@@ -15,28 +15,28 @@ use crate::reader::Member;
 use crate::refusal::Refusal;
 
 /// What the others are called.
-pub(super) struct Others {
+pub(in crate::pages) struct Others {
     keys: HashMap<ApiKeyId, NamedKey>,
     owners: HashMap<Subject, Person>,
 }
 
 /// A key as another row names it.
-pub(super) struct NamedKey {
-    pub(super) name: String,
-    pub(super) hint: TokenHint,
+pub(in crate::pages) struct NamedKey {
+    pub(in crate::pages) name: String,
+    pub(in crate::pages) hint: TokenHint,
     is_valid: bool,
 }
 
 /// What an owner is called.
-pub(super) struct Person {
+pub(in crate::pages) struct Person {
     /// The name that people know them by.
-    pub(super) name: String,
+    pub(in crate::pages) name: String,
     /// The one that is theirs alone, if it is another.
-    pub(super) username: Option<Username>,
+    pub(in crate::pages) username: Option<Username>,
 }
 
 /// Who created a key.
-pub(super) enum Creator<'a> {
+pub(in crate::pages) enum Creator<'a> {
     /// In the console.
     Holder,
     Key(&'a NamedKey),
@@ -45,7 +45,7 @@ pub(super) enum Creator<'a> {
 }
 
 /// Who revoked a key, or why it was done.
-pub(super) enum Revoker<'a> {
+pub(in crate::pages) enum Revoker<'a> {
     Described(&'static str),
     /// An owner of the organization.
     Owner(&'a Person),
@@ -55,7 +55,7 @@ pub(super) enum Revoker<'a> {
 
 impl Others {
     /// The same few queries for the whole page, and none for what is on it.
-    pub(super) async fn beside(keys: &[ApiKey], member: &Member) -> Result<Self, Refusal> {
+    pub(in crate::pages) async fn beside(keys: &[ApiKey], member: &Member) -> Result<Self, Refusal> {
         let named = |key: &ApiKey| named(key, member.now);
         let mut known: HashMap<ApiKeyId, NamedKey> = keys.iter().map(named).collect();
         let parents = keys.iter().filter_map(ApiKey::parent);
@@ -80,7 +80,7 @@ impl Others {
         })
     }
 
-    pub(super) fn creator(&self, key: &ApiKey) -> Creator<'_> {
+    pub(in crate::pages) fn creator(&self, key: &ApiKey) -> Creator<'_> {
         match key.origin {
             Origin::Console(_) => Creator::Holder,
             Origin::Key(parent) => self.keys.get(&parent).map_or(Creator::ForgottenKey, Creator::Key),
@@ -88,16 +88,16 @@ impl Others {
     }
 
     /// The key that takes the place of this one, while it is valid.
-    pub(super) fn live_successor(&self, key: &ApiKey) -> Option<&NamedKey> {
+    pub(in crate::pages) fn live_successor(&self, key: &ApiKey) -> Option<&NamedKey> {
         self.keys.get(&key.rotated_to?).filter(|key| key.is_valid)
     }
 
     /// The key whose place this one took.
-    pub(super) fn predecessor(&self, key: &ApiKey) -> Option<&NamedKey> {
+    pub(in crate::pages) fn predecessor(&self, key: &ApiKey) -> Option<&NamedKey> {
         self.keys.get(&key.rotated_from?)
     }
 
-    pub(super) fn revoker(&self, key: &ApiKey, revocation: &Revocation) -> Revoker<'_> {
+    pub(in crate::pages) fn revoker(&self, key: &ApiKey, revocation: &Revocation) -> Revoker<'_> {
         match (revocation.reason, revoking_key(revocation)) {
             (RevocationReason::Holder, Some(by)) if by == key.id => Revoker::Described("by itself"),
             (RevocationReason::Holder, Some(by)) => {
