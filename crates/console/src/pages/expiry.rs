@@ -141,13 +141,9 @@ impl ExpiryForm {
         }
     }
 
-    /// Takes the cursor from the other fields of the form if only the expiry is wrong.
+    /// Puts the cursor into the field of the expiry if only that is wrong.
     pub(super) fn focus_error_after(&mut self, text: &mut KeyTextForm) {
-        let others = text.fields();
-        if self.has_error() && others.iter().all(|field| field.error.is_none()) {
-            for field in others {
-                field.focused = false;
-            }
+        if self.has_error() && text.fields().iter().all(|field| field.error.is_none()) {
             self.focus_error();
         }
     }

@@ -72,6 +72,7 @@ pub(crate) async fn submit(Sent(owner, form, source): OwnerForm) -> Result<Respo
         Err(AddInvitationError::LimitReached) => {
             let mut page = InvitePage::new(&owner, idempotency_key, field, role);
             page.is_limit_reached = true;
+            page.invitee.focused = false;
             return Ok(html(StatusCode::CONFLICT, &page)?);
         }
         Err(error) => return Err(error.into()),

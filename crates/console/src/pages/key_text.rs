@@ -41,7 +41,9 @@ impl KeyTextForm {
         let name = self.name.check("Name", name);
         let description = KeyDescription::parse(&self.description.value);
         let description = self.description.check("Description", description);
-        focus_first_error(&mut self.fields());
+        if self.fields().iter().any(|field| field.error.is_some()) {
+            focus_first_error(&mut self.fields());
+        }
         Some(KeyDraft {
             description: description?,
             ..KeyDraft::named(name?)

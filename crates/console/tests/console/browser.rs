@@ -191,6 +191,20 @@ impl Answer {
         self.body.contains(text)
     }
 
+    /// What takes the focus when the page opens: each element's name, with its role or else its identifier.
+    pub(crate) fn focused(&self) -> Vec<String> {
+        let tags = self.body.split('<').filter_map(|tag| tag.split_once('>'));
+        let focused = tags.filter(|(tag, _)| tag.contains(" autofocus"));
+        let named = focused.map(|(tag, _)| {
+            let mut attributes = tag.split(' ');
+            let name = attributes.next().unwrap();
+            let role = tag.split(' ').find(|part| part.starts_with("role="));
+            let by = role.or_else(|| attributes.find(|part| part.starts_with("id=")));
+            format!("{name} {}", by.unwrap_or_default())
+        });
+        named.collect()
+    }
+
     /// The page's text, without its tags and with single spaces.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();

@@ -39,6 +39,7 @@ async fn rate_limited_key_form_succeeds_unchanged_after_the_wait() {
     assert!(page.text().contains(TOLD), "{}", page.text());
     // The script counts down from there.
     assert!(page.shows("data-wait=\"2\">in 2 seconds</span>"));
+    assert_eq!(page.focused(), ["p role=\"alert\""]);
     assert!(page.shows("value=\"Third\"") && page.shows("for the night"));
     assert!(page.shows("value=\"no\" checked"));
     assert_eq!(page.field("idempotency_key"), idempotency_key);
@@ -65,6 +66,7 @@ async fn rate_limited_edit_preserves_input() {
     let page = browser.post(&address, &fields).await;
     assert_eq!((page.status, page.header("retry-after")), (429, "2"));
     assert!(page.text().contains(TOLD), "{}", page.text());
+    assert_eq!(page.focused(), ["p role=\"alert\""]);
     assert!(page.shows("value=\"Renamed\"") && page.shows("typed"));
 
     running.installation.builder.clock.advance(TimeDelta::seconds(2));

@@ -170,6 +170,7 @@ async fn key_limit_returns_the_form_with_input_and_advice() {
         "{}",
         page.text()
     );
+    assert_eq!(page.focused(), ["p role=\"alert\""]);
     assert!(page.shows("value=\"Second\"") && page.shows(&format!("href=\"{LIST}\"")));
     assert_eq!(keys_of(&running, &ada).await, ["First"]);
 }

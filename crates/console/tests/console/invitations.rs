@@ -114,6 +114,7 @@ async fn invitation_beyond_the_limit_is_refused_with_the_form_kept() {
     let page = invite(&owner, "Grace", "owner").await;
     assert_eq!(page.status, 409);
     assert!(page.shows("<title>Error: ") && page.text().contains("has 500 open invitations"));
+    assert_eq!(page.focused(), ["p role=\"alert\""]);
     assert!(page.shows("value=\"Grace\"") && page.shows("value=\"owner\" checked"));
     assert!(page.shows(&format!("href=\"{INVITATIONS}\">Revoke one</a>")));
 }

@@ -276,6 +276,7 @@ async fn signed_out_user_is_told_that_joining_failed() {
     let page = join_as_user(&running.visitor(), &link, "grace").await;
     assert_eq!(page.status, 403);
     assert!(page.shows("you have not joined yet") && page.shows("Sign in and join"));
+    assert_eq!(page.focused(), ["p role=\"status\""]);
 }
 
 #[tokio::test]
@@ -349,6 +350,7 @@ async fn sign_in_for_an_invitation_states_its_purpose() {
     assert_eq!(answer.location(), "/sign-in?next=%2Fjoin");
     let sign_in = visitor.follow(&answer).await;
     assert!(sign_in.shows("Sign in to join."), "{}", sign_in.body);
+    assert_eq!(sign_in.focused(), ["p role=\"status\""]);
 }
 
 async fn goes_to_sign_in(browser: &Browser, link: &str) -> Answer {
