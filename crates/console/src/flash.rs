@@ -113,8 +113,6 @@ messages! {
         KeysRevoked = "keys-revoked",
         NothingToRevoke = "nothing-to-revoke",
         NothingSelected = "nothing-selected",
-        /// Keys are to be revoked by a moment that is hardly over, or still to come.
-        CutoffTooRecent = "cutoff-too-recent",
     }
 }
 

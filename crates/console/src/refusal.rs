@@ -79,9 +79,14 @@ pub(crate) enum Refusal {
 }
 
 impl From<CutoffTooRecent> for Refusal {
-    fn from(CutoffTooRecent: CutoffTooRecent) -> Self {
-        Self::BadForm("Choose a time that was at least one minute ago: newer keys are still being saved.")
+    fn from(error: CutoffTooRecent) -> Self {
+        Self::BadForm(cutoff_too_recent(error))
     }
+}
+
+/// What to do about a cut-off time by which keys cannot be revoked yet.
+pub(crate) const fn cutoff_too_recent(CutoffTooRecent: CutoffTooRecent) -> &'static str {
+    "Choose a time that was at least one minute ago, in UTC: newer keys are still being saved."
 }
 
 impl ResponseError for Refusal {

@@ -89,8 +89,7 @@ impl Notice {
             | Message::LinkDamaged
             | Message::InvitationUsed
             | Message::NothingSelected
-            | Message::KeyLifeRemoved
-            | Message::CutoffTooRecent => "bad",
+            | Message::KeyLifeRemoved => "bad",
             Message::SessionOver
             | Message::SessionOverElsewhere
             | Message::TokenLeftOut

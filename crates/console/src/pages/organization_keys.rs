@@ -4,27 +4,31 @@ use std::collections::HashMap;
 
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
-use keyward_domain::administration::ports::{HeldKey, OrganizationKeyFilter};
+use keyward_domain::administration::ports::{CutoffTooRecent, HeldKey, OrganizationKeyFilter};
 use keyward_domain::api_key::LongestLife;
 use keyward_domain::audit::Subject;
 use keyward_domain::id::{ApiKeyId, MembershipId};
 use keyward_domain::organization::Slug;
 use keyward_domain::page::{Page, PageRequest, PageSize};
 use keyward_domain::ports::StatusFilter;
+use poem::http::StatusCode;
 use poem::{Response, handler};
 
+use crate::answer::html;
 use crate::flash::Message;
 use crate::forms::{Fields, Query};
+use crate::pages::field::Field;
 use crate::pages::filters;
 use crate::pages::held_key::names_beside;
 use crate::pages::leaks;
 use crate::pages::list::{Items, List};
+use crate::pages::moment::to_the_second;
 use crate::pages::notice::Notice;
 use crate::pages::organization_key_tab::OrganizationKeyTab;
 use crate::pages::settings::{Section, SectionLink, Settings};
 use crate::paths;
 use crate::reader::{Member, Owner};
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, cutoff_too_recent};
 
 /// The choices for the filter of unused keys, in days.
 const UNUSED_DAYS: [u16; 4] = [30, 90, 180, 365];
@@ -40,6 +44,8 @@ struct OrganizationKeysPage {
     leaks: Vec<HeldKey>,
     /// The form was sent without a tick.
     nothing_selected: bool,
+    /// The form that revokes keys by a cut-off time.
+    before: Field,
     /// The organization has never had a key.
     is_empty: bool,
     items: Items,
@@ -148,6 +154,7 @@ impl Asked {
         Ok(match holder {
             Some(holder) => Self {
                 list: asked.list.keeping("holder", Some(holder)),
+                holder: Some(holder),
                 ..asked
             },
             None => asked,
@@ -176,6 +183,26 @@ impl Asked {
 #[handler]
 pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, Refusal> {
     let asked = Asked::read(&owner, &query)?;
+    owner.page(&page(&owner, asked, Field::default()).await?)
+}
+
+/// The list, with the form that named this cut-off time and why no key can be revoked by it.
+pub(super) async fn refuse_cutoff(
+    owner: &Owner,
+    asked: Asked,
+    cutoff: DateTime<Utc>,
+    error: CutoffTooRecent,
+) -> Result<Response, Refusal> {
+    let before = Field {
+        error: Some(format!("Nothing was revoked. {}", cutoff_too_recent(error))),
+        focused: true,
+        ..Field::with_value(&to_the_second(cutoff))
+    };
+    let page = page(owner, asked, before).await?;
+    Ok(html(StatusCode::UNPROCESSABLE_ENTITY, &page)?)
+}
+
+async fn page(owner: &Owner, asked: Asked, before: Field) -> Result<OrganizationKeysPage, Refusal> {
     let (keys, authority, now) = (&owner.console.organization_keys, &owner.authority, owner.now);
     let found = keys
         .list(authority, asked.filter(now), asked.list.request(), now)
@@ -183,24 +210,25 @@ pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, 
     let any = OrganizationKeyFilter::new(StatusFilter::All, None);
     // Somebody without keys has no name here.
     let holder = match asked.holder {
-        Some(id) => first_of(&owner, any.clone().of_consumer(id)).await?,
+        Some(id) => first_of(owner, any.clone().of_consumer(id)).await?,
         None => None,
     };
     let nothing_selected = owner.has_flash(Message::NothingSelected);
-    let notice = Notice::for_owner(&owner).await?;
-    owner.page(&OrganizationKeysPage {
-        settings: Settings::new(&owner, Section::ApiKeys),
-        views: views(&owner, true),
+    let notice = Notice::for_owner(owner).await?;
+    Ok(OrganizationKeysPage {
+        settings: Settings::new(owner, Section::ApiKeys),
+        views: views(owner, true),
         notice: notice.filter(|_| !nothing_selected),
-        leaks: leaks::of_organization(&owner, &asked.list).await?,
+        leaks: leaks::of_organization(owner, &asked.list).await?,
         nothing_selected,
-        is_empty: found.items.is_empty() && first_of(&owner, any).await?.is_none(),
+        before,
+        is_empty: found.items.is_empty() && first_of(owner, any).await?.is_none(),
         items: asked.tab.noun(),
         unused: asked.unused,
         expiring: asked.expiring,
         shortened_by: asked.shortened_by,
         holder,
-        names: names_beside(&found.items, &owner).await?,
+        names: names_beside(&found.items, owner).await?,
         tab: asked.tab,
         list: asked.list,
         found,

@@ -24,7 +24,7 @@ use crate::pages::filters::{self, grouped_digits};
 use crate::pages::list::List;
 use crate::pages::membership_end_preview::if_counted;
 use crate::pages::moment::{in_utc, to_the_second};
-use crate::pages::organization_keys::{Asked, behind_revocation};
+use crate::pages::organization_keys::{Asked, behind_revocation, refuse_cutoff};
 use crate::pages::settings::{Section, Settings};
 use crate::paths;
 use crate::reader::Owner;
@@ -103,14 +103,14 @@ enum Selected {
 #[handler]
 pub(crate) async fn show(owner: Owner, Query(query): Query) -> Result<Response, Refusal> {
     let selected = Selected::parse(&query)?;
-    let list = Asked::read_for_revocation(&owner, &query)?.list;
+    let asked = Asked::read_for_revocation(&owner, &query)?;
     if matches!(&selected, Selected::Keys(ids) if ids.is_empty()) {
-        return Ok(owner.redirect(list.url(), Message::NothingSelected));
+        return Ok(owner.redirect(asked.list.url(), Message::NothingSelected));
     }
-    if selected.is_too_recent(&owner.console) {
-        return Ok(owner.redirect(list.url(), Message::CutoffTooRecent));
+    if let Some((cutoff, error)) = selected.too_recent_cutoff(&owner.console) {
+        return refuse_cutoff(&owner, asked, cutoff, error).await;
     }
-    owner.page(&page(&owner, list, selected).await?)
+    owner.page(&page(&owner, asked.list, selected).await?)
 }
 
 #[handler]
@@ -118,12 +118,13 @@ pub(crate) async fn submit(
     Sent(owner, form, source): OwnerForm,
     Query(query): Query,
 ) -> Result<Response, Refusal> {
-    let list = Asked::read_for_revocation(&owner, &query)?.list;
+    let asked = Asked::read_for_revocation(&owner, &query)?;
     let damaged = |_| Refusal::BadForm("The selection of keys is invalid.");
     let selected = Selected::parse(&form).map_err(damaged)?;
-    if selected.is_too_recent(&owner.console) {
-        return Ok(owner.redirect(list.url(), Message::CutoffTooRecent));
+    if let Some((cutoff, error)) = selected.too_recent_cutoff(&owner.console) {
+        return refuse_cutoff(&owner, asked, cutoff, error).await;
     }
+    let list = asked.list;
     let back = list.url();
     let descendants = form.descendants()?;
     let mut field = Field::with_value(form.required("note")?);
@@ -220,8 +221,14 @@ impl Selected {
         Ok(Self::Keys(ids))
     }
 
-    fn is_too_recent(&self, console: &crate::Console) -> bool {
-        self.selection(console, DescendantKeys::Keep).is_err()
+    fn too_recent_cutoff(&self, console: &crate::Console) -> Option<(DateTime<Utc>, CutoffTooRecent)> {
+        match self {
+            Self::Keys(_) | Self::OfHolder(_) => None,
+            Self::IssuedBefore(moment) => {
+                let error = console.organization_keys.issued_before(*moment).err()?;
+                Some((*moment, error))
+            }
+        }
     }
 
     fn selection(

@@ -261,15 +261,20 @@ async fn too_recent_cutoff_time_revokes_nothing() {
     let scene = Scene::new().await;
     let key = scene.issue(&scene.bob, "key").await;
     for before in ["2026-01-01T00:00:00", "2027-01-01T00:00"] {
-        let leads_back = async |answer: Answer| {
-            assert_eq!(answer.location(), format!("{ALL}?search=key"), "{before}");
-            let list = scene.owner.follow(&answer).await;
+        let shows_the_form_again = |list: &Answer| {
+            assert_eq!(list.status, 422, "{before}");
+            assert!(list.shows("<title>Error: All keys") && list.shows("type=\"search\" value=\"key\""));
+            assert!(list.shows("<details class=\"aside\" open>"));
             assert!(list.shows("Nothing was revoked. Choose a time that was at least one minute ago"));
+            assert!(list.shows(&format!("value=\"{before}")) && list.focused() == ["input id=\"before\""]);
+            let field = "required aria-invalid=\"true\" aria-describedby=\"before-error before-hint\"";
+            assert!(list.shows(field), "{}", list.body);
         };
         let page = format!("{REVOKE}?before={before}&search=key");
-        leads_back(scene.owner.get(&page).await).await;
+        shows_the_form_again(&scene.owner.get(&page).await);
         let fields = [("before", before), ("note", "incident"), ("confirm", "yes")];
-        leads_back(scene.owner.post(&format!("{REVOKE}?search=key"), &fields).await).await;
+        let page = format!("{REVOKE}?search=key");
+        shows_the_form_again(&scene.owner.post(&page, &fields).await);
     }
     assert!(scene.works(&key).await);
 }
@@ -340,6 +345,7 @@ async fn revocation_without_selection_shows_error_on_the_same_list() {
         answer.location()
     );
     let list = scene.owner.follow(&answer).await;
+    assert!(list.shows("<title>Error: All keys · "));
     assert!(list.shows("role=\"alert\"") && list.text().contains("Select at least one key."));
     assert!(list.shows("value=\"his\"") && list.shows("autofocus"));
 }
