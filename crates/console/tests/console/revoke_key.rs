@@ -97,10 +97,12 @@ async fn descendants_of_a_revoked_key_can_be_revoked_together() {
 #[tokio::test]
 async fn unconfirmed_revocation_revokes_nothing_and_preserves_the_choice() {
     let (running, browser, key_tree) = ada_with_key_tree().await;
-    let page = browser
-        .post(&revoke_path(&key_tree[0].key), &[("descendants", "revoke")])
-        .await;
+    let path = revoke_path(&key_tree[0].key);
+    let before = browser.get(&path).await;
+    assert!(before.shows("value=\"yes\" required aria-invalid=\"false\">"));
+    let page = browser.post(&path, &[("descendants", "revoke")]).await;
     assert_eq!(page.status, 422);
+    assert!(page.shows("aria-invalid=\"true\" aria-describedby=\"confirm-error\""));
     assert!(page.shows("Check the box to revoke.") && page.shows("value=\"revoke\" checked"));
     assert!(works(&running, &key_tree[0]).await);
 }
