@@ -7,7 +7,7 @@ use keyward_domain::sign_in::password::Password;
 use keyward_domain::user::{DisplayName, Username};
 
 use crate::browser::Answer;
-use crate::running::{NEW, Running};
+use crate::running::{LIST, NEW, Running};
 
 /// What describes a field, before and after an error.
 fn hint<'a>(page: &'a Answer, field: &str) -> &'a str {
@@ -54,6 +54,37 @@ async fn setup_form_fields_state_their_rules() {
             }
         }
         assert!(hint(page, "username").contains("lowercase letters, digits, dots, underscores or hyphens"));
+    }
+}
+
+#[tokio::test]
+async fn notes_below_radio_buttons_describe_their_group() {
+    let (running, ada) = Running::with_ada().await;
+    let key = running
+        .installation
+        .issue(&ada.as_holder(), "Laptop")
+        .await
+        .key
+        .id;
+    let browser = running.signed_in("ada").await;
+    let rotate = format!("{LIST}/{key}/rotate");
+    for path in [NEW, "/organizations/acme/settings/general", &rotate] {
+        let page = browser.get(path).await;
+        let (_, group) = page.body.split_once("<fieldset").unwrap();
+        let (group, _) = group.split_once("</fieldset>").unwrap();
+        let (_, ids) = group.split_once(" aria-describedby=\"").expect(path);
+        let (ids, _) = ids.split_once('"').unwrap();
+        assert_eq!(
+            ids.split(' ').count(),
+            group.matches("class=\"hint\"").count(),
+            "{path}"
+        );
+        for id in ids.split(' ') {
+            assert!(
+                group.contains(&format!("class=\"hint\" id=\"{id}\"")),
+                "{path}: {id}"
+            );
+        }
     }
 }
 
