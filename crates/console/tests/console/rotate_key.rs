@@ -206,7 +206,14 @@ async fn rotated_key_and_its_successor_name_each_other() {
             .await
             .unwrap();
 
-        let list = browser.get(LIST).await.text();
+        let own = browser.get(LIST).await;
+        let all = browser.get(&format!("{LIST}/all")).await;
+        for hint in [&old.hint, &new.hint] {
+            let edits = format!("Edit<span class=\"unseen\"> Deploy {hint}</span>");
+            let selects = format!("Select <bdi>Deploy</bdi> {hint} of ada<");
+            assert!(own.shows(&edits) && all.shows(&selects), "told apart: {hint}");
+        }
+        let list = own.text();
         let until = if until_used {
             ", works until that is used"
         } else {
