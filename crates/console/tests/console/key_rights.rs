@@ -161,7 +161,11 @@ async fn every_key_page_shows_the_right_to_manage_keys() {
         }
         let page = browser.get(&format!("{LIST}/all/{id}")).await;
         assert!(page.text().contains(&format!("Rights{says}")), "{}", page.text());
-        let key_tree = page.body.split_once("<ul class=\"tree\">").unwrap().1;
+        let key_tree = page
+            .body
+            .split_once("<ul role=\"list\" class=\"tree\">")
+            .unwrap()
+            .1;
         for key in [issued, other] {
             let words = if key.key.can_manage_keys {
                 "· can manage keys"

@@ -191,6 +191,31 @@ async fn own_key_texts_are_cut_only_if_shown_elsewhere() {
     }
 }
 
+/// A list without bullets is no list to Safari unless it says so, and what scrolls takes the focus.
+#[test]
+fn template_lists_keep_their_role_and_scrollable_ones_have_names() {
+    let mut lists = 0;
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/templates")).unwrap() {
+        let path = file.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "html") {
+            continue;
+        }
+        let template = std::fs::read_to_string(&path).unwrap();
+        for list in template.split("<ul").skip(1) {
+            let tag = list.lines().next().unwrap();
+            let scrolls = tag.contains(" tabindex=\"0\"");
+            assert!(tag.contains(" role=\"list\""), "{}: {tag}", path.display());
+            assert!(
+                !scrolls || tag.contains(" aria-labelledby=\""),
+                "{}: {tag}",
+                path.display()
+            );
+            lists += 1;
+        }
+    }
+    assert!(lists > 10, "{lists}");
+}
+
 #[tokio::test]
 async fn user_texts_are_rendered_in_their_own_direction() {
     let running = Running::new().await;
