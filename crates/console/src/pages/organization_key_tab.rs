@@ -21,6 +21,16 @@ pub(super) enum OrganizationKeyTab {
 }
 
 impl OrganizationKeyTab {
+    /// The page title.
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Valid => "All keys",
+            Self::WithoutAccess => "All keys of former members",
+            Self::Revoked => "All revoked keys",
+            Self::All => "All valid and revoked keys",
+        }
+    }
+
     /// The words for the table's caption.
     pub(super) const fn noun(self) -> Items {
         let (one, several) = match self {

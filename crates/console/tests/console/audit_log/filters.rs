@@ -94,6 +94,23 @@ async fn audit_row_links_to_events_of_its_actor_and_subject() {
 }
 
 #[tokio::test]
+async fn page_title_says_whether_events_are_filtered() {
+    let (running, _) = Running::with_ada().await;
+    let browser = running.signed_in("ada").await;
+    for (query, title) in [
+        ("", "Audit log"),
+        ("?who=ada", "Events that match the filter, Audit log"),
+        ("?until=2001-01-01", "No events match the filter, Audit log"),
+    ] {
+        let page = browser.get(&format!("{LOG}{query}")).await;
+        assert!(
+            page.shows(&format!("<title>{title} · Acme · Keyward</title>")),
+            "{query}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn invalid_filter_value_shows_field_error() {
     let (running, ada) = Running::with_ada().await;
     let installation = &running.installation;

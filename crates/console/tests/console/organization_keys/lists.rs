@@ -138,6 +138,19 @@ async fn organization_keys_are_filtered_by_text_state_holder_and_times() {
     ] {
         assert!(filtered.shows(&way), "{way}: {}", filtered.body);
     }
+    for (query, title) in [
+        ("", "All keys"),
+        ("?status=no-access", "All keys of former members"),
+        ("?unused=30", "Keys that match the filter, All keys"),
+        (
+            "?status=all&search=nothing&unused=30",
+            "No keys match “nothing” and the filter, All valid and revoked keys",
+        ),
+        (&*format!("/{}", busy.key.id), "busy, API key of ada"),
+    ] {
+        let page = owner.get(&format!("{ALL}{query}")).await;
+        assert!(page.shows(&format!("<title>{title} · Acme · ")), "{query}");
+    }
     let unusual = owner.get(&format!("{ALL}?unused=41")).await;
     assert!(unusual.text().contains("No valid keys"));
     for broken in [

@@ -263,7 +263,10 @@ async fn too_recent_cutoff_time_revokes_nothing() {
     for before in ["2026-01-01T00:00:00", "2027-01-01T00:00"] {
         let shows_the_form_again = |list: &Answer| {
             assert_eq!(list.status, 422, "{before}");
-            assert!(list.shows("<title>Error: All keys") && list.shows("type=\"search\" value=\"key\""));
+            assert!(
+                list.shows("<title>Error: Keys that match “key”, All keys · ")
+                    && list.shows("type=\"search\" value=\"key\"")
+            );
             assert!(list.shows("<details class=\"aside\" open>"));
             assert!(list.shows("Nothing was revoked. Choose a time that was at least one minute ago"));
             assert!(list.shows(&format!("value=\"{before}")) && list.focused() == ["input id=\"before\""]);
@@ -345,7 +348,7 @@ async fn revocation_without_selection_shows_error_on_the_same_list() {
         answer.location()
     );
     let list = scene.owner.follow(&answer).await;
-    assert!(list.shows("<title>Error: All keys · "));
+    assert!(list.shows("<title>Error: Keys that match “his”, All valid and revoked keys · "));
     assert!(list.shows("role=\"alert\"") && list.text().contains("Select at least one key."));
     assert!(list.shows("value=\"his\"") && list.shows("autofocus"));
 }
