@@ -151,6 +151,8 @@ async fn organization_keys_are_filtered_by_text_state_holder_and_times() {
         let page = owner.get(&format!("{ALL}{query}")).await;
         assert!(page.shows(&format!("<title>{title} · Acme · ")), "{query}");
     }
+    let expiring = owner.get(&format!("{ALL}?expires_within=30")).await;
+    assert!(expiring.shows("<option value=\"30\" selected>Expires within 30 days</option>"));
     let unusual = owner.get(&format!("{ALL}?unused=41")).await;
     assert!(unusual.text().contains("No valid keys"));
     for broken in [
