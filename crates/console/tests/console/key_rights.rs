@@ -90,7 +90,9 @@ async fn key_form_defaults_to_organization_choice_and_preserves_the_input() {
 async fn owner_sets_the_default_key_right_on_the_general_page() {
     let (running, ada) = Running::with_ada().await;
     let browser = running.signed_in("ada").await;
-    assert_eq!(checked(&browser.get(GENERAL).await), "yes");
+    let page = browser.get(GENERAL).await;
+    assert_eq!(checked(&page), "yes");
+    assert!(page.shows(">Save default</button>") && page.shows(">Save maximum lifetime</button>"));
     for (chosen, action, says) in [
         (
             "no",

@@ -76,6 +76,7 @@ async fn archiving_explains_consequences_and_requires_confirmation() {
     let unconfirmed = browser.post(&path(&robots, "/archive"), &[]).await;
     assert_eq!(unconfirmed.status, 422);
     assert!(unconfirmed.shows("Check the box to archive."));
+    assert!(unconfirmed.shows("I understand that no keys will have access to this project"));
     assert!(reaches(&running, &key, &robots).await);
 
     let answer = browser

@@ -28,6 +28,11 @@ async fn role_change_page_explains_the_role_and_requires_confirmation() {
     assert!(
         unticked
             .text()
+            .contains("I understand that an owner can revoke everyone’s keys")
+    );
+    assert!(
+        unticked
+            .text()
             .contains("Check the box to change the role. Nothing was changed.")
     );
     assert_eq!(running.installation.store.events().len(), events);
@@ -35,6 +40,7 @@ async fn role_change_page_explains_the_role_and_requires_confirmation() {
     browser.post(&role_path(&grace), &role_form("owner")).await;
     let page = browser.get(&role_path(&grace)).await;
     assert!(page.text().contains("Make “grace” a member?"), "{}", page.text());
+    assert!(page.text().contains("I understand that they will no longer"));
     let own = browser.get(&role_path(&ada)).await;
     assert!(
         own.text()
