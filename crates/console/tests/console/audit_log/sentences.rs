@@ -59,7 +59,7 @@ async fn menu_of_an_event_is_named_by_the_event() {
     let page = running.signed_in("ada").await.get(LOG).await;
     let names: Vec<&str> = page
         .body
-        .split("<summary aria-labelledby=\"")
+        .split("aria-label=\"More about this event:\" aria-labelledby=\"")
         .skip(1)
         .filter_map(|rest| rest.split('"').next())
         .collect();
@@ -67,6 +67,10 @@ async fn menu_of_an_event_is_named_by_the_event() {
     for id in names.iter().flat_map(|name| name.split(' ')) {
         assert_eq!(page.body.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
     }
+    assert!(
+        !page.text().contains("More about"),
+        "the name alone says so, once"
+    );
 }
 
 #[tokio::test]
