@@ -7,12 +7,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     const source = document.getElementById(button.dataset.copy);
     const copyable = button.closest(".copyable");
     for (const other of document.querySelectorAll("[data-copied]")) other.textContent = "";
-    let status = copyable.nextElementSibling;
-    if (!status?.matches("[data-copied]")) {
-      status = Object.assign(document.createElement("p"), { className: "copied", role: "status" });
-      status.dataset.copied = "";
-      copyable.append(status);
-    }
+    const status = copyable.querySelector("[data-copied]") ?? copyable.nextElementSibling;
     try {
       await navigator.clipboard.writeText(source.value ?? source.textContent);
       status.textContent = "Copied.";

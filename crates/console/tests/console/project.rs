@@ -46,6 +46,10 @@ async fn renaming_a_project_shows_notice() {
     let (_running, browser, _, _, robots) = robots().await;
     let page = browser.get(&path(&robots, "")).await;
     assert!(page.shows("<h1><bdi>Robots</bdi></h1>") && page.shows(&robots.id.to_string()));
+    assert!(
+        page.shows("role=\"status\" data-copied></p>"),
+        "there before it says something"
+    );
     let answer = browser.post(&path(&robots, ""), &[("name", "Arms")]).await;
     let page = browser.follow(&answer).await;
     assert!(page.text().contains("The project was renamed to Arms."));
