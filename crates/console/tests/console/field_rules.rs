@@ -93,5 +93,6 @@ async fn key_form_fields_state_their_rules() {
     let (running, _) = Running::with_ada().await;
     let page = running.signed_in("ada").await.get(NEW).await;
     assert!(hint(&page, "name").contains(&KeyName::MAX.to_string()));
+    assert!(!page.shows("autocomplete"), "\"Back\" keeps what was typed");
     assert!(hint(&page, "description").contains(&KeyDescription::MAX.to_string()));
 }
