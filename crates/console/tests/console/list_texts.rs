@@ -194,26 +194,37 @@ async fn own_key_texts_are_cut_only_if_shown_elsewhere() {
 /// A list without bullets is no list to Safari unless it says so, and what scrolls takes the focus.
 #[test]
 fn template_lists_keep_their_role_and_scrollable_ones_have_names() {
-    let mut lists = 0;
-    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/templates")).unwrap() {
-        let path = file.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "html") {
-            continue;
-        }
-        let template = std::fs::read_to_string(&path).unwrap();
-        for list in template.split("<ul").skip(1) {
-            let tag = list.lines().next().unwrap();
-            let scrolls = tag.contains(" tabindex=\"0\"");
-            assert!(tag.contains(" role=\"list\""), "{}: {tag}", path.display());
-            assert!(
-                !scrolls || tag.contains(" aria-labelledby=\""),
-                "{}: {tag}",
-                path.display()
-            );
-            lists += 1;
-        }
+    let templates = templates();
+    let lists: Vec<&str> = templates
+        .iter()
+        .flat_map(|text| text.split("<ul").skip(1))
+        .collect();
+    for list in &lists {
+        let tag = list.lines().next().unwrap();
+        let scrolls = tag.contains(" tabindex=\"0\"");
+        assert!(tag.contains(" role=\"list\""), "{tag}");
+        assert!(!scrolls || tag.contains(" aria-labelledby=\""), "{tag}");
     }
-    assert!(lists > 10, "{lists}");
+    assert!(lists.len() > 10, "{}", lists.len());
+}
+
+#[test]
+fn every_disclosure_shows_that_it_opens() {
+    let templates = templates();
+    let summaries = templates.iter().flat_map(|text| text.split("<summary").skip(1));
+    for rest in summaries {
+        let (summary, _) = rest.split_once("</summary>").unwrap();
+        let signs = ["icons/chevron.svg", "class=\"more\"", "⋯"];
+        assert!(signs.iter().any(|sign| summary.contains(sign)), "{summary}");
+    }
+}
+
+fn templates() -> Vec<String> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/templates");
+    let files = std::fs::read_dir(folder).unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "html"));
+    pages.map(|path| std::fs::read_to_string(path).unwrap()).collect()
 }
 
 #[tokio::test]
