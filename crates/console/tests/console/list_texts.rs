@@ -150,7 +150,8 @@ async fn long_description_expands_without_script() {
     let list = running.signed_in("ada").await.get(LIST).await;
     assert_eq!(list.body.matches("<details class=\"description\">").count(), 2);
     assert!(
-        list.shows("long long end.</bdi>") && list.shows("<summary><bdi class=\"clamped\">Two\nlines</bdi>")
+        list.shows("long long end.</bdi>")
+            && list.shows("<summary><bdi class=\"clamped\">Two\nlines</bdi><span class=\"more\">More<")
     );
 }
 
