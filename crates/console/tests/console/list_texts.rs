@@ -210,6 +210,16 @@ fn template_lists_keep_their_role_and_scrollable_ones_have_names() {
 }
 
 #[test]
+fn notices_that_only_inform_carry_no_warning_sign() {
+    for template in templates() {
+        for notice in template.split("class=\"notice info\"").skip(1) {
+            let line = notice.lines().next().unwrap();
+            assert!(!line.contains("icons/alert.svg"), "{line}");
+        }
+    }
+}
+
+#[test]
 fn every_disclosure_shows_that_it_opens() {
     let templates = templates();
     let summaries = templates.iter().flat_map(|text| text.split("<summary").skip(1));
