@@ -28,6 +28,9 @@ pub enum InvalidDatabaseUrl {
     /// An option that libpq does not know. Its name is not repeated: it may be part of a password.
     #[error("the database URL has an unknown option: check its spelling, and write an & in a value as %26")]
     UnknownOption,
+    /// An option that decides about TLS has several values.
+    #[error("the option {0} is in the database URL more than once: keep one of them")]
+    Repeated(&'static str),
     /// `sslmode` is none of the known words.
     #[error("sslmode in the database URL must be disable, prefer, require, verify-ca or verify-full")]
     SslMode,
@@ -148,16 +151,17 @@ fn refused_option(authority: &str, path: &str, options: &[(&str, &str)]) -> Inva
 }
 
 fn tls_mode(options: &[(&str, &str)]) -> Result<TlsMode, InvalidDatabaseUrl> {
-    // The last occurrence wins, as with libpq.
-    let last = |wanted: &str| {
-        options
-            .iter()
-            .rev()
-            .find(|(name, _)| *name == wanted)
-            .map(|(_, value)| *value)
+    // libpq takes the last one. Which of two was meant decides whether the server is verified.
+    let only = |wanted: &'static str| {
+        let mut values = options.iter().filter(|(name, _)| *name == wanted);
+        let value = values.next().map(|(_, value)| *value);
+        match values.next() {
+            Some(_) => Err(InvalidDatabaseUrl::Repeated(wanted)),
+            None => Ok(value),
+        }
     };
-    let roots = last("sslrootcert").map(roots).transpose()?;
-    match (last("sslmode").unwrap_or("prefer"), roots) {
+    let roots = only("sslrootcert")?.map(roots).transpose()?;
+    match (only("sslmode")?.unwrap_or("prefer"), roots) {
         ("disable", None) => Ok(TlsMode::Disable),
         ("prefer", None) => Ok(TlsMode::Prefer),
         ("require", None) => Ok(TlsMode::Require),
@@ -274,6 +278,18 @@ mod tests {
             with("sslnegotiation=direct"),
             InvalidDatabaseUrl::DirectNegotiation
         );
+    }
+
+    #[test]
+    fn repeated_tls_option_is_refused() {
+        for (options, repeated) in [
+            ("sslmode=disable&sslmode=verify-full", "sslmode"),
+            ("sslmode=require&sslmode=require", "sslmode"),
+            ("sslmode=verify-full&sslrootcert=/a&sslrootcert=/b", "sslrootcert"),
+        ] {
+            let refusal = refusal(&format!("postgres://me@host/db?{options}"));
+            assert_eq!(refusal, InvalidDatabaseUrl::Repeated(repeated), "{options}");
+        }
     }
 
     #[test]
