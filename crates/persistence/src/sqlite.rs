@@ -38,6 +38,7 @@ mod import;
 mod key_tree;
 mod last_uses;
 mod leaving;
+mod left_log;
 mod listed;
 mod lookup;
 mod lookup_connections;

@@ -5,6 +5,8 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::Duration;
 
 use keyward_persistence::sqlite::{SqliteConfig, give_to_owner_of};
 use rustix::fs::OFlags;
@@ -15,16 +17,25 @@ const DEFAULT: &str = "keyward-data";
 /// The variable that names another.
 pub(crate) const VARIABLE: &str = "KEYWARD_DATA_DIR";
 const LOCK_FILE: &str = "serve.lock";
+/// Longer than a command holds the lock to look whether a server runs.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// Why a data directory cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DataDirectoryError {
     #[error(
-        "the data directory {} is in use by another `keyward serve`: stop that server, or choose another directory with \
-         --data-dir",
+        "the data directory {} is in use by another keyward command or server: stop it or wait until it ends, or choose \
+         another directory with --data-dir",
         .0.display()
     )]
-    Served(PathBuf),
+    Locked(PathBuf),
+    #[error(
+        "the database {} is missing, but a keyward command or server that uses it still runs (it holds {}): put the file \
+         back, or stop that process before you make a new database",
+        .file.display(),
+        .lock.display()
+    )]
+    MissingInUse { file: PathBuf, lock: PathBuf },
     #[error("the file {} cannot be locked (check who owns it, and who may write there)", .file.display())]
     Lock { file: PathBuf, source: io::Error },
 }
@@ -65,11 +76,38 @@ impl DataDirectoryLock {
             .open(&file)
             .map_err(cannot_lock)?;
         give_to_owner(&lock, data_directory).map_err(cannot_lock)?;
-        match lock.try_lock() {
+        // A command that looks whether a server runs holds the lock for a moment.
+        let locked = lock.try_lock().or_else(|_| {
+            sleep(LOOK);
+            lock.try_lock()
+        });
+        match locked {
             Ok(()) => Ok(Self { _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(DataDirectoryError::Served(data_directory.to_owned())),
+            Err(TryLockError::WouldBlock) => Err(DataDirectoryError::Locked(data_directory.to_owned())),
             Err(TryLockError::Error(source)) => Err(cannot_lock(source)),
         }
+    }
+
+    /// Refuses to create a database while another process holds the lock: that process has one open whose
+    /// file was moved or removed. Call it before the database is created.
+    pub(crate) fn refuse_missing_in_use(config: &SqliteConfig) -> Result<(), DataDirectoryError> {
+        let is_missing = || matches!(config.file().try_exists(), Ok(false));
+        let path = config.data_directory.join(LOCK_FILE);
+        let options = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let is_held = || {
+            // What cannot be opened is reported when the database is created.
+            let lock = OpenOptions::new().read(true).custom_flags(options).open(&path);
+            lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(TryLockError::WouldBlock)))
+        };
+        // Once more after a while, in which a server that started just now has made its database.
+        if is_missing() && is_held() {
+            sleep(LOOK);
+            if is_missing() && is_held() {
+                let (file, lock) = (config.file(), path);
+                return Err(DataDirectoryError::MissingInUse { file, lock });
+            }
+        }
+        Ok(())
     }
 }
 

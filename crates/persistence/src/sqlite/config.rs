@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::database_file::FILE_NAME;
+use super::left_log::refuse_left_log;
+use super::open_error::OpenError;
 
 /// Where the database is, and how long to wait for it.
 #[derive(Clone, Debug)]
@@ -43,5 +45,13 @@ impl SqliteConfig {
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.data_directory.join(FILE_NAME)
+    }
+
+    /// Refuses a database that is missing or empty, but not its write-ahead log. Opening it does so, too.
+    ///
+    /// # Errors
+    /// [`OpenError::LogLeft`]
+    pub fn refuse_left_log(&self) -> Result<(), OpenError> {
+        refuse_left_log(&self.file())
     }
 }

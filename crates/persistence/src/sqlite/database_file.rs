@@ -16,6 +16,7 @@ use super::errors::{
     CANNOT_OPEN, is_busy, is_damaged, is_full, is_io, is_not_a_database, lacks_access, storage_error,
 };
 use super::file_identity::FileIdentity;
+use super::left_log::refuse_left_log;
 use super::new_files::{make_database_file, make_directory};
 use super::not_cancelled;
 use super::open_error::OpenError;
@@ -91,6 +92,7 @@ impl DatabaseFile {
             },
         })?;
         let file = directory.join(FILE_NAME);
+        refuse_left_log(&file)?;
         let identity = make_database_file(&directory, &file)
             .and_then(|()| FileIdentity::at(&file))
             .map_err(|source| OpenError::File {

@@ -35,6 +35,22 @@ pub enum OpenError {
         /// The operating system's error.
         source: io::Error,
     },
+    /// The database is missing or empty, and its write-ahead log is not: SQLite would delete the changes in it.
+    #[error(
+        "the database {} is missing, but {} has its latest changes: put keyward.db back beside it; or, to restore a backup \
+         or to begin anew, move it and {} away first",
+        .file.display(),
+        .log.display(),
+        .index.display()
+    )]
+    LogLeft {
+        /// The path of the database file.
+        file: PathBuf,
+        /// The path of its write-ahead log.
+        log: PathBuf,
+        /// The path of the index of the write-ahead log, which SQLite makes and removes with it.
+        index: PathBuf,
+    },
     /// Keyward lacks permission to read and write the file or its directory, in which SQLite creates files of
     /// its own.
     #[error(

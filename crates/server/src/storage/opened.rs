@@ -41,6 +41,7 @@ impl Opened {
                     .transpose()?,
             }),
             Database::Sqlite(config) => {
+                DataDirectoryLock::refuse_missing_in_use(&config)?;
                 let data_directory = config.data_directory.clone();
                 let store = SqliteStore::open(config)?;
                 Ok(Self::Sqlite {
@@ -52,6 +53,9 @@ impl Opened {
     }
 
     pub(super) fn of_existing(database: Database) -> Result<Self, OpenError> {
+        if let Database::Sqlite(config) = &database {
+            config.refuse_left_log()?;
+        }
         match database.new_in() {
             Some(directory) => Err(OpenError::NoDatabase { directory }),
             None => Self::of(database),

@@ -97,8 +97,8 @@ fn data_directory_is_served_by_one_server_at_a_time() {
     assert_eq!(
         second.refusal(),
         format!(
-            "the data directory {} is in use by another `keyward serve`: stop that server, or choose another directory \
-             with --data-dir",
+            "the data directory {} is in use by another keyward command or server: stop it or wait until it ends, \
+             or choose another directory with --data-dir",
             directory.path().display()
         )
     );

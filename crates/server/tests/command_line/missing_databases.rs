@@ -6,7 +6,7 @@ use rustix::process::Signal;
 
 use crate::data_directory::DataDirectory;
 use crate::keyward::{Answer, Keyward};
-use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there};
+use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there, files, on_data_directory};
 use crate::server::Server;
 
 /// As somebody types it who is in another directory than the server.
@@ -115,4 +115,67 @@ fn server_logs_creating_a_new_database() {
         let (_, log) = server.ended();
         assert_eq!(log.contains(&said), is_new, "{log}");
     }
+}
+
+/// The changes of a server that was killed may be in the log alone.
+#[test]
+fn log_of_a_missing_database_is_kept_by_every_command() {
+    let directory = DataDirectory::new("log-left");
+    let mut server = Server::start_in(directory.path());
+    directory.bootstrap().success();
+    server.signal(Signal::KILL);
+    server.ended();
+    let [database, moved, log, index] = ["keyward.db", "moved.db", "keyward.db-wal", "keyward.db-shm"]
+        .map(|name| directory.path().join(name));
+    assert!(fs::metadata(&log).unwrap().len() > 0);
+    fs::rename(&database, &moved).unwrap();
+    let before = files(directory.path());
+    let expected = format!(
+        "the database {} is missing, but {} has its latest changes: put keyward.db back beside it; or, to restore a \
+         backup or to begin anew, move it and {} away first",
+        database.display(),
+        log.display(),
+        index.display()
+    );
+    for command in NEEDING_A_DATABASE {
+        let answer = on_data_directory(command, directory.path()).run();
+        assert!(answer.refusal().ends_with(&expected), "{command:?}: {answer:?}");
+        assert_eq!(files(directory.path()), before, "{command:?}");
+    }
+    fs::rename(&moved, &database).unwrap();
+    let again = directory.bootstrap();
+    assert!(
+        again.refusal().starts_with("Keyward is already set up"),
+        "{again:?}"
+    );
+}
+
+#[test]
+fn no_database_is_created_while_a_server_misses_its_own() {
+    let directory = DataDirectory::new("missing-in-use");
+    let server = Server::start_in(directory.path());
+    let [database, moved] = ["keyward.db", "moved.db"].map(|name| directory.path().join(name));
+    fs::rename(&database, &moved).unwrap();
+    // What a clean end would have removed.
+    for name in ["keyward.db-wal", "keyward.db-shm"] {
+        fs::remove_file(directory.path().join(name)).unwrap();
+    }
+    for command in NEEDING_A_DATABASE
+        .into_iter()
+        .filter(|command| !acts_on_what_is_there(command))
+    {
+        let answer = on_data_directory(command, directory.path()).run();
+        assert_eq!(
+            answer.refusal(),
+            format!(
+                "the database {} is missing, but a keyward command or server that uses it still runs (it holds {}): put the \
+                 file back, or stop that process before you make a new database",
+                database.display(),
+                directory.path().join("serve.lock").display()
+            ),
+            "{command:?}"
+        );
+        assert!(!database.exists(), "{command:?}");
+    }
+    drop(server);
 }

@@ -137,7 +137,9 @@ async fn database_file_in_use_by_a_server_is_never_migrated() {
     let before = applied(&place).await;
     let answer = newer(&place, &["migrate"]).run();
     assert!(
-        answer.refusal().contains("is in use by another `keyward serve`"),
+        answer
+            .refusal()
+            .contains("is in use by another keyward command or server"),
         "{answer:?}"
     );
     assert_eq!(applied(&place).await, before);

@@ -87,7 +87,7 @@ fn import_is_refused_while_a_server_runs() {
     let answer = to.run(&["import"], &from.export());
     let refusal = answer.refusal();
     assert!(
-        refusal.contains("is in use by another `keyward serve`"),
+        refusal.contains("is in use by another keyward command or server"),
         "{refusal}"
     );
     server.signal(Signal::TERM);

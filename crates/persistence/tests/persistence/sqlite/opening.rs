@@ -93,6 +93,31 @@ fn dangling_symbolic_link_is_reported_and_not_followed() {
     assert!(!target.exists());
 }
 
+/// SQLite deletes the log of a database that it finds missing or empty, and replays it into another one.
+#[tokio::test]
+async fn write_ahead_log_without_its_database_is_kept() {
+    let directory = DataDirectory::new();
+    let log = directory.path().join("keyward.db-wal");
+    let store = migrated_store(directory.long_timeouts()).await;
+    let changes = fs::read(&log).expect("the log");
+    assert!(!changes.is_empty());
+    drop(store);
+    for is_empty in [false, true] {
+        fs::remove_file(directory.file()).expect("the file");
+        if is_empty {
+            fs::write(directory.file(), "").expect("an empty file");
+        }
+        fs::write(&log, &changes).expect("a log");
+        let error = refusal(&directory.path());
+        assert!(matches!(error, OpenError::LogLeft { .. }), "{error:?}");
+        assert_eq!(fs::read(&log).expect("the log"), changes);
+        assert_eq!(directory.file().exists(), is_empty);
+        fs::write(directory.file(), "").expect("a file for the next round");
+    }
+    fs::write(&log, "").expect("an empty log");
+    drop(migrated_store(directory.long_timeouts()).await);
+}
+
 #[tokio::test]
 async fn path_with_special_characters_is_used_literally() {
     let directory = DataDirectory::new();
