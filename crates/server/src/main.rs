@@ -112,6 +112,9 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<ExitCode, Failure> {
+    if command.answers() {
+        output::refuse_closed_output()?;
+    }
     let _last_lines = logging::LastLines;
     match command {
         Command::Token(TokenCommand::Check) => return token_check::run(),

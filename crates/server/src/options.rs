@@ -119,6 +119,25 @@ pub(crate) enum Command {
     Admin(AdminCommand),
 }
 
+impl Command {
+    /// Whether it prints an answer on standard output that is lost if nobody gets it.
+    pub(crate) const fn answers(&self) -> bool {
+        match self {
+            Self::Openapi
+            | Self::Export(_)
+            | Self::Replicas(_)
+            | Self::Verifier(VerifierCommand::Create(_)) => true,
+            Self::Admin(command) => command.answers(),
+            Self::Serve(_)
+            | Self::Migrate(_)
+            | Self::Import(_)
+            | Self::CleanUp(_)
+            | Self::Token(_)
+            | Self::Healthcheck(_) => false,
+        }
+    }
+}
+
 /// What can be asked about tokens.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenCommand {

@@ -3,7 +3,10 @@
 //! Results go to standard output, for scripts; messages to people go to standard error.
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::process::ExitCode;
+
+use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, major, minor};
 
 use crate::logging;
 
@@ -17,6 +20,41 @@ impl OutputError {
     pub(crate) fn is_broken_pipe(&self) -> bool {
         self.0.kind() == io::ErrorKind::BrokenPipe
     }
+}
+
+/// A stream was closed when this process started.
+#[derive(Debug, thiserror::Error)]
+#[error("{stream} is closed, so nothing was done: redirect it to a file or a pipe")]
+pub(crate) struct StreamClosed {
+    stream: &'static str,
+}
+
+/// Refuses a closed standard output, on which an answer would be lost without an error.
+pub(crate) fn refuse_closed_output() -> Result<(), StreamClosed> {
+    refuse_closed(io::stdout(), "standard output")
+}
+
+/// Refuses a closed standard error, for what only it shows.
+pub(crate) fn refuse_closed_errors() -> Result<(), StreamClosed> {
+    refuse_closed(io::stderr(), "standard error")
+}
+
+/// In place of a closed stream, Rust opens `/dev/null` before `main`, for reading and writing. A shell that
+/// discards an answer by `>/dev/null` opens it for writing only, which is allowed.
+fn refuse_closed(descriptor: impl AsFd, stream: &'static str) -> Result<(), StreamClosed> {
+    const NULL_DEVICE: (u32, u32) = (1, 3);
+    let descriptor = descriptor.as_fd();
+    let is_null_device = fstat(descriptor).is_ok_and(|file| {
+        FileType::from_raw_mode(file.st_mode) == FileType::CharacterDevice
+            && (major(file.st_rdev), minor(file.st_rdev)) == NULL_DEVICE
+    });
+    let flags = fcntl_getfl(descriptor);
+    let is_closed =
+        flags.is_err() || (is_null_device && flags.is_ok_and(|flags| flags.contains(OFlags::RDWR)));
+    if is_closed {
+        return Err(StreamClosed { stream });
+    }
+    Ok(())
 }
 
 /// Writes an answer as it is, and does not return before it is out.

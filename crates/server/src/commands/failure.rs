@@ -20,7 +20,7 @@ use keyward_persistence::transfer::{ExportError, ImportError};
 
 use crate::demo::DemoError;
 use crate::metrics_listener::MetricsListenerError;
-use crate::output::OutputError;
+use crate::output::{OutputError, StreamClosed};
 use crate::program;
 use crate::public_url::PublicUrlError;
 use crate::standard_input::StandardInputError;
@@ -45,6 +45,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The account has the password already. No shell reads anything into a username.
+    #[error(transparent)]
+    StreamClosed(#[from] StreamClosed),
     #[error(
         "the generated password was not shown: run `{} --generate-password --username {username}` to generate another",
         program::command_on_this_database("admin reset-password")

@@ -12,6 +12,7 @@ use crate::verifier_file;
 /// Prints the line for the file on standard output, so that it can be appended there, and the secret on
 /// standard error.
 pub(crate) fn run(options: &CreateVerifierOptions) -> Result<(), Failure> {
+    output::refuse_closed_errors()?;
     let secret = VerifierSecret::generate(&OsRandom);
     let shown = Zeroizing::new(format!(
         "Secret of {}, shown only once: {}",

@@ -74,6 +74,20 @@ impl AdminCommand {
         };
         &storage.logging
     }
+
+    /// Whether it prints an answer on standard output that is lost if nobody gets it.
+    pub(crate) const fn answers(&self) -> bool {
+        match self {
+            Self::Bootstrap(options) => options.password.generate_password,
+            Self::CreateUser(options) => options.password.generate_password,
+            Self::ResetPassword(options) => options.password.generate_password,
+            Self::SetupLink(_) | Self::AuditLog(_) => true,
+            Self::CreateOrganization(_)
+            | Self::RemoveMember(_)
+            | Self::Revoke(_)
+            | Self::RepeatRevocations(_) => false,
+        }
+    }
 }
 
 /// The first organization and its owner.

@@ -1,8 +1,10 @@
 //! Commands whose output or error stream cannot be written.
 
 use std::fs::OpenOptions;
-use std::process::{Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
+use crate::data_directory::DataDirectory;
+use crate::needing_a_database::files;
 use crate::place::Place;
 
 /// Commands that answer on standard output.
@@ -104,4 +106,48 @@ fn unwritable_standard_error_keeps_the_exit_code() {
             assert_eq!(ended.stdout, b"", "{arguments:?} {broken:?}");
         }
     }
+}
+
+/// Rust opens `/dev/null` in place of a closed stream, to which everything can be written.
+#[test]
+fn closed_stream_is_refused_before_anything_is_changed() {
+    let directory = DataDirectory::new("closed-streams");
+    let place = Place::File(DataDirectory::at(directory.path().to_owned()));
+    place.bootstrap();
+    let before = files(directory.path());
+    let new_user = ["admin", "create-user", "--username=bob", "--generate-password"];
+    let reset = ["admin", "reset-password", "--username=ada", "--generate-password"];
+    for (arguments, closed, stream) in [
+        (&new_user[..], ">&-", "standard output"),
+        (&reset, ">&-", "standard output"),
+        (&["admin", "setup-link"], ">&-", "standard output"),
+        (&["admin", "audit-log"], ">&-", "standard output"),
+        (&["export"], ">&-", "standard output"),
+        (&["openapi"], ">&-", "standard output"),
+        (&["verifier", "create", "x"], ">&-", "standard output"),
+        (&["verifier", "create", "x"], "2>&-", "standard error"),
+    ] {
+        let command = place.keyward(arguments).into_command();
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("exec \"$@\" {closed}"), "sh"]);
+        shell.arg(command.get_program()).args(arguments).env_clear();
+        shell.env("KEYWARD_DATA_DIR", directory.path());
+        let ended = shell.stdin(Stdio::null()).output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{arguments:?} {closed}");
+        assert_eq!(ended.stdout, b"", "{arguments:?} {closed}");
+        let expected = match stream {
+            "standard error" => String::new(),
+            stream => {
+                format!("error: {stream} is closed, so nothing was done: redirect it to a file or a pipe\n")
+            }
+        };
+        assert_eq!(
+            String::from_utf8(ended.stderr).unwrap(),
+            expected,
+            "{arguments:?}"
+        );
+    }
+    assert_eq!(files(directory.path()), before);
+    let discarded = run(&place, &reset, Stdio::null(), Stdio::piped());
+    assert_eq!(discarded.status.code(), Some(0), "{discarded:?}");
 }
