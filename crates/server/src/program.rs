@@ -1,13 +1,13 @@
 //! What a sentence that says what to type calls this program, and the options that lead to its database.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The variable that a wrapper sets to its own name: whoever types the name of the program instead runs it
 /// without the wrapper's user and options.
 pub(crate) const VARIABLE: &str = "KEYWARD_COMMAND";
 
-static DATA_DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+static DATABASE_OPTION: OnceLock<String> = OnceLock::new();
 
 /// Such as `keyward` or, after `cargo run`, `target/debug/keyward`, which is not on the search path: as it was
 /// started.
@@ -20,24 +20,36 @@ pub(crate) fn name() -> String {
     }
 }
 
-/// Sets the absolute data directory that [`command_on_this_database`] names. A process works with one.
-pub(crate) fn set_data_directory(directory: PathBuf) {
-    let _ = DATA_DIRECTORY.set(directory);
+/// Sets the option with which [`command_on_this_database`] leads to the database: [`data_directory_option`] or
+/// [`database_url_option`]. A process works with one database.
+pub(crate) fn set_database_option(option: String) {
+    let _ = DATABASE_OPTION.set(option);
+}
+
+/// The option that leads to the database, with a space before it; `None` if a variable has the URL.
+pub(crate) fn database_option() -> Option<&'static str> {
+    DATABASE_OPTION.get().map(String::as_str)
 }
 
 /// The command for a POSIX shell, such as `keyward clean-up --data-dir /var/lib/keyward`. Pasted elsewhere
 /// without the option, it would change another database and report success. The URL of a PostgreSQL database
-/// stays out of it, because it may have a password.
+/// stays out of it if a variable has it, because it may have a password then.
 pub(crate) fn command_on_this_database(command: &str) -> String {
-    let directory = DATA_DIRECTORY
-        .get()
-        .map(|directory| data_directory_option(directory));
-    format!("{} {command}{}", quoted(&name()), directory.unwrap_or_default())
+    format!(
+        "{} {command}{}",
+        quoted(&name()),
+        database_option().unwrap_or_default()
+    )
 }
 
 /// The option with a space before it.
 pub(crate) fn data_directory_option(directory: &Path) -> String {
     format!(" --data-dir {}", quoted(&directory.to_string_lossy()))
+}
+
+/// The option with a space before it, for a URL that was given by it, and so has no password.
+pub(crate) fn database_url_option(url: &str) -> String {
+    format!(" --database-url {}", quoted(url))
 }
 
 /// One word of a shell.

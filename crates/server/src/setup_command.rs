@@ -7,27 +7,28 @@ use crate::program::{self, quoted};
 use crate::storage::Database;
 
 /// The command with the options that this server was given, for a POSIX shell and for the log. The URL of a
-/// PostgreSQL database stays out of it.
+/// PostgreSQL database stays out of it unless it was one of them.
 pub(crate) fn setup_command(database: &Database, public_url: &PublicUrl) -> String {
-    let directory = database
-        .data_directory()
-        .map(|directory| program::data_directory_option(&directory));
-    command(&quoted(&program::name()), directory.as_deref(), public_url)
+    let option = match database.data_directory() {
+        Some(directory) => Some(program::data_directory_option(&directory)),
+        None => program::database_option().map(str::to_owned),
+    };
+    command(&quoted(&program::name()), option.as_deref(), public_url)
 }
 
-/// The command for pages, which anybody may open: it names no path of this machine. A shell refuses the
+/// The command for pages, which anybody may open: it names no path or host. A shell refuses the
 /// placeholder, so that nobody makes another database by accident.
 pub(crate) fn public_setup_command(database: &Database, public_url: &PublicUrl) -> String {
-    let directory = match database {
+    let option = match database {
         Database::Sqlite(_) => Some(" --data-dir <data-directory>"),
-        Database::Postgres { .. } => None,
+        Database::Postgres { .. } => program::database_option().map(|_| " --database-url <database-url>"),
     };
-    command("keyward", directory, public_url)
+    command("keyward", option, public_url)
 }
 
-fn command(program: &str, directory: Option<&str>, public_url: &PublicUrl) -> String {
-    let (directory, public_url) = (directory.unwrap_or_default(), quoted(public_url.as_str()));
-    format!("{program} admin setup-link{directory} --public-url {public_url}")
+fn command(program: &str, database: Option<&str>, public_url: &PublicUrl) -> String {
+    let (database, public_url) = (database.unwrap_or_default(), quoted(public_url.as_str()));
+    format!("{program} admin setup-link{database} --public-url {public_url}")
 }
 
 #[cfg(test)]

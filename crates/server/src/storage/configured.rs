@@ -25,11 +25,17 @@ pub(crate) enum Database {
 
 /// Reads which database the options configure. A flag wins over every variable, so that a shell in which a
 /// URL is exported cannot redirect a command with `--data-dir` to another database. From then on, the commands
-/// that this process prints name its data directory.
+/// that this process prints name its data directory, or the URL that was given as an option.
 pub(crate) fn configured(options: &DatabaseOptions) -> Result<Database, OpenError> {
     let database = read(options)?;
-    if let Some(directory) = database.data_directory() {
-        program::set_data_directory(directory);
+    let option = match (database.data_directory(), &options.url) {
+        (Some(directory), _) => Some(program::data_directory_option(&directory)),
+        // Whoever gives a URL with a password is refused above.
+        (None, Some(url)) => Some(program::database_url_option(url.expose())),
+        (None, None) => None,
+    };
+    if let Some(option) = option {
+        program::set_database_option(option);
     }
     Ok(database)
 }
@@ -101,5 +107,41 @@ impl Database {
             Self::Sqlite(config) if matches!(config.file().try_exists(), Ok(false)) => self.data_directory(),
             Self::Sqlite(_) | Self::Postgres { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use keyward_domain::public_url::PublicUrl;
+
+    use super::*;
+    use crate::setup_command::{public_setup_command, setup_command};
+
+    #[test]
+    fn printed_commands_contain_a_url_given_as_option() {
+        let options = DatabaseOptions {
+            url: Some(Secret::new(
+                "postgres://me@db.example.com/keyward?sslmode=verify-full".to_owned(),
+            )),
+            data_directory: None,
+        };
+        let database = configured(&options).unwrap();
+        let option = " --database-url 'postgres://me@db.example.com/keyward?sslmode=verify-full'";
+        let printed = program::command_on_this_database("admin create-user");
+        assert!(
+            printed.ends_with(&format!(" admin create-user{option}")),
+            "{printed}"
+        );
+        let public_url = PublicUrl::parse("https://keys.example.com").unwrap();
+        let logged = setup_command(&database, &public_url);
+        assert!(
+            logged.contains(&format!(" admin setup-link{option} --public-url ")),
+            "{logged}"
+        );
+        let shown = public_setup_command(&database, &public_url);
+        assert!(
+            shown.contains(" --database-url <database-url> ") && !shown.contains("db.example"),
+            "{shown}"
+        );
     }
 }
