@@ -76,7 +76,6 @@ use commands::{
 };
 use composition::sources_of_this_machine;
 use demo::Demo;
-use keyward_domain::failure_sentence::sentence;
 use logging::LogFilter;
 use mimalloc::MiMalloc;
 use options::{AdminCommand, Command, CommandLine, LoggingOptions, TokenCommand, VerifierCommand};
@@ -102,7 +101,7 @@ fn main() -> ExitCode {
         Err(error) => return output::print_usage(&error),
     };
     run(command_line.command).unwrap_or_else(|failure| {
-        output::report(&format!("error: {}", sentence(&failure)));
+        output::report(&format!("error: {}", failure.sentence()));
         if failure.is_about_options() {
             ExitCode::from(output::INVALID_OPTIONS)
         } else {
@@ -112,10 +111,10 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command) -> Result<ExitCode, Failure> {
+    let _last_lines = logging::LastLines;
     if command.answers() {
         output::refuse_closed_output()?;
     }
-    let _last_lines = logging::LastLines;
     match command {
         Command::Token(TokenCommand::Check) => return token_check::run(),
         Command::Verifier(VerifierCommand::Create(options)) => verifier_create::run(&options)?,

@@ -28,19 +28,15 @@ pub(crate) async fn run(options: BootstrapOptions) -> Result<(), Failure> {
     };
     let store = storage::open_or_make(&options.storage.database).await?;
     let setup = Composition::new(sources, store).setup();
-    let organization = setup.bootstrap(choices).await.map_err(failure)?;
+    let organization = setup.bootstrap(choices).await.map_err(|error| match error {
+        CompleteSetupError::AlreadySetUp => Failure::AlreadySetUp,
+        CompleteSetupError::LinkInvalid => Failure::SetupLinkInvalid,
+        CompleteSetupError::Hashing(error) => Failure::Hashing(error),
+        CompleteSetupError::Storage(error) => NewPassword::failure(generated.as_ref(), error),
+    })?;
     output::report(&format!(
         "Created the organization {} and its owner {username}, who can now sign in to the console.",
         organization.slug
     ));
     generated.map_or(Ok(()), |generated| generated.print())
-}
-
-fn failure(error: CompleteSetupError) -> Failure {
-    match error {
-        CompleteSetupError::AlreadySetUp => Failure::AlreadySetUp,
-        CompleteSetupError::LinkInvalid => Failure::SetupLinkInvalid,
-        CompleteSetupError::Hashing(error) => Failure::Hashing(error),
-        CompleteSetupError::Storage(error) => Failure::Storage(error),
-    }
 }

@@ -1,5 +1,6 @@
 //! `keyward admin create-organization`: one more tenant.
 
+use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::accounts::CreateOrganizationError;
 
 use super::Failure;
@@ -22,6 +23,9 @@ pub(crate) async fn run(options: CreateOrganizationOptions) -> Result<(), Failur
             .await
             .map_err(|error| match error {
                 CreateOrganizationError::OwnerUnknown => Failure::UserUnknown(owner.clone()),
+                CreateOrganizationError::Storage(StorageError::OutcomeUnknown(source)) => {
+                    Failure::OrganizationUnconfirmed(source)
+                }
                 CreateOrganizationError::Storage(error) => Failure::Storage(error),
             })?;
     output::report(&format!(

@@ -40,7 +40,7 @@ pub(crate) async fn run(options: CreateUserOptions) -> Result<(), Failure> {
         CreateAccountError::UsernameTaken => Failure::UsernameTaken(username.clone()),
         CreateAccountError::OrganizationUnknown => Failure::OrganizationGone(organization.clone()),
         CreateAccountError::Hashing(error) => Failure::Hashing(error),
-        CreateAccountError::Storage(error) => Failure::Storage(error),
+        CreateAccountError::Storage(error) => NewPassword::failure(generated.as_ref(), error),
     })?;
     output::report(&format!(
         "Created {username}, {} of {organization}, who can sign in to the console now.",

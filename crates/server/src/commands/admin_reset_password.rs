@@ -31,7 +31,7 @@ pub(crate) async fn run(options: ResetPasswordOptions) -> Result<(), Failure> {
         .map_err(|error| match error {
             ResetPasswordError::UserUnknown => Failure::UserUnknown(username.clone()),
             ResetPasswordError::Hashing(error) => Failure::Hashing(error),
-            ResetPasswordError::Storage(error) => Failure::Storage(error),
+            ResetPasswordError::Storage(error) => NewPassword::failure(generated.as_ref(), error),
         })?;
     output::report(&format!(
         "Replaced the password of {username} and ended all of their sessions. Their keys stay valid."

@@ -8,6 +8,7 @@ use keyward_audit_export::json_lines::NotAnEvent;
 use keyward_domain::administration::ports::CutoffTooRecent;
 use keyward_domain::administration::ports::RevokeKeysError;
 use keyward_domain::administration::{ExportAuditLogError, StopReason};
+use keyward_domain::failure_sentence::sentence;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::organization::Slug;
 use keyward_domain::ports::{FeedPosition, StorageError};
@@ -52,6 +53,21 @@ pub(crate) enum Failure {
         program::command_on_this_database("admin reset-password")
     )]
     PasswordNotShown { username: Username, source: OutputError },
+    #[error(
+        "the database did not confirm the change, and the generated password was not shown: run `{} --generate-password \
+         --username {username}` to generate another; if that finds no such user, repeat this command",
+        program::command_on_this_database("admin reset-password")
+    )]
+    PasswordUnknown {
+        username: Username,
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// Repeated, the command would create a second one of the same name.
+    #[error(
+        "the database did not confirm the change: repeat this command only if the owner does not find the organization in \
+         the console"
+    )]
+    OrganizationUnconfirmed(#[source] Box<dyn Error + Send + Sync>),
     #[error("the verifier's secret cannot be written to standard error, so no verifier was created")]
     SecretNotShown(#[source] io::Error),
     #[error("invalid connection limits")]
@@ -195,6 +211,21 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The reason in one sentence, with what to do about it.
+    pub(crate) fn sentence(&self) -> String {
+        let reason = sentence(self);
+        match self {
+            Self::Storage(error)
+            | Self::NothingImported(ImportError::Storage(error))
+            | Self::Export(ExportError::Storage(error))
+            | Self::ExportAuditLog(ExportAuditLogError::Storage(error)) => match storage_advice(error) {
+                Some(advice) => format!("{reason}: {advice}"),
+                None => reason,
+            },
+            _ => reason,
+        }
+    }
+
     /// Whether an option or a variable has a value that is valid nowhere: repeating the command cannot help.
     pub(crate) const fn is_about_options(&self) -> bool {
         match self {
@@ -215,10 +246,86 @@ impl Failure {
 }
 
 fn listed(slugs: &[Slug]) -> String {
+/// What to do about a database that failed in the middle of a command. A command that repeats what is done
+/// already either changes nothing or reports that it is done.
+fn storage_advice(error: &StorageError) -> Option<&'static str> {
+    const LOCKED: [&str; 3] = ["database is locked", "database table is locked", "lock timeout"];
+    const READ_ONLY: [&str; 2] = ["read-only transaction", "readonly database"];
+    let cause = match error {
+        StorageError::Unavailable(_) => sentence(error),
+        StorageError::OutcomeUnknown(_) => {
+            return Some("repeat the command: if the change was made, it finds that out");
+        }
+        StorageError::Corrupt { .. } | StorageError::Defect(_) => return None,
+    };
+    let has = |parts: &[&str]| parts.iter().any(|part| cause.contains(part));
+    Some(if has(&["permission denied for"]) {
+        "grant this database role what docs/choosing-a-database.md (Prepare PostgreSQL) says, or run the command as the \
+         role that owns the tables"
+    } else if has(&READ_ONLY) {
+        "use the primary server, or make the database writable, and repeat the command"
+    } else if has(&LOCKED) {
+        "another command or server is changing the database: try again when that has ended"
+    } else if has(&["disk is full", "No space left on device"]) {
+        "free disk space, and repeat the command"
+    } else if has(&["was moved, replaced or removed"]) {
+        return None;
+    } else {
+        "check that the database answers, and repeat the command"
+    })
+}
+
     slugs.iter().map(Slug::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn redirect_all_logs() -> String {
     let keyward = program::name();
     format!("redirect a file from `{keyward} admin audit-log --after start --all` to it")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unavailable(cause: &str) -> StorageError {
+        StorageError::Unavailable(cause.into())
+    }
+
+    #[test]
+    fn storage_failure_says_what_to_do() {
+        for (cause, advice) in [
+            ("permission denied for table users", "grant this database role"),
+            (
+                "cannot execute INSERT in a read-only transaction",
+                "use the primary server",
+            ),
+            (
+                "attempt to write a readonly database",
+                "make the database writable",
+            ),
+            ("database is locked", "another command or server is changing"),
+            ("canceling statement due to lock timeout", "try again"),
+            ("database or disk is full", "free disk space"),
+            ("connection closed", "check that the database answers, and repeat"),
+        ] {
+            let sentence = Failure::Storage(unavailable(cause)).sentence();
+            let reason = format!("storage is not available: {cause}: ");
+            assert!(sentence.starts_with(&reason), "{sentence}");
+            assert!(sentence.contains(advice), "{sentence}");
+        }
+        let unknown = Failure::Storage(StorageError::OutcomeUnknown("connection closed".into()));
+        assert!(unknown.sentence().ends_with(
+            "whether the change was made: connection closed: repeat the command: if the change was made, it finds that out"
+        ));
+    }
+
+    #[test]
+    fn import_that_lost_its_database_imported_nothing() {
+        let failure = Failure::NothingImported(ImportError::Storage(unavailable("connection closed")));
+        assert_eq!(
+            failure.sentence(),
+            "nothing was imported: storage is not available: connection closed: check that the database answers, and repeat \
+             the command"
+        );
+    }
 }

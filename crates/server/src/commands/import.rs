@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
+use keyward_domain::ports::StorageError;
 use keyward_persistence::transfer::{self, ImportError};
 
 use super::Failure;
@@ -30,7 +31,7 @@ fn failure(error: ImportError) -> Failure {
             Failure::NothingImported(error)
         }
         ImportError::NotAllowed(source) => Failure::ImportNotAllowed(source),
-        // Nobody may know whether it was.
-        ImportError::Storage(error) => error.into(),
+        ImportError::Storage(error @ StorageError::OutcomeUnknown(_)) => error.into(),
+        ImportError::Storage(_) => Failure::NothingImported(error),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 
+use keyward_domain::ports::StorageError;
 use keyward_domain::random::Random;
 use keyward_domain::sign_in::password::Password;
 use keyward_domain::user::Username;
@@ -54,6 +55,20 @@ impl NewPassword {
             password,
             generated: None,
         })
+    }
+}
+
+impl NewPassword {
+    /// The failure of the change that gives its account the password. If nobody knows whether it was made, a
+    /// generated password is lost.
+    pub(crate) fn failure(generated: Option<&GeneratedPassword>, error: StorageError) -> Failure {
+        match (generated, error) {
+            (Some(generated), StorageError::OutcomeUnknown(source)) => Failure::PasswordUnknown {
+                username: generated.username.clone(),
+                source,
+            },
+            (_, error) => Failure::Storage(error),
+        }
     }
 }
 

@@ -195,6 +195,57 @@ async fn created_user_can_sign_in() {
     assert_eq!(sign_in(&server, "bob", password.trim_end()).status, 303);
 }
 
+/// The session ends within its COMMIT, as when the server or the network fails then.
+#[tokio::test]
+async fn unconfirmed_change_says_how_to_go_on() {
+    let database = set_up().await;
+    let (client, connection) = tokio_postgres::connect(database.url(), tokio_postgres::NoTls)
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    client
+        .batch_execute(
+            "CREATE FUNCTION end_session() RETURNS trigger LANGUAGE plpgsql AS
+                 $$ BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$;
+             CREATE CONSTRAINT TRIGGER end_session AFTER INSERT ON audit_events DEFERRABLE INITIALLY DEFERRED
+                 FOR EACH ROW EXECUTE FUNCTION end_session()",
+        )
+        .await
+        .unwrap();
+    drop(client);
+    connection.await.unwrap().unwrap();
+    for (arguments, username) in [
+        (["admin", "create-user", "--username=bob"], "bob"),
+        (["admin", "reset-password", "--username=ada"], "ada"),
+    ] {
+        let answer = keyward(&database, &[&arguments[..], &["--generate-password"]].concat()).run();
+        let expected = format!(
+            "the database did not confirm the change, and the generated password was not shown: run `keyward admin \
+             reset-password --generate-password --username {username}` to generate another; if that finds no such user, \
+             repeat this command: "
+        );
+        assert!(answer.refusal().starts_with(&expected), "{answer:?}");
+        let typed = keyward(&database, &[&arguments[..], &["--password-stdin"]].concat())
+            .input("seven green kettles sing")
+            .run();
+        let refusal = typed.refusal();
+        assert!(
+            refusal.starts_with("storage did not say whether the change was made: ")
+                && refusal.ends_with(": repeat the command: if the change was made, it finds that out"),
+            "{refusal}"
+        );
+    }
+    let new = ["admin", "create-organization", "--name=Acme", "--owner=ada"];
+    let answer = keyward(&database, &new).run();
+    assert!(
+        answer.refusal().starts_with(
+            "the database did not confirm the change: repeat this command only if the owner does not find the \
+             organization in the console: "
+        ),
+        "{answer:?}"
+    );
+}
+
 #[tokio::test]
 async fn lost_generated_password_can_be_replaced() {
     let database = set_up().await;
