@@ -45,9 +45,9 @@ pub(crate) enum Failure {
     StandardInput(#[from] StandardInputError),
     #[error(transparent)]
     Output(#[from] OutputError),
-    /// The account has the password already. No shell reads anything into a username.
     #[error(transparent)]
     StreamClosed(#[from] StreamClosed),
+    /// The account has the password already. No shell reads anything into a username.
     #[error(
         "the generated password was not shown: run `{} --generate-password --username {username}` to generate another",
         program::command_on_this_database("admin reset-password")
@@ -70,7 +70,7 @@ pub(crate) enum Failure {
     OrganizationUnconfirmed(#[source] Box<dyn Error + Send + Sync>),
     #[error("the verifier's secret cannot be written to standard error, so no verifier was created")]
     SecretNotShown(#[source] io::Error),
-    #[error("invalid connection limits")]
+    #[error("invalid --max-connections")]
     Limits(#[from] ConfigError),
     #[error("cannot listen on {address} (choose another address with --listen)")]
     Listen { address: SocketAddr, source: io::Error },
@@ -232,6 +232,7 @@ impl Failure {
             Self::PublicUrl(_)
             | Self::Limits(_)
             | Self::DisplayName(_)
+            | Self::IssuedBefore(_)
             | Self::UntilBeforeSince
             | Self::Traces(TracesError::Endpoint(_))
             | Self::Metrics(MetricsListenerError::PublicAddress { .. } | MetricsListenerError::Limits(_))
@@ -245,7 +246,6 @@ impl Failure {
     }
 }
 
-fn listed(slugs: &[Slug]) -> String {
 /// What to do about a database that failed in the middle of a command. A command that repeats what is done
 /// already either changes nothing or reports that it is done.
 fn storage_advice(error: &StorageError) -> Option<&'static str> {
@@ -275,6 +275,7 @@ fn storage_advice(error: &StorageError) -> Option<&'static str> {
     })
 }
 
+fn listed(slugs: &[Slug]) -> String {
     slugs.iter().map(Slug::as_str).collect::<Vec<_>>().join(", ")
 }
 

@@ -55,10 +55,23 @@ fn read(options: &DatabaseOptions) -> Result<Database, OpenError> {
         let config = PostgresConfig::from_url(url.expose())?;
         Ok::<_, OpenError>(Box::new(config))
     };
+    let of_migrations = |url: &Secret| {
+        let config = PostgresConfig::from_url(url.expose()).map_err(|source| {
+            let is_in_file =
+                std::env::var_os(database_url::MIGRATION_FILE_VARIABLE).is_some_and(|file| !file.is_empty());
+            let variable = if is_in_file {
+                database_url::MIGRATION_FILE_VARIABLE
+            } else {
+                database_url::MIGRATION_VARIABLE
+            };
+            OpenError::MigrationUrl { variable, source }
+        })?;
+        Ok::<_, OpenError>(Box::new(config))
+    };
     match (url, migration_url) {
         (Some(url), migration_url) => Ok(Database::Postgres {
             service: postgres(&url)?,
-            migrations: migration_url.as_ref().map(postgres).transpose()?,
+            migrations: migration_url.as_ref().map(of_migrations).transpose()?,
         }),
         (None, Some(_)) => Err(DatabaseUrlError::MigrationsAlone.into()),
         (None, None) => {

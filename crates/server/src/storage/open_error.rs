@@ -1,5 +1,6 @@
 //! Why the database cannot be opened.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +20,11 @@ pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub(crate) enum OpenError {
     #[error(transparent)]
     Url(#[from] InvalidDatabaseUrl),
+    #[error("invalid URL in {variable}")]
+    MigrationUrl {
+        variable: &'static str,
+        source: InvalidDatabaseUrl,
+    },
     #[error(transparent)]
     UrlUnreadable(#[from] DatabaseUrlError),
     #[error(transparent)]
@@ -34,7 +40,7 @@ pub(crate) enum OpenError {
     Unavailable(#[source] postgres::MigrateError),
     #[error(transparent)]
     Migrate(postgres::MigrateError),
-    #[error("cannot use the data directory (choose another with --data-dir)")]
+    #[error("cannot use the data directory ({})", data_directory_advice(.0))]
     File(#[from] sqlite::OpenError),
     #[error(transparent)]
     Moved(sqlite::Moved),
@@ -60,7 +66,7 @@ impl OpenError {
     /// Whether the options or the variables are wrong wherever they are used.
     pub(crate) const fn is_about_options(&self) -> bool {
         match self {
-            Self::Url(_) => true,
+            Self::Url(_) | Self::MigrationUrl { .. } => true,
             Self::UrlUnreadable(error) => error.is_about_options(),
             Self::DataDirectory(_)
             | Self::Connect(_)
@@ -74,5 +80,20 @@ impl OpenError {
             | Self::NotSetUp
             | Self::Version(_) => false,
         }
+    }
+}
+
+fn data_directory_advice(error: &sqlite::OpenError) -> &'static str {
+    let lacks_permission = match error {
+        sqlite::OpenError::NoAccess { .. } => true,
+        sqlite::OpenError::Directory { source, .. } | sqlite::OpenError::File { source, .. } => {
+            source.kind() == ErrorKind::PermissionDenied
+        }
+        _ => false,
+    };
+    if lacks_permission {
+        "run this command as the user of the server, or choose another with --data-dir"
+    } else {
+        "choose another with --data-dir"
     }
 }

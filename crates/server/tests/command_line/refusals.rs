@@ -75,7 +75,7 @@ fn contradictory_limits_are_rejected() {
         .run();
     assert_eq!(
         answer.refusal_of_options(),
-        "invalid connection limits: a server needs connections: allow at least one"
+        "invalid --max-connections: a server needs connections: allow at least one"
     );
 }
 

@@ -9,6 +9,8 @@ use crate::keyward::Keyward;
 use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there, file, files, on_data_directory};
 
 const CANNOT_USE: &str = "cannot use the data directory (choose another with --data-dir): ";
+const MAY_NOT_USE: &str = "cannot use the data directory (run this command as the user of the server, or choose \
+                           another with --data-dir): ";
 
 #[test]
 fn file_blocking_the_data_directory_fails_every_command() {
@@ -109,7 +111,11 @@ fn unwritable_data_directory_fails_every_command() {
                 let expected = format!("there is no database in {}: ", place.display());
                 assert!(answer.refusal().starts_with(&expected), "{command:?}: {answer:?}");
             } else {
-                assert_eq!(answer.refusal(), format!("{CANNOT_USE}{expected}"), "{command:?}");
+                assert_eq!(
+                    answer.refusal(),
+                    format!("{MAY_NOT_USE}{expected}"),
+                    "{command:?}"
+                );
             }
         }
     }

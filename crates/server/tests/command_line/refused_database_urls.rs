@@ -34,9 +34,36 @@ fn invalid_postgresql_url_is_rejected_without_showing_it() {
             "postgres://me:s3cret@host/db?pasword=s3cret",
             "unknown option: check its spelling",
         ),
+        (
+            "postgres://me:s3cret@host/db?sslmode=disable&sslmode=verify-full",
+            "the option sslmode is in the database URL more than once",
+        ),
     ] {
         let answer = Keyward::new(&["migrate"]).database(url).run();
         assert!(answer.refusal_of_options().contains(sentence), "{answer:?}");
+    }
+}
+
+#[test]
+fn invalid_url_for_migrations_names_its_variable() {
+    let directory = DataDirectory::new("migration-url");
+    fs::create_dir(directory.path()).unwrap();
+    let file = directory.path().join("url");
+    fs::write(&file, "postgres://me:s3cret@host/db?sslmode=on").unwrap();
+    for (variable, value) in [
+        (
+            "KEYWARD_MIGRATION_DATABASE_URL",
+            "postgres://me:s3cret@host/db?sslmode=on",
+        ),
+        ("KEYWARD_MIGRATION_DATABASE_URL_FILE", file.to_str().unwrap()),
+    ] {
+        let answer = Keyward::new(&["migrate"])
+            .database(NOBODY)
+            .variable(variable, value)
+            .run();
+        let refusal = answer.refusal_of_options();
+        let expected = format!("invalid URL in {variable}: sslmode in the database URL must be");
+        assert!(refusal.starts_with(&expected), "{refusal}");
     }
 }
 

@@ -96,7 +96,7 @@ async fn keys_are_revoked_by_id_member_or_time_with_reason() {
     let later = Key::create(&server, &signed_in, "later");
     let too_late = revoke(&database, &["--issued-before", "2999-12-31T00:00:00+01:00"]);
     assert_eq!(
-        too_late.refusal(),
+        too_late.refusal_of_options(),
         "invalid --issued-before: must be at least a minute ago: a key from later may still be on its \
          way into the database"
     );
