@@ -37,7 +37,9 @@ pub enum MigrateError {
     #[error(transparent)]
     Unusable(#[from] UnusableSchema),
     /// The database file is corrupted.
-    #[error("the database file is damaged: put a backup in its place")]
+    #[error(
+        "the database file is damaged: move it, keyward.db-wal and keyward.db-shm away together, and put a backup in its place"
+    )]
     Damaged,
     /// A migration failed, and was rolled back.
     #[error("a migration failed and was rolled back (the database must be empty, or Keyward's own)")]

@@ -69,7 +69,11 @@ pub enum OpenError {
         file: PathBuf,
     },
     /// The database file is corrupted.
-    #[error("the database file {} is damaged: put a backup in its place", .file.display())]
+    #[error(
+        "the database file {} is damaged: move it, keyward.db-wal and keyward.db-shm away together, and put a backup in \
+         its place",
+        .file.display()
+    )]
     Damaged {
         /// The path of the database file.
         file: PathBuf,

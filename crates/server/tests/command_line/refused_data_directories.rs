@@ -9,6 +9,8 @@ use crate::keyward::Keyward;
 use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there, file, files, on_data_directory};
 
 const CANNOT_USE: &str = "cannot use the data directory (choose another with --data-dir): ";
+const DAMAGED: &str = "is damaged: move it, keyward.db-wal and keyward.db-shm away together, and put a backup in its \
+                       place";
 const MAY_NOT_USE: &str = "cannot use the data directory (run this command as the user of the server, or choose \
                            another with --data-dir): ";
 
@@ -135,16 +137,8 @@ fn damaged_or_non_database_file_is_reported_and_unchanged() {
     let diary = "Dear diary, ".repeat(100).into_bytes();
     for (name, bytes, problem) in [
         ("diary", diary, "is not a SQLite database"),
-        (
-            "cut-short",
-            whole[..6_000].to_vec(),
-            "is damaged: put a backup in its place",
-        ),
-        (
-            "overwritten",
-            overwritten,
-            "is damaged: put a backup in its place",
-        ),
+        ("cut-short", whole[..6_000].to_vec(), DAMAGED),
+        ("overwritten", overwritten, DAMAGED),
     ] {
         let directory = DataDirectory::new(name);
         fs::create_dir(directory.path()).unwrap();
