@@ -64,7 +64,7 @@ end
 -- Whom the request comes from, if Keyward's answer says all of it.
 local function set_identity(r, headers)
     for _, header in ipairs(IDENTITY) do
-        if not headers[header] then
+        if (headers[header] or "") == "" then
             return 503
         end
         r.headers_in[header] = headers[header]

@@ -46,7 +46,7 @@ core.register_action("keyward", { "http-req" }, function(txn)
         for variable, header in pairs(IDENTITY) do
             local values = answer.headers[header]
             -- Another server at Keyward's address may answer 200, too.
-            if not values then
+            if not values or values[0] == "" then
                 return
             end
             txn:set_var(variable, values[0])

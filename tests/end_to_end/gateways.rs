@@ -169,6 +169,11 @@ async fn keeps_guarantees(program: Program) {
             "HTTP/1.1 200 OK\r\nX-Consumer-ID: 1\r\nContent-Length: 0\r\n\r\n",
             503,
         ),
+        (
+            "HTTP/1.1 200 OK\r\nX-Consumer-ID: \r\nX-Consumer-Username: \r\nX-Credential-Identifier: \r\n\
+             X-Organization-ID: \r\nX-Organization-Slug: \r\nContent-Length: 0\r\n\r\n",
+            503,
+        ),
     ] {
         let keyward = Service::saying(answer).await;
         let gateway = Gateway::start(program, &keyward.address.to_string(), service.address).await;
