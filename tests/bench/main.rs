@@ -43,8 +43,8 @@ async fn main() {
     let singles = SINGLES.iter().filter(|single| single.needs_many_keys());
     let mut of_many_keys = pairs.chain(singles.map(|single| single.name));
     let wants_many_keys = of_many_keys.any(|row| options.wants(row));
-    let many_keys = wants_many_keys.then_some(options.many_keys.get());
-    let scene = Scene::set(Installation::make(options.keys.get()).await, many_keys).await;
+    let many_keys = wants_many_keys.then_some(options.many_keys);
+    let scene = Scene::set(Installation::make(options.keys).await, many_keys).await;
     let mut report = Report::begin(&options);
     for pair in PAIRS.iter().filter(|pair| options.wants(pair.name)) {
         eprintln!("measuring {}", pair.name);

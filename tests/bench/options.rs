@@ -1,10 +1,10 @@
 //! What to measure, for how long, and where the figures go.
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Parser, builder::PossibleValuesParser, value_parser};
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 
 use crate::rows;
 
@@ -12,17 +12,17 @@ use crate::rows;
 #[derive(Parser)]
 pub(crate) struct Options {
     /// For how long load runs at a time.
-    #[arg(long, default_value_t = 4, value_parser = value_parser!(u64).range(1..=60))]
-    seconds: u64,
+    #[arg(long, default_value_t = 4, value_parser = up_to(60))]
+    seconds: usize,
     /// How often each of a pair is measured.
-    #[arg(long, default_value = "5")]
-    pub(crate) rounds: NonZeroUsize,
+    #[arg(long, default_value_t = 5, value_parser = up_to(1_000))]
+    pub(crate) rounds: usize,
     /// How many valid keys are stored, and sent in turn.
-    #[arg(long, default_value = "100000")]
-    pub(crate) keys: NonZeroUsize,
+    #[arg(long, default_value_t = 100_000, value_parser = up_to(10_000_000))]
+    pub(crate) keys: usize,
     /// How many keys are stored where many are.
-    #[arg(long, default_value = "1000000")]
-    pub(crate) many_keys: NonZeroUsize,
+    #[arg(long, default_value_t = 1_000_000, value_parser = up_to(100_000_000))]
+    pub(crate) many_keys: usize,
     /// Where to write the figures as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
@@ -33,10 +33,14 @@ pub(crate) struct Options {
 
 impl Options {
     pub(crate) const fn time(&self) -> Duration {
-        Duration::from_secs(self.seconds)
+        Duration::from_secs(self.seconds as u64)
     }
 
     pub(crate) fn wants(&self, row: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|wanted| wanted == row)
     }
+}
+
+fn up_to(most: u64) -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..=most)
 }

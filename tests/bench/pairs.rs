@@ -300,7 +300,7 @@ pub(crate) async fn measure(pair: &Pair, scene: &Scene, options: &Options) -> (S
     scene.warm_up(&server, pair).await;
     other(WARM_UP).await;
     let mut samples = (Samples::default(), Samples::default());
-    for _ in 0..options.rounds.get() {
+    for _ in 0..options.rounds {
         let sample = scene.ask_meanwhile(&server, pair, options.time()).await;
         samples.0.add(sample);
         samples.1.add(other(options.time()).await);

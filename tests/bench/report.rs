@@ -26,9 +26,9 @@ impl Report {
             machine: json!({
                 "cpus": cpus,
                 "memory": memory.map(str::trim),
-                "keys": options.keys.get(),
-                "many_keys": options.many_keys.get(),
-                "rounds": options.rounds.get(),
+                "keys": options.keys,
+                "many_keys": options.many_keys,
+                "rounds": options.rounds,
                 "seconds": options.time().as_secs(),
             }),
             pairs: Vec::new(),

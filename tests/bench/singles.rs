@@ -23,7 +23,7 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
         Figure::StartToReady(database) => {
             let storage = scene.storage(database);
             let mut values = Vec::new();
-            for _ in 0..options.rounds.get() {
+            for _ in 0..options.rounds {
                 let version = version_time().await;
                 let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await;
                 let more = server.started_in.as_secs_f64() - version.as_secs_f64();
@@ -38,7 +38,7 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
         }
         Figure::Polling(servers) => {
             let storage = scene.storage(Database::Postgres);
-            polling::database_millis(storage, servers, options.rounds.get(), options.time()).await
+            polling::database_millis(storage, servers, options.rounds, options.time()).await
         }
         Figure::IdleMemory(database) => {
             let storage = scene.storage(database);
