@@ -112,7 +112,7 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode, Failure> {
     let _last_lines = logging::LastLines;
-    if command.answers() {
+    if command.answers_once() {
         output::refuse_closed_output()?;
     }
     match command {

@@ -120,15 +120,14 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it prints an answer on standard output that is lost if nobody gets it.
-    pub(crate) const fn answers(&self) -> bool {
+    /// Whether it changes something or reports success, and what it prints on standard output cannot be had again.
+    pub(crate) const fn answers_once(&self) -> bool {
         match self {
+            Self::Export(_) | Self::Verifier(VerifierCommand::Create(_)) => true,
+            Self::Admin(command) => command.answers_once(),
             Self::Openapi
-            | Self::Export(_)
             | Self::Replicas(_)
-            | Self::Verifier(VerifierCommand::Create(_)) => true,
-            Self::Admin(command) => command.answers(),
-            Self::Serve(_)
+            | Self::Serve(_)
             | Self::Migrate(_)
             | Self::Import(_)
             | Self::CleanUp(_)

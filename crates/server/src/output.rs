@@ -22,9 +22,9 @@ impl OutputError {
     }
 }
 
-/// A stream was closed when this process started.
+/// A stream was closed, or discarded as if it was, when this process started.
 #[derive(Debug, thiserror::Error)]
-#[error("{stream} is closed, so nothing was done: redirect it to a file or a pipe")]
+#[error("{stream} is closed or discarded, so nothing was done: redirect it to a file or a pipe")]
 pub(crate) struct StreamClosed {
     stream: &'static str,
 }
@@ -39,8 +39,9 @@ pub(crate) fn refuse_closed_errors() -> Result<(), StreamClosed> {
     refuse_closed(io::stderr(), "standard error")
 }
 
-/// In place of a closed stream, Rust opens `/dev/null` before `main`, for reading and writing. A shell that
-/// discards an answer by `>/dev/null` opens it for writing only, which is allowed.
+/// In place of a closed stream, Rust opens `/dev/null` before `main`, for reading and writing. So do others
+/// that discard an answer, such as Python's `subprocess.DEVNULL`; the two cannot be told apart. A shell opens
+/// it for writing only, by `>/dev/null`, which is allowed.
 fn refuse_closed(descriptor: impl AsFd, stream: &'static str) -> Result<(), StreamClosed> {
     const NULL_DEVICE: (u32, u32) = (1, 3);
     let descriptor = descriptor.as_fd();

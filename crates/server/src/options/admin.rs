@@ -75,14 +75,15 @@ impl AdminCommand {
         &storage.logging
     }
 
-    /// Whether it prints an answer on standard output that is lost if nobody gets it.
-    pub(crate) const fn answers(&self) -> bool {
+    /// As [`Command::answers_once`](super::Command::answers_once).
+    pub(crate) const fn answers_once(&self) -> bool {
         match self {
             Self::Bootstrap(options) => options.password.generate_password,
             Self::CreateUser(options) => options.password.generate_password,
             Self::ResetPassword(options) => options.password.generate_password,
-            Self::SetupLink(_) | Self::AuditLog(_) => true,
-            Self::CreateOrganization(_)
+            Self::SetupLink(_) => true,
+            Self::AuditLog(_)
+            | Self::CreateOrganization(_)
             | Self::RemoveMember(_)
             | Self::Revoke(_)
             | Self::RepeatRevocations(_) => false,
