@@ -18,7 +18,7 @@ const DEFAULT: &str = "keyward-data";
 pub(crate) const VARIABLE: &str = "KEYWARD_DATA_DIR";
 const LOCK_FILE: &str = "serve.lock";
 /// Longer than a command holds the lock to look whether a server runs.
-const LOOK: Duration = Duration::from_millis(50);
+const LOCK_CHECK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Why a data directory cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -78,7 +78,7 @@ impl DataDirectoryLock {
         give_to_owner(&lock, data_directory).map_err(cannot_lock)?;
         // A command that looks whether a server runs holds the lock for a moment.
         let locked = lock.try_lock().or_else(|_| {
-            sleep(LOOK);
+            sleep(LOCK_CHECK_PAUSE);
             lock.try_lock()
         });
         match locked {
@@ -101,7 +101,7 @@ impl DataDirectoryLock {
         };
         // Once more after a while, in which a server that started just now has made its database.
         if is_missing() && is_held() {
-            sleep(LOOK);
+            sleep(LOCK_CHECK_PAUSE);
             if is_missing() && is_held() {
                 let (file, lock) = (config.file(), path);
                 return Err(DataDirectoryError::MissingInUse { file, lock });

@@ -246,15 +246,14 @@ impl Failure {
     }
 }
 
-/// What to do about a database that failed in the middle of a command. A command that repeats what is done
-/// already either changes nothing or reports that it is done.
+/// What to do about a database that failed in the middle of a command.
 fn storage_advice(error: &StorageError) -> Option<&'static str> {
     const LOCKED: [&str; 3] = ["database is locked", "database table is locked", "lock timeout"];
     const READ_ONLY: [&str; 2] = ["read-only transaction", "readonly database"];
     let cause = match error {
         StorageError::Unavailable(_) => sentence(error),
         StorageError::OutcomeUnknown(_) => {
-            return Some("repeat the command: if the change was made, it finds that out");
+            return Some("repeat the command, which does no harm if the change was made");
         }
         StorageError::Corrupt { .. } | StorageError::Defect(_) => return None,
     };
@@ -316,7 +315,7 @@ mod tests {
         }
         let unknown = Failure::Storage(StorageError::OutcomeUnknown("connection closed".into()));
         assert!(unknown.sentence().ends_with(
-            "whether the change was made: connection closed: repeat the command: if the change was made, it finds that out"
+            "whether the change was made: connection closed: repeat the command, which does no harm if the change was made"
         ));
     }
 

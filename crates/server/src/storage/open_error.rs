@@ -41,7 +41,10 @@ pub(crate) enum OpenError {
     #[error(transparent)]
     Migrate(postgres::MigrateError),
     #[error("cannot use the data directory ({})", data_directory_advice(.0))]
-    File(#[from] sqlite::OpenError),
+    File(#[source] sqlite::OpenError),
+    /// Another data directory would be an empty installation.
+    #[error(transparent)]
+    LogLeft(sqlite::OpenError),
     #[error(transparent)]
     Moved(sqlite::Moved),
     #[error(transparent)]
@@ -74,11 +77,21 @@ impl OpenError {
             | Self::Unavailable(_)
             | Self::Migrate(_)
             | Self::File(_)
+            | Self::LogLeft(_)
             | Self::Moved(_)
             | Self::MigrateFile(_)
             | Self::NoDatabase { .. }
             | Self::NotSetUp
             | Self::Version(_) => false,
+        }
+    }
+}
+
+impl From<sqlite::OpenError> for OpenError {
+    fn from(error: sqlite::OpenError) -> Self {
+        match error {
+            sqlite::OpenError::LogLeft { .. } => Self::LogLeft(error),
+            _ => Self::File(error),
         }
     }
 }
@@ -92,7 +105,7 @@ fn data_directory_advice(error: &sqlite::OpenError) -> &'static str {
         _ => false,
     };
     if lacks_permission {
-        "run this command as the user of the server, or choose another with --data-dir"
+        "run it as the user who owns the directory, or choose another with --data-dir"
     } else {
         "choose another with --data-dir"
     }

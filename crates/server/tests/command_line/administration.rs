@@ -231,7 +231,7 @@ async fn unconfirmed_change_says_how_to_go_on() {
         let refusal = typed.refusal();
         assert!(
             refusal.starts_with("storage did not say whether the change was made: ")
-                && refusal.ends_with(": repeat the command: if the change was made, it finds that out"),
+                && refusal.ends_with(": repeat the command, which does no harm if the change was made"),
             "{refusal}"
         );
     }

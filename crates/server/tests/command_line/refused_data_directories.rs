@@ -11,7 +11,7 @@ use crate::needing_a_database::{NEEDING_A_DATABASE, acts_on_what_is_there, file,
 const CANNOT_USE: &str = "cannot use the data directory (choose another with --data-dir): ";
 const DAMAGED: &str = "is damaged: move it, keyward.db-wal and keyward.db-shm away together, and put a backup in its \
                        place";
-const MAY_NOT_USE: &str = "cannot use the data directory (run this command as the user of the server, or choose \
+const MAY_NOT_USE: &str = "cannot use the data directory (run it as the user who owns the directory, or choose \
                            another with --data-dir): ";
 
 #[test]
