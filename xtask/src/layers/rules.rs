@@ -6,7 +6,8 @@ use super::graph::{Dependency, Graph, Package};
 
 const DOMAIN: &str = "keyward-domain";
 
-/// Crates that only tests may import, and who else may. All of `keyward-tests` is for tests. Who may import what at all stands in `deny.toml`.
+/// Crates that only tests may import, and who else may. All of `keyward-tests` is for tests. Who may import
+/// what at all stands in `deny.toml`.
 const ONLY_FOR_TESTS: [(&str, &[&str]); 3] = [
     ("keyward-front-door", &["keyward"]),
     ("keyward-verification-cache", &["keyward"]),

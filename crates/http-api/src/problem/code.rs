@@ -208,7 +208,7 @@ codes! {
                   leak reports, or a limit of requests is exceeded that the operator configured. Nothing was changed.",
         advice: "Send the request again after `Retry-After` seconds. What one person \
                  and all their keys in an organization create and edit counts together, in the API and the \
-                 console; revoking keys is never refused by a limit. Keys that are accepted are never refused because of \
+                 console; deleting keys is never refused by it. Keys that are accepted are never refused because of \
                  others that are not.",
     }
     Internal = "internal", INTERNAL_SERVER_ERROR {

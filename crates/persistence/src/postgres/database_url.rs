@@ -151,7 +151,7 @@ fn refused_option(authority: &str, path: &str, options: &[(&str, &str)]) -> Inva
 }
 
 fn tls_mode(options: &[(&str, &str)]) -> Result<TlsMode, InvalidDatabaseUrl> {
-    // libpq takes the last one. Which of two was meant decides whether the server is verified.
+    // libpq takes the last value. Which it is decides whether the server is verified, so two are refused.
     let only = |wanted: &'static str| {
         let mut values = options.iter().filter(|(name, _)| *name == wanted);
         let value = values.next().map(|(_, value)| *value);
