@@ -63,8 +63,8 @@ impl Invitation {
     /// How long an invitation can be accepted.
     pub const LIFETIME: TimeDelta = TimeDelta::days(7);
 
-    /// How many invitations of an organization may be open at a time. Those of an owner who is not an owner any more are
-    /// revoked in one transaction, which locks the organization.
+    /// The most invitations of an organization that are open at a time. All that a removed or demoted owner
+    /// sent are revoked in one transaction, which locks the organization.
     pub const MAX_OPEN: usize = 500;
 
     /// The least difference of two times that every store keeps apart.

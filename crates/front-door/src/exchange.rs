@@ -141,8 +141,8 @@ impl<E: Endpoint> Exchanges<E> {
             let answered = match admitted {
                 Ok(()) => self.hand_over(request, client, &origin, &head).await,
                 Err(refusal) => {
-                    // What follows the head of CONNECT is neither its body nor a request (RFC 9110 §9.3.6): a proxy may
-                    // have passed on what its client sent there, and give the connection to other clients.
+                    // What follows the head of CONNECT is neither its body nor a request (RFC 9110 §9.3.6): a
+                    // proxy may have passed on what its client sent there, and give the connection to others.
                     if !request.body().is_end_stream() || *request.method() == Method::CONNECT {
                         origin.activity.body_left_unread();
                     }

@@ -22,7 +22,7 @@ pub struct AccountDraft {
     pub organization: Slug,
     /// The role of their first membership.
     pub role: Role,
-    /// The user.
+    /// How the user signs in, and is called.
     pub user: NewcomerChoices,
 }
 

@@ -25,8 +25,8 @@ pub trait InvitationStore: Send + Sync {
     /// 1. the actor may invite; else [`AddInvitationError::NotAllowed`];
     /// 2. no invitation of the organization, in whatever state, was added with the same idempotency key; else
     ///    [`AddInvitationError::AlreadyCreated`]; else
-    /// 3. fewer than [`Invitation::MAX_OPEN`] invitations of the organization are open at the moment of the event; else
-    ///    [`AddInvitationError::LimitReached`].
+    /// 3. fewer than [`Invitation::MAX_OPEN`] invitations of the organization are open at the moment of the
+    ///    event; else [`AddInvitationError::LimitReached`].
     async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
 
     /// A page of the invitations that have not ended, expired or not, by descending identifier.
