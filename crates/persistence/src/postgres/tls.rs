@@ -78,11 +78,11 @@ impl TlsMode {
         let provider = Arc::new(ring::default_provider());
         let verifier: Arc<dyn ServerCertVerifier> = match self {
             Self::Disable => return Ok(None),
-            Self::Prefer | Self::Require => Arc::new(Lenient {
+            Self::Prefer | Self::Require => Arc::new(AnyHostName {
                 provider: provider.clone(),
                 roots: None,
             }),
-            Self::VerifyCa(file) => Arc::new(Lenient {
+            Self::VerifyCa(file) => Arc::new(AnyHostName {
                 provider: provider.clone(),
                 roots: Some(verifier(&Roots::File(file.clone()), &provider)?),
             }),
@@ -135,13 +135,13 @@ fn certificates(file: &PathBuf) -> Result<Vec<CertificateDer<'static>>, TlsError
 
 /// Accepts a certificate whatever host it names, if the server has its private key.
 #[derive(Debug)]
-struct Lenient {
+struct AnyHostName {
     provider: Arc<CryptoProvider>,
     /// What the certificate must chain to: for `verify-ca`, but not for `prefer` and `require`.
     roots: Option<Arc<WebPkiServerVerifier>>,
 }
 
-impl ServerCertVerifier for Lenient {
+impl ServerCertVerifier for AnyHostName {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
