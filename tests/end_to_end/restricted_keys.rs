@@ -35,9 +35,13 @@ async fn reaches_only_itself(keyward: Keyward) {
     assert_eq!(listed["items"].as_array().map(Vec::len), Some(1));
     assert_eq!(listed["items"][0]["id"], asked["id"]);
     let path = format!("/user/api-keys/{}", text(&current, "id"));
-    for method in [Method::GET, Method::PATCH, Method::DELETE] {
-        let body = json!({"name": "stolen"});
-        let answer = deploy.request(method, &path).json(&body).send().await;
+    let update = deploy.request(Method::PATCH, &path);
+    for request in [
+        deploy.request(Method::GET, &path),
+        update.json(&json!({"name": "stolen"})),
+        deploy.request(Method::DELETE, &path),
+    ] {
+        let answer = request.send().await;
         expect(answer.expect("an answer"), StatusCode::NOT_FOUND).await;
     }
     let request = deploy.request(Method::POST, "/user/api-keys");

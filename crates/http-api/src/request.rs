@@ -16,6 +16,6 @@ pub(crate) use form_body::{Form, FormBody, ReadForm};
 pub(crate) use form_encoding::form_decoded;
 pub(crate) use headers::Header;
 pub(crate) use json_body::{JsonBody, ReadFields};
-pub(crate) use payload::read_larger as read_larger_body;
+pub(crate) use payload::{NoBody, read_larger as read_larger_body};
 pub(crate) use preconditions::Preconditions;
 pub(crate) use query::{NoQuery, QueryNames, QueryParameter, QueryValue};

@@ -4,13 +4,29 @@ use std::io;
 
 use poem::error::ReadBodyError;
 use poem::http::header;
-use poem::{Body, Request, RequestBody};
+use poem::{Body, FromRequest, Request, RequestBody};
 use tokio::io::AsyncReadExt;
 
 use crate::problem::{Code, Problem};
 
 /// The default maximum size of a body, also of a chunked one.
 const MAX_BYTES: usize = 64 * 1024;
+
+/// Refuses every body that is not empty: `descendants` in the body of a revocation, where other APIs take it, must not
+/// leave keys valid.
+pub(crate) struct NoBody;
+
+impl<'a> FromRequest<'a> for NoBody {
+    async fn from_request(_request: &'a Request, body: &mut RequestBody) -> poem::Result<Self> {
+        // A chunked body has no length to go by.
+        let first = body.take()?.into_async_read().read(&mut [0]).await;
+        if let Ok(0) = first {
+            return Ok(Self);
+        }
+        let detail = "This operation has no body. Its options are query parameters.";
+        Err(Problem::with_detail(Code::MalformedRequest, detail).into())
+    }
+}
 
 /// The whole body, if the request says that it is of this media type and not compressed.
 ///

@@ -17,7 +17,7 @@ use crate::entity_tag;
 use crate::json::Json;
 use crate::paths::API_KEYS;
 use crate::problem::{Code, Problem};
-use crate::request::{Header, JsonBody, Preconditions, QueryNames, QueryParameter, QueryValue};
+use crate::request::{Header, JsonBody, NoBody, Preconditions, QueryNames, QueryParameter, QueryValue};
 use crate::request_id::Source;
 use crate::services::Services;
 
@@ -120,16 +120,18 @@ impl ApiKeyResource {
     ///
     /// Revoking cannot be undone. Revoking a revoked key succeeds and changes nothing. Keys created with this
     /// key stay valid unless `descendants=revoke` is given; it revokes all valid ones, even if the key itself
-    /// is already revoked. To a calling key that cannot manage keys, the others do not exist (404). Unknown query
-    /// parameters are refused. With `If-Match`, the response is 412 and no key is revoked if this key's fields
-    /// are not those of the given `ETag`; with `If-None-Match`, if its `ETag` is one of those that it lists, or
-    /// if it is `*`. If there is nothing left to revoke, both are ignored, unless they are malformed.
+    /// is already revoked. To a calling key that cannot manage keys, the others do not exist (404). Unknown
+    /// query parameters and a body are refused. With `If-Match`, the response is 412 and no key is revoked if
+    /// this key's fields are not those of the given `ETag`; with `If-None-Match`, if its `ETag` is one of those
+    /// that it lists, or if it is `*`. If there is nothing left to revoke, both are ignored, unless they are
+    /// malformed.
     #[oai(path = "/:id", method = "delete", operation_id = "deleteApiKey")]
     #[expect(clippy::too_many_arguments, reason = "each is a part of the request")]
     async fn delete(
         &self,
         authenticated: Authenticated,
         query: QueryNames,
+        _no_body: NoBody,
         services: &Services,
         source: Source,
         /// The key's `id`, or `current` for the calling key.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use keyward_domain::audit::Action;
 use keyward_http_api::HttpApi;
+use reqwest::Method;
 use serde_json::Value;
 
 use crate::api::{API_KEYS, Api, USER};
@@ -30,6 +31,36 @@ async fn deleted_key_stops_working_and_others_continue() {
     refused.refusal(401, "invalid_token");
     scene.api.get(USER, token_of(&third)).await.ok(200);
     scene.api.get(USER, &scene.ada.token).await.ok(200);
+}
+
+#[tokio::test]
+async fn deletion_with_a_body_is_refused_and_revokes_nothing() {
+    let scene = Scene::new().await;
+    let second = scene.create(&scene.ada.token, "second").await;
+    let deletion = || {
+        scene
+            .api
+            .request(Method::DELETE, &path_of(&second), &scene.ada.token)
+    };
+    for body in [r#"{"descendants":"revoke"}"#, "{}"] {
+        let refused = scene.api.send(deletion().body(body)).await;
+        let detail = &refused.refusal(400, "malformed_request")["detail"];
+        assert!(detail.as_str().unwrap().contains("query parameters"), "{detail}");
+        scene.api.get(USER, token_of(&second)).await.ok(200);
+    }
+    scene.api.send(deletion().body("")).await.ok(204);
+}
+
+#[tokio::test]
+async fn deletion_with_an_empty_chunked_body_succeeds() {
+    let scene = Scene::new().await;
+    let request = format!(
+        "DELETE {API_KEYS}/current HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
+         transfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+        scene.ada.token
+    );
+    let answer = scene.api.send_raw(request.as_bytes()).await;
+    assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
 }
 
 #[tokio::test]
