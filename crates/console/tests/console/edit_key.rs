@@ -81,7 +81,7 @@ async fn invalid_edit_shows_field_errors_and_changes_nothing() {
         "{text}"
     );
     assert!(page.shows("aria-describedby=\"name-error name-hint\" autofocus") && page.shows(&long));
-    assert!(page.shows("<title>Error: Edit API key"));
+    assert!(page.shows("<title>Error: Edit “Deploy” · Acme · "));
     assert!(browser.get(&path).await.shows(" value=\"Deploy\""));
     for incomplete in [
         &[("version", &*version), ("name", "no description")][..],
@@ -117,7 +117,7 @@ async fn stale_edit_is_refused_and_shows_current_texts() {
     ] {
         assert!(text.contains(told), "{told}: {text}");
     }
-    assert!(page.shows("<title>Error: Edit API key") && page.shows("role=\"alert\""));
+    assert!(page.shows("<title>Error: Edit “Release” · Acme · ") && page.shows("role=\"alert\""));
     assert!(page.shows(" value=\"Build\"") && page.shows("by hand</textarea>"));
     assert_eq!(running.installation.store.events(), events);
 

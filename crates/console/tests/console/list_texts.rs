@@ -110,6 +110,18 @@ async fn title_and_caption_describe_the_listed_keys() {
 }
 
 #[tokio::test]
+async fn pages_about_one_key_name_it_in_their_titles() {
+    let (running, ada) = Running::with_ada().await;
+    let key = running.installation.issue(&ada.as_holder(), "Laptop").await.key;
+    let browser = running.signed_in("ada").await;
+    for (path, verb) in [("edit", "Edit"), ("rotate", "Rotate"), ("revoke", "Revoke")] {
+        let page = browser.get(&format!("{LIST}/{}/{path}", key.id)).await;
+        let title = format!("<title>{verb} “Laptop” · Acme · Keyward</title>");
+        assert!(page.shows(&title), "{}", page.body);
+    }
+}
+
+#[tokio::test]
 async fn key_search_can_be_widened_to_all_keys_or_cleared() {
     let (running, ada) = Running::with_ada().await;
     running.installation.issue(&ada.as_holder(), "Laptop").await;

@@ -299,7 +299,7 @@ async fn names_are_rendered_in_their_own_direction() {
         let page = browser.get(&path(&project, page)).await;
         for (start, _) in page.body.match_indices(name) {
             let before = &page.body[..start];
-            let isolated = ["<bdi>", "value=\"", "<title>", ", "];
+            let isolated = ["<bdi>", "value=\"", "<title>", "<title>Archive “", ", "];
             assert!(
                 isolated.iter().any(|isolated| before.ends_with(isolated)),
                 "{}",
