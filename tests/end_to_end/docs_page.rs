@@ -51,7 +51,9 @@ async fn outcome(browser: &Browser, operation: &str, end: End) -> String {
         End::Failure => "failure",
     };
     let outcome = format!("#{operation} .outcome");
-    browser.element(&format!("{outcome} > .{tone}")).await;
+    browser
+        .element(&format!("{outcome} [role=status] > .{tone}"))
+        .await;
     browser.element(&outcome).await.text().await.expect("text")
 }
 
@@ -82,6 +84,10 @@ async fn user_creates_a_key_on_the_docs_page() {
     send(&browser, "createApiKey").await;
     let shown = outcome(&browser, "createApiKey", End::Success).await;
     assert!(shown.starts_with("201 Created"), "{shown}");
+    let told = browser.element("#createApiKey [role=status]").await.text().await;
+    assert_eq!(told.expect("text"), "201 Created", "only this is read out");
+    let focused = browser.driver.active_element().await.expect("a focused button");
+    assert_eq!(focused.text().await.expect("text"), "Send POST");
     let token = token_in(&shown).unwrap_or_else(|| panic!("no token in {shown}"));
     assert!(
         Api::anonymous(keyward.base_url())

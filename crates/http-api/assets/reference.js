@@ -12,7 +12,7 @@ for (const line of document.querySelectorAll("code.curl")) {
 // Before the page goes, so that no history entry brings the key or an answer with a token back.
 addEventListener("pagehide", () => {
   key.value = "";
-  for (const outcome of document.querySelectorAll(".outcome")) outcome.replaceChildren();
+  for (const outcome of document.querySelectorAll(".outcome")) show(outcome, "");
 });
 
 for (const form of document.querySelectorAll("form[data-path]")) {
@@ -20,7 +20,7 @@ for (const form of document.querySelectorAll("form[data-path]")) {
     event.preventDefault();
     const button = form.querySelector("button");
     const outcome = form.parentElement.querySelector(".outcome");
-    if (button.disabled) return;
+    if (button.ariaDisabled === "true") return;
     // What no header can carry is no key either.
     if (!/^[!-~]+$/.test(key.value.trim())) {
       const way = link("#your-key", "Enter API key");
@@ -29,21 +29,30 @@ for (const form of document.querySelectorAll("form[data-path]")) {
         key.focus();
         wayBack.replaceChildren(link(`#${form.closest(".operation").id}`, "Back to the operation"));
       });
-      outcome.replaceChildren(line("failure", "Enter your API key first."), way);
+      show(outcome, line("failure", "Enter your API key first."), way);
       return;
     }
     const request = described(form);
     if (request.method === "DELETE" && !(await confirmed(request.path))) return;
-    button.disabled = true;
-    outcome.replaceChildren(line("muted", "Sending…"));
+    // A button that is disabled loses the focus.
+    button.ariaDisabled = "true";
+    show(outcome, line("muted", "Sending…"));
     try {
-      outcome.replaceChildren(...(await answerTo(request)));
+      show(outcome, ...(await answerTo(request)));
     } catch (error) {
-      outcome.replaceChildren(line("failure", `No response: ${error.message}`));
+      show(outcome, line("failure", `No response: ${error.message}`));
     } finally {
-      button.disabled = false;
+      button.ariaDisabled = null;
     }
   });
+}
+
+/** Shows how a request ended, which is read out, and then the details, which may be long. */
+function show(outcome, ending, ...details) {
+  const [status, ...before] = outcome.children;
+  status.replaceChildren(ending);
+  for (const detail of before) detail.remove();
+  outcome.append(...details);
 }
 
 /** Asks whether to send a request that cannot be undone. Closing the question means no. */

@@ -19,7 +19,7 @@ async fn axe_finds_nothing_on_docs_while_trying_an_operation() {
     tour.look("API reference unfolded").await;
     tour.browser.fill("key", "kwp_wrong").await;
     tour.click("#getUser form button").await;
-    tour.browser.element("#getUser .outcome > .failure").await;
+    tour.browser.element("#getUser .outcome .failure").await;
     tour.look("API reference with an answer").await;
     tour.end().await;
 }
