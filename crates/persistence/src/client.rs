@@ -19,6 +19,8 @@ pub(crate) enum Client {
     At(IpAddr),
     /// All that many requests wait for at once.
     Everybody,
+    /// All who sign in from browsers that are not remembered for the account.
+    Strangers,
     /// Lookups of credentials, which several clients ask for together.
     Lookups,
     /// Whoever acts, wherever they are.

@@ -85,18 +85,15 @@ impl Joining {
             .unwrap_or_default();
         let of_invitation = ThrottleBucket::invitation(invitation.id);
         buckets.push(of_invitation);
-        if let Some(full) = self
-            .ports
-            .throttle
-            .count_attempt(AttemptKind::SignIn, buckets.clone(), self.sources.now())
-            .await?
-        {
+        let (throttle, kind) = (&self.ports.throttle, AttemptKind::SignIn);
+        let counted = throttle.count_attempt(kind, buckets.clone(), self.sources.now());
+        if let Some(full) = counted.await? {
             return Err(full.throttled.into());
         }
         if self.ports.accounts.find(&choices.username).await?.is_some() {
             return Err(AcceptAsNewcomerError::UsernameTaken);
         }
-        self.ports.throttle.give_back(buckets).await?;
+        throttle.give_back(kind, buckets).await?;
         let (hasher, queue) = (&self.ports.hasher, of_invitation.queue());
         let password_hash = hasher.hash(&choices.password, queue).await?;
         let now = self.sources.now();

@@ -191,7 +191,7 @@ impl OwnAccount {
             .verify(&passwords.current, &account.password_hash, known)
             .await;
         if verified.is_err() {
-            throttle.give_back(vec![bucket]).await?;
+            throttle.give_back(kind, vec![bucket]).await?;
         }
         if !verified? {
             let limit = EventLimit::WrongCurrentPasswords(user);

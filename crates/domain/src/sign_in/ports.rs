@@ -206,9 +206,9 @@ pub trait Throttle: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError>;
 
-    /// Gives one attempt back to each of the buckets, as [`ThrottleBucket::give_back`] says: it was none to
-    /// count.
-    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;
+    /// Gives one attempt of this kind back to each of the buckets, as [`ThrottleBucket::give_back`] says: it
+    /// was none to count.
+    async fn give_back(&self, kind: AttemptKind, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;
 }
 
 /// Writes events without a change that anybody can cause, within limits.

@@ -79,6 +79,7 @@ pub struct SignInPorts {
 
 /// An attempt that may be checked.
 struct CountedAttempt {
+    kind: AttemptKind,
     /// Where it was counted.
     buckets: Vec<ThrottleBucket>,
     queues: HashingQueues,
@@ -119,7 +120,8 @@ impl SignIn {
         {
             Ok(verified) => verified,
             Err(error) => {
-                self.ports.throttle.give_back(counted.buckets).await?;
+                let CountedAttempt { kind, buckets, .. } = counted;
+                self.ports.throttle.give_back(kind, buckets).await?;
                 return Err(error.into());
             }
         };
@@ -138,7 +140,7 @@ impl SignIn {
                     .push(RefusedAttempt::new(refusal, Action::LimitAttempts, user, limit));
                 return Err(full.throttled.into());
             }
-            throttle.give_back(counted.buckets).await?;
+            throttle.give_back(kind, counted.buckets).await?;
             match self.start_session(account, now, attempt).await {
                 Ok(cookies) => return Ok(cookies),
                 Err(SignInError::WrongCredentials) => {}
@@ -181,21 +183,24 @@ impl SignIn {
         let address = attempt.source.address;
         let recognized = self.browsers.recognize(attempt.browser.as_ref(), account, now);
         let browser = recognized.await?;
-        let (queues, buckets) = match browser {
-            Some(browser) => (
-                counted.queues_of_remembered(),
-                ThrottleBucket::of_remembered(counted, browser),
-            ),
-            None => (
-                counted.queues_of_stranger(address),
-                ThrottleBucket::of_attempt(counted, address),
-            ),
+        let attempt_to_count = match browser {
+            Some(browser) => CountedAttempt {
+                kind: AttemptKind::SignIn,
+                queues: counted.queues_of_remembered(),
+                buckets: ThrottleBucket::of_remembered(counted, browser),
+            },
+            None => CountedAttempt {
+                kind: AttemptKind::StrangersSignIn,
+                queues: counted.queues_of_stranger(address),
+                buckets: ThrottleBucket::of_attempt(counted, address),
+            },
         };
-        let (throttle, kind) = (&self.ports.throttle, AttemptKind::SignIn);
+        let CountedAttempt { kind, buckets, .. } = &attempt_to_count;
+        let throttle = &self.ports.throttle;
         let Some(FullBucket { bucket, throttled }) =
-            throttle.count_attempt(kind, buckets.clone(), now).await?
+            throttle.count_attempt(*kind, buckets.clone(), now).await?
         else {
-            return Ok(CountedAttempt { buckets, queues });
+            return Ok(attempt_to_count);
         };
         let act = self.sources.act_at(now, Actor::Anonymous, attempt.source.clone());
         let of_address = address.map(ThrottleBucket::of_address).unwrap_or_default();

@@ -34,7 +34,10 @@ impl Store {
             begun,
             self.timeouts.answer,
             async move { reading.read(precheck).await },
-            async move { changing.change_begun(begun, turn, claim, work).await },
+            async move {
+                let change = changing.change_begun(begun, turn, claim, work);
+                claim.client().run(change).await
+            },
         )
         .await
     }

@@ -14,7 +14,7 @@ use keyward_domain::sign_in::throttle::ThrottleBucket;
 
 use super::dialect::{Connection, RunQueryDsl, Store, begin, for_any_connection, locked, write_events};
 use super::schema::sign_in_throttle;
-use crate::abort::Abort;
+use crate::abort::{Abort, boxed};
 use crate::claim::Claim;
 use crate::columns::StoredMoment;
 use crate::not_counted::NotCounted;
@@ -27,27 +27,27 @@ impl Throttle for Store {
         buckets: Vec<ThrottleBucket>,
         now: DateTime<Utc>,
     ) -> Result<Option<FullBucket>, StorageError> {
-        let claim = match kind {
-            AttemptKind::SignIn => Claim::SigningIn,
-            AttemptKind::OwnerChange => Claim::Nothing,
-        };
-        self.count(claim, buckets, Vec::new(), now).await
+        self.count(claim_of(kind), buckets, Vec::new(), now).await
     }
 
-    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
-        change!(self, Claim::SigningIn, |connection| {
-            for bucket in buckets {
-                let of_bucket = sign_in_throttle::table
-                    .filter(sign_in_throttle::bucket.eq(bucket.as_bytes().as_slice()))
-                    .select(sign_in_throttle::empty_at);
-                let empty_at: Option<StoredMoment> =
-                    locked!(of_bucket).get_result(connection).await.optional()?;
-                if let Some(empty_at) = empty_at.map(timestamp).transpose()? {
-                    save(connection, &bucket, bucket.give_back(empty_at)).await?;
+    async fn give_back(&self, kind: AttemptKind, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
+        let claim = claim_of(kind);
+        let given_back = self.change(claim, move |connection| {
+            boxed(async move {
+                for bucket in buckets {
+                    let of_bucket = sign_in_throttle::table
+                        .filter(sign_in_throttle::bucket.eq(bucket.as_bytes().as_slice()))
+                        .select(sign_in_throttle::empty_at);
+                    let empty_at: Option<StoredMoment> =
+                        locked!(of_bucket).get_result(connection).await.optional()?;
+                    if let Some(empty_at) = empty_at.map(timestamp).transpose()? {
+                        save(connection, &bucket, bucket.give_back(empty_at)).await?;
+                    }
                 }
-            }
-            Ok(())
-        })
+                Ok(())
+            })
+        });
+        claim.client().run(given_back).await
     }
 }
 
@@ -86,6 +86,14 @@ impl Store {
             }),
         );
         NotCounted::full_bucket(counted.await)
+    }
+}
+
+const fn claim_of(kind: AttemptKind) -> Claim {
+    match kind {
+        AttemptKind::StrangersSignIn => Claim::StrangersSigningIn,
+        AttemptKind::SignIn => Claim::SigningIn,
+        AttemptKind::OwnerChange => Claim::Nothing,
     }
 }
 

@@ -80,7 +80,7 @@ impl Reserve {
     pub(super) fn release(&self, claim: Claim) -> bool {
         let keep = match claim {
             Claim::Nothing => return false,
-            Claim::SigningIn => self.size / 2,
+            Claim::StrangersSigningIn | Claim::SigningIn => self.size / 2,
             Claim::Revoking => 0,
         };
         self.shrink(keep).unwrap_or(false)

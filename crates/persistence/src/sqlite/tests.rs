@@ -7,3 +7,4 @@ mod prepared_once;
 pub(super) mod scene;
 mod statement_counts;
 mod steps;
+mod strangers;

@@ -68,10 +68,13 @@ impl fmt::Debug for ThrottleBucket {
     }
 }
 
-/// What is attempted, which decides how much of a nearly full disk counting it may use.
+/// What is attempted, which decides how much of a store counting it may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttemptKind {
-    /// To sign in, to join or to change one's own password.
+    /// To sign in from a browser that is not remembered for the account. Strangers may be many: while other work
+    /// waits for the store, all such attempts together MUST get no more of it than one client.
+    StrangersSignIn,
+    /// To sign in from a remembered browser, to join or to change one's own password.
     SignIn,
     /// To change something as an owner. A store MUST NOT use space for it that is kept for signing in.
     OwnerChange,

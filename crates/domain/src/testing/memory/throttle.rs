@@ -22,7 +22,7 @@ impl Throttle for MemoryStore {
         Ok(self.state()?.count_attempt(&buckets, now))
     }
 
-    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
+    async fn give_back(&self, _: AttemptKind, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
         let mut state = self.state()?;
         for bucket in buckets {
             if let Some(empty_at) = state.throttle.get_mut(bucket.as_bytes()) {

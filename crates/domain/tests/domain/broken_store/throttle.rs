@@ -31,13 +31,13 @@ impl Throttle for BrokenStore {
         }
     }
 
-    async fn give_back(&self, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
+    async fn give_back(&self, kind: AttemptKind, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError> {
         for bucket in &buckets {
             if let Some(empty_at) = lock(&self.buckets).get_mut(bucket.as_bytes()) {
                 *empty_at = bucket.give_back(*empty_at);
             }
         }
-        self.sound.give_back(buckets).await
+        self.sound.give_back(kind, buckets).await
     }
 }
 

@@ -23,7 +23,7 @@ async fn throttled_attempts_are_refused_before_the_password_check() {
         let mut throttle = MockThrottle::new();
         throttle
             .expect_count_attempt()
-            .withf(|kind, _, _| *kind == AttemptKind::SignIn)
+            .withf(|kind, _, _| *kind == AttemptKind::StrangersSignIn)
             .once()
             .returning(move |_, buckets, _| {
                 Ok(Some(FullBucket {

@@ -3,6 +3,10 @@
 use std::net::IpAddr;
 
 use futures_util::future::join_all;
+use keyward_domain::clock::Clock;
+use keyward_domain::id::UserId;
+use keyward_domain::sign_in::ports::{AttemptKind, Throttle};
+use keyward_domain::sign_in::throttle::ThrottleBucket;
 use keyward_persistence::on_behalf_of;
 
 use crate::postgres::fixture::{AddKey, Fixture, connect, count, read};
@@ -35,6 +39,36 @@ async fn stalled_reads_of_one_client_leave_connections_to_others() {
     lock.rollback().await.expect("the lock is let go");
     for read in join_all(reads).await {
         read.expect("no panic").expect("a read");
+    }
+}
+
+#[tokio::test]
+async fn stalled_sign_ins_of_strangers_leave_connections_to_others() {
+    let fixture = Fixture::with(|config| config.max_connections = 4).await;
+    let mut blocker = connect(fixture.database.url()).await;
+    let lock = blocker.transaction().await.expect("a transaction");
+    lock.batch_execute("LOCK TABLE sign_in_throttle IN EXCLUSIVE MODE")
+        .await
+        .expect("a lock");
+    let attempts: Vec<_> = (0..8)
+        .map(|number| {
+            let (store, user): (_, UserId) = (fixture.store.clone(), fixture.make.ids.next());
+            let bucket = ThrottleBucket::password_change(user);
+            let now = fixture.make.clock.now();
+            tokio::spawn(on_behalf_of(client(number), async move {
+                let kind = AttemptKind::StrangersSignIn;
+                store.count_attempt(kind, vec![bucket], now).await
+            }))
+        })
+        .collect();
+    while count(&fixture.client, STALLED).await < 3 {}
+
+    let ready = on_behalf_of(client(200), fixture.store.is_ready()).await;
+    assert!(ready.is_ok(), "{ready:?}");
+    assert_eq!(count(&fixture.client, STALLED).await, 3);
+    lock.rollback().await.expect("the lock is let go");
+    for attempt in join_all(attempts).await {
+        attempt.expect("no panic").expect("an answer");
     }
 }
 

@@ -241,7 +241,8 @@ async fn take_all(scene: &Scene<Stores>, buckets: &[ThrottleBucket]) -> Option<F
 }
 
 async fn give_back(scene: &Scene<Stores>, buckets: &[ThrottleBucket]) {
-    let given_back = scene.stores.throttle.give_back(buckets.to_vec()).await;
+    let (throttle, kind) = (&scene.stores.throttle, AttemptKind::SignIn);
+    let given_back = throttle.give_back(kind, buckets.to_vec()).await;
     given_back.expect("the store answers");
 }
 
