@@ -102,15 +102,19 @@ async fn check(
         Some((_, Repetition::Different)) => return Err(Abort::Refused(AddKeyError::IdempotencyKeyReused)),
         Some((_, Repetition::Forgotten)) | None => {}
     }
-    let limit = i64::from(limits.valid.0);
-    // Few consumers come near the limit, so the pairs are counted only there.
-    if valid >= limit && valid - rotated_pairs(connection, new.key.consumer_id, at).await? >= limit {
+    let (consumer, limit) = (new.key.consumer_id, i64::from(limits.valid.0));
+    // Few consumers come near the limit, so only there the keys are counted again, without those that ended
+    // while the change waited for the lock, and without the pairs.
+    if valid >= limit
+        && valid_keys(connection, consumer, at).await? - rotated_pairs(connection, consumer, at).await?
+            >= limit
+    {
         return Err(Abort::Refused(AddKeyError::LimitReached(limits.valid)));
     }
     // A key tree has at most as many valid keys as the consumer, so the depth is checked only beyond that.
     if let Some(parent) = new.key.parent()
         && valid >= MAX_TREE_DEPTH
-        && valid_in_chain(connection, new.key.consumer_id, parent, at).await? >= MAX_TREE_DEPTH
+        && valid_in_chain(connection, consumer, parent, at).await? >= MAX_TREE_DEPTH
     {
         return Err(Abort::Refused(AddKeyError::TreeTooDeep));
     }

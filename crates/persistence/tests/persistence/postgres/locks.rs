@@ -16,7 +16,7 @@ use keyward_domain::clock::Clock;
 use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ChosenKey, IdempotencyKey};
-use keyward_domain::ports::{ApiKeys, DescendantKeys, RotationDraft};
+use keyward_domain::ports::{ApiKeys, DescendantKeys, KeyLimit, KeyLimits, RotationDraft};
 use keyward_domain::retention::ports::SurplusKeys;
 use tokio::time::timeout;
 
@@ -231,6 +231,30 @@ async fn revocation_locks_valid_and_due_keys_in_one_order() {
         let recorded = format!("api_keys WHERE id = '{child}' AND end_came_at IS NOT NULL");
         assert_eq!(scene.database.count(&recorded).await, 1);
     }
+}
+
+#[tokio::test]
+async fn key_that_ended_before_the_lock_does_not_count() {
+    let scene = Scene::new(Database::postgres().await).await;
+    let (bob, now) = (scene.bob.as_holder(), scene.make.clock.now());
+    let in_an_hour = Expiry::new(now + TimeDelta::hours(1), now).expect("a time ahead");
+    let edit = KeyEdit {
+        expiry: Some(ExpiryChange::Set(in_an_hour)),
+        ..KeyEdit::default()
+    };
+    let (keys, any) = (&scene.use_cases.keys, KeyPrecondition::AnyVersion);
+    let edited = keys.edit(&bob, scene.child, edit, any, RequestSource::default());
+    edited.await.expect("a planned end");
+
+    let ((new, _), act) = (scene.make.new_key(&bob, "next"), scene.make.act_of(&bob));
+    let limits = KeyLimits {
+        valid: KeyLimit(2),
+        ..KeyLimits::default()
+    };
+    // Since the act began, it has waited for the lock.
+    scene.make.clock.advance(TimeDelta::hours(1));
+    let added = ApiKeys::add(&*scene.database.store, new, limits, act).await;
+    added.expect("one of two keys is over");
 }
 
 /// Purges without waiting for anybody.
