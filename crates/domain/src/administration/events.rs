@@ -4,8 +4,9 @@ use chrono::{DateTime, Utc};
 
 use crate::api_key::LongestLife;
 use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
-use crate::id::{InvitationId, MembershipId, OrganizationId, UserId};
+use crate::id::{InvitationId, MembershipId, OrganizationId, ProjectId, UserId};
 use crate::membership::Role;
+use crate::project::ProjectChange;
 use crate::validity::End;
 
 impl Act {
@@ -80,6 +81,38 @@ impl Act {
         let (membership, planned) = (Subject::Membership(id), planned.map(End::at));
         let act = self.of_system(organization);
         act.event_of_moment(Action::ExpireMembership, membership, planned, None)
+    }
+
+    /// The event for a new project.
+    #[must_use]
+    pub fn creation_of_project(&self, id: ProjectId) -> AuditEvent {
+        self.event(Action::CreateProject, Subject::Project(id))
+    }
+
+    /// The event for a project that was changed.
+    #[must_use]
+    pub fn change_of_project(&self, id: ProjectId, change: &ProjectChange) -> AuditEvent {
+        self.event(change.action(), Subject::Project(id))
+    }
+
+    /// The event for a member who was added to a project.
+    #[must_use]
+    pub fn addition_to_project(&self, id: ProjectId, member: MembershipId) -> AuditEvent {
+        let (subject, object) = (Subject::Membership(member), Subject::Project(id));
+        self.event_with(Action::AddProjectMember, subject, object)
+    }
+
+    /// The event for a member who was taken out of a project.
+    #[must_use]
+    pub fn removal_from_project(&self, id: ProjectId, member: MembershipId) -> AuditEvent {
+        let (subject, object) = (Subject::Membership(member), Subject::Project(id));
+        self.event_with(Action::RemoveProjectMember, subject, object)
+    }
+
+    /// The event for a new invitation.
+    #[must_use]
+    pub fn creation_of_invitation(&self, id: InvitationId) -> AuditEvent {
+        self.event(Action::CreateInvitation, Subject::Invitation(id))
     }
 
     /// The event for an invitation that was revoked alone, or because its inviter stopped being an owner.

@@ -9,7 +9,7 @@ use crate::administration::change_limit::ChangeLimit;
 use crate::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, OpenInvitationCounts, RevokeInvitationError,
 };
-use crate::audit::{Action, RequestSource, Subject};
+use crate::audit::RequestSource;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::idempotency_key::IdempotencyKey;
 use crate::invitation::{Invitation, InvitationToken, Invitee};
@@ -82,13 +82,12 @@ impl Invitations {
             expires_at: act.at + Invitation::LIFETIME,
             end: None,
         };
-        let event = act.event(Action::CreateInvitation, Subject::Invitation(invitation.id));
         let new = NewInvitation {
             invitation: invitation.clone(),
             digest: token.digest(),
             idempotency_key,
         };
-        self.invitations.add(new, event).await?;
+        self.invitations.add(new, act).await?;
         Ok(IssuedInvitation { invitation, token })
     }
 
@@ -124,7 +123,7 @@ impl Invitations {
     ) -> Result<(), RevokeInvitationError> {
         let act = authority.act(&self.sources, source);
         self.invitations
-            .revoke(authority.organization_id(), id, act.invitation_revoked(id))
+            .revoke(authority.organization_id(), id, act)
             .await
     }
 }

@@ -3,13 +3,15 @@
 //! Every method takes the organization that it may touch, and MUST treat what belongs to another one exactly
 //! like what does not exist.
 //!
-//! Whether keys are valid and memberships live is evaluated at the time of the act or event; reads evaluate
-//! it at `now` (see [`validity`](crate::validity)).
+//! Whether keys are valid and memberships live is evaluated at the time of the act; reads evaluate it at `now`
+//! (see [`validity`](crate::validity)).
 //!
-//! Every method that changes something takes its event, or the act that makes its events. In the same
-//! transaction the store MUST first check, under a lock that excludes concurrent changes of roles, that the
-//! event's actor is still allowed: a user MUST be a live owner of the organization, an administrator always
-//! is allowed, a key or nobody never. Otherwise it refuses with `NotAllowed`.
+//! Every method that changes something takes the act that makes its events. In the same transaction the store
+//! MUST first acquire a lock that excludes concurrent changes of roles. From then on, the time of the act is
+//! the moment [at which](crate::audit::Act::at_current_time) the store has acquired it, so that events are
+//! dated in the order of the changes. Then the store MUST check that the act's actor is still allowed: a user
+//! MUST be a live owner of the organization, an administrator always is allowed, a key or nobody never.
+//! Otherwise it refuses with `NotAllowed`.
 //!
 //! The change and its events commit together or not at all, even if the caller stops waiting.
 

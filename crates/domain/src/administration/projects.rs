@@ -11,7 +11,7 @@ use crate::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
-use crate::audit::{Action, AuditEvent, RequestSource, Subject};
+use crate::audit::RequestSource;
 use crate::id::{MembershipId, ProjectId};
 use crate::idempotency_key::IdempotencyKey;
 use crate::page::{Page, PageRequest};
@@ -71,12 +71,11 @@ impl Projects {
             created_at: act.at,
             archived_at: None,
         };
-        let event = act.event(Action::CreateProject, Subject::Project(project.id));
         let new = NewProject {
             project: project.clone(),
             idempotency_key,
         };
-        self.projects.add(new, event).await?;
+        self.projects.add(new, act).await?;
         Ok(project)
     }
 
@@ -179,13 +178,13 @@ impl Projects {
         member: MembershipId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectMembersError> {
-        let event = self.event_with_member(authority, source, Action::AddProjectMember, id, member);
+        let act = authority.act(&self.sources, source);
         self.limit
-            .count::<ChangeProjectMembersError>(authority, event.at)
+            .count::<ChangeProjectMembersError>(authority, act.at)
             .await?;
         let changed = self
             .projects
-            .add_member(authority.organization_id(), id, member, event);
+            .add_member(authority.organization_id(), id, member, act);
         self.to_all_servers.after(changed).await
     }
 
@@ -200,10 +199,10 @@ impl Projects {
         member: MembershipId,
         source: RequestSource,
     ) -> Result<(), ChangeProjectMembersError> {
-        let event = self.event_with_member(authority, source, Action::RemoveProjectMember, id, member);
+        let act = authority.act(&self.sources, source);
         let changed = self
             .projects
-            .remove_member(authority.organization_id(), id, member, event);
+            .remove_member(authority.organization_id(), id, member, act);
         self.to_all_servers.after(changed).await
     }
 
@@ -215,30 +214,11 @@ impl Projects {
         source: RequestSource,
     ) -> Result<(), ChangeProjectError> {
         let act = authority.act(&self.sources, source);
-        let event = act.event(change.action(), Subject::Project(id));
         // What takes access away is never refused: see `ChangeLimit`.
         if change != ProjectChange::Archive {
-            self.limit
-                .count::<ChangeProjectError>(authority, event.at)
-                .await?;
+            self.limit.count::<ChangeProjectError>(authority, act.at).await?;
         }
-        let changed = self
-            .projects
-            .change(authority.organization_id(), id, change, event);
+        let changed = self.projects.change(authority.organization_id(), id, change, act);
         self.to_all_servers.after(changed).await
-    }
-
-    fn event_with_member(
-        &self,
-        authority: &Authority,
-        source: RequestSource,
-        action: Action,
-        id: ProjectId,
-        member: MembershipId,
-    ) -> AuditEvent {
-        let (subject, object) = (Subject::Membership(member), Subject::Project(id));
-        authority
-            .act(&self.sources, source)
-            .event_with(action, subject, object)
     }
 }

@@ -60,7 +60,7 @@ pub(crate) struct BrokenStore {
     buckets: Mutex<HashMap<[u8; 32], DateTime<Utc>>>,
     changes: Mutex<HashMap<MembershipId, DateTime<Utc>>>,
     /// Who really did what the sound store was told that an administrator did.
-    authors: Mutex<HashMap<AuditEventId, Actor>>,
+    creators: Mutex<HashMap<ProjectId, Actor>>,
     revokers: Mutex<HashMap<ApiKeyId, Actor>>,
     /// Events that have a number, and are not to be seen yet.
     uncommitted: Mutex<HashSet<AuditEventId>>,
@@ -96,7 +96,7 @@ impl BrokenStore {
             credentials: Mutex::default(),
             buckets: Mutex::default(),
             changes: Mutex::default(),
-            authors: Mutex::default(),
+            creators: Mutex::default(),
             revokers: Mutex::default(),
             uncommitted: Mutex::default(),
             parents: Mutex::default(),

@@ -17,6 +17,7 @@ caught! {
         "owner_whose_end_came_meanwhile_applies_no_longest_life",
         "member_end_that_came_meanwhile_is_final",
         "owner_whose_end_came_meanwhile_plans_no_end",
+        "owner_change_that_waits_is_dated_when_it_is_made",
     ];
     list_that_ignores_planned_ends_is_detected: Fault::IgnoresPlannedEndsInLists => [
         "list_filters_by_planned_end",

@@ -2,36 +2,36 @@
 
 use chrono::{DateTime, Utc};
 use diesel::OptionalExtension;
-use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl};
 use diesel::result::Error as QueryError;
-use keyward_domain::audit::Actor;
+use keyward_domain::audit::{Act, Actor};
 use keyward_domain::id::{OrganizationId, UserId};
 use keyward_domain::membership::Role;
 
 use super::dialect::{Pipelined, RunQueryDsl, locked, pipeline};
 use super::schema::{memberships, organizations};
-use super::validity::membership_is_live;
-use crate::columns::StoredId;
+use super::validity::{StoredEnd, membership_is_live};
+use crate::columns::{StoredId, StoredMoment};
 
 /// Locks the organization: other administrative changes wait until this transaction ends, so what it reads of
-/// roles, members and projects stays true. Returns whether the actor still has authority; their role may have
-/// ended since the request was authenticated.
+/// roles, members and projects stays true. Returns the act at the moment at which it has the lock, if the actor
+/// still has authority then: their role may have ended since the request was authenticated. So the events of
+/// such changes have the order in which these were made, by one clock.
 ///
-/// MUST be the first lock of its transaction, before those of memberships and keys. Whoever tells a later
-/// moment in the events of an act MUST ask [`may_administer`] again at that moment.
+/// MUST be the first lock of its transaction, before those of memberships and keys. A change that dates its
+/// events later MUST call [`may_administer`] again at that time.
 pub(crate) async fn lock_authority(
     connection: Pipelined<'_>,
     organization: OrganizationId,
-    actor: Actor,
-    at: DateTime<Utc>,
-) -> Result<bool, QueryError> {
-    let ((), may_administer) = pipeline!(
+    act: Act,
+) -> Result<Option<Act>, QueryError> {
+    let ((), end) = pipeline!(
         connection,
         lock_organization(connection, organization),
-        may_administer(connection, organization, actor, at)
+        end_of_authority(connection, organization, act.actor, act.at)
     );
-    Ok(may_administer)
+    let act = act.at_current_time();
+    Ok(end.filter(|end| !end.has_come(act.at)).map(|_| act))
 }
 
 /// Whether the actor has authority over the organization now. Stays true under the organization's lock.
@@ -41,10 +41,21 @@ pub(crate) async fn may_administer(
     actor: Actor,
     at: DateTime<Utc>,
 ) -> Result<bool, QueryError> {
+    let end = end_of_authority(connection, organization, actor, at).await?;
+    Ok(end.is_some())
+}
+
+/// The end, if one is planned, of the authority that the actor has now; `None` without authority.
+async fn end_of_authority(
+    connection: Pipelined<'_>,
+    organization: OrganizationId,
+    actor: Actor,
+    at: DateTime<Utc>,
+) -> Result<Option<StoredEnd>, QueryError> {
     match actor {
-        Actor::User(user) => is_owner(connection, organization, user, at).await,
-        Actor::Administrator => Ok(true),
-        Actor::ApiKey(_) | Actor::System | Actor::Anonymous => Ok(false),
+        Actor::User(user) => end_of_owner(connection, organization, user, at).await,
+        Actor::Administrator => Ok(Some(StoredEnd::default())),
+        Actor::ApiKey(_) | Actor::System | Actor::Anonymous => Ok(None),
     }
 }
 
@@ -64,19 +75,20 @@ pub(crate) async fn lock_organization(
     Ok(())
 }
 
-async fn is_owner(
+async fn end_of_owner(
     mut connection: Pipelined<'_>,
     organization: OrganizationId,
     user: UserId,
     at: DateTime<Utc>,
-) -> Result<bool, QueryError> {
-    diesel::select(exists(
-        memberships::table
-            .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-            .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
-            .filter(membership_is_live(at.into()))
-            .filter(memberships::role.eq(Role::Owner.as_str())),
-    ))
-    .get_result(&mut connection)
-    .await
+) -> Result<Option<StoredEnd>, QueryError> {
+    let end: Option<(Option<StoredMoment>, Option<StoredMoment>)> = memberships::table
+        .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
+        .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
+        .filter(membership_is_live(at.into()))
+        .filter(memberships::role.eq(Role::Owner.as_str()))
+        .select((memberships::ended_at, memberships::end_came_at))
+        .get_result(&mut connection)
+        .await
+        .optional()?;
+    Ok(end.map(|(at, came_at)| StoredEnd { at, came_at }))
 }

@@ -36,8 +36,8 @@ use row::InvitationRow;
 
 #[async_trait]
 impl InvitationStore for Store {
-    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
-        change!(self, change::add(new, event))
+    async fn add(&self, new: NewInvitation, act: Act) -> Result<(), AddInvitationError> {
+        change!(self, change::add(new, act))
     }
 
     async fn pending(
@@ -70,9 +70,9 @@ impl InvitationStore for Store {
         &self,
         organization: OrganizationId,
         id: InvitationId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), RevokeInvitationError> {
-        change!(self, Claim::Revoking, change::revoke(organization, id, event))
+        change!(self, Claim::Revoking, change::revoke(organization, id, act))
     }
 
     async fn count_open(

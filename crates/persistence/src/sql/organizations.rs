@@ -25,9 +25,8 @@ impl OrganizationStore for Store {
         act: Act,
     ) -> Result<(), ChangeOrganizationError> {
         change!(self, |connection| {
-            if !lock_authority(connection, organization, act.actor, act.at).await? {
-                return Err(Abort::Refused(ChangeOrganizationError::NotAllowed));
-            }
+            let act = lock_authority(connection, organization, act).await?;
+            let act = act.ok_or(Abort::Refused(ChangeOrganizationError::NotAllowed))?;
             let changed = diesel::update(
                 organizations::table
                     .filter(organizations::id.eq(StoredId(organization.as_uuid())))
@@ -50,9 +49,8 @@ impl OrganizationStore for Store {
         act: Act,
     ) -> Result<(), ChangeOrganizationError> {
         change!(self, |connection| {
-            if !lock_authority(connection, organization, act.actor, act.at).await? {
-                return Err(Abort::Refused(ChangeOrganizationError::NotAllowed));
-            }
+            let act = lock_authority(connection, organization, act).await?;
+            let act = act.ok_or(Abort::Refused(ChangeOrganizationError::NotAllowed))?;
             let before = longest_life_of(connection, organization).await?;
             if before == longest {
                 return Ok(());

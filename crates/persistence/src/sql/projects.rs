@@ -18,7 +18,7 @@ use keyward_domain::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
@@ -35,12 +35,11 @@ use row::NewProjectRow;
 
 #[async_trait]
 impl ProjectStore for Store {
-    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError> {
+    async fn add(&self, new: NewProject, act: Act) -> Result<(), AddProjectError> {
         change!(self, |connection| {
             let organization = new.project.organization_id;
-            if !lock_authority(connection, organization, event.actor, event.at).await? {
-                return Err(Abort::Refused(AddProjectError::NotAllowed));
-            }
+            let act = lock_authority(connection, organization, act).await?;
+            let act = act.ok_or(Abort::Refused(AddProjectError::NotAllowed))?;
             // Until this transaction ends, no other adds projects to the organization.
             let scope = organization.as_uuid();
             let first = created_with!(connection, projects.organization_id, scope, new.idempotency_key);
@@ -49,6 +48,7 @@ impl ProjectStore for Store {
                     ProjectId::from_uuid(first),
                 )));
             }
+            let event = act.creation_of_project(new.project.id);
             diesel::insert_into(projects::table)
                 .values(NewProjectRow::from(new))
                 .execute(connection)
@@ -82,9 +82,9 @@ impl ProjectStore for Store {
         organization: OrganizationId,
         id: ProjectId,
         change: ProjectChange,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectError> {
-        change!(self, change::change(organization, id, change, event))
+        change!(self, change::change(organization, id, change, act))
     }
 
     async fn members(
@@ -129,21 +129,21 @@ impl ProjectStore for Store {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError> {
         change!(self, |connection| {
-            members::check(connection, organization, id, member, &event).await?;
+            let act = members::lock(connection, organization, id, member, act).await?;
             let added = diesel::insert_into(project_members::table)
                 .values((
                     project_members::membership_id.eq(StoredId(member.as_uuid())),
                     project_members::project_id.eq(StoredId(id.as_uuid())),
-                    project_members::added_at.eq(StoredMoment::from(event.at)),
+                    project_members::added_at.eq(StoredMoment::from(act.at)),
                 ))
                 .on_conflict_do_nothing()
                 .execute(connection)
                 .await?;
             if added > 0 {
-                write_event(connection, event).await?;
+                write_event(connection, act.addition_to_project(id, member)).await?;
             }
             Ok(())
         })
@@ -154,10 +154,10 @@ impl ProjectStore for Store {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError> {
         change!(self, |connection| {
-            members::check(connection, organization, id, member, &event).await?;
+            let act = members::lock(connection, organization, id, member, act).await?;
             let removed = diesel::delete(
                 project_members::table
                     .filter(project_members::membership_id.eq(StoredId(member.as_uuid())))
@@ -166,7 +166,7 @@ impl ProjectStore for Store {
             .execute(connection)
             .await?;
             if removed > 0 {
-                write_event(connection, event).await?;
+                write_event(connection, act.removal_from_project(id, member)).await?;
             }
             Ok(())
         })

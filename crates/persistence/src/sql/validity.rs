@@ -133,7 +133,7 @@ pub(crate) fn not_over(row: &str, end: &str, now: &str) -> String {
 }
 
 /// The columns of an end.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct StoredEnd {
     pub(crate) at: Option<StoredMoment>,
     pub(crate) came_at: Option<StoredMoment>,

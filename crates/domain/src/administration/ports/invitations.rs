@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
 
-use crate::audit::AuditEvent;
+use crate::audit::Act;
 use crate::id::{InvitationId, OrganizationId, UserId};
 use crate::invitation::{Invitation, NewInvitation, OpenInvitationCounts};
 use crate::page::{Page, PageRequest};
@@ -16,9 +16,9 @@ use crate::rate::Throttled;
 #[async_trait]
 pub trait InvitationStore: Send + Sync {
     /// Adds an invitation, [created after](Invitation::created_after) the newest end of those memberships of
-    /// the organization that are over at the moment of the event. MUST let no membership of the organization
+    /// the organization that are over at the moment of the act. MUST let no membership of the organization
     /// be ended meanwhile: then every end that is there when the invitation is committed precedes it, also if
-    /// it was timed by a clock that is ahead of the event's.
+    /// it was timed by a clock that is ahead of the act's. MUST write the event `act.creation_of_invitation(id)`.
     ///
     /// MUST check in this order, in the same transaction, and so that of any number of concurrent calls with
     /// one idempotency key one succeeds:
@@ -26,8 +26,8 @@ pub trait InvitationStore: Send + Sync {
     /// 2. no invitation of the organization, in whatever state, was added with the same idempotency key; else
     ///    [`AddInvitationError::AlreadyCreated`]; else
     /// 3. fewer than [`Invitation::MAX_OPEN`] invitations of the organization are open at the moment of the
-    ///    event; else [`AddInvitationError::LimitReached`].
-    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError>;
+    ///    act; else [`AddInvitationError::LimitReached`].
+    async fn add(&self, new: NewInvitation, act: Act) -> Result<(), AddInvitationError>;
 
     /// A page of the invitations that have not ended, expired or not, by descending identifier.
     async fn pending(
@@ -36,13 +36,13 @@ pub trait InvitationStore: Send + Sync {
         page: PageRequest<InvitationId>,
     ) -> Result<Page<Invitation, InvitationId>, StorageError>;
 
-    /// Ends an invitation at the moment of the event. MUST NOT change one that was revoked before, nor write
-    /// the event again.
+    /// Ends an invitation at the moment of the act, with the event `act.invitation_revoked(id)`. MUST NOT change
+    /// one that was revoked before, nor write the event again.
     async fn revoke(
         &self,
         organization: OrganizationId,
         id: InvitationId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), RevokeInvitationError>;
 
     /// How many invitations that are open at that moment a user has made, and how many others. It is for

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::administration::member_overview::MemberProfile;
 use crate::administration::project_overview::{ProjectFilter, ProjectOverview};
-use crate::audit::AuditEvent;
+use crate::audit::Act;
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
@@ -26,7 +26,9 @@ pub trait ProjectStore: Send + Sync {
     /// 1. the actor may create projects; else [`AddProjectError::NotAllowed`];
     /// 2. no project of the organization, archived or not, was added with the same idempotency key; else
     ///    [`AddProjectError::AlreadyCreated`].
-    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError>;
+    ///
+    /// MUST write the event `act.creation_of_project(id)`.
+    async fn add(&self, new: NewProject, act: Act) -> Result<(), AddProjectError>;
 
     /// A page of the projects that pass the filter, by descending identifier.
     async fn list(
@@ -45,8 +47,8 @@ pub trait ProjectStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<Option<ProjectOverview>, StorageError>;
 
-    /// Changes a project at the moment of the event, as [`Project::after`] says. MUST NOT write the event if
-    /// that leaves the project as it is. Once an archival returns, no key reaches the project.
+    /// Changes a project, as [`Project::after`] says. MUST write the event `act.change_of_project(id, &change)`,
+    /// unless that leaves the project as it is. Once an archival returns, no key reaches the project.
     ///
     /// [`Project::after`]: crate::project::Project::after
     async fn change(
@@ -54,7 +56,7 @@ pub trait ProjectStore: Send + Sync {
         organization: OrganizationId,
         id: ProjectId,
         change: ProjectChange,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectError>;
 
     /// A page of the live members that are in a project, by descending identifier.
@@ -75,7 +77,8 @@ pub trait ProjectStore: Send + Sync {
         now: DateTime<Utc>,
     ) -> Result<HashSet<MembershipId>, StorageError>;
 
-    /// Adds a live member to a project. MUST NOT write the event if they are in it.
+    /// Adds a live member to a project. MUST write the event `act.addition_to_project(id, member)`, unless they
+    /// are in it.
     ///
     /// MUST check in this order: the project exists, the member exists and is live. No concurrent end of that
     /// membership may come between: whoever has left is in no project.
@@ -84,17 +87,18 @@ pub trait ProjectStore: Send + Sync {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError>;
 
-    /// Takes a member out of a project; checks as [`ProjectStore::add_member`]. MUST NOT write the event if
-    /// they are not in it. Once it returns, no key of theirs reaches the project.
+    /// Takes a member out of a project; checks as [`ProjectStore::add_member`]. MUST write the event
+    /// `act.removal_from_project(id, member)`, unless they are not in it. Once it returns, no key of theirs
+    /// reaches the project.
     async fn remove_member(
         &self,
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError>;
 }
 

@@ -173,6 +173,7 @@ super::cases::cases! { $
     project_member_cases {
         added_member_is_in_the_project_with_one_event
         removed_member_is_not_in_the_project
+        owner_change_that_waits_is_dated_when_it_is_made
         unchanged_project_membership_writes_no_event
         pages_of_project_members_form_the_whole_list
         project_members_are_visible_within_their_organization_only

@@ -214,7 +214,8 @@ impl<S: AsRef<KeyStores>> Scene<S> {
 
     /// An act whose first event no store can write.
     pub(super) async fn unwritable_act(&self, act: Act) -> Act {
-        let ids = || Builder::new(7).ids;
+        let seed = self.id::<ApiKeyId>().as_uuid().as_u64_pair().1;
+        let ids = || Builder::new(seed).ids;
         let taken = Act {
             ids: ids(),
             ..act.clone()
@@ -374,6 +375,12 @@ impl<S: AsRef<KeyStores>> Scene<S> {
             organization_id: event.organization_id,
             ..shown
         }
+    }
+
+    /// Asserts that one event was recorded: this one, but for the identifier that the store gave it.
+    pub(super) async fn assert_recorded(&self, recorded: Vec<AuditEvent>, expected: AuditEvent) {
+        let id = recorded.first().map_or(expected.id, |event| event.id);
+        assert_eq!(recorded, [self.as_shown(AuditEvent { id, ..expected }).await]);
     }
 
     /// Each of them as the log shows it.

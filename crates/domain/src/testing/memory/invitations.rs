@@ -16,15 +16,16 @@ use crate::sign_in::ports::{AcceptAsNewcomerError, AcceptAsUserError, OpenInvita
 
 #[async_trait]
 impl InvitationStore for MemoryStore {
-    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
+    async fn add(&self, new: NewInvitation, act: Act) -> Result<(), AddInvitationError> {
         let mut state = self.state()?;
+        let act = act.at_current_time();
         let NewInvitation {
             invitation,
             digest,
             idempotency_key,
         } = new;
-        let (organization, at) = (invitation.organization_id, event.at);
-        if !state.may_administer(organization, event.actor, at) {
+        let (organization, at) = (invitation.organization_id, act.at);
+        if !state.may_administer(organization, act.actor, at) {
             return Err(AddInvitationError::NotAllowed);
         }
         if let Some(first) = state.invitations_created_with.find(organization, idempotency_key) {
@@ -33,7 +34,7 @@ impl InvitationStore for MemoryStore {
         if state.open_invitations(organization, at).count() >= Invitation::MAX_OPEN {
             return Err(AddInvitationError::LimitReached);
         }
-        state.write(vec![event])?;
+        state.write(vec![act.creation_of_invitation(invitation.id)])?;
         state
             .invitations_created_with
             .note(organization, idempotency_key, invitation.id);
@@ -64,10 +65,11 @@ impl InvitationStore for MemoryStore {
         &self,
         organization: OrganizationId,
         id: InvitationId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), RevokeInvitationError> {
         let mut state = self.state()?;
-        if !state.may_administer(organization, event.actor, event.at) {
+        let act = act.at_current_time();
+        if !state.may_administer(organization, act.actor, act.at) {
             return Err(RevokeInvitationError::NotAllowed);
         }
         let invitation = state
@@ -78,9 +80,8 @@ impl InvitationStore for MemoryStore {
             Some(InvitationEnd::Accepted { .. }) => Err(RevokeInvitationError::Accepted),
             Some(InvitationEnd::Revoked { .. }) => Ok(()),
             None => {
-                let at = event.at;
-                state.write(vec![event])?;
-                state.end_invitation(id, InvitationEnd::Revoked { at });
+                state.write(vec![act.invitation_revoked(id)])?;
+                state.end_invitation(id, InvitationEnd::Revoked { at: act.at });
                 Ok(())
             }
         }

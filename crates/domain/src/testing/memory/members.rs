@@ -106,6 +106,7 @@ impl MemberStore for MemoryStore {
         act: Act,
     ) -> Result<(), ChangeRoleError> {
         let mut state = self.state()?;
+        let act = act.at_current_time();
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeRoleError::NotAllowed);
         }
@@ -172,6 +173,7 @@ impl MemberStore for MemoryStore {
         act: Act,
     ) -> Result<(), EndMembershipError> {
         let mut state = self.state()?;
+        let act = act.at_current_time();
         let member = state.membership(id).filter(|member| {
             let is_due = member.end.is_some_and(|end| end.is_due(act.at));
             member.organization_id == organization && (member.is_live(act.at) || is_due)

@@ -138,6 +138,7 @@ impl OrganizationKeyStore for MemoryStore {
         act: Act,
     ) -> Result<RevokedBatch, RevokeKeysError> {
         let mut state = self.state()?;
+        let act = act.at_current_time();
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(RevokeKeysError::NotAllowed);
         }

@@ -15,6 +15,7 @@ impl OrganizationStore for MemoryStore {
         act: Act,
     ) -> Result<(), ChangeOrganizationError> {
         let mut state = self.state()?;
+        let act = act.at_current_time();
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeOrganizationError::NotAllowed);
         }
@@ -40,6 +41,7 @@ impl OrganizationStore for MemoryStore {
         act: Act,
     ) -> Result<(), ChangeOrganizationError> {
         let mut state = self.state()?;
+        let act = act.at_current_time();
         if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeOrganizationError::NotAllowed);
         }

@@ -8,7 +8,7 @@ use crate::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
-use crate::audit::AuditEvent;
+use crate::audit::Act;
 use crate::id::{MembershipId, OrganizationId, ProjectId};
 use crate::membership::Membership;
 use crate::page::{Page, PageRequest};
@@ -17,17 +17,18 @@ use crate::project::{NewProject, Project, ProjectChange};
 
 #[async_trait]
 impl ProjectStore for MemoryStore {
-    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError> {
+    async fn add(&self, new: NewProject, act: Act) -> Result<(), AddProjectError> {
         let mut state = self.state()?;
+        let act = act.at_current_time();
         let (project, key) = (new.project, new.idempotency_key);
         let organization = project.organization_id;
-        if !state.may_administer(organization, event.actor, event.at) {
+        if !state.may_administer(organization, act.actor, act.at) {
             return Err(AddProjectError::NotAllowed);
         }
         if let Some(first) = state.projects_created_with.find(organization, key) {
             return Err(AddProjectError::AlreadyCreated(first));
         }
-        state.write(vec![event])?;
+        state.write(vec![act.creation_of_project(project.id)])?;
         state.projects_created_with.note(organization, key, project.id);
         state.projects.push(project);
         Ok(())
@@ -66,17 +67,18 @@ impl ProjectStore for MemoryStore {
         organization: OrganizationId,
         id: ProjectId,
         change: ProjectChange,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectError> {
         let mut state = self.state()?;
-        if !state.may_administer(organization, event.actor, event.at) {
+        let act = act.at_current_time();
+        if !state.may_administer(organization, act.actor, act.at) {
             return Err(ChangeProjectError::NotAllowed);
         }
         let before = state.project(organization, id);
         let before = before.ok_or(ChangeProjectError::NotFound)?;
-        let after = before.clone().after(change, event.at);
+        let after = before.clone().after(change.clone(), act.at);
         if after != *before {
-            state.write(vec![event])?;
+            state.write(vec![act.change_of_project(id, &change)])?;
             state.projects.retain(|project| project.id != id);
             state.projects.push(after);
         }
@@ -121,12 +123,13 @@ impl ProjectStore for MemoryStore {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError> {
         let mut state = self.state()?;
-        state.check_project_member(organization, id, member, &event)?;
+        let act = act.at_current_time();
+        state.check_project_member(organization, id, member, &act)?;
         if !state.project_members.contains(&(id, member)) {
-            state.write(vec![event])?;
+            state.write(vec![act.addition_to_project(id, member)])?;
             state.project_members.push((id, member));
         }
         Ok(())
@@ -137,12 +140,13 @@ impl ProjectStore for MemoryStore {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError> {
         let mut state = self.state()?;
-        state.check_project_member(organization, id, member, &event)?;
+        let act = act.at_current_time();
+        state.check_project_member(organization, id, member, &act)?;
         if state.project_members.contains(&(id, member)) {
-            state.write(vec![event])?;
+            state.write(vec![act.removal_from_project(id, member)])?;
             state.project_members.retain(|row| *row != (id, member));
         }
         Ok(())
@@ -218,14 +222,14 @@ impl State {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: &AuditEvent,
+        act: &Act,
     ) -> Result<(), ChangeProjectMembersError> {
-        if !self.may_administer(organization, event.actor, event.at) {
+        if !self.may_administer(organization, act.actor, act.at) {
             return Err(ChangeProjectMembersError::NotAllowed);
         }
         self.project(organization, id)
             .ok_or(ChangeProjectMembersError::ProjectNotFound)?;
-        self.live_membership(organization, member, event.at)
+        self.live_membership(organization, member, act.at)
             .ok_or(ChangeProjectMembersError::MemberNotFound)?;
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use chrono::{DateTime, Utc};
 use keyward_domain::api_key::ApiKey;
-use keyward_domain::audit::{Act, Actor, AuditEvent};
+use keyward_domain::audit::{Act, Actor};
 use keyward_domain::holder::KeyReach;
 use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId};
 use keyward_domain::membership::Role;
@@ -98,14 +98,6 @@ impl BrokenStore {
         } else {
             Actor::Anonymous
         })
-    }
-
-    /// The event as the sound store is to write it, by whom it may; who really acts is kept.
-    pub(super) fn in_the_name_of(&self, actor: Actor, event: AuditEvent) -> AuditEvent {
-        if actor != event.actor {
-            lock(&self.authors).insert(event.id, event.actor);
-        }
-        AuditEvent { actor, ..event }
     }
 
     /// Keeps who really revoked keys.

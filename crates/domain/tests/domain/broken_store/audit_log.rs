@@ -36,10 +36,11 @@ impl AuditLog for BrokenStore {
 
 impl BrokenStore {
     fn with_its_author(&self, event: AuditEvent) -> AuditEvent {
-        let mut author = lock(&self.authors).get(&event.id).copied();
-        if let (Action::RevokeApiKey, Subject::ApiKey(key)) = (event.action, event.subject) {
-            author = author.or_else(|| lock(&self.revokers).get(&key).copied());
-        }
+        let author = match (event.action, event.subject) {
+            (Action::RevokeApiKey, Subject::ApiKey(key)) => lock(&self.revokers).get(&key).copied(),
+            (Action::CreateProject, Subject::Project(project)) => lock(&self.creators).get(&project).copied(),
+            _ => None,
+        };
         AuditEvent {
             actor: author.unwrap_or(event.actor),
             ..event

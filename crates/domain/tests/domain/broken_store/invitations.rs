@@ -3,7 +3,7 @@ use chrono::{DateTime, Utc};
 use keyward_domain::administration::ports::{
     AddInvitationError, InvitationStore, NewInvitation, OpenInvitationCounts, RevokeInvitationError,
 };
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{InvitationId, OrganizationId, UserId};
 use keyward_domain::invitation::Invitation;
 use keyward_domain::page::{Page, PageRequest};
@@ -13,7 +13,7 @@ use super::{BrokenStore, Fault, List, Secret, lock};
 
 #[async_trait]
 impl InvitationStore for BrokenStore {
-    async fn add(&self, new: NewInvitation, event: AuditEvent) -> Result<(), AddInvitationError> {
+    async fn add(&self, new: NewInvitation, act: Act) -> Result<(), AddInvitationError> {
         self.keep_digest(Secret::Invitation, new.digest.as_bytes());
         lock(&self.inviting).insert(new.invitation.organization_id);
         lock(&self.invited_at).insert(new.invitation.id, new.invitation.created_at);
@@ -22,7 +22,7 @@ impl InvitationStore for BrokenStore {
         {
             return Err(AddInvitationError::LimitReached);
         }
-        match InvitationStore::add(&self.sound, new, event).await {
+        match InvitationStore::add(&self.sound, new, act).await {
             Err(AddInvitationError::LimitReached) if self.fault == Fault::IgnoresTheLimitOfInvitations => {
                 Ok(())
             }
@@ -49,9 +49,9 @@ impl InvitationStore for BrokenStore {
         &self,
         organization: OrganizationId,
         id: InvitationId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), RevokeInvitationError> {
-        InvitationStore::revoke(&self.sound, organization, id, event).await
+        InvitationStore::revoke(&self.sound, organization, id, act).await
     }
 
     async fn count_open(

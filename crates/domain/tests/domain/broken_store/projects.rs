@@ -6,7 +6,7 @@ use keyward_domain::administration::ports::{
     AddProjectError, ChangeProjectError, ChangeProjectMembersError, MemberProfile, ProjectFilter,
     ProjectOverview, ProjectStore,
 };
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
@@ -16,15 +16,13 @@ use super::{BrokenStore, Fault, List, lock};
 
 #[async_trait]
 impl ProjectStore for BrokenStore {
-    async fn add(&self, new: NewProject, event: AuditEvent) -> Result<(), AddProjectError> {
-        let event = if self.fault == Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction {
-            let actor = self
-                .owner_beforehand(new.project.organization_id, event.actor, event.at)
-                .await?;
-            self.in_the_name_of(actor, event)
-        } else {
-            event
-        };
+    async fn add(&self, new: NewProject, act: Act) -> Result<(), AddProjectError> {
+        let mut act = act;
+        if self.fault == Fault::ChecksOwnersWhoAddProjectsBeforeTheTransaction {
+            lock(&self.creators).insert(new.project.id, act.actor);
+            let organization = new.project.organization_id;
+            act.actor = self.owner_beforehand(organization, act.actor, act.at).await?;
+        }
         let known = new.project.clone();
         let idempotency_key = new
             .idempotency_key
@@ -33,7 +31,7 @@ impl ProjectStore for BrokenStore {
             idempotency_key,
             ..new
         };
-        ProjectStore::add(&self.sound, new, event).await?;
+        ProjectStore::add(&self.sound, new, act).await?;
         lock(&self.projects).insert(known.id, known);
         Ok(())
     }
@@ -72,9 +70,11 @@ impl ProjectStore for BrokenStore {
         organization: OrganizationId,
         id: ProjectId,
         change: ProjectChange,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectError> {
-        self.sound.change(organization, id, change, event).await
+        self.sound
+            .change(organization, id, change, self.as_timed(act))
+            .await
     }
 
     async fn members(
@@ -108,9 +108,9 @@ impl ProjectStore for BrokenStore {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError> {
-        self.sound.add_member(organization, id, member, event).await
+        self.sound.add_member(organization, id, member, act).await
     }
 
     async fn remove_member(
@@ -118,9 +118,9 @@ impl ProjectStore for BrokenStore {
         organization: OrganizationId,
         id: ProjectId,
         member: MembershipId,
-        event: AuditEvent,
+        act: Act,
     ) -> Result<(), ChangeProjectMembersError> {
-        self.sound.remove_member(organization, id, member, event).await
+        self.sound.remove_member(organization, id, member, act).await
     }
 }
 

@@ -5,7 +5,7 @@ use diesel::OptionalExtension;
 use diesel::dsl::max;
 use diesel::prelude::{ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
 use keyward_domain::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{InvitationId, OrganizationId};
 use keyward_domain::invitation::{Invitation, InvitationEnd};
 
@@ -22,12 +22,11 @@ use crate::columns::{StoredId, StoredMoment};
 pub(super) async fn add(
     connection: &mut Connection,
     mut new: NewInvitation,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<(), Abort<AddInvitationError>> {
     let organization = new.invitation.organization_id;
-    if !lock_authority(connection, organization, event.actor, event.at).await? {
-        return Err(Abort::Refused(AddInvitationError::NotAllowed));
-    }
+    let act = lock_authority(connection, organization, act).await?;
+    let act = act.ok_or(Abort::Refused(AddInvitationError::NotAllowed))?;
     // Until this transaction ends, no other adds invitations to the organization or ends memberships of it.
     let scope = organization.as_uuid();
     let first = created_with!(
@@ -40,16 +39,16 @@ pub(super) async fn add(
         let first = InvitationId::from_uuid(first);
         return Err(Abort::Refused(AddInvitationError::AlreadyCreated(first)));
     }
-    if is_limit_reached(connection, organization, event.at).await? {
+    if is_limit_reached(connection, organization, act.at).await? {
         return Err(Abort::Refused(AddInvitationError::LimitReached));
     }
-    let newest_end = newest_end(connection, organization, event.at).await?;
+    let newest_end = newest_end(connection, organization, act.at).await?;
     new.invitation = new.invitation.created_after(newest_end);
     diesel::insert_into(invitations::table)
         .values(NewInvitationRow::new(&new))
         .execute(connection)
         .await?;
-    write_event(connection, event).await?;
+    write_event(connection, act.creation_of_invitation(new.invitation.id)).await?;
     Ok(())
 }
 
@@ -72,11 +71,10 @@ pub(super) async fn revoke(
     connection: &mut Connection,
     organization: OrganizationId,
     id: InvitationId,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<(), Abort<RevokeInvitationError>> {
-    if !lock_authority(connection, organization, event.actor, event.at).await? {
-        return Err(Abort::Refused(RevokeInvitationError::NotAllowed));
-    }
+    let act = lock_authority(connection, organization, act).await?;
+    let act = act.ok_or(Abort::Refused(RevokeInvitationError::NotAllowed))?;
     let row: Option<InvitationRow> = invitations::table
         .filter(invitations::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(invitations::id.eq(StoredId(id.as_uuid())))
@@ -93,9 +91,9 @@ pub(super) async fn revoke(
         None => {}
     }
     diesel::update(invitations::table.filter(invitations::id.eq(StoredId(id.as_uuid()))))
-        .set(invitations::revoked_at.eq(StoredMoment::from(event.at)))
+        .set(invitations::revoked_at.eq(StoredMoment::from(act.at)))
         .execute(connection)
         .await?;
-    write_event(connection, event).await?;
+    write_event(connection, act.invitation_revoked(id)).await?;
     Ok(())
 }

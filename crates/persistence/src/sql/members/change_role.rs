@@ -23,9 +23,8 @@ pub(super) async fn change_role(
     role: Role,
     act: Act,
 ) -> Result<(), Abort<ChangeRoleError>> {
-    if !lock_authority(connection, organization, act.actor, act.at).await? {
-        return Err(Abort::Refused(ChangeRoleError::NotAllowed));
-    }
+    let act = lock_authority(connection, organization, act).await?;
+    let act = act.ok_or(Abort::Refused(ChangeRoleError::NotAllowed))?;
     let member = lock_live_member(connection, organization, id, act.at)
         .await?
         .ok_or(Abort::Refused(ChangeRoleError::NotFound))?;

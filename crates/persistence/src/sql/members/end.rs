@@ -24,7 +24,9 @@ pub(super) async fn end(
     id: MembershipId,
     act: Act,
 ) -> Result<(), Abort<EndMembershipError>> {
-    let may_administer = lock_authority(connection, organization, act.actor, act.at).await?;
+    let as_owner = lock_authority(connection, organization, act.clone()).await?;
+    let may_administer = as_owner.is_some();
+    let act = as_owner.unwrap_or_else(|| act.at_current_time());
     // From here on, no key of theirs can be added: adding one also locks the membership, and then finds it
     // ended.
     let live = lock_live_member(connection, organization, id, act.at).await?;

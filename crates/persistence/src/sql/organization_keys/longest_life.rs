@@ -55,9 +55,8 @@ pub(super) async fn apply(
     at_most: NonZeroU32,
     act: Act,
 ) -> Result<ShortenedBatch, Abort<ApplyLongestLifeError>> {
-    if !lock_authority(connection, organization, act.actor, act.at).await? {
-        return Err(Abort::Refused(ApplyLongestLifeError::NotAllowed));
-    }
+    let act = lock_authority(connection, organization, act).await?;
+    let act = act.ok_or(Abort::Refused(ApplyLongestLifeError::NotAllowed))?;
     if longest_life_of(connection, organization).await? != Some(longest) {
         return Err(Abort::Refused(ApplyLongestLifeError::LimitChanged));
     }

@@ -31,15 +31,13 @@ pub(super) async fn revoke(
     note: Option<RevocationNote>,
     act: Act,
 ) -> Result<RevokedBatch, Abort<RevokeKeysError>> {
-    let ((), may_administer, consumers) = pipeline!(
+    let ((), act, consumers) = pipeline!(
         connection,
         begin(connection),
-        lock_authority(connection, organization, act.actor, act.at),
+        lock_authority(connection, organization, act),
         consumers_of(connection, organization, &selection),
     );
-    if !may_administer {
-        return Err(Abort::Refused(RevokeKeysError::NotAllowed));
-    }
+    let act = act.ok_or(Abort::Refused(RevokeKeysError::NotAllowed))?;
     // Under the consumers' locks, no child is added to any of the keys and no other revocation runs until
     // this one is committed. No key of these consumers is added either while the selection is read.
     let ((), (selected, mut batch)) = pipeline!(

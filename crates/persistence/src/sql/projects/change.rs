@@ -3,7 +3,7 @@
 use diesel::OptionalExtension;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::ChangeProjectError;
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{OrganizationId, ProjectId};
 use keyward_domain::project::{Project, ProjectChange};
 
@@ -20,12 +20,11 @@ pub(super) async fn change(
     organization: OrganizationId,
     id: ProjectId,
     change: ProjectChange,
-    event: AuditEvent,
+    act: Act,
 ) -> Result<(), Abort<ChangeProjectError>> {
     // Until this transaction ends, no other changes projects of the organization.
-    if !lock_authority(connection, organization, event.actor, event.at).await? {
-        return Err(Abort::Refused(ChangeProjectError::NotAllowed));
-    }
+    let act = lock_authority(connection, organization, act).await?;
+    let act = act.ok_or(Abort::Refused(ChangeProjectError::NotAllowed))?;
     let row: Option<ProjectRow> = projects::table
         .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(projects::id.eq(StoredId(id.as_uuid())))
@@ -35,7 +34,8 @@ pub(super) async fn change(
         .optional()?;
     let row = row.ok_or(Abort::Refused(ChangeProjectError::NotFound))?;
     let before = Project::try_from(row)?;
-    let after = before.clone().after(change, event.at);
+    let event = act.change_of_project(id, &change);
+    let after = before.clone().after(change, act.at);
     if after == before {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use keyward_domain::administration::ports::{ChangeProjectMembersError, MemberProfile};
-use keyward_domain::audit::AuditEvent;
+use keyward_domain::audit::Act;
 use keyward_domain::id::{MembershipId, OrganizationId, ProjectId};
 use keyward_domain::page::{Page, PageRequest};
 use keyward_domain::ports::StorageError;
@@ -48,18 +48,17 @@ pub(super) async fn list(
     }))
 }
 
-/// Checks the actor's authority, the project and the member. Under the lock, the member stays one until this
-/// transaction ends.
-pub(super) async fn check(
+/// Locks the organization and checks the actor's authority, the project and the member, who stays one until
+/// this transaction ends. Returns the act at the moment at which it has the lock.
+pub(super) async fn lock(
     connection: &mut Connection,
     organization: OrganizationId,
     id: ProjectId,
     member: MembershipId,
-    event: &AuditEvent,
-) -> Result<(), Abort<ChangeProjectMembersError>> {
-    if !lock_authority(connection, organization, event.actor, event.at).await? {
-        return Err(Abort::Refused(ChangeProjectMembersError::NotAllowed));
-    }
+    act: Act,
+) -> Result<Act, Abort<ChangeProjectMembersError>> {
+    let act = lock_authority(connection, organization, act).await?;
+    let act = act.ok_or(Abort::Refused(ChangeProjectMembersError::NotAllowed))?;
     let project_exists: bool = diesel::select(exists(
         projects::table
             .filter(projects::organization_id.eq(StoredId(organization.as_uuid())))
@@ -70,8 +69,8 @@ pub(super) async fn check(
     if !project_exists {
         return Err(Abort::Refused(ChangeProjectMembersError::ProjectNotFound));
     }
-    match lock_live_member(connection, organization, member, event.at).await? {
-        Some(_) => Ok(()),
+    match lock_live_member(connection, organization, member, act.at).await? {
+        Some(_) => Ok(act),
         None => Err(Abort::Refused(ChangeProjectMembersError::MemberNotFound)),
     }
 }

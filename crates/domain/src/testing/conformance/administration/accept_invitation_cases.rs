@@ -368,9 +368,8 @@ async fn revoke(
 ) -> Result<(), RevokeInvitationError> {
     let id = new.invitation.id;
     let act = scene.act(owner);
-    let event = act.event(Action::RevokeInvitation, Subject::Invitation(id));
     let invitations = &scene.stores.invitations;
-    invitations.revoke(owner.organization.id, id, event).await
+    invitations.revoke(owner.organization.id, id, act).await
 }
 
 /// How many events tell that an invitation of the organization was accepted.

@@ -189,7 +189,7 @@ pub(super) async fn keys_are_revoked_in_batches_each_with_its_own_act(stores: St
         (with_descendants(&[&root]), 3),
     ] {
         let act = scene.act(&ada);
-        let at = scene.later(TimeDelta::milliseconds(1)) - TimeDelta::milliseconds(1);
+        let at = scene.later(TimeDelta::milliseconds(1));
         let batch = NonZeroU32::new(at_most).expect("some");
         let revoked = scene.revoke_some(&ada, selection.clone(), batch, act).await;
         let (expected, rest) = left.split_at(left.len().min(at_most as usize));

@@ -27,8 +27,8 @@ pub(super) async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
     let (here, projects) = (ada.organization.id, &scene.stores.projects);
     let engine = ProjectName::parse("Engine").expect("a name");
     let rename = ProjectChange::Rename(engine.clone());
-    let event = event(&scene, as_user(&ada), &rename, &project);
-    let changed = projects.change(here, project.id, rename, event.clone());
+    let act = scene.act(&ada);
+    let changed = projects.change(here, project.id, rename, act.clone());
     changed.await.expect("renamed");
 
     let renamed = Project {
@@ -45,8 +45,9 @@ pub(super) async fn renamed_project_is_found_by_its_new_name(stores: Stores) {
             .expect("the store answers");
         assert_eq!(page.items.len(), found, "{term}");
     }
-    let event = scene.as_shown(event).await;
-    assert_eq!(recorded(&scene, Action::RenameProject, &project).await, [event]);
+    let recorded = recorded(&scene, Action::RenameProject, &project).await;
+    let expected = act.event(Action::RenameProject, Subject::Project(project.id));
+    scene.assert_recorded(recorded, expected).await;
 }
 
 pub(super) async fn archived_project_keeps_its_archival_time_until_restored(stores: Stores) {
@@ -143,10 +144,9 @@ pub(super) async fn project_is_unchanged_when_event_cannot_be_written(stores: St
     scene.archive(&archived).await.expect("archived");
     let archived = stored(&scene, &archived).await;
     for (made, project) in changes().into_iter().zip([&active, &active, &archived]) {
-        let event = event(&scene, as_user(&ada), &made, project);
-        let event = scene.unwritable(event).await;
+        let act = scene.unwritable_act(scene.act(&ada)).await;
         let (projects, here) = (&scene.stores.projects, ada.organization.id);
-        let failed = projects.change(here, project.id, made, event).await;
+        let failed = projects.change(here, project.id, made, act).await;
         assert!(
             matches!(failed, Err(ChangeProjectError::Storage(_))),
             "{failed:?}"
@@ -169,21 +169,15 @@ pub(super) async fn project_change_completes_after_caller_cancellation(stores: S
     }
 }
 
-fn event(scene: &Scene<Stores>, actor: Actor, change: &ProjectChange, project: &Project) -> AuditEvent {
-    scene
-        .act_as(actor, Some(project.organization_id))
-        .event(change.action(), Subject::Project(project.id))
-}
-
 async fn change(
     scene: &Scene<Stores>,
     actor: Actor,
     change: ProjectChange,
     project: &Project,
 ) -> Result<(), ChangeProjectError> {
-    let event = event(scene, actor, &change, project);
+    let act = scene.act_as(actor, Some(project.organization_id));
     let (projects, organization) = (&scene.stores.projects, project.organization_id);
-    projects.change(organization, project.id, change, event).await
+    projects.change(organization, project.id, change, act).await
 }
 
 async fn stored(scene: &Scene<Stores>, project: &Project) -> Project {

@@ -11,7 +11,6 @@ use super::key_scene::only;
 use super::scene::as_user;
 use crate::administration::ports::{AddProjectError, ProjectFilter, ProjectStatus, RevokeKeysError};
 use crate::api_key::ApiKey;
-use crate::audit::{Action, Subject};
 use crate::id::ApiKeyId;
 use crate::membership::{Member, Role};
 use crate::page::PageSize;
@@ -57,9 +56,8 @@ pub(super) async fn removed_owner_adds_no_project_after_removal_is_confirmed(sto
             let (scene, eve) = (scene.clone(), eve.clone());
             let project = scene.new_project(&eve.organization, &format!("project {number}"));
             let act: BoxFuture<'static, ()> = Box::pin(async move {
-                let subject = Subject::Project(project.id);
-                let event = scene.act(&eve).event(Action::CreateProject, subject);
-                let added = scene.stores.projects.add(project.into(), event).await;
+                let act = scene.act(&eve);
+                let added = scene.stores.projects.add(project.into(), act).await;
                 assert!(
                     matches!(added, Ok(()) | Err(AddProjectError::NotAllowed)),
                     "{added:?}"

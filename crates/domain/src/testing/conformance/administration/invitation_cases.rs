@@ -8,7 +8,7 @@ use super::super::parallel::{abandon, eventually};
 use super::super::scene::{Scene, similar_to};
 use super::scene::as_user;
 use crate::administration::ports::{AddInvitationError, NewInvitation, RevokeInvitationError};
-use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::audit::{Action, Actor, Subject};
 use crate::id::OrganizationId;
 use crate::invitation::{Invitation, InvitationDigest, InvitationToken};
 use crate::membership::{Member, Role};
@@ -20,8 +20,8 @@ pub(super) async fn invitation_reads_back_as_added(stores: Stores) {
     let (here, invitations) = (&ada.organization, &scene.stores.invitations);
     for (actor, role) in [(as_user(&ada), Role::Member), (Actor::Administrator, Role::Owner)] {
         let new = scene.new_invitation(here, actor, role);
-        let event = creation(&scene, actor, &new);
-        invitations.add(new.clone(), event.clone()).await.expect("added");
+        let act = scene.act_as(actor, Some(here.id));
+        invitations.add(new.clone(), act.clone()).await.expect("added");
 
         let open = PendingInvitation {
             invitation: new.invitation.clone(),
@@ -32,7 +32,8 @@ pub(super) async fn invitation_reads_back_as_added(stores: Stores) {
         let recorded = scene
             .events_about(Some(here.id), Action::CreateInvitation, subject)
             .await;
-        assert_eq!(recorded, [scene.as_shown(event).await]);
+        let expected = act.event(Action::CreateInvitation, subject);
+        scene.assert_recorded(recorded, expected).await;
     }
 }
 
@@ -66,8 +67,8 @@ pub(super) async fn invitation_lookup_compares_every_byte_of_the_digest(stores: 
         digest: similar[31],
         ..scene.new_invitation(&ada.organization, as_user(&ada), Role::Member)
     };
-    let event = creation(&scene, as_user(&ada), &second);
-    let added = scene.stores.invitations.add(second.clone(), event).await;
+    let act = scene.act(&ada);
+    let added = scene.stores.invitations.add(second.clone(), act).await;
     added.expect("added");
 
     for new in [&first, &second] {
@@ -188,11 +189,10 @@ pub(super) async fn only_invitations_of_the_organization_are_revoked(stores: Sto
     let theirs = scene.invite(&stranger, Role::Member).await;
     for id in [theirs.invitation.id, scene.id()] {
         let act = scene.act(&ada);
-        let event = act.event(Action::RevokeInvitation, Subject::Invitation(id));
         let refused = scene
             .stores
             .invitations
-            .revoke(ada.organization.id, id, event)
+            .revoke(ada.organization.id, id, act)
             .await;
         assert!(
             matches!(refused, Err(RevokeInvitationError::NotFound)),
@@ -212,8 +212,8 @@ pub(super) async fn only_active_owners_and_administrators_invite(stores: Stores)
     for (who, actor) in outsiders {
         // Whoever acts, the invitation itself could be stored.
         let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Owner);
-        let event = creation(&scene, actor, &new);
-        let refused = scene.stores.invitations.add(new.clone(), event).await;
+        let act = scene.act_as(actor, here);
+        let refused = scene.stores.invitations.add(new.clone(), act).await;
         assert!(
             matches!(refused, Err(AddInvitationError::NotAllowed)),
             "{who}: {refused:?}"
@@ -236,8 +236,8 @@ pub(super) async fn only_active_owners_and_administrators_invite(stores: Stores)
 pub(super) async fn invitation_is_unchanged_when_its_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
-    let event = scene.unwritable(creation(&scene, as_user(&ada), &new)).await;
-    let failed = scene.stores.invitations.add(new.clone(), event).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let failed = scene.stores.invitations.add(new.clone(), act).await;
     assert!(
         matches!(failed, Err(AddInvitationError::Storage(_))),
         "{failed:?}"
@@ -245,11 +245,9 @@ pub(super) async fn invitation_is_unchanged_when_its_event_cannot_be_written(sto
     assert_eq!(scene.open_invitation(&new).await, None);
 
     let open = scene.invite(&ada, Role::Member).await;
-    let event = scene
-        .unwritable(revocation(&scene, as_user(&ada), &open.invitation))
-        .await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
     let (here, invitations) = (ada.organization.id, &scene.stores.invitations);
-    let failed = invitations.revoke(here, open.invitation.id, event).await;
+    let failed = invitations.revoke(here, open.invitation.id, act).await;
     assert!(
         matches!(failed, Err(RevokeInvitationError::Storage(_))),
         "{failed:?}"
@@ -260,8 +258,7 @@ pub(super) async fn invitation_is_unchanged_when_its_event_cannot_be_written(sto
 pub(super) async fn invitation_change_completes_after_caller_cancellation(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = scene.new_invitation(&ada.organization, as_user(&ada), Role::Member);
-    let event = creation(&scene, as_user(&ada), &new);
-    abandon(scene.stores.invitations.add(new.clone(), event)).await;
+    abandon(scene.stores.invitations.add(new.clone(), scene.act(&ada))).await;
     eventually("the abandoned invitation is added", async || {
         scene.open_invitation(&new).await.is_some()
     })
@@ -275,18 +272,6 @@ pub(super) async fn invitation_change_completes_after_caller_cancellation(stores
     assert_eq!(revocations(&scene, &new).await, 1);
 }
 
-fn creation(scene: &Scene<Stores>, actor: Actor, new: &NewInvitation) -> AuditEvent {
-    scene
-        .act_as(actor, Some(new.invitation.organization_id))
-        .event(Action::CreateInvitation, Subject::Invitation(new.invitation.id))
-}
-
-fn revocation(scene: &Scene<Stores>, actor: Actor, invitation: &Invitation) -> AuditEvent {
-    scene
-        .act_as(actor, Some(invitation.organization_id))
-        .event(Action::RevokeInvitation, Subject::Invitation(invitation.id))
-}
-
 async fn revoke(
     scene: &Scene<Stores>,
     actor: Actor,
@@ -295,8 +280,8 @@ async fn revoke(
     let Invitation {
         id, organization_id, ..
     } = new.invitation;
-    let event = revocation(scene, actor, &new.invitation);
-    scene.stores.invitations.revoke(organization_id, id, event).await
+    let act = scene.act_as(actor, Some(organization_id));
+    scene.stores.invitations.revoke(organization_id, id, act).await
 }
 
 async fn revocations(scene: &Scene<Stores>, new: &NewInvitation) -> usize {

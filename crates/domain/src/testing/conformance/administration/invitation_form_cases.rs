@@ -20,14 +20,9 @@ pub(super) async fn invitation_form_creates_one_invitation_even_after_its_end(st
     send(&scene, &ada, &first).await.expect("added");
 
     assert_repeats(&scene, &ada, idempotency_key, first.invitation.id).await;
-    let (subject, id) = (Subject::Invitation(first.invitation.id), first.invitation.id);
-    let event = scene.act(&ada).event(Action::RevokeInvitation, subject);
-    let revoked = scene
-        .stores
-        .invitations
-        .revoke(ada.organization.id, id, event)
-        .await;
-    revoked.expect("revoked");
+    let (id, act) = (first.invitation.id, scene.act(&ada));
+    let revoked = scene.stores.invitations.revoke(ada.organization.id, id, act);
+    revoked.await.expect("revoked");
     assert_repeats(&scene, &ada, idempotency_key, first.invitation.id).await;
 }
 
@@ -118,7 +113,6 @@ fn filled_in(scene: &Scene<Stores>, sender: &Member, idempotency_key: Idempotenc
 }
 
 async fn send(scene: &Scene<Stores>, sender: &Member, new: &NewInvitation) -> Result<(), AddInvitationError> {
-    let subject = Subject::Invitation(new.invitation.id);
-    let event = scene.act(sender).event(Action::CreateInvitation, subject);
-    scene.stores.invitations.add(new.clone(), event).await
+    let act = scene.act(sender);
+    scene.stores.invitations.add(new.clone(), act).await
 }

@@ -93,10 +93,8 @@ pub(super) async fn unrelated_invitations_remain_valid_after_an_owners_removal(s
     let his_elsewhere = scene.invite(&elsewhere, Role::Member).await;
     let by_administrator = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
     let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
-    let subject = Subject::Invitation(by_administrator.invitation.id);
-    let event = act.event(Action::CreateInvitation, subject);
     let invitations = &scene.stores.invitations;
-    let added = invitations.add(by_administrator.clone(), event).await;
+    let added = invitations.add(by_administrator.clone(), act).await;
     added.expect("an administrator invites");
     let cleo = scene.join(&ada.organization, "cleo").await;
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
@@ -187,9 +185,7 @@ pub(super) async fn open_invitations_created_by_others_are_counted(stores: Store
     ];
     let by_administrator = scene.new_invitation(&ada.organization, Actor::Administrator, Role::Member);
     let act = scene.act_as(Actor::Administrator, Some(ada.organization.id));
-    let subject = Subject::Invitation(by_administrator.invitation.id);
-    let event = act.event(Action::CreateInvitation, subject);
-    let added = scene.stores.invitations.add(by_administrator, event).await;
+    let added = scene.stores.invitations.add(by_administrator, act).await;
     added.expect("an administrator invites");
     assert_eq!(open_by_others(&scene, &bob).await, 3);
     assert_eq!(open_by_others(&scene, &ada).await, 2);

@@ -18,19 +18,19 @@ pub(super) async fn project_reads_back_as_added(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.new_project(&ada.organization, "Ключ 🦀 'Notes' & \\ more");
     let act = scene.act(&ada);
-    let event = act.event(Action::CreateProject, Subject::Project(project.id));
     let projects = &scene.stores.projects;
     projects
-        .add(project.clone().into(), event.clone())
+        .add(project.clone().into(), act.clone())
         .await
         .expect("added");
 
     let here = ada.organization.id;
     assert_eq!(scene.project(here, project.id).await, Some(empty(&project)));
+    let expected = act.event(Action::CreateProject, Subject::Project(project.id));
     let recorded = scene
-        .events_about(Some(here), Action::CreateProject, Subject::Project(project.id))
+        .events_about(Some(here), expected.action, expected.subject)
         .await;
-    assert_eq!(recorded, [scene.as_shown(event).await]);
+    scene.assert_recorded(recorded, expected).await;
 }
 
 pub(super) async fn project_is_found_in_its_organization_only(stores: Stores) {
@@ -150,10 +150,8 @@ pub(super) async fn only_active_owners_and_administrators_create_projects(stores
 pub(super) async fn project_is_not_added_when_event_cannot_be_written(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.new_project(&ada.organization, "Notes");
-    let act = scene.act(&ada);
-    let event = act.event(Action::CreateProject, Subject::Project(project.id));
-    let event = scene.unwritable(event).await;
-    let failed = scene.stores.projects.add(project.clone().into(), event).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let failed = scene.stores.projects.add(project.clone().into(), act).await;
 
     assert!(matches!(failed, Err(AddProjectError::Storage(_))), "{failed:?}");
     assert_eq!(scene.project(ada.organization.id, project.id).await, None);
@@ -163,8 +161,7 @@ pub(super) async fn project_addition_completes_after_caller_cancellation(stores:
     let (scene, ada) = Scene::with_owner(stores).await;
     let project = scene.new_project(&ada.organization, "Notes");
     let (here, subject) = (ada.organization.id, Subject::Project(project.id));
-    let event = scene.act(&ada).event(Action::CreateProject, subject);
-    abandon(scene.stores.projects.add(project.clone().into(), event)).await;
+    abandon(scene.stores.projects.add(project.clone().into(), scene.act(&ada))).await;
 
     eventually("the abandoned project is added", async || {
         scene.project(here, project.id).await.is_some()
@@ -186,8 +183,7 @@ fn empty(project: &Project) -> ProjectOverview {
 async fn add_as(scene: &Scene<Stores>, actor: Actor, owner: &Member) -> Result<(), AddProjectError> {
     let project = scene.new_project(&owner.organization, "Notes");
     let act = scene.act_as(actor, Some(owner.organization.id));
-    let event = act.event(Action::CreateProject, Subject::Project(project.id));
-    scene.stores.projects.add(project.into(), event).await
+    scene.stores.projects.add(project.into(), act).await
 }
 
 /// The projects of an organization that pass the filter, over all pages of that size.

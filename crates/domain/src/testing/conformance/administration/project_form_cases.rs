@@ -94,10 +94,8 @@ pub(super) async fn concurrent_submissions_of_one_form_create_one_project(stores
 pub(super) async fn refused_project_form_can_be_submitted_again(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let new = filled_in(&scene, &ada, scene.idempotency_key());
-    let subject = Subject::Project(new.project.id);
-    let event = scene.act(&ada).event(Action::CreateProject, subject);
-    let event = scene.unwritable(event).await;
-    let failed = scene.stores.projects.add(new.clone(), event).await;
+    let act = scene.unwritable_act(scene.act(&ada)).await;
+    let failed = scene.stores.projects.add(new.clone(), act).await;
     assert!(matches!(failed, Err(AddProjectError::Storage(_))), "{failed:?}");
 
     send(&scene, &ada, &new).await.expect("added");
@@ -112,7 +110,6 @@ fn filled_in(scene: &Scene<Stores>, sender: &Member, key: IdempotencyKey) -> New
 }
 
 async fn send(scene: &Scene<Stores>, sender: &Member, new: &NewProject) -> Result<(), AddProjectError> {
-    let subject = Subject::Project(new.project.id);
-    let event = scene.act(sender).event(Action::CreateProject, subject);
-    scene.stores.projects.add(new.clone(), event).await
+    let act = scene.act(sender);
+    scene.stores.projects.add(new.clone(), act).await
 }

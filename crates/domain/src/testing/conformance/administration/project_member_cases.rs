@@ -1,5 +1,6 @@
 //! How [`ProjectStore`](crate::administration::ports::ProjectStore) keeps who is in a project.
 
+use chrono::TimeDelta;
 use futures_util::future::BoxFuture;
 
 use super::super::Stores;
@@ -8,19 +9,19 @@ use super::super::parallel::{abandon, eventually};
 use super::super::scene::Scene;
 use super::scene::{CROWD, as_user};
 use crate::administration::ports::{ChangeProjectMembersError, MemberProfile};
-use crate::audit::{Action, Actor, AuditEvent, Subject};
+use crate::audit::{Act, Action, Actor, AuditEvent, Subject};
 use crate::id::MembershipId;
 use crate::membership::{Member, Role};
 use crate::page::PageSize;
-use crate::project::Project;
+use crate::project::{Project, ProjectChange};
 
 pub(super) async fn added_member_is_in_the_project_with_one_event(stores: Stores) {
     let (scene, ada) = Scene::with_owner(stores).await;
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     scene.add_project(&ada.organization, "Empty").await;
-    let event = event(&scene, as_user(&ada), Action::AddProjectMember, &project, &bob);
-    change_with(&scene, event.clone(), &project, &bob)
+    let (act, action) = (scene.act(&ada), Action::AddProjectMember);
+    change_with(&scene, act.clone(), action, &project, &bob)
         .await
         .expect("added");
 
@@ -34,8 +35,7 @@ pub(super) async fn added_member_is_in_the_project_with_one_event(stores: Stores
     let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
     let projects: Vec<u32> = listed.iter().map(|member| member.projects).collect();
     assert_eq!(projects, [1, 0]);
-    let event = scene.as_shown(event).await;
-    assert_eq!(recorded(&scene, Action::AddProjectMember, &bob).await, [event]);
+    assert_recorded(&scene, &act, action, &project, &bob).await;
 
     scene.archive(&project).await.expect("archived");
     let listed = scene.listed(ada.organization.id, None, PageSize::MAX).await;
@@ -53,15 +53,43 @@ pub(super) async fn removed_member_is_not_in_the_project(stores: Stores) {
     for (project, member) in [(&first, &bob), (&first, &ada), (&second, &bob)] {
         scene.assign(project, member).await.expect("added");
     }
-    let event = event(&scene, as_user(&ada), Action::RemoveProjectMember, &first, &bob);
-    change_with(&scene, event.clone(), &first, &bob)
+    let (act, action) = (scene.act(&ada), Action::RemoveProjectMember);
+    change_with(&scene, act.clone(), action, &first, &bob)
         .await
         .expect("taken out");
 
     assert_eq!(ids(&scene, &first).await, [ada.membership.id]);
     assert_eq!(ids(&scene, &second).await, [bob.membership.id]);
-    let event = scene.as_shown(event).await;
-    assert_eq!(recorded(&scene, Action::RemoveProjectMember, &bob).await, [event]);
+    assert_recorded(&scene, &act, action, &first, &bob).await;
+}
+
+pub(super) async fn owner_change_that_waits_is_dated_when_it_is_made(stores: Stores) {
+    let (scene, ada) = Scene::with_owner(stores).await;
+    let bob = scene.join(&ada.organization, "bob").await;
+    let project = scene.add_project(&ada.organization, "Notes").await;
+    let (projects, members) = (&scene.stores.projects, &scene.stores.members);
+    let (here, project, him) = (ada.organization.id, project.id, bob.membership.id);
+    let waited = || {
+        let act = scene.act(&ada);
+        scene.later(TimeDelta::seconds(1));
+        act
+    };
+    let added = projects.add_member(here, project, him, waited()).await;
+    added.expect("added");
+    let removed = projects.remove_member(here, project, him, waited()).await;
+    removed.expect("taken out");
+    let archived = projects.change(here, project, ProjectChange::Archive, waited());
+    archived.await.expect("archived");
+    let promoted = members.change_role(here, him, Role::Owner, waited()).await;
+    promoted.expect("promoted");
+    members.end(here, him, waited()).await.expect("removed");
+
+    let events = scene.events(Some(here)).await;
+    let ages: Vec<i64> = events
+        .iter()
+        .map(|event| (scene.now() - event.at).num_seconds())
+        .collect();
+    assert_eq!(ages[..5], [0, 1, 2, 3, 4]);
 }
 
 pub(super) async fn unchanged_project_membership_writes_no_event(stores: Stores) {
@@ -272,9 +300,8 @@ pub(super) async fn project_members_are_unchanged_when_event_cannot_be_written(s
         (Action::AddProjectMember, &bob),
         (Action::RemoveProjectMember, &ada),
     ] {
-        let event = event(&scene, as_user(&ada), action, &project, member);
-        let event = scene.unwritable(event).await;
-        let failed = change_with(&scene, event, &project, member).await;
+        let act = scene.unwritable_act(scene.act(&ada)).await;
+        let failed = change_with(&scene, act, action, &project, member).await;
         assert!(
             matches!(failed, Err(ChangeProjectMembersError::Storage(_))),
             "{failed:?}"
@@ -358,18 +385,21 @@ pub(super) async fn concurrent_additions_of_one_project_member_add_it_once(store
     assert_eq!(recorded(&scene, Action::AddProjectMember, &bob).await.len(), 1);
 }
 
-fn event(
+async fn assert_recorded(
     scene: &Scene<Stores>,
-    actor: Actor,
+    act: &Act,
     action: Action,
     project: &Project,
     member: &Member,
-) -> AuditEvent {
-    scene.act_as(actor, Some(project.organization_id)).event_with(
-        action,
+) {
+    let (subject, object) = (
         Subject::Membership(member.membership.id),
         Subject::Project(project.id),
-    )
+    );
+    let recorded = recorded(scene, action, member).await;
+    scene
+        .assert_recorded(recorded, act.event_with(action, subject, object))
+        .await;
 }
 
 async fn change(
@@ -379,22 +409,22 @@ async fn change(
     project: &Project,
     member: &Member,
 ) -> Result<(), ChangeProjectMembersError> {
-    let event = event(scene, actor, action, project, member);
-    change_with(scene, event, project, member).await
+    let act = scene.act_as(actor, Some(project.organization_id));
+    change_with(scene, act, action, project, member).await
 }
 
-/// What the event tells of.
 async fn change_with(
     scene: &Scene<Stores>,
-    event: AuditEvent,
+    act: Act,
+    action: Action,
     project: &Project,
     member: &Member,
 ) -> Result<(), ChangeProjectMembersError> {
     let (projects, organization) = (&scene.stores.projects, project.organization_id);
     let (project, member) = (project.id, member.membership.id);
-    match event.action {
-        Action::AddProjectMember => projects.add_member(organization, project, member, event).await,
-        Action::RemoveProjectMember => projects.remove_member(organization, project, member, event).await,
+    match action {
+        Action::AddProjectMember => projects.add_member(organization, project, member, act).await,
+        Action::RemoveProjectMember => projects.remove_member(organization, project, member, act).await,
         other => panic!("{other:?} is about no project member"),
     }
 }

@@ -3,7 +3,6 @@
 use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::as_user;
-use crate::audit::{Action, Subject};
 use crate::id::ProjectId;
 use crate::membership::Member;
 use crate::page::PageSize;
@@ -60,12 +59,9 @@ pub(super) async fn archived_project_is_unreachable_until_restored(stores: Store
     scene.archive(&project).await.expect("archived");
     assert_not_reached(&scene, &ada, &project).await;
 
-    let event = scene
-        .act(&ada)
-        .event(Action::RestoreProject, Subject::Project(project.id));
-    let projects = &scene.stores.projects;
+    let (act, projects) = (scene.act(&ada), &scene.stores.projects);
     projects
-        .change(ada.organization.id, project.id, ProjectChange::Restore, event)
+        .change(ada.organization.id, project.id, ProjectChange::Restore, act)
         .await
         .expect("restored");
     assert_eq!(
@@ -80,14 +76,9 @@ pub(super) async fn member_removed_from_a_project_cannot_reach_it(stores: Stores
     let bob = scene.join(&ada.organization, "bob").await;
     let project = scene.add_project(&ada.organization, "Notes").await;
     scene.assign(&project, &bob).await.expect("added");
-    let event = scene.act(&ada).event_with(
-        Action::RemoveProjectMember,
-        Subject::Membership(bob.membership.id),
-        Subject::Project(project.id),
-    );
     let (here, projects) = (ada.organization.id, &scene.stores.projects);
     projects
-        .remove_member(here, project.id, bob.membership.id, event)
+        .remove_member(here, project.id, bob.membership.id, scene.act(&ada))
         .await
         .expect("removed");
 

@@ -103,8 +103,8 @@ pub(super) async fn ended_invitation_from_fast_clock_does_not_block_later_ones(s
     let joined = scene.accept_as_newcomer(&accepted, "cleo").await;
     joined.expect("joined");
     let id = revoked.invitation.id;
-    let event = scene.act(&ada).invitation_revoked(id);
-    let revoked = scene.stores.invitations.revoke(ada.organization.id, id, event);
+    let act = scene.act(&ada);
+    let revoked = scene.stores.invitations.revoke(ada.organization.id, id, act);
     revoked.await.expect("revoked");
     scene.end_as(as_user(&ada), &bob).await.expect("removed");
     scene.later(TimeDelta::milliseconds(1));

@@ -160,8 +160,7 @@ impl Scene<Stores> {
     pub(super) async fn add_project(&self, organization: &Organization, name: &str) -> Project {
         let project = self.new_project(organization, name);
         let act = self.act_as(Actor::Administrator, Some(organization.id));
-        let event = act.event(Action::CreateProject, Subject::Project(project.id));
-        let added = self.stores.projects.add(project.clone().into(), event).await;
+        let added = self.stores.projects.add(project.clone().into(), act).await;
         added.expect("an administrator adds a project");
         project
     }
@@ -178,10 +177,9 @@ impl Scene<Stores> {
     /// Archives a project now.
     pub(super) async fn archive(&self, project: &Project) -> Result<(), ChangeProjectError> {
         let act = self.act_as(Actor::Administrator, Some(project.organization_id));
-        let event = act.event(Action::ArchiveProject, Subject::Project(project.id));
         let (projects, organization) = (&self.stores.projects, project.organization_id);
         projects
-            .change(organization, project.id, ProjectChange::Archive, event)
+            .change(organization, project.id, ProjectChange::Archive, act)
             .await
     }
 
@@ -193,14 +191,9 @@ impl Scene<Stores> {
     ) -> Result<(), ChangeProjectMembersError> {
         let act = self.act_as(Actor::Administrator, Some(project.organization_id));
         let membership = member.membership.id;
-        let event = act.event_with(
-            Action::AddProjectMember,
-            Subject::Membership(membership),
-            Subject::Project(project.id),
-        );
         let (projects, organization) = (&self.stores.projects, project.organization_id);
         projects
-            .add_member(organization, project.id, membership, event)
+            .add_member(organization, project.id, membership, act)
             .await
     }
 
@@ -250,9 +243,8 @@ impl Scene<Stores> {
         role: Role,
     ) -> Result<NewInvitation, AddInvitationError> {
         let new = self.new_invitation(&owner.organization, as_user(owner), role);
-        let subject = Subject::Invitation(new.invitation.id);
-        let event = self.act(owner).event(Action::CreateInvitation, subject);
-        let added = self.stores.invitations.add(new.clone(), event).await;
+        let act = self.act(owner);
+        let added = self.stores.invitations.add(new.clone(), act).await;
         added.map(|()| new)
     }
 

@@ -6,7 +6,6 @@ use super::super::Stores;
 use super::super::scene::Scene;
 use super::scene::{ALL, MILLISECOND};
 use crate::administration::ports::NewInvitation;
-use crate::audit::{Action, Subject};
 use crate::invitation::Invitation;
 use crate::membership::{Member, Role};
 
@@ -66,10 +65,8 @@ pub(super) async fn member_who_joined_with_a_removed_invitation_remains(stores: 
 
 async fn revoke(scene: &Scene<Stores>, owner: &Member, new: &NewInvitation) {
     let (id, organization) = (new.invitation.id, owner.organization.id);
-    let event = scene
-        .act(owner)
-        .event(Action::RevokeInvitation, Subject::Invitation(id));
-    let revoked = scene.stores.invitations.revoke(organization, id, event).await;
+    let act = scene.act(owner);
+    let revoked = scene.stores.invitations.revoke(organization, id, act).await;
     revoked.expect("an owner takes it back");
 }
 
