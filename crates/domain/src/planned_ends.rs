@@ -40,7 +40,7 @@ pub enum RecordEndsError {
 }
 
 impl PlannedEnds {
-    /// The most ends of one kind that are recorded in one transaction.
+    /// How many ends of one kind to record in one transaction, unless that takes the store too long.
     pub const BATCH_SIZE: u32 = 200;
 
     /// The use case over these ports. `clock` knows whether the clock may be believed.
@@ -53,8 +53,8 @@ impl PlannedEnds {
         }
     }
 
-    /// Records one batch of the ends that have come by now, and returns how many that were. None is left, or
-    /// another process records them, when it is 0.
+    /// Records one batch of the ends that have come by now, at most so many of each kind, and returns how many
+    /// that were. None is left, or another process records them, when it is 0.
     ///
     /// While the clock may be wrong, only rotated keys end.
     ///
@@ -63,7 +63,7 @@ impl PlannedEnds {
     ///
     /// # Errors
     /// See [`RecordEndsError`]. This call has recorded nothing, unless the outcome of a change is unknown.
-    pub async fn record_some(&self) -> Result<u32, RecordEndsError> {
+    pub async fn record_some(&self, at_most: u32) -> Result<u32, RecordEndsError> {
         let now = self.sources.now();
         // Most of the time there is nothing to do, and nothing is written.
         if !self.store.has_due(now).await? {
@@ -71,16 +71,11 @@ impl PlannedEnds {
         }
         let act = || self.sources.act_at(now, Actor::System, RequestSource::default());
         let store = &self.store;
-        let mut outcomes = vec![
-            store
-                .end_rotated_keys(Self::BATCH_SIZE, act())
-                .await
-                .map_err(Into::into),
-        ];
+        let mut outcomes = vec![store.end_rotated_keys(at_most, act()).await.map_err(Into::into)];
         match self.clock.check_clock(now, false).await {
             Ok(None) => {
-                let memberships = store.record_ends_of_memberships(Self::BATCH_SIZE, act()).await;
-                let keys = store.record_ends_of_keys(Self::BATCH_SIZE, act()).await;
+                let memberships = store.record_ends_of_memberships(at_most, act()).await;
+                let keys = store.record_ends_of_keys(at_most, act()).await;
                 outcomes.extend([memberships, keys].map(|outcome| outcome.map_err(Into::into)));
             }
             Ok(Some(doubt)) => outcomes.push(Err(RecordEndsError::Clock(doubt))),

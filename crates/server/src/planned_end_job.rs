@@ -63,12 +63,19 @@ impl PlannedEndJob {
     /// Batch after batch, until nothing is due or it is asked to end.
     async fn run(&mut self, end: &mut End) -> ControlFlow<()> {
         let started = Instant::now();
-        let mut recorded = 0_u64;
+        let (mut recorded, mut batch_size) = (0_u64, PlannedEnds::BATCH_SIZE);
         let outcome = loop {
             let begun = Instant::now();
-            match self.ends.record_some().await {
+            match self.ends.record_some(batch_size).await {
                 Ok(0) => break Ok(()),
-                Ok(some) => recorded += u64::from(some),
+                Ok(some) => {
+                    recorded += u64::from(some);
+                    batch_size = (batch_size * 2).min(PlannedEnds::BATCH_SIZE);
+                }
+                // A slow database may have too little time for a full batch, however often it is repeated.
+                Err(RecordEndsError::Storage(error)) if error.is_outage() && batch_size > 1 => {
+                    batch_size /= 2;
+                }
                 Err(error) => break Err(error),
             }
             if rest(begun.elapsed().max(MIN_PAUSE), end).await.is_break() {

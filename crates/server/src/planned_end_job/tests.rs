@@ -1,6 +1,6 @@
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -22,8 +22,9 @@ struct DueEnds {
     /// How many of the next attempts fail.
     failures: AtomicU32,
     attempts: AtomicU32,
-    /// Whether an end of a membership is due, and recording it fails.
-    memberships_fail: AtomicBool,
+    /// So many ends of memberships are due, and recording more of them at once than this fails.
+    due_memberships: AtomicU32,
+    manageable_memberships: AtomicU32,
     /// Rotated keys whose successors were used.
     replaced: AtomicU32,
 }
@@ -38,7 +39,7 @@ impl DueEnds {
 impl PlannedEndStore for DueEnds {
     async fn has_due(&self, _: DateTime<Utc>) -> Result<bool, StorageError> {
         self.attempts.fetch_add(1, Ordering::SeqCst);
-        Ok(self.count() > 0 || self.memberships_fail.load(Ordering::SeqCst))
+        Ok(self.count() > 0 || self.due_memberships.load(Ordering::SeqCst) > 0)
     }
 
     async fn record_ends_of_keys(&self, at_most: u32, act: Act) -> Result<u32, StorageError> {
@@ -57,11 +58,13 @@ impl PlannedEndStore for DueEnds {
         Ok(self.replaced.swap(0, Ordering::SeqCst))
     }
 
-    async fn record_ends_of_memberships(&self, _: u32, _: Act) -> Result<u32, StorageError> {
-        if self.memberships_fail.load(Ordering::SeqCst) {
+    async fn record_ends_of_memberships(&self, at_most: u32, _: Act) -> Result<u32, StorageError> {
+        let recorded = self.due_memberships.load(Ordering::SeqCst).min(at_most);
+        if recorded > self.manageable_memberships.load(Ordering::SeqCst) {
             return Err(StorageError::Unavailable(io::Error::other("too slow").into()));
         }
-        Ok(0)
+        self.due_memberships.fetch_sub(recorded, Ordering::SeqCst);
+        Ok(recorded)
     }
 }
 
@@ -91,7 +94,8 @@ async fn all_due_ends_are_recorded_within_a_minute() {
 async fn a_failure_is_followed_by_another_attempt() {
     let store = Arc::new(DueEnds::default());
     store.due.store(1, Ordering::SeqCst);
-    store.failures.store(3, Ordering::SeqCst);
+    // Two runs and one batch.
+    store.failures.store(17, Ordering::SeqCst);
     let running = job(&store, None).start();
     sleep(A_MINUTE).await;
     assert_eq!(store.count(), 1);
@@ -104,12 +108,25 @@ async fn a_failure_is_followed_by_another_attempt() {
 async fn keys_are_recorded_while_memberships_fail() {
     let store = Arc::new(DueEnds::default());
     store.due.store(3 * PlannedEnds::BATCH_SIZE + 1, Ordering::SeqCst);
-    store.memberships_fail.store(true, Ordering::SeqCst);
+    store.due_memberships.store(1, Ordering::SeqCst);
     let mut job = job(&store, None);
     let (_end, mut ended) = watch::channel(());
     assert!(job.run(&mut ended).await.is_continue());
     assert_eq!(store.count(), 0);
     assert!(job.failing.is_some(), "the failure is reported");
+}
+
+#[tokio::test(start_paused = true)]
+async fn oversized_batch_is_halved_until_it_succeeds() {
+    let store = Arc::new(DueEnds::default());
+    store
+        .due_memberships
+        .store(PlannedEnds::BATCH_SIZE, Ordering::SeqCst);
+    store.manageable_memberships.store(30, Ordering::SeqCst);
+    let running = job(&store, None).start();
+    sleep(A_MINUTE).await;
+    assert_eq!(store.due_memberships.load(Ordering::SeqCst), 0);
+    running.finish().await;
 }
 
 #[tokio::test(start_paused = true)]
