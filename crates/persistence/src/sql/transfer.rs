@@ -1,18 +1,23 @@
 //! The statements of export and import, in a transaction without timeouts.
 
 use diesel::QueryResult;
-use diesel::dsl::exists;
-use diesel::prelude::{ExpressionMethods, QueryDsl, Table};
+use diesel::dsl::{exists, not, sql};
+use diesel::prelude::{ExpressionMethods, NullableExpressionMethods, OptionalExtension, QueryDsl, Table};
+use diesel::sql_types::Nullable;
 use futures_util::TryStreamExt;
 use keyward_domain::ports::StorageError;
 
-use super::dialect::{Connection, RunQueryDsl, import, insert_all, moved, storage_error, streamed};
-use super::schema;
+use super::dialect::{Connection, Id, RunQueryDsl, import, insert_all, moved, storage_error, streamed};
+use super::schema::{self, api_keys, memberships, organizations};
+use super::validity::is_permanent_owner;
 use crate::abort::Abort;
+use crate::columns::StoredId;
 use crate::retention::RESET_RETENTION_CLOCK;
+use crate::stored_row::StoredRow;
 use crate::transfer::records::*;
 use crate::transfer::{
-    BATCH, Batch, Counts, ImportError, ImportItem, Row, RowReceiver, RowSender, cannot_read, with_tables,
+    BATCH, Batch, Counts, ImportError, ImportItem, InvalidExport, Row, RowReceiver, RowSender, cannot_read,
+    with_tables,
 };
 
 macro_rules! define {
@@ -83,12 +88,56 @@ pub(crate) async fn receive(
             ImportItem::Rows(batch) => receive_batch(connection, &batch).await?,
             ImportItem::End(counts) => {
                 import::recreate_indexes(connection, aside).await?;
+                check_rules(connection).await?;
                 diesel::sql_query(RESET_RETENTION_CLOCK)
                     .execute(connection)
                     .await?;
                 return Ok(counts);
             }
         }
+    }
+}
+
+/// Checks what no row shows by itself: each organization has a permanent owner, and each key is deeper in its key
+/// tree than its parent; a revocation would not find it otherwise. Not deeper by one, since retention may have removed
+/// keys between them.
+async fn check_rules(connection: &mut Connection) -> Result<(), Abort<ImportError>> {
+    let refused = |table, id: StoredId, column, problem: &str| {
+        let problem = StoredRow::new(table, id.0).corrupt(column, problem.to_owned());
+        Err(Abort::Refused(InvalidExport::Contradiction(problem).into()))
+    };
+    let owned = memberships::table
+        .filter(is_permanent_owner())
+        .select(memberships::organization_id);
+    let ownerless: Option<StoredId> = organizations::table
+        // Not `ne_all`: PostgreSQL makes no hash table of `<> ALL`, and compares each organization with each owner.
+        .filter(not(organizations::id.eq_any(owned)))
+        .select(organizations::id)
+        .order(organizations::id)
+        .limit(1)
+        .get_result(connection)
+        .await
+        .optional()?;
+    if let Some(id) = ownerless {
+        return refused("organizations", id, "id", "no owner without a planned end");
+    }
+    let parents = diesel::alias!(api_keys as parents);
+    let effective_parent =
+        sql::<Nullable<Id>>("coalesce(api_keys.adoptive_parent_key_id, api_keys.created_by_key_id)");
+    let parent = parents
+        .filter(parents.field(api_keys::id).nullable().eq(effective_parent))
+        .filter(parents.field(api_keys::tree_depth).ge(api_keys::tree_depth));
+    let not_below: Option<StoredId> = api_keys::table
+        .filter(exists(parent))
+        .select(api_keys::id)
+        .order(api_keys::id)
+        .limit(1)
+        .get_result(connection)
+        .await
+        .optional()?;
+    match not_below {
+        Some(id) => refused("api_keys", id, "tree_depth", "not greater than its parent's"),
+        None => Ok(()),
     }
 }
 

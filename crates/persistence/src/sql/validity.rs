@@ -12,6 +12,7 @@ use diesel::expression::SqlLiteral;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods};
 use diesel::sql_types::Bool;
 use keyward_domain::api_key::{LongestLife, RevocationReason};
+use keyward_domain::membership::Role;
 use keyward_domain::ports::StorageError;
 use keyward_domain::validity::End;
 
@@ -104,6 +105,16 @@ pub(crate) fn membership_is_live(now: StoredMoment) -> _ {
     memberships::end_came_at
         .is_null()
         .and(has_no_end.or(end_is_ahead))
+}
+
+/// The condition that a membership is that of an owner and has no end, not even a planned one.
+#[auto_type]
+pub(crate) fn is_permanent_owner() -> _ {
+    let owner: &'static str = Role::Owner.as_str();
+    let has_no_end = memberships::end_came_at
+        .is_null()
+        .and(memberships::ended_at.is_null());
+    memberships::role.eq(owner).and(has_no_end)
 }
 
 /// The condition that a membership has ended.

@@ -118,6 +118,12 @@ pub enum InvalidExport {
         /// The line, counted from 1.
         line: u64,
     },
+    /// Each row is readable, but together they break a rule.
+    #[error(
+        "rows of the export contradict each other ({0}): correct that row in the database that the export came from, \
+         and export again"
+    )]
+    Contradiction(StorageError),
     /// The operating system cannot read it.
     #[error("the export cannot be read")]
     Unreadable(#[source] io::Error),

@@ -6,12 +6,11 @@ use diesel::dsl::exists;
 use diesel::prelude::{ExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::result::Error as QueryError;
 use keyward_domain::id::{MembershipId, OrganizationId};
-use keyward_domain::membership::Role;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked};
 use super::super::locked_member::LockedMember;
 use super::super::schema::memberships;
-use super::super::validity::{membership_is_due, membership_is_live};
+use super::super::validity::{is_permanent_owner, membership_is_due, membership_is_live};
 use crate::columns::StoredId;
 
 /// Locks a member of the organization whose membership is in a given state.
@@ -61,9 +60,7 @@ pub(super) async fn has_other_permanent_owner(
     diesel::select(exists(
         memberships::table
             .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
-            .filter(memberships::end_came_at.is_null())
-            .filter(memberships::ended_at.is_null())
-            .filter(memberships::role.eq(Role::Owner.as_str()))
+            .filter(is_permanent_owner())
             .filter(memberships::id.ne(StoredId(member.as_uuid()))),
     ))
     .get_result(connection)

@@ -274,6 +274,45 @@ async fn values_the_database_cannot_store_are_refused_instead_of_altered() {
 }
 
 #[tokio::test]
+async fn rows_that_contradict_each_other_are_refused() {
+    let (acme, child) = (id(1), id(8));
+    for (number, from, to, problem) in [
+        (
+            3,
+            r#""ended_at":null"#,
+            r#""ended_at":"2027-01-01T00:00:00Z""#,
+            format!("organizations.id of {acme}: no owner without a planned end"),
+        ),
+        (
+            3,
+            r#""role":"owner""#,
+            r#""role":"member""#,
+            format!("organizations.id of {acme}: no owner without a planned end"),
+        ),
+        (
+            10,
+            r#""tree_depth":0"#,
+            r#""tree_depth":1"#,
+            format!("api_keys.tree_depth of {child}: not greater than its parent's"),
+        ),
+    ] {
+        let mut rows = rows();
+        let row = rows[number].replace(from, to);
+        assert_ne!(rows[number], row);
+        rows[number] = row;
+        for database in Database::both().await {
+            assert_eq!(
+                refusal(&database, export_of(&rows).await).await,
+                format!(
+                    "rows of the export contradict each other (corrupt row in storage: {problem}): correct that row in the \
+                     database that the export came from, and export again"
+                )
+            );
+        }
+    }
+}
+
+#[tokio::test]
 async fn export_without_the_installation_row_is_refused() {
     let mut without = rows();
     without.pop();
