@@ -101,6 +101,34 @@ fn lasts(until: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
     until.is_some_and(|until| now < until && until - now <= EventLimit::ONCE_AN_HOUR)
 }
 
+/// Uses that were taken to be written: when it is dropped, those that are left wait again.
+pub(crate) struct Taken<'a> {
+    from: &'a RefusedUses,
+    uses: Vec<RefusedUse>,
+}
+
+impl Taken<'_> {
+    /// The next one to be written.
+    pub(crate) fn next(&self) -> Option<RefusedUse> {
+        self.uses.last().copied()
+    }
+
+    /// The next one needs no more writing.
+    pub(crate) fn mark_written(&mut self) {
+        self.uses.pop();
+        self.from.state().being_written -= 1;
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.from.state().being_written -= self.uses.len();
+        for used in &self.uses {
+            self.from.note(*used);
+        }
+    }
+}
+
 impl RefusedUses {
     /// Of one organization, as many keys wait to be reported.
     const PER_ORGANIZATION: usize = 100;
@@ -142,9 +170,8 @@ impl RefusedUses {
         }
     }
 
-    /// Takes what is to be reported now, of at most so many keys. What cannot be written goes back with
-    /// [`RefusedUses::put_back`].
-    pub(crate) fn take(&self, now: DateTime<Utc>, most: usize) -> Vec<RefusedUse> {
+    /// Takes what is to be reported now, of at most so many keys.
+    pub(crate) fn take(&self, now: DateTime<Utc>, most: usize) -> Taken<'_> {
         let mut state = self.state();
         state.reported.retain(|_, until| lasts(Some(*until), now));
         let keys: Vec<ApiKeyId> = state.waiting.keys().take(most).copied().collect();
@@ -158,31 +185,18 @@ impl RefusedUses {
             .organizations
             .retain(|_, organization| organization.matters(now));
         state.being_written += uses.len();
-        uses
+        Taken { from: self, uses }
     }
 
     /// Takes one use for each organization of which there were more than are reported one by one.
-    pub(crate) fn take_more(&self) -> Vec<RefusedUse> {
+    pub(crate) fn take_more(&self) -> Taken<'_> {
         let mut state = self.state();
         let organizations = state.organizations.values_mut();
-        let more: Vec<RefusedUse> = organizations
+        let uses: Vec<RefusedUse> = organizations
             .filter_map(|organization| organization.more.take())
             .collect();
-        state.being_written += more.len();
-        more
-    }
-
-    /// One of those that were taken needs no more writing.
-    pub(crate) fn mark_written(&self) {
-        self.state().being_written -= 1;
-    }
-
-    /// Puts back what was taken and could not be written.
-    pub(crate) fn put_back(&self, uses: Vec<RefusedUse>) {
-        self.state().being_written -= uses.len();
-        for used in uses {
-            self.note(used);
-        }
+        state.being_written += uses.len();
+        Taken { from: self, uses }
     }
 
     /// The key needs no report until then: it has one, by this process or another.

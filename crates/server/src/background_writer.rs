@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout};
 use tracing::{Instrument as _, debug, info, warn};
 
+use crate::job::supervised;
 use crate::runs::{MeasuredTask, Runs};
 use crate::traces::task_span;
 
@@ -30,8 +31,8 @@ pub(crate) trait BackgroundWriter: Send + Sync + 'static {
     /// What metrics call the writing.
     const TASK: &'static str;
 
-    /// Writes the due records and returns their number. Records that an unavailable store did not accept MUST
-    /// become due again.
+    /// Writes the due records and returns their number. Records that an unavailable store did not accept, or
+    /// that were being written when it panicked, MUST become due again.
     fn write(&self) -> impl Future<Output = Result<usize, StorageError>> + Send;
 
     /// Writes all that is left when the server ends.
@@ -84,9 +85,13 @@ async fn run<W: BackgroundWriter>(
         }
         let run = async {
             let begun = Instant::now();
-            let written = writer.write().await;
-            is_failing = report::<W>(&written, is_failing);
-            runs.add(begun, written.map(as_count));
+            match supervised(W::RECORDS, writer.write()).await {
+                Some(written) => {
+                    is_failing = report::<W>(&written, is_failing);
+                    runs.add(begun, written.map(as_count));
+                }
+                None => runs.add_panicked(),
+            }
         };
         run.instrument(task_span(W::TASK)).await;
     }

@@ -196,6 +196,7 @@ mod tests {
         is_read_only: Arc<AtomicBool>,
         is_busy: Arc<AtomicBool>,
         is_full: Arc<AtomicBool>,
+        panics: Arc<AtomicBool>,
         answers_after: Duration,
         asked: Arc<AtomicUsize>,
         changed: Arc<AtomicUsize>,
@@ -215,6 +216,7 @@ mod tests {
 
         async fn try_change(&self) -> Result<(), TrialFailure> {
             self.changed.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.panics.load(Ordering::Relaxed), "a defect");
             if self.is_read_only.load(Ordering::Relaxed) {
                 Err(TrialFailure::Refused(StorageError::Unavailable(
                     "read-only".into(),
@@ -303,6 +305,19 @@ mod tests {
         let (health, _trials) = health(&storage);
         assert_eq!(health.readiness().await, Err(NotReady::DiskFull));
         storage.is_full.store(false, Ordering::Relaxed);
+        sleep(Duration::from_millis(1_001)).await;
+        assert_eq!(health.readiness().await, Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn trial_change_that_panics_is_followed_by_others() {
+        let storage = Storage::default();
+        let (health, _trials) = health(&storage);
+        assert_eq!(health.readiness().await, Ok(()));
+        storage.panics.store(true, Ordering::Relaxed);
+        sleep(SUCCESS_TTL).await;
+        assert_eq!(health.readiness().await, Err(NotReady::Changes));
+        storage.panics.store(false, Ordering::Relaxed);
         sleep(Duration::from_millis(1_001)).await;
         assert_eq!(health.readiness().await, Ok(()));
     }

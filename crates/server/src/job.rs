@@ -1,8 +1,10 @@
 //! Background jobs: work in runs, until the server ends.
 
 use std::ops::ControlFlow;
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
@@ -22,8 +24,21 @@ pub(crate) struct RunningJob {
     task: JoinHandle<()>,
 }
 
-/// Starts a job, which the log calls by its name. If it panics, that is logged at once. Only a job that
-/// supervises its own work starts again.
+/// One run of a background task, which the log calls by this name. `None` if it panicked, which is logged:
+/// the task goes on with its next run. So whatever a run takes MUST be left usable when the run is dropped.
+pub(crate) async fn supervised<T>(task: &'static str, run: impl Future<Output = T>) -> Option<T> {
+    let ended = AssertUnwindSafe(run).catch_unwind().await;
+    if ended.is_err() {
+        error!(
+            task,
+            "background task failed by a defect; it goes on with its next run"
+        );
+    }
+    ended.ok()
+}
+
+/// Starts a job, which the log calls by its name. If it panics outside of a [supervised] run, that is logged
+/// at once.
 pub(crate) fn start<W>(name: &'static str, work: impl FnOnce(End) -> W) -> RunningJob
 where
     W: Future<Output = ()> + Send + 'static,

@@ -34,20 +34,6 @@ impl LastUseWriter {
     /// Writes in batches until nothing is left or the storage fails; the rest is then written next time. Keys
     /// that were created one after another are in the same batch: they share pages of the storage.
     async fn record(&self, mut uses: Vec<KeyUse>) -> Result<usize, StorageError> {
-        uses.sort_unstable_by_key(|used| used.key);
-        let mut left = &*uses;
-        let mut written = Ok(uses.len());
-        while !left.is_empty() {
-            self.being_written.store(left.len(), Ordering::Relaxed);
-            let (batch, rest) = left.split_at(left.len().min(AT_ONCE));
-            if let Err(error) = self.store.record(batch.to_vec(), self.clock.now()).await {
-                self.uses.put_back(left);
-                written = Err(error);
-                break;
-            }
-            left = rest;
-        }
-        self.being_written.store(0, Ordering::Relaxed);
         let passed_over = self.uses.take_dropped();
         if passed_over > 0 {
             warn!(
@@ -55,7 +41,31 @@ impl LastUseWriter {
                 "too many keys in use: some last uses are not recorded"
             );
         }
-        written
+        uses.sort_unstable_by_key(|used| used.key);
+        let mut taken = Taken {
+            writer: self,
+            left: &uses,
+        };
+        while !taken.left.is_empty() {
+            self.being_written.store(taken.left.len(), Ordering::Relaxed);
+            let (batch, rest) = taken.left.split_at(taken.left.len().min(AT_ONCE));
+            self.store.record(batch.to_vec(), self.clock.now()).await?;
+            taken.left = rest;
+        }
+        Ok(uses.len())
+    }
+}
+
+/// What was taken to be written: when it is dropped, what is left is due again.
+struct Taken<'a> {
+    writer: &'a LastUseWriter,
+    left: &'a [KeyUse],
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.writer.uses.put_back(self.left);
+        self.writer.being_written.store(0, Ordering::Relaxed);
     }
 }
 
@@ -92,12 +102,14 @@ mod tests {
 
     use super::*;
     use crate::background_writer::{RunningWriter, WRITE_INTERVAL, start};
+    use crate::logging::tests::Lines;
     use crate::random::OsRandom;
 
     /// What was written, and whether writing fails.
     #[derive(Default)]
     struct Book {
         is_down: AtomicBool,
+        panics: AtomicBool,
         attempts: Mutex<Vec<usize>>,
         order: Mutex<Vec<ApiKeyId>>,
         kept: Mutex<HashMap<ApiKeyId, LastUse>>,
@@ -107,6 +119,7 @@ mod tests {
     impl LastUses for Book {
         async fn record(&self, uses: Vec<KeyUse>, _: DateTime<Utc>) -> Result<(), StorageError> {
             self.attempts.lock().unwrap().push(uses.len());
+            assert!(!self.panics.load(Ordering::SeqCst), "a defect");
             if self.is_down.load(Ordering::SeqCst) {
                 return Err(StorageError::Unavailable("away".into()));
             }
@@ -209,6 +222,28 @@ mod tests {
         assert_eq!(*scene.book.attempts.lock().unwrap(), [1_000, 1_000, 1_000, 500]);
         assert!(keys.iter().all(|key| scene.kept(*key).is_some()));
         writer.finish().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn uses_in_a_write_that_panics_are_written_later() {
+        let (lines, _logged) = Lines::of_this_thread();
+        let scene = Scene::new();
+        let key = scene.ids.next();
+        let last = scene.note(key);
+        scene.book.panics.store(true, Ordering::SeqCst);
+        let writer = scene.start();
+        sleep(Duration::from_secs(1)).await;
+        assert_eq!(scene.uses.unwritten(), 1);
+        let text = lines.text();
+        assert!(
+            text.contains("last uses of keys") && text.contains("failed by a defect"),
+            "{text}"
+        );
+        scene.book.panics.store(false, Ordering::SeqCst);
+        sleep(WRITE_INTERVAL).await;
+        assert_eq!(scene.kept(key), Some(last));
+        assert_eq!(writer.measured().runs.summary().failures, 1);
+        assert_eq!(writer.finish().await, 0);
     }
 
     #[tokio::test(start_paused = true)]

@@ -11,6 +11,8 @@ use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
+use crate::job::supervised;
+
 /// The interval between checks whether the storage is available again.
 const PROBE_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -75,7 +77,7 @@ impl Outages {
     async fn watch(self) {
         loop {
             sleep(PROBE_INTERVAL).await;
-            if (self.probe)().await {
+            if supervised("outage probe", async { (self.probe)().await }).await == Some(true) {
                 break;
             }
         }
@@ -122,6 +124,19 @@ mod tests {
 
     use super::*;
     use crate::logging::tests::Lines;
+
+    #[tokio::test(start_paused = true)]
+    async fn probe_that_panics_leaves_the_outage_to_the_next() {
+        let (log, _guard) = Lines::of_this_thread();
+        let has_panicked = AtomicBool::new(false);
+        let outages = Outages::new(move || {
+            assert!(has_panicked.swap(true, Ordering::Relaxed), "a defect");
+            std::future::ready(true)
+        });
+        outages.request_failed(&StorageError::Unavailable("connection refused".into()));
+        sleep(Duration::from_secs(3)).await;
+        assert!(log.text().contains("storage available again"), "{}", log.text());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn outage_is_logged_at_start_and_end_with_failed_requests() {

@@ -11,7 +11,7 @@ use keyward_domain::planned_ends::{PlannedEnds, RecordEndsError};
 use tokio::time::Instant;
 use tracing::{Instrument as _, info, warn};
 
-use crate::job::{self, End, RunningJob, rest};
+use crate::job::{self, End, RunningJob, rest, supervised};
 use crate::purge::describe_clock_doubt;
 use crate::runs::Runs;
 use crate::traces::task_span;
@@ -50,8 +50,11 @@ impl PlannedEndJob {
         job::start("planned ends", |mut end| async move {
             loop {
                 let span = task_span(self.runs.task());
-                if self.run(&mut end).instrument(span).await.is_break() {
-                    break;
+                let run = supervised("planned ends", self.run(&mut end));
+                match run.instrument(span).await {
+                    Some(ControlFlow::Break(())) => break,
+                    Some(ControlFlow::Continue(())) => {}
+                    None => self.runs.add_panicked(),
                 }
                 if rest(REST, &mut end).await.is_break() {
                     break;

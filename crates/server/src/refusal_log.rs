@@ -24,7 +24,6 @@ pub(crate) struct PendingRefusals {
 struct Waiting {
     refusals: VecDeque<RefusedAttempt>,
     within: HashMap<ThrottleBucket, i32>,
-    being_written: usize,
     passed_over: usize,
 }
 
@@ -43,32 +42,16 @@ impl Waiting {
             self.passed_over += 1;
             return;
         }
-        self.count(&refusal);
-        self.refusals.push_back(refusal);
-    }
-
-    fn put_back(&mut self, refusal: RefusedAttempt) {
-        self.being_written = 0;
-        self.count(&refusal);
-        self.refusals.push_front(refusal);
-    }
-
-    fn pass_over(&mut self) {
-        self.being_written = 0;
-        self.passed_over += 1;
-    }
-
-    fn count(&mut self, refusal: &RefusedAttempt) {
         for limit in refusal.limits() {
             *self.within.entry(*limit).or_default() += 1;
         }
+        self.refusals.push_back(refusal);
     }
 
-    fn take(&mut self) -> Option<RefusedAttempt> {
-        self.being_written = 0;
-        let refusal = self.refusals.pop_front()?;
-        self.being_written = 1;
-        for limit in refusal.limits() {
+    /// The first one waits no longer.
+    fn remove_first(&mut self) {
+        let first = self.refusals.pop_front();
+        for limit in first.iter().flat_map(RefusedAttempt::limits) {
             if let Some(count) = self.within.get_mut(limit) {
                 *count -= 1;
                 if *count == 0 {
@@ -76,7 +59,6 @@ impl Waiting {
                 }
             }
         }
-        Some(refusal)
     }
 }
 
@@ -85,9 +67,9 @@ impl PendingRefusals {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next one, which is the writer's from now on.
-    fn take(&self) -> Option<RefusedAttempt> {
-        self.waiting().take()
+    /// The next one to be written, which waits until it is.
+    fn first(&self) -> Option<RefusedAttempt> {
+        self.waiting().refusals.front().cloned()
     }
 }
 
@@ -117,12 +99,12 @@ impl BackgroundWriter for RefusalLog {
     /// unavailable. Else it may be written, and counts as passed over.
     async fn write(&self) -> Result<usize, StorageError> {
         let mut count = 0;
-        while let Some(refusal) = self.queue.take() {
-            let written = self.writer.write(refusal.clone()).await;
-            match &written {
-                Ok(()) => {}
-                Err(StorageError::Unavailable(_)) => self.queue.waiting().put_back(refusal),
-                Err(_) => self.queue.waiting().pass_over(),
+        while let Some(refusal) = self.queue.first() {
+            let written = self.writer.write(refusal).await;
+            if !matches!(written, Err(StorageError::Unavailable(_))) {
+                let mut waiting = self.queue.waiting();
+                waiting.remove_first();
+                waiting.passed_over += usize::from(written.is_err());
             }
             written?;
             count += 1;
@@ -139,7 +121,7 @@ impl BackgroundWriter for RefusalLog {
 
     fn unwritten(&self) -> usize {
         let waiting = self.queue.waiting();
-        waiting.refusals.len() + waiting.being_written + waiting.passed_over
+        waiting.refusals.len() + waiting.passed_over
     }
 }
 
@@ -171,6 +153,7 @@ mod tests {
     struct Book {
         is_down: AtomicBool,
         hangs: AtomicBool,
+        panics: AtomicBool,
         written: AtomicUsize,
     }
 
@@ -185,6 +168,7 @@ mod tests {
             if self.hangs.load(Ordering::SeqCst) {
                 future::pending::<()>().await;
             }
+            assert!(!self.panics.swap(false, Ordering::SeqCst), "a defect");
             if self.is_down.load(Ordering::SeqCst) {
                 return Err(StorageError::Unavailable("away".into()));
             }
@@ -310,5 +294,16 @@ mod tests {
         sleep(WRITE_INTERVAL).await;
         assert_eq!(scene.written(), 1);
         log.finish().await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn refusal_whose_write_panics_is_written_later() {
+        let scene = Scene::new();
+        scene.book.panics.store(true, Ordering::SeqCst);
+        let log = scene.start();
+        scene.refuse(None);
+        sleep(2 * WRITE_INTERVAL).await;
+        assert_eq!(scene.written(), 1);
+        assert_eq!(log.finish().await, 0);
     }
 }

@@ -10,13 +10,16 @@ use keyward_domain::ports::{AccessChanges, StorageError};
 use keyward_verification_cache::{BootClock, Emptied, Next, Replica, VerificationCache};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tracing::{error, info, warn};
+use tracing::{info, warn};
 
-use crate::job::{self, End, RunningJob};
+use crate::job::{self, End, RunningJob, supervised};
 use crate::runs::Runs;
 
 /// How long to rest between two polls: a lease survives several that fail.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What log lines call this job.
+const CACHE: &str = "verification cache";
 
 /// How long to rest after a panic.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
@@ -84,15 +87,14 @@ impl ReplicaJob {
 
     pub(crate) fn start(self) -> RunningJob {
         let this = Arc::new(self);
-        job::start("verification cache", |mut end| async move {
-            while let Err(panic) = tokio::spawn(Polling::new(&this).until(end.clone())).await {
-                // Ends the lease.
+        job::start(CACHE, |mut end| async move {
+            while supervised(CACHE, Polling::new(&this).until(end.clone()))
+                .await
+                .is_none()
+            {
+                // Ends the lease: until it begins again, every verification asks the database.
                 let idle = Polling::new(&this);
                 this.runs.add_panicked();
-                error!(
-                    error = %panic,
-                    "verification cache failed by a defect; it begins again in 1 s, until then every verification asks the database"
-                );
                 if job::rest(RESTART_PAUSE, &mut end).await.is_break() {
                     return idle.leave().await;
                 }

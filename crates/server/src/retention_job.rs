@@ -14,7 +14,7 @@ use keyward_domain::retention::{Retention, RetentionClass, RetentionError};
 use tokio::time::Instant;
 use tracing::{Instrument as _, info, warn};
 
-use crate::job::{self, End, RunningJob, rest};
+use crate::job::{self, End, RunningJob, rest, supervised};
 use crate::program;
 use crate::purge::{Purge, describe_clock_doubt};
 use crate::runs::Runs;
@@ -58,8 +58,11 @@ impl RetentionJob {
         job::start("retention", |mut end| async move {
             loop {
                 let span = task_span(self.runs.task());
-                if self.run(&mut end).instrument(span).await.is_break() {
-                    break;
+                let run = supervised("retention", self.run(&mut end));
+                match run.instrument(span).await {
+                    Some(ControlFlow::Break(())) => break,
+                    Some(ControlFlow::Continue(())) => {}
+                    None => self.runs.add_panicked(),
                 }
                 let rest_for = if self.failing.is_empty() && !self.cannot_begin {
                     RUN_INTERVAL

@@ -8,6 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::warn;
 
+use crate::job::supervised;
 use crate::storage::warn_of_newer_tables;
 use crate::store::SchemaProbe;
 
@@ -28,7 +29,7 @@ impl SchemaWatch {
             loop {
                 looks.tick().await;
                 // Outages are logged elsewhere.
-                let Ok(state) = storage.schema_state().await else {
+                let Some(Ok(state)) = supervised("schema watch", storage.schema_state()).await else {
                     continue;
                 };
                 if last.as_ref().is_some_and(|last| *last != state) {
@@ -64,6 +65,7 @@ fn log_migration(state: &SchemaState) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Mutex, PoisonError};
 
     use async_trait::async_trait;
@@ -89,6 +91,37 @@ mod tests {
             let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
             state.ok_or_else(|| StorageError::Unavailable("away".into()))
         }
+    }
+
+    /// The second look at them panics; then another version has migrated them.
+    #[derive(Default)]
+    struct SecondLookPanics(AtomicUsize);
+
+    #[async_trait]
+    impl SchemaProbe for SecondLookPanics {
+        async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+            let looks = self.0.fetch_add(1, Ordering::Relaxed);
+            assert!(looks != 1, "a defect");
+            Ok(if looks == 0 {
+                SchemaState::Current
+            } else {
+                SchemaState::NewerCompatible {
+                    newest: "29991231235959".to_owned(),
+                }
+            })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn check_that_panics_is_followed_by_others() {
+        let (log, _guard) = Lines::of_this_thread();
+        let _watch = SchemaWatch::start(Arc::new(SecondLookPanics::default()));
+        sleep(CHECK_INTERVAL * 3).await;
+        let text = log.text();
+        assert!(
+            text.contains("failed by a defect") && text.contains("newer, compatible version"),
+            "{text}"
+        );
     }
 
     #[tokio::test(start_paused = true)]

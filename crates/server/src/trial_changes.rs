@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tracing::{info, warn};
 
+use crate::job::supervised;
 use crate::store::StorageProbe;
 
 /// How long to rest after a change that worked.
@@ -68,7 +69,8 @@ impl TrialChanges {
     pub(crate) fn start(mut self) -> RunningTrialChanges {
         RunningTrialChanges(tokio::spawn(async move {
             loop {
-                sleep(self.make_one().await).await;
+                let pause = supervised("trial changes", self.make_one()).await;
+                sleep(pause.unwrap_or(RETRY_INTERVAL)).await;
             }
         }))
     }

@@ -38,29 +38,15 @@ impl RefusedUseReports {
     pub async fn write(&self) -> Result<usize, StorageError> {
         let mut written = 0;
         let mut uses = self.uses.take(self.sources.now(), Self::AT_ONCE);
-        while let Some(used) = uses.last().copied() {
-            match self.report(used).await {
-                Ok(is_written) => written += usize::from(is_written),
-                Err(error) => {
-                    self.uses.put_back(uses);
-                    return Err(error);
-                }
-            }
-            uses.pop();
-            self.uses.mark_written();
+        while let Some(used) = uses.next() {
+            written += usize::from(self.report(used).await?);
+            uses.mark_written();
         }
         // After the others: of which organizations there are more is known by then.
         let mut more = self.uses.take_more();
-        while let Some(used) = more.last().copied() {
-            match self.report_more(used).await {
-                Ok(is_written) => written += usize::from(is_written),
-                Err(error) => {
-                    self.uses.put_back(more);
-                    return Err(error);
-                }
-            }
-            more.pop();
-            self.uses.mark_written();
+        while let Some(used) = more.next() {
+            written += usize::from(self.report_more(used).await?);
+            more.mark_written();
         }
         Ok(written)
     }

@@ -15,6 +15,7 @@ use keyward_domain::organization::Organization;
 use keyward_domain::page::Page;
 use keyward_domain::ports::{AuditPosition, DescendantKeys, MockAuditLog, StorageError};
 use keyward_domain::refused_uses::{RefusedUse, RefusedUseReports, RefusedUses};
+use keyward_domain::sign_in::ports::MockLimitedAuditLog;
 use keyward_domain::testing::{SeededRandom, TestInstallation};
 use keyward_domain::token::Token;
 
@@ -219,6 +220,23 @@ async fn unreported_uses_are_queued() {
     assert_eq!(server.write().await, 1);
     assert_eq!(server.write().await, 0);
     assert_eq!(reported(&installation)[0].at, used_at);
+}
+
+#[tokio::test]
+async fn uses_in_a_write_that_panics_are_reported_later() {
+    let (installation, acme, _) = installation();
+    let server = Server::of(&installation);
+    for used in uses(&installation, acme.id, 3, installation.builder.clock.now()) {
+        server.uses.note(used);
+    }
+    let mut log = MockLimitedAuditLog::new();
+    log.expect_record_within().returning(|_, _, _| panic!("a defect"));
+    let sources = installation.builder.sources.clone();
+    let reports = RefusedUseReports::new(Arc::clone(&server.uses), Arc::new(log), sources);
+    let panicked = tokio::spawn(async move { reports.write().await }).await;
+    assert!(panicked.is_err(), "{panicked:?}");
+    assert_eq!(server.uses.unwritten(), 3);
+    assert_eq!(server.write().await, 3);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -21,6 +21,8 @@ struct DueEnds {
     due: AtomicU32,
     /// How many of the next attempts fail.
     failures: AtomicU32,
+    /// Whether the next attempt panics.
+    panics: AtomicBool,
     attempts: AtomicU32,
     /// So many ends of memberships are due, and recording more of them at once than this fails.
     due_memberships: AtomicU32,
@@ -39,6 +41,7 @@ impl DueEnds {
 impl PlannedEndStore for DueEnds {
     async fn has_due(&self, _: DateTime<Utc>) -> Result<bool, StorageError> {
         self.attempts.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.panics.swap(false, Ordering::SeqCst), "a defect");
         Ok(self.count() > 0 || self.due_memberships.load(Ordering::SeqCst) > 0)
     }
 
@@ -101,6 +104,19 @@ async fn a_failure_is_followed_by_another_attempt() {
     assert_eq!(store.count(), 1);
     sleep(A_MINUTE).await;
     assert_eq!(store.count(), 0);
+    running.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_followed_by_another_attempt() {
+    let store = Arc::new(DueEnds::default());
+    store.due.store(1, Ordering::SeqCst);
+    store.panics.store(true, Ordering::SeqCst);
+    let job = job(&store, None);
+    let runs = job.runs();
+    let running = job.start();
+    sleep(A_MINUTE).await;
+    assert_eq!((store.count(), runs.summary().failures), (0, 1));
     running.finish().await;
 }
 

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
@@ -32,6 +33,8 @@ struct Contents {
     /// How long a batch of keys takes.
     batch_takes: Duration,
     keys_are_stuck: bool,
+    /// Whether the next run panics.
+    panics: bool,
     /// Batches of more keys than this take too long.
     manageable: Option<u32>,
     doubt: Option<ClockDoubt>,
@@ -60,6 +63,9 @@ fn take(things: &mut u32, at_most: u32) -> u32 {
 #[async_trait]
 impl RetentionStore for Cellar {
     async fn check_clock(&self, _: DateTime<Utc>, _: bool) -> Result<Option<ClockDoubt>, StorageError> {
+        let mut panics = false;
+        self.change(|contents| panics = mem::take(&mut contents.panics));
+        assert!(!panics, "a defect");
         Ok(self.look(|contents| contents.doubt))
     }
 
@@ -367,6 +373,21 @@ async fn failed_run_is_retried_after_one_minute() {
     sleep(MINUTE).await;
     cellar.change(|contents| contents.keys_are_stuck = false);
     sleep(MINUTE * 2).await;
+    assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
+    job.finish().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn run_that_panics_is_followed_by_others() {
+    let cellar = Arc::new(Cellar::default());
+    cellar.change(|contents| {
+        contents.panics = true;
+        contents.dead_keys = 1;
+    });
+    let job = start(&cellar);
+    sleep(MINUTE).await;
+    assert_eq!(cellar.look(|contents| contents.dead_keys), 1);
+    sleep(MINUTE * 60).await;
     assert_eq!(cellar.look(|contents| contents.dead_keys), 0);
     job.finish().await;
 }
