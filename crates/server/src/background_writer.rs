@@ -126,7 +126,7 @@ fn report<W: BackgroundWriter>(written: &Result<usize, StorageError>, was_failin
         Err(error) if !was_failing => warn!(
             records,
             cause = sentence(error),
-            "background write failed; keeping records in memory"
+            "background write failed; keeping records in memory, except those that the storage rejects"
         ),
         Err(_) => {}
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use keyward_domain::clock::Clock;
+use keyward_domain::id::ApiKeyId;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 use keyward_domain::recent_uses::RecentUses;
 use tracing::warn;
@@ -12,6 +13,18 @@ use crate::background_writer::BackgroundWriter;
 
 /// The most keys of one transaction: it takes a small part of the time that a statement may.
 const AT_ONCE: usize = 1_000;
+
+/// How many uses are dropped at one time because the storage rejects them. The rest is kept until the next time: a
+/// storage that rejects all of them costs some statements, and no more uses than these.
+const MOST_REJECTED: usize = 100;
+
+/// A use that was dropped.
+#[derive(Debug, thiserror::Error)]
+#[error("the last use of key {key} cannot be written")]
+struct Rejected {
+    key: ApiKeyId,
+    source: StorageError,
+}
 
 /// Writes what [`RecentUses`] has noted.
 pub(crate) struct LastUseWriter {
@@ -32,7 +45,8 @@ impl LastUseWriter {
     }
 
     /// Writes in batches until nothing is left or the storage fails; the rest is then written next time. Keys
-    /// that were created one after another are in the same batch: they share pages of the storage.
+    /// that were created one after another are in the same batch: they share pages of the storage. A batch that
+    /// the storage rejects is halved until the use that it rejects is alone, which is dropped.
     async fn record(&self, mut uses: Vec<KeyUse>) -> Result<usize, StorageError> {
         let passed_over = self.uses.take_dropped();
         if passed_over > 0 {
@@ -46,13 +60,28 @@ impl LastUseWriter {
             writer: self,
             left: &uses,
         };
+        let mut at_once = AT_ONCE;
+        let mut rejected = Vec::new();
         while !taken.left.is_empty() {
             self.being_written.store(taken.left.len(), Ordering::Relaxed);
-            let (batch, rest) = taken.left.split_at(taken.left.len().min(AT_ONCE));
-            self.store.record(batch.to_vec(), self.clock.now()).await?;
-            taken.left = rest;
+            let (batch, rest) = taken.left.split_at(taken.left.len().min(at_once));
+            match (self.store.record(batch.to_vec(), self.clock.now()).await, batch) {
+                (Ok(()), _) => {
+                    taken.left = rest;
+                    at_once = (at_once * 2).min(AT_ONCE);
+                }
+                (Err(error), _) if error.is_outage() || rejected.len() == MOST_REJECTED => return Err(error),
+                (Err(source), [KeyUse { key, .. }]) => {
+                    taken.left = rest;
+                    rejected.push(Rejected { key: *key, source });
+                }
+                (Err(_), _) => at_once = batch.len() / 2,
+            }
         }
-        Ok(uses.len())
+        match rejected.into_iter().next() {
+            None => Ok(uses.len()),
+            Some(first) => Err(StorageError::Defect(first.into())),
+        }
     }
 }
 
@@ -89,7 +118,7 @@ impl BackgroundWriter for LastUseWriter {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
+    use std::collections::{HashMap, HashSet};
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
     use std::time::Duration;
@@ -97,7 +126,7 @@ mod tests {
     use async_trait::async_trait;
     use chrono::{DateTime, Utc};
     use keyward_domain::api_key::LastUse;
-    use keyward_domain::id::{ApiKeyId, IdGenerator};
+    use keyward_domain::id::IdGenerator;
     use tokio::time::{Instant, sleep};
 
     use super::*;
@@ -110,6 +139,8 @@ mod tests {
     struct Book {
         is_down: AtomicBool,
         panics: AtomicBool,
+        /// The keys of which it rejects every batch.
+        rejected: Mutex<HashSet<ApiKeyId>>,
         attempts: Mutex<Vec<usize>>,
         order: Mutex<Vec<ApiKeyId>>,
         kept: Mutex<HashMap<ApiKeyId, LastUse>>,
@@ -122,6 +153,10 @@ mod tests {
             assert!(!self.panics.load(Ordering::SeqCst), "a defect");
             if self.is_down.load(Ordering::SeqCst) {
                 return Err(StorageError::Unavailable("away".into()));
+            }
+            let rejected = self.rejected.lock().unwrap();
+            if uses.iter().any(|used| rejected.contains(&used.key)) {
+                return Err(StorageError::Defect("damaged".into()));
             }
             self.order
                 .lock()
@@ -244,6 +279,46 @@ mod tests {
         assert_eq!(scene.kept(key), Some(last));
         assert_eq!(writer.measured().runs.summary().failures, 1);
         assert_eq!(writer.finish().await, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn uses_beside_rejected_ones_are_written() {
+        let (lines, _logged) = Lines::of_this_thread();
+        let scene = Scene::new();
+        let keys: Vec<ApiKeyId> = (0..2_500).map(|_| scene.ids.next()).collect();
+        let rejected = [keys[700], keys[1_800]];
+        scene.book.rejected.lock().unwrap().extend(rejected);
+        for key in &keys {
+            scene.note(*key);
+        }
+        let writer = scene.start();
+        sleep(3 * WRITE_INTERVAL).await;
+        let is_kept = |key: &&ApiKeyId| scene.kept(**key).is_some();
+        assert_eq!(keys.iter().filter(is_kept).count(), 2_498);
+        let attempts = scene.book.attempts.lock().unwrap().len();
+        assert!(attempts < 100, "{attempts}");
+        let text = lines.text();
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.contains(&rejected[0].to_string()), "{text}");
+        assert_eq!(writer.finish().await, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_uses_are_dropped_if_storage_rejects_all() {
+        let scene = Scene::new();
+        let keys: Vec<ApiKeyId> = (0..2_500).map(|_| scene.ids.next()).collect();
+        scene.book.rejected.lock().unwrap().extend(&keys);
+        for key in keys {
+            scene.note(key);
+        }
+        let writer = scene.start();
+        sleep(Duration::from_secs(1)).await;
+        let attempts = scene.book.attempts.lock().unwrap().len();
+        assert_eq!(
+            (scene.uses.unwritten(), attempts),
+            (2_500 - MOST_REJECTED, MOST_REJECTED + 10)
+        );
+        drop(writer);
     }
 
     #[tokio::test(start_paused = true)]

@@ -95,10 +95,10 @@ impl BackgroundWriter for RefusalLog {
     const RECORDS: &'static str = "refused sign-ins";
     const TASK: &'static str = "refused_sign_ins";
 
-    /// After a failure the rest waits for the next time; so does what was being written, if the storage was
-    /// unavailable. Else it may be written, and counts as passed over.
+    /// In an outage the rest waits for the next time; so does what was being written, if the storage was
+    /// unavailable. What fails otherwise may be written, and counts as passed over.
     async fn write(&self) -> Result<usize, StorageError> {
-        let mut count = 0;
+        let mut outcome = Ok(0);
         while let Some(refusal) = self.queue.first() {
             let written = self.writer.write(refusal).await;
             if !matches!(written, Err(StorageError::Unavailable(_))) {
@@ -106,17 +106,20 @@ impl BackgroundWriter for RefusalLog {
                 waiting.remove_first();
                 waiting.passed_over += usize::from(written.is_err());
             }
-            written?;
-            count += 1;
+            match written {
+                Ok(()) => outcome = outcome.map(|count| count + 1),
+                Err(error) if error.is_outage() => return Err(error),
+                Err(error) => outcome = Err(error),
+            }
         }
         let passed_over = mem::take(&mut self.queue.waiting().passed_over);
         if passed_over > 0 {
             warn!(
                 passed_over,
-                "too many refused sign-ins: some are missing from the audit log"
+                "some refused sign-ins are missing from the audit log: there were too many, or they could not be written"
             );
         }
-        Ok(count)
+        outcome
     }
 
     fn unwritten(&self) -> usize {

@@ -34,21 +34,32 @@ impl RefusedUseReports {
     /// Writes what is due, and returns how many events that were.
     ///
     /// # Errors
-    /// Only if the store fails; then what is not written is due the next time.
+    /// Only if the store fails. In an outage, what is not written is due the next time; else only the uses
+    /// that the store rejected are not written, and they are dropped.
     pub async fn write(&self) -> Result<usize, StorageError> {
-        let mut written = 0;
-        let mut uses = self.uses.take(self.sources.now(), Self::AT_ONCE);
-        while let Some(used) = uses.next() {
-            written += usize::from(self.report(used).await?);
-            uses.mark_written();
+        let mut written = Ok(0);
+        // Second, the organizations with more uses than are reported singly: the first pass finds these.
+        for is_more in [false, true] {
+            let mut uses = if is_more {
+                self.uses.take_more()
+            } else {
+                self.uses.take(self.sources.now(), Self::AT_ONCE)
+            };
+            while let Some(used) = uses.next() {
+                let report = if is_more {
+                    self.report_more(used).await
+                } else {
+                    self.report(used).await
+                };
+                match report {
+                    Ok(is_written) => written = written.map(|count| count + usize::from(is_written)),
+                    Err(error) if error.is_outage() => return Err(error),
+                    Err(error) => written = Err(error),
+                }
+                uses.mark_written();
+            }
         }
-        // After the others: of which organizations there are more is known by then.
-        let mut more = self.uses.take_more();
-        while let Some(used) = more.next() {
-            written += usize::from(self.report_more(used).await?);
-            more.mark_written();
-        }
-        Ok(written)
+        written
     }
 
     /// In one transaction with the counts that bound it, so that of several servers one writes it.

@@ -240,6 +240,32 @@ async fn uses_in_a_write_that_panics_are_reported_later() {
 }
 
 #[tokio::test]
+async fn use_rejected_by_the_store_keeps_no_other_unreported() {
+    let (installation, acme, _) = installation();
+    let noted = Arc::new(RefusedUses::new(10));
+    let keys = uses(&installation, acme.id, 3, installation.builder.clock.now());
+    let rejected = Subject::ApiKey(keys[1].key);
+    for used in keys {
+        noted.note(used);
+    }
+    let mut log = MockLimitedAuditLog::new();
+    log.expect_record_within()
+        .times(3)
+        .returning(move |_, events, _| {
+            if events[0].subject == rejected {
+                Err(StorageError::Defect("damaged".into()))
+            } else {
+                Ok(None)
+            }
+        });
+    let sources = installation.builder.sources.clone();
+    let reports = RefusedUseReports::new(Arc::clone(&noted), Arc::new(log), sources);
+    let written = reports.write().await;
+    assert!(matches!(written, Err(StorageError::Defect(_))), "{written:?}");
+    assert_eq!(noted.unwritten(), 0);
+}
+
+#[tokio::test]
 async fn queue_of_unreported_uses_is_bounded() {
     let (installation, acme, _) = installation();
     let server = Server::with_capacity(&installation, 10);
