@@ -34,6 +34,8 @@ pub(crate) enum NotReady {
     Changes,
     /// Its storage answers, and has room on the disk for few changes.
     DiskFull,
+    /// The database file is damaged; what its intact pages hold can be read.
+    Damaged,
 }
 
 /// The process and what it needs.
@@ -80,6 +82,7 @@ impl Health {
         // In its own task, so that a client that disconnects does not cancel the shared check.
         let reads = tokio::spawn(Arc::clone(&self.reads).obstacle()).await;
         match reads.unwrap_or(Some(NotReady::StorageUnavailable)) {
+            Some(_) if *self.changes.borrow() == Changes::Damaged => Err(NotReady::Damaged),
             Some(obstacle) => Err(obstacle),
             None => self.changes_work().await,
         }
@@ -97,6 +100,7 @@ impl Health {
         }
         Err(match *changes {
             Changes::DiskFull => NotReady::DiskFull,
+            Changes::Damaged => NotReady::Damaged,
             Changes::Untried | Changes::Refused | Changes::Worked(_) => NotReady::Changes,
         })
     }
@@ -163,6 +167,9 @@ pub(crate) fn not_ready_response(obstacle: NotReady, request_id: &str, base_url:
         NotReady::DiskFull => {
             "The disk of the database is full. Keys are verified, and can be revoked while its reserve lasts; other changes wait."
         }
+        NotReady::Damaged => {
+            "The database file is damaged: restore a backup. Keys that can still be read are verified."
+        }
     };
     unavailable_response(detail, request_id, base_url)
 }
@@ -196,6 +203,7 @@ mod tests {
         is_read_only: Arc<AtomicBool>,
         is_busy: Arc<AtomicBool>,
         is_full: Arc<AtomicBool>,
+        is_damaged: Arc<AtomicBool>,
         panics: Arc<AtomicBool>,
         answers_after: Duration,
         asked: Arc<AtomicUsize>,
@@ -217,7 +225,9 @@ mod tests {
         async fn try_change(&self) -> Result<(), TrialFailure> {
             self.changed.fetch_add(1, Ordering::Relaxed);
             assert!(!self.panics.load(Ordering::Relaxed), "a defect");
-            if self.is_read_only.load(Ordering::Relaxed) {
+            if self.is_damaged.load(Ordering::Relaxed) {
+                Err(TrialFailure::Damaged(StorageError::Defect("damaged".into())))
+            } else if self.is_read_only.load(Ordering::Relaxed) {
                 Err(TrialFailure::Refused(StorageError::Unavailable(
                     "read-only".into(),
                 )))
@@ -320,6 +330,17 @@ mod tests {
         storage.panics.store(false, Ordering::Relaxed);
         sleep(Duration::from_millis(1_001)).await;
         assert_eq!(health.readiness().await, Ok(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn server_with_a_damaged_file_is_unready_even_without_answers() {
+        let storage = Storage::default();
+        storage.is_damaged.store(true, Ordering::Relaxed);
+        let (health, _trials) = health(&storage);
+        assert_eq!(health.readiness().await, Err(NotReady::Damaged));
+        storage.is_away.store(true, Ordering::Relaxed);
+        tokio::time::advance(CACHE_TTL).await;
+        assert_eq!(health.readiness().await, Err(NotReady::Damaged));
     }
 
     #[tokio::test(start_paused = true)]

@@ -9,7 +9,7 @@ use keyward_persistence::TrialFailure;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use crate::job::supervised;
 use crate::store::StorageProbe;
@@ -34,6 +34,8 @@ pub(crate) enum Changes {
     Refused,
     /// All but those that need no room on the disk, or may use what is kept for them.
     DiskFull,
+    /// The database file is damaged, whether they work or not.
+    Damaged,
 }
 
 impl Changes {
@@ -78,14 +80,15 @@ impl TrialChanges {
     /// Makes one, and returns the pause before the next.
     async fn make_one(&mut self) -> Duration {
         let failure = self.storage.try_change().await.err();
+        self.report(failure.as_ref());
         match &failure {
             None => drop(self.sender.send_replace(Changes::Worked(Instant::now()))),
             Some(TrialFailure::Refused(_)) => drop(self.sender.send_replace(Changes::Refused)),
+            Some(TrialFailure::Damaged(_)) => drop(self.sender.send_replace(Changes::Damaged)),
             Some(TrialFailure::DiskFull(_)) => drop(self.sender.send_replace(Changes::DiskFull)),
             // The database may be busy. If it stays busy, the last success becomes old.
             Some(TrialFailure::Slow(_)) => {}
         }
-        self.report(failure.as_ref());
         if failure.is_some() {
             RETRY_INTERVAL
         } else {
@@ -93,9 +96,16 @@ impl TrialChanges {
         }
     }
 
-    /// One line when changes begin to fail, and one when they work again.
+    /// One line when changes begin to fail, and one when they work again; and one of a damaged file, which
+    /// stays damaged while it is served.
     fn report(&mut self, failure: Option<&TrialFailure>) {
         match failure {
+            Some(TrialFailure::Damaged(_)) if *self.sender.borrow() == Changes::Damaged => {}
+            Some(TrialFailure::Damaged(error)) => error!(
+                cause = sentence(error),
+                hint = "stop the server first; the commands are in docs/choosing-a-database.md (Back up)",
+                "database file is damaged"
+            ),
             Some(error) if !self.is_failing => warn!(cause = sentence(error), "changes fail"),
             None if self.is_failing => info!("changes work again"),
             Some(_) | None => {}

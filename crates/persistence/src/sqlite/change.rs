@@ -8,7 +8,7 @@ use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
 use super::database_file::Access;
-use super::errors::{commit_error, storage_error};
+use super::errors::{commit_error, is_damaged, storage_error};
 use super::numbering::number;
 use super::ready::at_once;
 use super::sql::concerns::summary;
@@ -134,6 +134,9 @@ impl SqliteStore {
                     work = next;
                     continue;
                 }
+                if let Err(Abort::Query(error)) = &outcome {
+                    file.note_damage(error);
+                }
                 let is_committing = of_commit.is_committing();
                 return outcome.map_err(|abort| abort.into_error(is_committing, storage_error, commit_error));
             }
@@ -177,7 +180,10 @@ pub(super) fn commit<T, E>(
         },
         Err(abort) => {
             let rolled_back = connection.batch_execute("ROLLBACK");
-            (rolled_back.is_ok().then_some(connection), Err(abort))
+            // What it has read of a damaged page must not stay in its cache.
+            let is_damaged = matches!(&abort, Abort::Query(error) if is_damaged(error));
+            let is_usable = rolled_back.is_ok() && !is_damaged;
+            (is_usable.then_some(connection), Err(abort))
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The database file: how it is created, and how its connections are configured.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,7 @@ pub(super) struct DatabaseFile {
     identity: FileIdentity,
     busy_timeout: Duration,
     pub(super) reserve: Reserve,
+    is_damaged: AtomicBool,
 }
 
 /// The path of the open database now leads to another file, or to none.
@@ -107,6 +109,7 @@ impl DatabaseFile {
             identity,
             busy_timeout,
             reserve: Reserve::beside(&file, reserve),
+            is_damaged: AtomicBool::new(false),
         };
         match database.prepare_with_reserve() {
             Ok(Some(connection)) => {
@@ -189,8 +192,27 @@ impl DatabaseFile {
         self.try_connect(access, busy_timeout)
             .map_err(|error| match error {
                 ConnectError::Connection(error) => StorageError::Unavailable(error.into()),
-                ConnectError::Query(error) => storage_error(error),
+                ConnectError::Query(error) => {
+                    self.note_damage(&error);
+                    storage_error(error)
+                }
             })
+    }
+
+    /// Remembers that a statement found the file damaged, if that is why it failed.
+    pub(super) fn note_damage(&self, error: &QueryError) {
+        if is_damaged(error) {
+            self.is_damaged.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// What to do, if a statement of this process found the file damaged. Another one takes its place only
+    /// while no process has it open.
+    pub(super) fn damage(&self) -> Option<OpenError> {
+        let is_damaged = self.is_damaged.load(Ordering::Relaxed);
+        is_damaged.then(|| OpenError::Damaged {
+            file: PathBuf::from(&self.path),
+        })
     }
 
     /// Checked before every read and change. A connection stays with the file it opened, even if that is

@@ -107,8 +107,9 @@ impl SqliteStore {
             let mut reader = readers.take(&file, asked_by)?;
             let answer = query(&mut reader.connection);
             // After a failed query, the connection is discarded.
-            if !matches!(answer, Err(Abort::Query(_))) {
-                readers.give_back(reader);
+            match &answer {
+                Err(Abort::Query(error)) => file.note_damage(error),
+                _ => readers.give_back(reader),
             }
             answer.map_err(|abort| abort.into_storage_error(storage_error))
         });

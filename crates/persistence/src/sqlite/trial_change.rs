@@ -32,6 +32,9 @@ impl SqliteStore {
             Ok(()) => self.change_blocking(count_up).await,
             Err(error) => Err(error),
         };
+        if let Some(damage) = self.file.damage() {
+            return Err(TrialFailure::Damaged(StorageError::Defect(damage.into())));
+        }
         tried.map_err(|error| {
             if is_slow(&error) {
                 TrialFailure::Slow(error)

@@ -255,6 +255,11 @@ fn storage_advice(error: &StorageError) -> Option<&'static str> {
         StorageError::OutcomeUnknown(_) => {
             return Some("repeat the command, which does no harm if the change was made");
         }
+        StorageError::Defect(_) if sentence(error).contains("disk image is malformed") => {
+            return Some(
+                "the database file is damaged, restore a backup as docs/choosing-a-database.md (Back up) says",
+            );
+        }
         StorageError::Corrupt { .. } | StorageError::Defect(_) => return None,
     };
     let has = |parts: &[&str]| parts.iter().any(|part| cause.contains(part));
@@ -313,6 +318,9 @@ mod tests {
             assert!(sentence.starts_with(&reason), "{sentence}");
             assert!(sentence.contains(advice), "{sentence}");
         }
+        let damaged = StorageError::Defect("database disk image is malformed".into());
+        let sentence = Failure::Storage(damaged).sentence();
+        assert!(sentence.contains("restore a backup"), "{sentence}");
         let unknown = Failure::Storage(StorageError::OutcomeUnknown("connection closed".into()));
         assert!(unknown.sentence().ends_with(
             "whether the change was made: connection closed: repeat the command, which does no harm if the change was made"

@@ -14,6 +14,7 @@ mod broken_outputs;
 mod browser;
 mod configuration;
 mod connection_failures;
+mod damaged_file;
 mod data_directory;
 mod demo;
 mod exposure;
