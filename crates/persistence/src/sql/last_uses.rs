@@ -6,10 +6,14 @@ use keyward_domain::api_key::LastUse;
 use keyward_domain::ports::{KeyUse, LastUses, StorageError};
 
 use super::dialect::{Store, last_uses};
+use crate::claim::Claim;
 
 #[async_trait]
 impl LastUses for Store {
     async fn record(&self, uses: Vec<KeyUse>, now: DateTime<Utc>) -> Result<(), StorageError> {
-        change!(self, last_uses::record(uses, now + LastUse::MAX_AHEAD))
+        self.change_that_begins(Claim::Nothing, move |connection| {
+            Box::pin(last_uses::record(connection, uses, now + LastUse::MAX_AHEAD))
+        })
+        .await
     }
 }

@@ -4,12 +4,13 @@
 use std::num::NonZeroU32;
 
 use keyward_domain::administration::ports::{KeySelection, OrganizationKeyStore};
-use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, RevocationReason};
+use keyward_domain::api_key::{ApiKey, KeyEdit, KeyName, KeyPrecondition, LastUse, RevocationReason};
 use keyward_domain::audit::Actor;
+use keyward_domain::clock::Clock as _;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ChosenKey, IdempotencyKey, RequestDigest};
 use keyward_domain::planned_ends::ports::PlannedEndStore;
-use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys};
+use keyward_domain::ports::{ApiKeys, Credentials, DescendantKeys, KeyUse, LastUses as _};
 use keyward_domain::token::TokenDigest;
 use keyward_persistence::postgres::PostgresStore;
 
@@ -195,6 +196,20 @@ async fn verifying_a_key_takes_one_round_trip() {
         assert_eq!(found.expect("an answer"), None);
     };
     assert_eq!(far.round_trips(verified).await, 1);
+}
+
+#[tokio::test]
+async fn recording_last_uses_takes_two_round_trips() {
+    let far = Far::new().await;
+    let keys = [far.fixture.key.key.id, far.key("another").await.id];
+    let at = far.fixture.make.clock.now();
+    let last = LastUse { at, from: None };
+    let recorded = async || {
+        let uses = keys.map(|key| KeyUse { key, last }).to_vec();
+        far.store.record(uses, at).await.expect("recorded");
+    };
+    // From the first to the second, the keys are locked, and revocations of them wait.
+    assert_eq!(far.round_trips(recorded).await, 2);
 }
 
 #[tokio::test]
