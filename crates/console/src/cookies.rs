@@ -10,15 +10,13 @@ use poem::Response;
 use poem::http::{HeaderMap, HeaderValue, header};
 
 use crate::flash::Flash;
-use crate::paths;
 
 /// A cookie that holds a `T`. Scripts cannot read it, and forms of other sites do not send it.
 ///
-/// Over https, a prefix of its name makes browsers refuse it over plain http and, if it is for all paths, from a subdomain
-/// (`__Secure-` and `__Host-`, RFC 6265bis §4.1.3); a local installation has no https, and must do without.
+/// Over https, a prefix of its name makes browsers refuse it over plain http and from a subdomain (`__Host-`, RFC 6265bis
+/// §4.1.3), which wants it to be for all paths; a local installation has no https, and must do without.
 pub(crate) struct Cookie<T> {
     name: &'static str,
-    path: &'static str,
     /// How long browsers keep it; `None` until they are closed.
     max_age: Option<TimeDelta>,
     parse: fn(&str) -> Option<T>,
@@ -27,7 +25,6 @@ pub(crate) struct Cookie<T> {
 /// The session of whoever is signed in.
 pub(crate) const SESSION: Cookie<SessionToken> = Cookie {
     name: "session",
-    path: "/",
     max_age: None,
     parse: SessionToken::parse,
 };
@@ -36,7 +33,6 @@ pub(crate) const SESSION: Cookie<SessionToken> = Cookie {
 /// whoever has it. So it stays when they sign out.
 pub(crate) const BROWSER: Cookie<BrowserToken> = Cookie {
     name: "browser",
-    path: "/",
     max_age: Some(BrowserToken::LIFETIME),
     parse: BrowserToken::parse,
 };
@@ -44,7 +40,6 @@ pub(crate) const BROWSER: Cookie<BrowserToken> = Cookie {
 /// The message that a form leaves for the page that it leads to, with time to follow a redirect.
 pub(crate) const FLASH: Cookie<Flash> = Cookie {
     name: "flash",
-    path: "/",
     max_age: Some(TimeDelta::minutes(1)),
     parse: Flash::parse,
 };
@@ -54,7 +49,6 @@ pub(crate) const FLASH: Cookie<Flash> = Cookie {
 /// the link itself still leads to its page.
 pub(crate) const SETUP_LINK: Cookie<SetupToken> = Cookie {
     name: "setup",
-    path: paths::Setup::PATTERN,
     max_age: Some(TimeDelta::hours(1)),
     parse: SetupToken::parse,
 };
@@ -62,7 +56,6 @@ pub(crate) const SETUP_LINK: Cookie<SetupToken> = Cookie {
 /// The secret of an invitation's link, likewise.
 pub(crate) const INVITATION_LINK: Cookie<InvitationToken> = Cookie {
     name: "invitation",
-    path: paths::Join::PATTERN,
     max_age: Some(TimeDelta::hours(1)),
     parse: InvitationToken::parse,
 };
@@ -95,11 +88,7 @@ impl<T> Cookie<T> {
     }
 
     fn full_name(&self, public_url: &PublicUrl) -> String {
-        let prefix = match (public_url.is_https(), self.path) {
-            (false, _) => "",
-            (true, "/") => "__Host-",
-            (true, _) => "__Secure-",
-        };
+        let prefix = if public_url.is_https() { "__Host-" } else { "" };
         format!("{prefix}{}", self.name)
     }
 
@@ -109,10 +98,10 @@ impl<T> Cookie<T> {
         reason = "names, attributes and the digits, letters and dots of values are always a header value"
     )]
     fn header(&self, public_url: &PublicUrl, value: &str, max_age: Option<TimeDelta>) -> HeaderValue {
-        let (name, path) = (self.full_name(public_url), self.path);
+        let name = self.full_name(public_url);
         let secure = if public_url.is_https() { "Secure; " } else { "" };
         let max_age = max_age.map_or(String::new(), |age| format!("; Max-Age={}", age.num_seconds()));
-        let text = format!("{name}={value}; Path={path}; {secure}HttpOnly; SameSite=Lax{max_age}");
+        let text = format!("{name}={value}; Path=/; {secure}HttpOnly; SameSite=Lax{max_age}");
         let mut header = HeaderValue::from_str(&text).expect("a header value");
         header.set_sensitive(true);
         header
@@ -174,17 +163,17 @@ mod tests {
     }
 
     #[test]
-    fn link_cookie_is_limited_to_its_page_and_hour() {
+    fn link_cookie_is_kept_for_an_hour() {
         assert_headers(
             &SETUP_LINK,
-            "__Secure-setup=; Path=/setup; Secure; HttpOnly; SameSite=Lax",
-            "setup=; Path=/setup; HttpOnly; SameSite=Lax",
+            "__Host-setup=; Path=/; Secure; HttpOnly; SameSite=Lax",
+            "setup=; Path=/; HttpOnly; SameSite=Lax",
             "; Max-Age=3600",
         );
         assert_headers(
             &INVITATION_LINK,
-            "__Secure-invitation=; Path=/join; Secure; HttpOnly; SameSite=Lax",
-            "invitation=; Path=/join; HttpOnly; SameSite=Lax",
+            "__Host-invitation=; Path=/; Secure; HttpOnly; SameSite=Lax",
+            "invitation=; Path=/; HttpOnly; SameSite=Lax",
             "; Max-Age=3600",
         );
     }

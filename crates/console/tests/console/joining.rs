@@ -392,7 +392,7 @@ async fn invitation_secret_is_removed_from_url_at_first_request() {
     let secret = token(&link);
     assert_eq!(
         answer.header("set-cookie"),
-        format!("invitation={secret}; Path=/join; HttpOnly; SameSite=Lax; Max-Age=3600")
+        format!("invitation={secret}; Path=/; HttpOnly; SameSite=Lax; Max-Age=3600")
     );
     assert!(visitor.follow(&answer).await.shows("Join <bdi>Acme</bdi>"));
     assert!(
