@@ -6,9 +6,13 @@ use crate::paths;
 /// The page to return to for this path with its query, without the query if the whole is too long.
 ///
 /// In place of an export it is the page that links to it, with the same filter: a link on another site must not export
-/// anything, and a browser that downloads stays on the sign-in page.
+/// anything, and a browser that downloads stays on the sign-in page. No page has a `%` in its path; encoded, an export's
+/// name is decoded only when the browser asks for it.
 pub(crate) fn return_page(text: &str) -> Option<LocalPath> {
     let (path, query) = text.split_at(text.find(['?', '#']).unwrap_or(text.len()));
+    if path.contains('%') {
+        return None;
+    }
     let page = [paths::AuditLogCsv::PATTERN, paths::AuditLogJsonLines::PATTERN]
         .into_iter()
         .filter_map(|export| export.strip_prefix(paths::AuditLog::PATTERN))
@@ -32,6 +36,14 @@ mod tests {
                 let page = return_page(&format!("{log}/{file}{query}"));
                 assert_eq!(page.map(|page| page.to_string()), Some(format!("{log}{query}")));
             }
+        }
+    }
+
+    #[test]
+    fn nobody_returns_to_an_export_with_an_encoded_name() {
+        for file in ["%65xport.csv", "export%2ecsv", "export.jso%6el"] {
+            let page = return_page(&format!("/organizations/acme/settings/audit-log/{file}"));
+            assert_eq!(page, None, "{file}");
         }
     }
 
