@@ -222,12 +222,11 @@ impl Refusal {
         }
     }
 
-    /// What the operator should know of; the others are the visitor's own business.
+    /// What the operator should know of; the others are the visitor's own business. An outage is logged once, and
+    /// strangers can make too many passwords wait to be checked as often as they like.
     fn log(&self) {
         let status = self.status();
-        let is_outage =
-            matches!(self, Self::Storage(error) | Self::SessionNotEnded(error) if error.is_outage());
-        if status.is_server_error() && !is_outage {
+        if status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE {
             tracing::error!(error = sentence(self), status = status.as_u16(), "page failed");
         }
     }

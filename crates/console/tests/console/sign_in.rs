@@ -1,6 +1,11 @@
+use std::sync::Arc;
+
 use chrono::TimeDelta;
+use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher};
+use keyward_domain::sign_in::signing_in::{SignIn, SignInPorts};
 use keyward_domain::testing::TestInstallation;
 
+use crate::log::Log;
 use crate::running::{LIST, Running};
 
 const CREDENTIALS: [(&str, &str); 2] = [("username", "ada"), ("password", TestInstallation::PASSWORD)];
@@ -44,6 +49,36 @@ async fn unknown_user_and_wrong_password_look_the_same() {
     }
     assert!(pages[0].contains("The username or the password is wrong."));
     assert!(pages.iter().all(|page| *page == pages[0]), "the pages differ");
+}
+
+#[tokio::test]
+async fn sign_in_while_many_passwords_wait_logs_no_failure() {
+    let installation = TestInstallation::new();
+    let store = Arc::new(installation.store.clone());
+    let mut hasher = MockPasswordHasher::new();
+    let busy = hasher.expect_verify_dummy();
+    busy.returning(|_, _| Err(HashingError::Busy));
+    let ports = SignInPorts {
+        accounts: store.clone(),
+        sessions: store.clone(),
+        throttle: store.clone(),
+        installation: store.clone(),
+        refusals: store.clone(),
+        memberships: store,
+        hasher: Arc::new(hasher),
+        seen: Arc::clone(&installation.seen_sessions),
+    };
+    let sign_in = SignIn::new(ports, installation.builder.sources.clone());
+    let running = Running::with(installation, None, |console| console.sign_in = sign_in).await;
+    let (log, _guard) = Log::start();
+    let answer = running.visitor().post("/sign-in", &CREDENTIALS).await;
+    assert_eq!(answer.status, 503);
+    let line = log.line_with("request answered");
+    assert!(
+        line.contains("503") && !log.text().contains("ERROR"),
+        "{}",
+        log.text()
+    );
 }
 
 #[tokio::test]
