@@ -249,6 +249,11 @@ impl Composition {
         }
     }
 
+    /// Which key a token is of.
+    pub(crate) fn credentials(&self) -> Arc<dyn Credentials> {
+        Arc::clone(&self.credentials)
+    }
+
     /// Who sends a token.
     pub(crate) fn authenticate(&self) -> Authenticate {
         Authenticate::new(Arc::clone(&self.credentials), Arc::new(self.sources.clone()))

@@ -31,6 +31,7 @@ use keyward_domain::verifier::InvalidVerifierName;
 pub(crate) use admin::{
     AdminCommand, BootstrapOptions, CreateOrganizationOptions, CreateUserOptions, PasswordOptions,
     RemoveMemberOptions, RepeatRevocationsOptions, ResetPasswordOptions, RevokeOptions, SetupLinkOptions,
+    WhichKeys,
 };
 pub(crate) use audit_log::AuditLogOptions;
 pub(crate) use retention::CleanUpOptions;

@@ -1,6 +1,6 @@
 //! Secrets that are piped into a command.
 
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead, IsTerminal, Read};
 
 use zeroize::Zeroizing;
 
@@ -28,6 +28,16 @@ pub(crate) enum StandardInputError {
     Unreadable(#[from] io::Error),
 }
 
+/// The only line of standard input, or the next one that is typed: for secrets that a terminal may show.
+pub(crate) fn piped_or_typed_line() -> Result<Secret, StandardInputError> {
+    let input = io::stdin().lock();
+    if input.is_terminal() {
+        next_line(input)
+    } else {
+        only_line(input)
+    }
+}
+
 /// The only line of a file or pipe, without its end.
 pub(crate) fn only_line(input: impl Read) -> Result<Secret, StandardInputError> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 1));
@@ -36,7 +46,7 @@ pub(crate) fn only_line(input: impl Read) -> Result<Secret, StandardInputError> 
 }
 
 /// The next line of a terminal, whose input has no end.
-pub(crate) fn next_line(input: impl BufRead) -> Result<Secret, StandardInputError> {
+fn next_line(input: impl BufRead) -> Result<Secret, StandardInputError> {
     let mut bytes = Zeroizing::new(Vec::with_capacity(MAX_BYTES as usize + 1));
     input.take(MAX_BYTES + 1).read_until(b'\n', &mut bytes)?;
     line(&bytes)

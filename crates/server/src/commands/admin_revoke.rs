@@ -2,60 +2,59 @@
 
 use std::collections::HashSet;
 
+use keyward_domain::access::Credential;
 use keyward_domain::administration::ports::{KeySelection, RevokeKeysError};
 use keyward_domain::administration::{Authority, StopReason, Stopped};
 use keyward_domain::audit::RequestSource;
 use keyward_domain::id::ApiKeyId;
-use keyward_domain::organization::Slug;
+use keyward_domain::organization::{Organization, Slug};
 use keyward_domain::ports::DescendantKeys;
+use keyward_domain::token::Token;
 
 use super::Failure;
-use super::organization::authority_over;
+use super::organization::chosen;
 use crate::composition::{Composition, sources_of_this_machine};
-use crate::options::RevokeOptions;
+use crate::options::{RevokeOptions, WhichKeys};
 use crate::output;
+use crate::standard_input;
 use crate::storage;
 
 /// Revokes the keys that the options name.
 pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
     let RevokeOptions {
-        organization: slug,
+        organization,
         which,
         descendants,
         reason,
         storage,
     } = options;
+    let token = which.token_stdin.then(token_on_standard_input).transpose()?;
     let store = storage::open_existing(&storage.database).await?;
-    let sources = sources_of_this_machine();
-    let now = sources.now();
-    let composition = Composition::new(sources, store);
-    let authority = authority_over(&composition, &slug).await?;
-    let selection = match (which.username, which.issued_before) {
-        (Some(username), _) => {
-            let member = composition
-                .members()
-                .find_to_end_access(&authority, &username, now)
-                .await?;
-            let Some(member) = member else {
-                return Err(Failure::NotAMember {
-                    username,
-                    organization: slug,
-                });
-            };
-            KeySelection::OfConsumer(member.membership.id)
-        }
-        (None, Some(moment)) => composition.organization_keys().issued_before(moment)?,
-        (None, None) => {
-            refuse_unknown(&composition, &authority, &slug, &which.keys).await?;
-            KeySelection::Keys {
-                ids: which.keys,
-                descendants: if descendants {
-                    DescendantKeys::Revoke
-                } else {
-                    DescendantKeys::Keep
-                },
-            }
-        }
+    let composition = Composition::new(sources_of_this_machine(), store);
+    let descendants = if descendants {
+        DescendantKeys::Revoke
+    } else {
+        DescendantKeys::Keep
+    };
+    let (slug, authority, selection) = if let Some(token) = token {
+        let found = composition.credentials().find(&token.digest()).await?;
+        let Credential {
+            organization,
+            api_key,
+            ..
+        } = found.ok_or(Failure::TokenUnknown)?;
+        let ids = vec![api_key.id];
+        let authority = Authority::of_administrator(organization.id);
+        (
+            organization.slug,
+            authority,
+            KeySelection::Keys { ids, descendants },
+        )
+    } else {
+        let Organization { id, slug, .. } = chosen(&composition.accounts(), organization.as_ref()).await?;
+        let authority = Authority::of_administrator(id);
+        let selection = selected(&composition, &authority, &slug, which, descendants).await?;
+        (slug, authority, selection)
     };
     let revoked = composition
         .organization_keys()
@@ -92,6 +91,39 @@ pub(crate) async fn run(options: RevokeOptions) -> Result<(), Failure> {
         several => format!("Revoked {several} keys of {slug}. They no longer work."),
     });
     Ok(())
+}
+
+fn token_on_standard_input() -> Result<Token, Failure> {
+    let line = standard_input::piped_or_typed_line()?;
+    Token::parse(line.expose()).map_err(Failure::NoToken)
+}
+
+/// The keys that the options name within an organization.
+async fn selected(
+    composition: &Composition,
+    authority: &Authority,
+    organization: &Slug,
+    which: WhichKeys,
+    descendants: DescendantKeys,
+) -> Result<KeySelection, Failure> {
+    if let Some(username) = which.username {
+        let now = sources_of_this_machine().now();
+        let members = composition.members();
+        let member = members.find_to_end_access(authority, &username, now).await?;
+        let member = member.ok_or_else(|| Failure::NotAMember {
+            username,
+            organization: organization.clone(),
+        })?;
+        return Ok(KeySelection::OfConsumer(member.membership.id));
+    }
+    if let Some(moment) = which.issued_before {
+        return Ok(composition.organization_keys().issued_before(moment)?);
+    }
+    refuse_unknown(composition, authority, organization, &which.keys).await?;
+    Ok(KeySelection::Keys {
+        ids: which.keys,
+        descendants,
+    })
 }
 
 /// A mistyped identifier must not look like a key that was dead already.

@@ -15,6 +15,7 @@ use keyward_domain::ports::{FeedPosition, StorageError};
 use keyward_domain::retention::InvalidRetentionPeriod;
 use keyward_domain::sign_in::password::{HashingError, WeakPassword};
 use keyward_domain::text::TextError;
+use keyward_domain::token::MalformedToken;
 use keyward_domain::user::Username;
 use keyward_front_door::ConfigError;
 use keyward_persistence::transfer::{ExportError, ImportError};
@@ -110,6 +111,10 @@ pub(crate) enum Failure {
     LastOwner { username: Username, organization: Slug },
     #[error("{organization} has no key {key}: no key was revoked")]
     KeyUnknown { key: ApiKeyId, organization: Slug },
+    #[error("standard input has no token, so no key was revoked: {0}")]
+    NoToken(MalformedToken),
+    #[error("no key has this token, so no key was revoked: check that this is the right database")]
+    TokenUnknown,
     #[error("invalid --issued-before")]
     IssuedBefore(#[from] CutoffTooRecent),
     #[error(

@@ -1,6 +1,5 @@
 //! `keyward token check`: whether a text can be a token.
 
-use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
 use keyward_domain::token::{MalformedToken, Token};
@@ -11,12 +10,7 @@ use crate::standard_input;
 
 /// Reads a line from standard input and says whether it can be a token; never the token itself.
 pub(crate) fn run() -> Result<ExitCode, Failure> {
-    let input = io::stdin().lock();
-    let line = if input.is_terminal() {
-        standard_input::next_line(input)?
-    } else {
-        standard_input::only_line(input)?
-    };
+    let line = standard_input::piped_or_typed_line()?;
     let verdict = Token::parse(line.expose()).map(drop);
     output::answer(&sentence(verdict))?;
     Ok(if verdict.is_ok() {

@@ -32,10 +32,10 @@ pub(crate) enum AdminCommand {
     RemoveMember(RemoveMemberOptions),
     /// Revoke keys of an organization
     ///
-    /// Revokes keys by their ids, all keys of a member, or all keys created before a time. This cannot be
-    /// undone. The user of a key sees the reason next to it.
+    /// Revokes keys by their ids, all keys of a member, all keys created before a time, or the key of a token.
+    /// This cannot be undone. The user of a key sees the reason next to it.
     #[command(
-        override_usage = "keyward admin revoke [OPTIONS] --organization <SLUG> --reason <TEXT> <--key|--username|--issued-before>"
+        override_usage = "keyward admin revoke [OPTIONS] --reason <TEXT> <--key|--username|--issued-before|--token-stdin>"
     )]
     Revoke(RevokeOptions),
     /// Replace a user's password and end all their sessions; their keys stay valid
@@ -166,12 +166,12 @@ pub(crate) struct RemoveMemberOptions {
 /// Which keys, where, and why.
 #[derive(Debug, Args)]
 pub(crate) struct RevokeOptions {
-    /// The slug of the organization, as in console URLs
-    #[arg(long, value_name = "SLUG", value_parser = Slug::parse)]
-    pub(crate) organization: Slug,
+    /// The slug of the organization, as in console URLs; optional while there is only one, and not with --token-stdin
+    #[arg(long, value_name = "SLUG", value_parser = Slug::parse, conflicts_with = "token_stdin")]
+    pub(crate) organization: Option<Slug>,
     #[command(flatten)]
     pub(crate) which: WhichKeys,
-    /// Also revoke the keys created with those of --key, directly or indirectly
+    /// Also revoke the keys created with those of --key or --token-stdin, directly or indirectly
     #[arg(long, conflicts_with_all = ["username", "issued_before"])]
     pub(crate) descendants: bool,
     /// The reason, in one line
@@ -195,6 +195,9 @@ pub(crate) struct WhichKeys {
     /// keys created with these since
     #[arg(long, value_name = "TIME", value_parser = moment)]
     pub(crate) issued_before: Option<DateTime<Utc>>,
+    /// The key of the token on standard input, in any organization
+    #[arg(long)]
+    pub(crate) token_stdin: bool,
 }
 
 /// Reads a moment with its offset (RFC 3339).

@@ -112,6 +112,65 @@ async fn keys_are_revoked_by_id_member_or_time_with_reason() {
 }
 
 #[tokio::test]
+async fn key_is_revoked_by_its_token_in_any_organization() {
+    let database = set_up().await;
+    let another = ["admin", "create-organization", "--name=Other", "--owner=ada"];
+    Keyward::new(&another).database(database.url()).run().success();
+    let server = Server::start(database.url(), &[]);
+    let signed_in = sign_in(&server, "ada", PASSWORD);
+    let (leaked, sound) = (
+        Key::create(&server, &signed_in, "leaked"),
+        Key::create(&server, &signed_in, "sound"),
+    );
+    let child = server.ask(
+        "POST",
+        "/api/v1/user/api-keys",
+        &[&leaked.bearer, "Content-Type: application/json"],
+        r#"{"name": "child"}"#,
+    );
+    let child: Value = serde_json::from_str(&child.body).unwrap();
+    let child = format!("Authorization: Bearer {}", child["key"].as_str().unwrap());
+    let revoke_token = |token: &str| {
+        let arguments = [
+            "admin",
+            "revoke",
+            "--reason=in a log",
+            "--token-stdin",
+            "--descendants",
+        ];
+        Keyward::new(&arguments)
+            .database(database.url())
+            .input(token)
+            .run()
+    };
+    let token_of = |key: &Key| key.bearer.rsplit_once(' ').unwrap().1.to_owned();
+
+    let cut_off = revoke_token(&token_of(&leaked)[..41]);
+    let unknown = revoke_token("kwp_000000000000000000000000000000002wjyrI");
+    assert_eq!(
+        [cut_off.refusal(), unknown.refusal()],
+        [
+            "standard input has no token, so no key was revoked: not a Keyward token: expected `kwp_` followed by 38 letters and \
+             digits",
+            "no key has this token, so no key was revoked: check that this is the right database"
+        ]
+    );
+    assert_eq!(leaked.status(&server), 200);
+
+    let answer = revoke_token(&token_of(&leaked));
+    assert_eq!(
+        answer.errors,
+        "Revoked 2 keys of acme-sons. They no longer work.\n"
+    );
+    assert_eq!(answer.success(), "");
+    let of_child = server.ask("GET", "/api/v1/user", &[&child], "").status;
+    assert_eq!(
+        [leaked.status(&server), of_child, sound.status(&server)],
+        [401, 401, 200]
+    );
+}
+
+#[tokio::test]
 async fn unknown_key_identifier_is_reported_before_any_revocation() {
     let database = set_up().await;
     let server = Server::start(database.url(), &[]);
@@ -136,6 +195,7 @@ async fn revocation_without_keys_or_organization_is_refused() {
         &["--username", "ada", "--issued-before", "2020-01-01T00:00:00Z"],
         &["--issued-before", "yesterday"],
         &["--username", "ada", "--descendants"],
+        &["--token-stdin"],
     ] {
         assert_eq!(revoke(&database, nonsense).code, Some(2), "{nonsense:?}");
     }
