@@ -61,7 +61,7 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       answered, a valid one refused, or an answer came too late. docs/replicas.md says what may fail when.
   bench [--profile faults] [--seconds N] [--rounds N] [--keys N] [--row NAME] [--json FILE]
       Measures the server, built as for a release, and what it could be at best, in turn; prints medians, ratios and
-      goals. Three minutes. It never fails because something was slow. docs/performance.md has results.
+      goals. Half an hour. It never fails because something was slow. docs/performance.md has results.
   package
       Builds the server for a release and makes a Debian package and a tarball of it, in target/package/release.
   image

@@ -28,7 +28,7 @@ Ask the API:
   curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}{api_keys}'
   curl -H \"Authorization: Bearer $KEYWARD_API_KEY\" '{public_url}{projects}'
 
-Every operation, to read and to try: {public_url}{reference}
+The API, to read and to try: {public_url}{reference}
 
 Ctrl-C ends it, and everything in it is gone.
 ",

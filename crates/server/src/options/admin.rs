@@ -43,7 +43,7 @@ pub(crate) enum AdminCommand {
     /// Print the audit log as JSON Lines, the latest event first, or follow it
     ///
     /// Without --organization, prints the events of the installation: sign-ins, refused ones and sign-outs,
-    /// replaced passwords, and removals of old events. With it, prints the events of that organization, which
+    /// replaced passwords, setup links, exports, and removals of old events. With it, prints the events of that organization, which
     /// its owners also see in the console. Each line is an event with the fields of the console's export;
     /// with --follow or --after, it also has its position and its organization. Lines contain names and whole
     /// IP addresses.

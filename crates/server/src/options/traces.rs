@@ -29,15 +29,14 @@ pub(crate) struct TraceOptions {
         requires = "otlp_endpoint"
     )]
     pub(crate) otlp_headers_file: Option<PathBuf>,
-    /// Which part of the requests to trace, from 0 to 1
+    /// Which part of the requests to trace, from 0 to 1, if there is a collector
     ///
     /// For a request that comes from a trusted proxy with a valid `traceparent`, the proxy decides instead.
     #[arg(
         long,
         env = "KEYWARD_TRACE_SAMPLING",
         value_name = "RATIO",
-        default_value = "0.1",
-        requires = "otlp_endpoint"
+        default_value = "0.1"
     )]
     pub(crate) trace_sampling: SamplingRatio,
 }
