@@ -49,6 +49,7 @@ mod limit;
 mod narrowing;
 mod not_counted;
 mod noted_changes;
+mod obstacle;
 pub mod postgres;
 mod precheck;
 mod progress;
@@ -65,6 +66,7 @@ mod trial_change;
 mod valid_keys;
 
 pub use client::{on_behalf_of, on_behalf_of_everybody};
+pub use obstacle::Obstacle;
 pub use schema_state::{Migrated, SchemaState, UnusableSchema};
 pub use traces::TRACES;
 pub use trial_change::TrialFailure;

@@ -32,7 +32,7 @@ mod count_change;
 mod credentials;
 mod database_url;
 mod dialect;
-mod errors;
+pub(crate) mod errors;
 #[path = "sql/events.rs"]
 mod events;
 #[path = "sql/found_keys.rs"]

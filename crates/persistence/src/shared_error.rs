@@ -10,8 +10,9 @@ use keyward_domain::ports::StorageError;
 #[derive(Clone)]
 pub(crate) struct SharedError(Arc<StorageError>);
 
+/// The cause of a copy.
 #[derive(Debug)]
-struct Cause(Arc<StorageError>);
+pub(crate) struct Shared(Arc<StorageError>);
 
 impl From<StorageError> for SharedError {
     fn from(error: StorageError) -> Self {
@@ -33,14 +34,21 @@ impl From<SharedError> for StorageError {
                 id: id.clone(),
                 problem: problem.clone(),
             },
-            Self::Unavailable(_) => Self::Unavailable(Cause(error).into()),
-            Self::OutcomeUnknown(_) => Self::OutcomeUnknown(Cause(error).into()),
-            Self::Defect(_) => Self::Defect(Cause(error).into()),
+            Self::Unavailable(_) => Self::Unavailable(Shared(error).into()),
+            Self::OutcomeUnknown(_) => Self::OutcomeUnknown(Shared(error).into()),
+            Self::Defect(_) => Self::Defect(Shared(error).into()),
         }
     }
 }
 
-impl fmt::Display for Cause {
+impl Shared {
+    /// What was copied.
+    pub(crate) fn error(&self) -> &StorageError {
+        &self.0
+    }
+}
+
+impl fmt::Display for Shared {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.source() {
             Some(cause) => fmt::Display::fmt(cause, formatter),
@@ -49,7 +57,7 @@ impl fmt::Display for Cause {
     }
 }
 
-impl Error for Cause {
+impl Error for Shared {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.source()?.source()
     }

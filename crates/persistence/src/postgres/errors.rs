@@ -112,11 +112,7 @@ fn begins_as_passing(message: &str) -> bool {
 /// Messages of PostgreSQL for problems of the server, not of the statement: SQLSTATE classes 53 (insufficient
 /// resources), 57 (operator intervention), 58 (system error), and lock failures.
 fn is_operational(message: &str) -> bool {
-    const PARTS: [&str; 3] = [
-        "No space left on device",
-        "Input/output error",
-        "Read-only file system",
-    ];
+    const PARTS: [&str; 3] = [NO_SPACE, "Input/output error", "Read-only file system"];
     begins_as_passing(message)
         || message.starts_with("out of ")
         || PARTS.iter().any(|part| message.contains(part))
@@ -124,7 +120,7 @@ fn is_operational(message: &str) -> bool {
 
 /// Whether the session is read-only: its server has become a standby, or was set read-only when the session
 /// began. A new session may be writable.
-pub(super) fn is_read_only(error: &QueryError) -> bool {
+pub(crate) fn is_read_only(error: &QueryError) -> bool {
     matches!(
         error,
         QueryError::DatabaseError(DatabaseErrorKind::ReadOnlyTransaction, _)
@@ -134,12 +130,25 @@ pub(super) fn is_read_only(error: &QueryError) -> bool {
 /// The beginning of PostgreSQL's message for a missing privilege, which the owner can grant at any time.
 pub(super) const PERMISSION_DENIED: &str = "permission denied for ";
 
+/// How PostgreSQL's message ends where its disk is full: the operating system's words.
+const NO_SPACE: &str = "No space left on device";
+
 /// PostgreSQL's message when a statement hits `lock_timeout`.
 pub(super) const LOCK_TIMEOUT: &str = "canceling statement due to lock timeout";
 
 /// Whether a statement waited for a lock longer than it may.
-pub(super) fn is_lock_timeout(error: &QueryError) -> bool {
+pub(crate) fn is_lock_timeout(error: &QueryError) -> bool {
     matches!(error, QueryError::DatabaseError(_, information) if information.message() == LOCK_TIMEOUT)
+}
+
+/// Whether the role lacks a privilege.
+pub(crate) fn lacks_privilege(error: &QueryError) -> bool {
+    matches!(error, QueryError::DatabaseError(_, information) if information.message().starts_with(PERMISSION_DENIED))
+}
+
+/// Whether a disk of the server is full.
+pub(crate) fn is_disk_full(error: &QueryError) -> bool {
+    matches!(error, QueryError::DatabaseError(_, information) if information.message().contains(NO_SPACE))
 }
 
 /// Whether a statement violated the unique constraint of this name.

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use super::connection::{EstablishError, SessionLimits};
 use super::connection_refused::ConnectionRefused;
-use super::errors::{LOCK_TIMEOUT, PERMISSION_DENIED, storage_error};
+use super::errors::{LOCK_TIMEOUT, PERMISSION_DENIED, is_lock_timeout, lacks_privilege, storage_error};
 use super::sql::schema_state::schema_state;
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
@@ -213,10 +213,10 @@ impl From<Abort<Infallible>> for MigrateError {
 }
 
 fn query_failed(error: QueryError) -> MigrateError {
-    if error.to_string() == LOCK_TIMEOUT {
+    if is_lock_timeout(&error) {
         return MigrateError::Blocked;
     }
-    if error.to_string().starts_with(PERMISSION_DENIED) {
+    if lacks_privilege(&error) {
         return MigrateError::NotAllowed(error.into());
     }
     match storage_error(error) {

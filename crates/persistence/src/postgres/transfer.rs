@@ -9,7 +9,7 @@ use keyward_domain::ports::StorageError;
 use tokio::time::timeout;
 
 use super::connection::SessionLimits;
-use super::errors::{PERMISSION_DENIED, commit_error, storage_error};
+use super::errors::{commit_error, lacks_privilege, storage_error};
 use super::sql::transfer::{receive, send};
 use super::store::PostgresStore;
 use crate::abort::{Abort, TooSlow};
@@ -60,7 +60,7 @@ impl Transfer for PostgresStore {
 fn naming_missing_right(error: ImportError) -> ImportError {
     match error {
         ImportError::Storage(StorageError::Unavailable(source))
-            if source.to_string().starts_with(PERMISSION_DENIED) =>
+            if source.downcast_ref().is_some_and(lacks_privilege) =>
         {
             ImportError::NotAllowed(source)
         }

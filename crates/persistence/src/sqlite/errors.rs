@@ -29,7 +29,7 @@ pub(super) fn storage_error(error: QueryError) -> StorageError {
 /// writing, or could not write the whole transaction. After an I/O error the whole transaction may already be
 /// on disk, and be recovered when the file is opened next.
 pub(super) fn commit_error(error: QueryError) -> StorageError {
-    let nothing_changed = is_busy(&error) || is(&error, FULL) || is(&error, READ_ONLY) || is_refused(&error);
+    let nothing_changed = is_busy(&error) || is_full(&error) || is_read_only(&error) || is_refused(&error);
     if nothing_changed {
         storage_error(error)
     } else {
@@ -51,12 +51,12 @@ pub(super) fn may_pass(error: &QueryError) -> bool {
 }
 
 /// Whether another connection held the lock for longer than `busy_timeout`.
-pub(super) fn is_busy(error: &QueryError) -> bool {
+pub(crate) fn is_busy(error: &QueryError) -> bool {
     is(error, BUSY) || is(error, TABLE_LOCKED) || is(error, SHARED_CACHE_LOCKED)
 }
 
 /// Whether the disk is full.
-pub(super) fn is_full(error: &QueryError) -> bool {
+pub(crate) fn is_full(error: &QueryError) -> bool {
     is(error, FULL)
 }
 
@@ -66,9 +66,14 @@ pub(super) fn is_io(error: &QueryError) -> bool {
     is(error, IO)
 }
 
+/// Whether the file may not be written.
+pub(crate) fn is_read_only(error: &QueryError) -> bool {
+    is(error, READ_ONLY)
+}
+
 /// Whether Keyward lacks permission to read and write the file or its folder.
 pub(super) fn lacks_access(error: &QueryError) -> bool {
-    is(error, READ_ONLY) || is(error, CANNOT_OPEN)
+    is_read_only(error) || is(error, CANNOT_OPEN)
 }
 
 /// Whether the file is not a SQLite database.
@@ -77,7 +82,7 @@ pub(super) fn is_not_a_database(error: &QueryError) -> bool {
 }
 
 /// Whether the database file is corrupted.
-pub(super) fn is_damaged(error: &QueryError) -> bool {
+pub(crate) fn is_damaged(error: &QueryError) -> bool {
     is(error, DAMAGED)
 }
 

@@ -34,7 +34,7 @@ const PART: u64 = 1024 * 1024;
      on its disk",
     .file.display(), .size / PART
 )]
-struct NotWhole {
+pub(crate) struct NotWhole {
     file: PathBuf,
     size: u64,
     /// Why the reserve could not be refilled, if that was just tried.

@@ -18,6 +18,7 @@ use keyward_domain::text::TextError;
 use keyward_domain::token::MalformedToken;
 use keyward_domain::user::Username;
 use keyward_front_door::ConfigError;
+use keyward_persistence::Obstacle;
 use keyward_persistence::transfer::{ExportError, ImportError};
 
 use crate::demo::DemoError;
@@ -251,37 +252,31 @@ impl Failure {
     }
 }
 
-/// What to do about a database that failed in the middle of a command.
+/// What to do about a database that failed in the middle of a command, unless the error says it.
 fn storage_advice(error: &StorageError) -> Option<&'static str> {
-    const LOCKED: [&str; 3] = ["database is locked", "database table is locked", "lock timeout"];
-    const READ_ONLY: [&str; 2] = ["read-only transaction", "readonly database"];
-    let cause = match error {
-        StorageError::Unavailable(_) => sentence(error),
-        StorageError::OutcomeUnknown(_) => {
-            return Some("repeat the command, which does no harm if the change was made");
+    if matches!(error, StorageError::OutcomeUnknown(_)) {
+        return Some("repeat the command, which does no harm if the change was made");
+    }
+    match Obstacle::of(error) {
+        Some(Obstacle::MissingPrivilege) => Some(
+            "grant this database role what docs/choosing-a-database.md (Prepare PostgreSQL) says, or run the command as the \
+             role that owns the tables",
+        ),
+        Some(Obstacle::ReadOnly) => {
+            Some("use the primary server, or make the database writable, and repeat the command")
         }
-        StorageError::Defect(_) if sentence(error).contains("disk image is malformed") => {
-            return Some(
-                "the database file is damaged, restore a backup as docs/choosing-a-database.md (Back up) says",
-            );
+        Some(Obstacle::Locked) => {
+            Some("another command or server is changing the database: try again when that has ended")
         }
-        StorageError::Corrupt { .. } | StorageError::Defect(_) => return None,
-    };
-    let has = |parts: &[&str]| parts.iter().any(|part| cause.contains(part));
-    Some(if has(&["permission denied for"]) {
-        "grant this database role what docs/choosing-a-database.md (Prepare PostgreSQL) says, or run the command as the \
-         role that owns the tables"
-    } else if has(&READ_ONLY) {
-        "use the primary server, or make the database writable, and repeat the command"
-    } else if has(&LOCKED) {
-        "another command or server is changing the database: try again when that has ended"
-    } else if has(&["disk is full", "No space left on device"]) {
-        "free disk space, and repeat the command"
-    } else if has(&["was moved, replaced or removed"]) {
-        return None;
-    } else {
-        "check that the database answers, and repeat the command"
-    })
+        Some(Obstacle::DiskFull) => Some("free disk space, and repeat the command"),
+        Some(Obstacle::FileDamaged) => Some(
+            "the database file is damaged, restore a backup as docs/choosing-a-database.md (Back up) says",
+        ),
+        Some(Obstacle::FileReplaced) => None,
+        None => error
+            .is_outage()
+            .then_some("check that the database answers, and repeat the command"),
+    }
 }
 
 fn listed(slugs: &[Slug]) -> String {
@@ -295,35 +290,30 @@ fn redirect_all_logs() -> String {
 
 #[cfg(test)]
 mod tests {
+    use diesel::result::{DatabaseErrorKind, Error as QueryError};
+
     use super::*;
 
-    fn unavailable(cause: &str) -> StorageError {
-        StorageError::Unavailable(cause.into())
+    fn refused(message: &str) -> Box<dyn Error + Send + Sync> {
+        QueryError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(message.to_owned())).into()
     }
 
     #[test]
     fn storage_failure_says_what_to_do() {
         for (cause, advice) in [
             ("permission denied for table users", "grant this database role"),
-            (
-                "cannot execute INSERT in a read-only transaction",
-                "use the primary server",
-            ),
-            (
-                "attempt to write a readonly database",
-                "make the database writable",
-            ),
+            ("attempt to write a readonly database", "use the primary server"),
             ("database is locked", "another command or server is changing"),
             ("canceling statement due to lock timeout", "try again"),
             ("database or disk is full", "free disk space"),
             ("connection closed", "check that the database answers, and repeat"),
         ] {
-            let sentence = Failure::Storage(unavailable(cause)).sentence();
+            let sentence = Failure::Storage(StorageError::Unavailable(refused(cause))).sentence();
             let reason = format!("storage is not available: {cause}: ");
             assert!(sentence.starts_with(&reason), "{sentence}");
             assert!(sentence.contains(advice), "{sentence}");
         }
-        let damaged = StorageError::Defect("database disk image is malformed".into());
+        let damaged = StorageError::Defect(refused("database disk image is malformed"));
         let sentence = Failure::Storage(damaged).sentence();
         assert!(sentence.contains("restore a backup"), "{sentence}");
         let unknown = Failure::Storage(StorageError::OutcomeUnknown("connection closed".into()));
@@ -334,7 +324,8 @@ mod tests {
 
     #[test]
     fn import_that_lost_its_database_imported_nothing() {
-        let failure = Failure::NothingImported(ImportError::Storage(unavailable("connection closed")));
+        let lost = StorageError::Unavailable("connection closed".into());
+        let failure = Failure::NothingImported(ImportError::Storage(lost));
         assert_eq!(
             failure.sentence(),
             "nothing was imported: storage is not available: connection closed: check that the database answers, and repeat \
