@@ -201,7 +201,7 @@ impl DatabaseFile {
 
     /// Remembers that a statement found the file damaged, if that is why it failed.
     pub(super) fn note_damage(&self, error: &QueryError) {
-        if is_damaged(error) {
+        if is_damaged(error) || is_not_a_database(error) {
             self.is_damaged.store(true, Ordering::Relaxed);
         }
     }

@@ -15,6 +15,8 @@ const OUT_OF_MEMORY: &str = "out of memory";
 const LOCKING: &str = "locking protocol";
 const NOT_A_DATABASE: &str = "file is not a database";
 const DAMAGED: &str = "database disk image is malformed";
+/// The name of a table or index follows (`corruptSchema` in SQLite's prepare.c).
+const DAMAGED_SCHEMA: &str = "malformed database schema (";
 
 /// Maps the error of a statement before COMMIT: the transaction rolls back and nothing is changed.
 pub(super) fn storage_error(error: QueryError) -> StorageError {
@@ -83,7 +85,7 @@ pub(super) fn is_not_a_database(error: &QueryError) -> bool {
 
 /// Whether the database file is corrupted.
 pub(crate) fn is_damaged(error: &QueryError) -> bool {
-    is(error, DAMAGED)
+    is(error, DAMAGED) || begins(error, DAMAGED_SCHEMA)
 }
 
 /// Whether a statement violated the uniqueness of `table.column`.
@@ -105,6 +107,10 @@ fn is_refused(error: &QueryError) -> bool {
 
 fn is(error: &QueryError, message: &str) -> bool {
     matches!(error, QueryError::DatabaseError(_, information) if information.message() == message)
+}
+
+fn begins(error: &QueryError, beginning: &str) -> bool {
+    matches!(error, QueryError::DatabaseError(_, information) if information.message().starts_with(beginning))
 }
 
 #[cfg(test)]

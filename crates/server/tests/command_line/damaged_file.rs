@@ -22,11 +22,15 @@ struct Place {
     offset: i64,
 }
 
-/// Overwrites the first page of a table.
+const DETAIL: &str =
+    "The database file is damaged: restore a backup. Keys that can still be read are verified.";
+
+/// Overwrites the first page of a table, or of the file, where SQLite's header is.
 fn damage(file: &Path, table: &str) {
     let mut database = SqliteConnection::establish(file.to_str().unwrap()).unwrap();
     let query = format!(
-        "SELECT (rootpage - 1) * page_size AS offset FROM sqlite_schema, pragma_page_size WHERE name = '{table}'"
+        "SELECT (rootpage - 1) * page_size AS offset FROM pragma_page_size, \
+         (SELECT name, rootpage FROM sqlite_schema UNION ALL SELECT 'sqlite_schema', 1) WHERE name = '{table}'"
     );
     let page: Place = diesel::sql_query(query).get_result(&mut database).unwrap();
     // A commit of another process: what the server has read counts no longer.
@@ -53,10 +57,7 @@ fn damage_met_by_a_statement_makes_the_server_unready() {
 
     let revoked = server.ask("DELETE", "/api/v1/user/api-keys/current", &[&bearer], "");
     assert_eq!(revoked.status, 500, "{}", revoked.body);
-    until_detail(
-        &server,
-        "The database file is damaged: restore a backup. Keys that can still be read are verified.",
-    );
+    until_detail(&server, DETAIL);
     let verified = server.ask("GET", "/api/v1/user", &[&bearer], "");
     assert_eq!(verified.status, 200, "{}", verified.body);
     let event = server.event("database file is damaged");
@@ -69,4 +70,18 @@ fn damage_met_by_a_statement_makes_the_server_unready() {
     server.signal(Signal::TERM);
     let (_, log) = server.ended();
     assert_eq!(log.matches("database file is damaged").count(), 1, "{log}");
+}
+
+#[test]
+fn file_that_lost_its_header_makes_the_server_unready() {
+    let directory = DataDirectory::new("no-header");
+    directory.bootstrap().success();
+    let mut server = Server::start_in(directory.path());
+    damage(&directory.path().join("keyward.db"), "sqlite_schema");
+    until_detail(&server, DETAIL);
+    let event = server.event("database file is damaged");
+    assert!(
+        event["cause"].as_str().unwrap().contains("is damaged: move it, "),
+        "{event}"
+    );
 }
