@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::header::HeaderMap;
 use reqwest::{Client, StatusCode};
+use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
@@ -152,9 +153,11 @@ impl Server {
         kib.expect("resident memory") / 1024.0
     }
 
-    /// Ends it at once, and waits until it has.
+    /// Asks it to end, and waits until it has: what it counted about itself is written then.
     pub(crate) async fn end(mut self) {
-        self.process.kill().await.expect("the server ends");
+        let process = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
+        kill_process(process.expect("a process"), Signal::TERM).expect("the server runs");
+        self.process.wait().await.expect("the server ends");
     }
 
     fn id(&self) -> u32 {

@@ -1,13 +1,11 @@
 //! How fast the server is, beside what it could be at best.
 
-use std::process::Command;
-
-use crate::binaries::{self, KEYWARD_VARIABLE};
+use crate::binaries;
 use crate::command::run;
-use crate::database_server::{DatabaseServer, URL_VARIABLE};
 use crate::failure::{Failure, Outcome};
-use crate::tools;
+use crate::load::under_load;
 use crate::workspace::Workspace;
+use crate::{released, tools};
 
 /// `cargo xtask bench`: builds the server and what it is measured against, and runs the program in
 /// `tests/bench`, to which `arguments` go.
@@ -17,23 +15,20 @@ pub(crate) fn bench(workspace: &Workspace, arguments: &[String]) -> Outcome {
         workspace,
         &[tools::POSTGRESQL, tools::PGBENCH, tools::WRK, tools::NGINX],
     )?;
-    let (keyward, bare_handler) = binaries::measured(workspace, profile)?;
-    let programs = binaries::bench(workspace)?;
-    // This machine's own: a container's proxy for ports would be measured with it.
-    let server = DatabaseServer::start(programs.path("test-database")?, &["--database", "cluster"])?;
-    run(Command::new(programs.path("bench")?)
-        .args(arguments)
-        .current_dir(workspace.root())
-        .env(KEYWARD_VARIABLE, keyward)
-        .env("BARE_HANDLER", bare_handler)
-        .env(URL_VARIABLE, server.url()))
+    let keyward = match profile {
+        None => released::keyward(workspace)?,
+        Some(profile) => binaries::keyward_of(workspace, profile)?,
+    };
+    let keyward = binaries::copy(&keyward, &workspace.target().join("keyward-measured"))?;
+    let bare_handler = binaries::bare_handler(workspace, profile.unwrap_or("release"))?;
+    under_load(workspace, &keyward, &bare_handler, arguments, run)
 }
 
-/// Splits a leading `--profile PROFILE` off; the default is what is released.
-fn take_profile(arguments: &[String]) -> Outcome<(&str, &[String])> {
+/// Splits a leading `--profile PROFILE` off; without one, what is released is measured.
+fn take_profile(arguments: &[String]) -> Outcome<(Option<&str>, &[String])> {
     match arguments {
-        [option, profile, rest @ ..] if option == "--profile" => Ok((profile, rest)),
+        [option, profile, rest @ ..] if option == "--profile" => Ok((Some(profile), rest)),
         [option] if option == "--profile" => Err(Failure::new("--profile needs a value: release or faults")),
-        rest => Ok(("release", rest)),
+        rest => Ok((None, rest)),
     }
 }

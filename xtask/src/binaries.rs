@@ -30,48 +30,37 @@ impl Binaries {
 /// In one build with the tests, cargo would unify features: what only tests ask of a dependency would be
 /// compiled into the program that the end-to-end tests are about.
 pub(crate) fn keyward_alone(workspace: &Workspace) -> Outcome<PathBuf> {
-    let built = build(workspace, &["build", "--package", "keyward", "--bin", "keyward"])?;
-    copy_of(&built, &workspace.target().join("keyward-alone"))
+    let built = keyward_of(workspace, "dev")?;
+    copy(&built, &workspace.target().join("keyward-alone"))
 }
 
 /// The same, optimized nearly as for a release (see `profile.faults` in the workspace's manifest).
 pub(crate) fn keyward_released(workspace: &Workspace) -> Outcome<PathBuf> {
     let built = keyward_of(workspace, "faults")?;
-    copy_of(&built, &workspace.target().join("keyward-released"))
+    copy(&built, &workspace.target().join("keyward-released"))
 }
 
 /// Builds `keyward` and nothing beside it, where cargo leaves it.
-pub(crate) fn keyward_of(workspace: &Workspace, profile: &str) -> Outcome<Binaries> {
-    build(
-        workspace,
-        &[
-            "build",
-            "--profile",
-            profile,
-            "--package",
-            "keyward",
-            "--bin",
-            "keyward",
-        ],
-    )
+pub(crate) fn keyward_of(workspace: &Workspace, profile: &str) -> Outcome<PathBuf> {
+    program(workspace, profile, &["--package", "keyward", "--bin", "keyward"])
 }
 
-/// Builds `keyward` and the bare handler that it is measured against, alike, and copies `keyward` away
-/// likewise.
-pub(crate) fn measured(workspace: &Workspace, profile: &str) -> Outcome<(PathBuf, PathBuf)> {
-    let keyward = copy_of(
-        &keyward_of(workspace, profile)?,
-        &workspace.target().join("keyward-measured"),
-    )?;
-    let package = ["--package", "keyward-front-door", "--example", "bare_handler"];
-    let bare = build(
-        workspace,
-        &[&["build", "--profile", profile], &package[..]].concat(),
-    )?;
-    Ok((keyward, bare.path("bare_handler")?.to_owned()))
+/// Builds what Keyward is measured against.
+pub(crate) fn bare_handler(workspace: &Workspace, profile: &str) -> Outcome<PathBuf> {
+    let example = ["--package", "keyward-front-door", "--example", "bare_handler"];
+    program(workspace, profile, &example)
 }
 
-fn copy_of(built: &Binaries, folder: &Path) -> Outcome<PathBuf> {
+fn program(workspace: &Workspace, profile: &str, which: &[&str; 4]) -> Outcome<PathBuf> {
+    let built = build(
+        workspace,
+        &[&["build", "--profile", profile], &which[..]].concat(),
+    )?;
+    Ok(built.path(which[3])?.to_owned())
+}
+
+/// Copies a program into a folder.
+pub(crate) fn copy(program: &Path, folder: &Path) -> Outcome<PathBuf> {
     let copy = folder.join("keyward");
     fs::create_dir_all(folder).map_err(Failure::about(folder.display()))?;
     // A copy of the same path may still run, and would make a plain overwrite fail as busy.
@@ -81,7 +70,7 @@ fn copy_of(built: &Binaries, folder: &Path) -> Outcome<PathBuf> {
         }
         Ok(()) | Err(_) => {}
     }
-    fs::copy(built.path("keyward")?, &copy).map_err(Failure::about(copy.display()))?;
+    fs::copy(program, &copy).map_err(Failure::about(copy.display()))?;
     Ok(copy)
 }
 

@@ -22,9 +22,11 @@ mod faults;
 mod generated;
 mod image;
 mod layers;
+mod load;
 mod openapi;
 mod package;
 mod packages;
+mod released;
 mod schema;
 mod services;
 mod test;
@@ -59,11 +61,13 @@ Keyward's tasks. Usage: cargo xtask TASK [OPTIONS]
       Runs three servers over one PostgreSQL while servers, network and database fail, with clients that verify and revoke
       keys on all three; prints what they were answered, and fails if a key was accepted after its revocation was
       answered, a valid one refused, or an answer came too late. docs/replicas.md says what may fail when.
-  bench [--profile faults] [--seconds N] [--rounds N] [--keys N] [--row NAME] [--json FILE]
-      Measures the server, built as for a release, and what it could be at best, in turn; prints medians, ratios and
-      goals. Half an hour. It never fails because something was slow. docs/performance.md has results.
+  bench [--profile PROFILE] [--seconds N] [--rounds N] [--keys N] [--row NAME] [--json FILE]
+      Measures the server and what it could be at best, in turn; prints medians, ratios and goals. Builds the server as
+      `package` does, or with a profile of cargo (release, faults). An hour. It never fails because something was slow.
+      docs/performance.md has results.
   package
-      Builds the server for a release and makes a Debian package and a tarball of it, in target/package/release.
+      Builds the server for a release, optimized for what it does under load, and makes a Debian package and a tarball of
+      it, in target/package/release. Half an hour.
   image
       Builds the image and the Debian package, nearly as for a release, and runs them as docs/install.md says: alone with a
       volume, by compose.yaml with PostgreSQL, and as a service of systemd. Needs a container engine.

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::binaries;
 use crate::command::{cargo, output, run};
 use crate::failure::{Failure, Outcome};
-use crate::tools;
 use crate::workspace::Workspace;
+use crate::{binaries, released, tools};
 
 /// What the tarball has beside the program, from the root of the repository.
 const FILES: &[&str] = &[
@@ -23,9 +22,11 @@ const FILES: &[&str] = &[
 /// `cargo xtask package`: makes both of the release build, and prints where they are.
 pub(crate) fn package(workspace: &Workspace) -> Outcome {
     tools::ensure(workspace, tools::FOR_PACKAGES)?;
-    let keyward = binaries::keyward_of(workspace, "release")?;
+    // Where cargo-deb looks for it.
+    let folder = workspace.target().join("release");
+    let keyward = binaries::copy(&released::keyward(workspace)?, &folder)?;
     let package = debian_package(workspace, "release")?;
-    let tarball = tarball(workspace, keyward.path("keyward")?, &package)?;
+    let tarball = tarball(workspace, &keyward, &package)?;
     println!("{}\n{}", package.display(), tarball.display());
     Ok(())
 }

@@ -188,6 +188,11 @@ const DPKG_SHLIBDEPS: Tool = debian(
     &["dpkg-dev"],
 );
 
+const CARGO_PGO: Tool = cargo_subcommand(
+    "cargo-pgo, which builds with counters and with what they counted",
+    &["cargo-pgo"],
+);
+
 const DENY: Tool = cargo_subcommand(
     "cargo-deny, which checks licences and sources of dependencies",
     &["cargo-deny"],
@@ -251,6 +256,9 @@ pub(crate) const FOR_TESTS: &[Tool] = &[
 
 /// What a Debian package needs.
 pub(crate) const FOR_PACKAGES: &[Tool] = &[CARGO_DEB, DPKG_SHLIBDEPS];
+
+/// What the program of a release needs: it is put under load.
+pub(crate) const FOR_RELEASES: &[Tool] = &[CARGO_PGO, POSTGRESQL, PGBENCH, WRK];
 
 /// What continuous integration needs beside that.
 pub(crate) const FOR_CI: &[Tool] = &[DENY, IP];

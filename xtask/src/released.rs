@@ -1,0 +1,49 @@
+//! The program as it is released: optimized for what it did under load.
+//!
+//! Profile-guided optimization (the rustc book) builds the program with counters, puts it under load, and
+//! builds it again with what they counted. Code that ran often becomes faster, all other code smaller.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::binaries;
+use crate::command::{cargo, output, run, run_quietly};
+use crate::failure::Outcome;
+use crate::load::under_load;
+use crate::tools;
+use crate::workspace::Workspace;
+
+const PROGRAM: &[&str] = &["--", "--locked", "--package", "keyward", "--bin", "keyward"];
+
+/// What servers do all day: verify keys over both databases, from memory and not, and refuse what is no key.
+/// What does not run here is compiled for size.
+const LOAD: &[&str] = &[
+    "--rounds=1",
+    "--keys=10000",
+    "--row=health",
+    "--row=user-postgres",
+    "--row=user-sqlite",
+    "--row=forward-auth",
+    "--row=introspection",
+    "--row=lookup-postgres",
+    "--row=lookup-sqlite",
+    "--row=create",
+    "--row=malformed",
+];
+
+/// Builds it. Takes twice as long as `cargo build --release`, and some minutes.
+pub(crate) fn keyward(workspace: &Workspace) -> Outcome<PathBuf> {
+    tools::ensure(workspace, tools::FOR_RELEASES)?;
+    // cargo-pgo says what to do where rustc is not rustup's.
+    if Command::new("rustup").arg("--version").output().is_ok() {
+        run(Command::new("rustup").args(["component", "add", "llvm-tools"]))?;
+    }
+    let host = output(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    let built = workspace.target().join(host.trim()).join("release/keyward");
+    run(cargo(workspace, &["pgo", "build"]).args(PROGRAM))?;
+    let counting = binaries::copy(&built, &workspace.target().join("keyward-counting"))?;
+    let bare_handler = binaries::bare_handler(workspace, "dev")?;
+    under_load(workspace, &counting, &bare_handler, LOAD, run_quietly)?;
+    run(cargo(workspace, &["pgo", "optimize", "build"]).args(PROGRAM))?;
+    Ok(built)
+}
