@@ -2,12 +2,12 @@
 //! instead of one line per request.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
+use keyward_verification_cache::Count;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
@@ -30,8 +30,10 @@ pub(crate) struct Outages {
 /// How many requests failed since the start of the process because the database did not answer.
 #[derive(Default)]
 pub(crate) struct DatabaseFailures {
-    unavailable: AtomicU64,
-    outcome_unknown: AtomicU64,
+    /// Of how many nothing was changed.
+    pub(crate) unavailable: Count,
+    /// Of how many nobody knows whether they changed something.
+    pub(crate) outcome_unknown: Count,
 }
 
 /// One that has not ended.
@@ -104,23 +106,13 @@ impl DatabaseFailures {
             // No outage; the log has each of them, and the request was answered with 500.
             StorageError::Corrupt { .. } | StorageError::Defect(_) => return,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// Of how many nothing was changed.
-    pub(crate) fn unavailable(&self) -> u64 {
-        self.unavailable.load(Ordering::Relaxed)
-    }
-
-    /// Of how many nobody knows whether they changed something.
-    pub(crate) fn outcome_unknown(&self) -> u64 {
-        self.outcome_unknown.load(Ordering::Relaxed)
+        counter.add(1);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
     use crate::logging::tests::Lines;
@@ -165,6 +157,9 @@ mod tests {
         assert_eq!(log.text().lines().count(), 3);
         outages.request_failed(&StorageError::OutcomeUnknown("connection reset".into()));
         let failures = outages.failures();
-        assert_eq!((failures.unavailable(), failures.outcome_unknown()), (1_002, 1));
+        assert_eq!(
+            (failures.unavailable.get(), failures.outcome_unknown.get()),
+            (1_002, 1)
+        );
     }
 }

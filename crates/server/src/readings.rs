@@ -66,12 +66,15 @@ impl Readings {
 
     fn take_cache(&self, measurements: &Measurements) {
         let Some(cache) = &self.cache else { return };
-        let count = |counter: &Metric, count| measurements.set_count(counter, Vec::new(), count);
-        count(&CACHE_HITS, self.lookups.hits());
-        count(&CACHE_MISSES, self.lookups.misses());
-        count(&CACHE_FILLS, self.lookups.fills());
-        count(&CACHE_EVICTIONS, self.progress.evictions());
-        count(&CACHE_EMPTIED, self.progress.emptied());
+        for (metric, count) in [
+            (&CACHE_HITS, &self.lookups.hits),
+            (&CACHE_MISSES, &self.lookups.misses),
+            (&CACHE_FILLS, &self.lookups.fills),
+            (&CACHE_EVICTIONS, &self.progress.evictions),
+            (&CACHE_EMPTIED, &self.progress.emptied),
+        ] {
+            measurements.set_count(metric, Vec::new(), count.get());
+        }
         set(measurements, &CHANGE_SEEN, self.progress.acknowledged());
         set(measurements, &CACHE_ENTRIES, as_u64(cache.len()));
         let left = cache.lease_left(self.boot_clock.now());
@@ -81,20 +84,20 @@ impl Readings {
 
     fn take_spans(&self, measurements: &Measurements) {
         let Some(spans) = &self.spans else { return };
-        measurements.set_count(&SPANS_EXPORTED, Vec::new(), spans.exported());
-        for (reason, count) in [("queue_full", spans.queue_full()), ("refused", spans.refused())] {
-            measurements.set_count(&SPANS_DROPPED, vec![Label::new("reason", reason)], count);
+        measurements.set_count(&SPANS_EXPORTED, Vec::new(), spans.exported.get());
+        for (reason, count) in [("queue_full", &spans.queue_full), ("refused", &spans.refused)] {
+            measurements.set_count(&SPANS_DROPPED, vec![Label::new("reason", reason)], count.get());
         }
     }
 
     fn take_database(&self, measurements: &Measurements) {
         let failures = [
-            ("unavailable", self.failures.unavailable()),
-            ("outcome_unknown", self.failures.outcome_unknown()),
+            ("unavailable", &self.failures.unavailable),
+            ("outcome_unknown", &self.failures.outcome_unknown),
         ];
         for (outcome, count) in failures {
             let outcome = Label::new("outcome", outcome);
-            measurements.set_count(&DATABASE_FAILURES, vec![outcome], count);
+            measurements.set_count(&DATABASE_FAILURES, vec![outcome], count.get());
         }
         set(
             measurements,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use keyward_domain::access_changes::{ChangeNumber, ReplicaId};
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::{AccessChanges, StorageError};
-use keyward_verification_cache::{BootClock, Emptied, Next, Replica, VerificationCache};
+use keyward_verification_cache::{BootClock, Count, Emptied, Next, Replica, VerificationCache};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -43,8 +43,10 @@ pub(crate) struct ReplicaJob {
 #[derive(Default)]
 pub(crate) struct Progress {
     acknowledged: AtomicU64,
-    evictions: AtomicU64,
-    emptied: AtomicU64,
+    /// For how many changes it has evicted what they concern.
+    pub(crate) evictions: Count,
+    /// How often it has emptied the cache.
+    pub(crate) emptied: Count,
 }
 
 /// The work, until it panics.
@@ -149,10 +151,10 @@ impl Polling {
                     let seen = acknowledgement.counter();
                     if let Some(emptied) = acknowledgement.emptied() {
                         report_emptied(emptied);
-                        job.progress.emptied.fetch_add(1, Ordering::Relaxed);
+                        job.progress.emptied.add(1);
                     } else if let Some(after) = after {
                         let changes = seen.as_u64().saturating_sub(after.as_u64());
-                        job.progress.evictions.fetch_add(changes, Ordering::Relaxed);
+                        job.progress.evictions.add(changes);
                     }
                     let is_registered = job.changes.acknowledge(job.id, seen).await?;
                     self.replica.acknowledged(acknowledgement, is_registered)
@@ -209,16 +211,6 @@ impl Progress {
     /// before the first.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
-    }
-
-    /// For how many changes it has evicted what they concern.
-    pub(crate) fn evictions(&self) -> u64 {
-        self.evictions.load(Ordering::Relaxed)
-    }
-
-    /// How often it has emptied the cache.
-    pub(crate) fn emptied(&self) -> u64 {
-        self.emptied.load(Ordering::Relaxed)
     }
 }
 
@@ -308,10 +300,10 @@ mod tests {
         let progress = job.progress();
         let job = job.start();
         sleep(POLL_INTERVAL * 3 / 2).await;
-        assert_eq!(progress.emptied(), 0);
+        assert_eq!(progress.emptied.get(), 0);
         assert!(!lines.text().contains("WARN"), "{}", lines.text());
         sleep(POLL_INTERVAL).await;
-        assert_eq!(progress.emptied(), 1);
+        assert_eq!(progress.emptied.get(), 1);
         let warning = "the database counts fewer changes than before, as after a restored backup";
         assert!(
             lines.text().contains("WARN") && lines.text().contains(warning),

@@ -9,7 +9,7 @@ use keyward_domain::token::TokenDigest;
 
 use crate::boot_time::BootClock;
 use crate::cache::VerificationCache;
-use crate::lookups::Lookups;
+use crate::lookups::{Count, Lookups};
 
 /// Credentials of a store, those in the cache without asking it.
 #[derive(Clone)]
@@ -42,9 +42,9 @@ impl CachedCredentials {
         Self { lookups, ..self }
     }
 
-    fn count(&self, count: impl FnOnce(&Lookups)) {
+    fn count(&self, kind: impl FnOnce(&Lookups) -> &Count) {
         if let Some(lookups) = &self.lookups {
-            count(lookups);
+            kind(lookups).add(1);
         }
     }
 }
@@ -55,12 +55,12 @@ impl Credentials for CachedCredentials {
         if let Some(credential) = self.remembered(digest) {
             return Ok(Some(credential));
         }
-        self.count(Lookups::count_miss);
+        self.count(|lookups| &lookups.misses);
         let fill = self.cache.begin_fill(self.clock.now());
         let found = self.store.find(digest).await?;
         if let (Some(fill), Some(credential)) = (fill, &found) {
             self.cache.fill(fill, digest, credential);
-            self.count(Lookups::count_fill);
+            self.count(|lookups| &lookups.fills);
         }
         if found.as_ref().is_none_or(Credential::has_ended) {
             self.cache.forget(digest);
@@ -71,7 +71,7 @@ impl Credentials for CachedCredentials {
     fn remembered(&self, digest: &TokenDigest) -> Option<Credential> {
         let remembered = self.cache.find(digest, self.clock.now());
         if remembered.is_some() {
-            self.count(Lookups::count_hit);
+            self.count(|lookups| &lookups.hits);
         }
         remembered
     }

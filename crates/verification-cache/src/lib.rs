@@ -43,7 +43,7 @@ pub use cache::{Fill, VerificationCache};
 pub use cached_credentials::CachedCredentials;
 pub use cached_reachable_projects::CachedReachableProjects;
 pub use familiar_credentials::FamiliarCredentials;
-pub use lookups::Lookups;
+pub use lookups::{Count, Lookups};
 pub use replica::{Acknowledgement, Emptied, Next, Replica};
 pub use wait::{ReadingNumber, Verdict, Wait};
 

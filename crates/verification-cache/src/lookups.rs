@@ -5,36 +5,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Counts look-ups of credentials since the start of the process.
 #[derive(Debug, Default)]
 pub struct Lookups {
-    hits: AtomicU64,
-    misses: AtomicU64,
-    fills: AtomicU64,
+    /// How many were answered from memory.
+    pub hits: Count,
+    /// For how many the store was asked, whatever it answered.
+    pub misses: Count,
+    /// How many of those found a credential under a lease, so that the cache was given it.
+    pub fills: Count,
 }
 
-impl Lookups {
-    /// How many were answered from memory.
-    pub fn hits(&self) -> u64 {
-        self.hits.load(Ordering::Relaxed)
+/// A number that only grows, for metrics.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// Counts this many more.
+    pub fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// For how many the store was asked, whatever it answered.
-    pub fn misses(&self) -> u64 {
-        self.misses.load(Ordering::Relaxed)
-    }
-
-    /// How many of those found a credential under a lease, so that the cache was given it.
-    pub fn fills(&self) -> u64 {
-        self.fills.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn count_hit(&self) {
-        self.hits.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn count_miss(&self) {
-        self.misses.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(crate) fn count_fill(&self) {
-        self.fills.fetch_add(1, Ordering::Relaxed);
+    /// How many were counted so far.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
     }
 }

@@ -168,8 +168,8 @@ impl Exporter {
         match sent {
             Ok(rejected) => {
                 let rejected = rejected.min(spans);
-                counts.add_exported(spans - rejected);
-                counts.add_refused(rejected);
+                counts.exported.add(spans - rejected);
+                counts.refused.add(rejected);
                 if rejected == 0 {
                     self.succeeded();
                 } else {
@@ -185,7 +185,7 @@ impl Exporter {
                     return Err(error.retry_after());
                 }
                 self.failed(Failure::Refusal, sentence(&error));
-                counts.add_refused(spans);
+                counts.refused.add(spans);
             }
         }
         self.unsent = None;
@@ -209,7 +209,7 @@ impl Exporter {
     fn succeeded(&mut self) {
         if self.failing.take().is_some() {
             let counts = self.queue.counts();
-            let dropped = counts.queue_full() + counts.refused();
+            let dropped = counts.queue_full.get() + counts.refused.get();
             info!(dropped_since_start = dropped, "trace export works again");
         }
     }

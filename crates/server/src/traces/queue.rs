@@ -1,10 +1,10 @@
 //! Spans that wait to be sent.
 
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use keyward_verification_cache::Count;
 use opentelemetry::Context;
 use opentelemetry::trace::SpanKind;
 use opentelemetry_sdk::error::OTelSdkResult;
@@ -29,34 +29,12 @@ pub(super) struct SpanQueue {
 /// What became of sampled spans.
 #[derive(Debug, Default)]
 pub(crate) struct SpanCounts {
-    exported: AtomicU64,
-    queue_full: AtomicU64,
-    refused: AtomicU64,
-}
-
-impl SpanCounts {
     /// How many the collector accepted.
-    pub(crate) fn exported(&self) -> u64 {
-        self.exported.load(Ordering::Relaxed)
-    }
-
+    pub(crate) exported: Count,
     /// How many found the queue full.
-    pub(crate) fn queue_full(&self) -> u64 {
-        self.queue_full.load(Ordering::Relaxed)
-    }
-
+    pub(crate) queue_full: Count,
     /// How many the collector did not want.
-    pub(crate) fn refused(&self) -> u64 {
-        self.refused.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn add_exported(&self, spans: u64) {
-        self.exported.fetch_add(spans, Ordering::Relaxed);
-    }
-
-    pub(super) fn add_refused(&self, spans: u64) {
-        self.refused.fetch_add(spans, Ordering::Relaxed);
-    }
+    pub(crate) refused: Count,
 }
 
 impl SpanQueue {
@@ -68,7 +46,7 @@ impl SpanQueue {
         let mut spans = self.lock();
         if spans.len() >= CAPACITY {
             drop(spans);
-            self.counts.queue_full.fetch_add(1, Ordering::Relaxed);
+            self.counts.queue_full.add(1);
             return;
         }
         spans.push(span);
@@ -173,12 +151,12 @@ pub(super) mod tests {
         for _ in 1..CAPACITY + 3 {
             queue.push(span("further"));
         }
-        assert_eq!((queue.len(), queue.counts().queue_full()), (CAPACITY, 3));
+        assert_eq!((queue.len(), queue.counts().queue_full.get()), (CAPACITY, 3));
         let batch = queue.take();
         assert_eq!((batch.len(), &*batch[0].name), (BATCH, "first"));
         assert_eq!(queue.len(), CAPACITY - BATCH);
         queue.push(span("room again"));
-        assert_eq!(queue.counts().queue_full(), 3);
+        assert_eq!(queue.counts().queue_full.get(), 3);
     }
 
     #[tokio::test]
