@@ -10,7 +10,6 @@ mod audit_log;
 mod environment;
 mod rate_limits;
 mod retention;
-mod secret_scanning;
 mod serve;
 mod storage;
 mod traces;

@@ -112,25 +112,18 @@ impl Server {
             Some(demo) => demo.database(),
             None => storage::configured(&options.database)?,
         };
-        database.limit_connections(options.pool.database_pool_size);
+        database.limit_connections(options.database_pool_size);
         // A demo lives in its past: much of it would go at once.
         let periods = match demo {
             Some(_) => None,
             None => Some(options.retention.periods()?),
         };
         exposure::warn_of_open_configuration(
-            [
-                options.verifiers.verifiers.as_deref(),
-                options.secret_scanning.github_keys.as_deref(),
-            ],
+            [options.verifiers.as_deref(), options.github_keys.as_deref()],
             options.traces.otlp_headers_file.as_deref(),
         );
-        let verifiers = options
-            .verifiers
-            .verifiers
-            .map(WatchedFile::<Verifiers>::new)
-            .transpose()?;
-        let github_keys = options.secret_scanning.github_keys;
+        let verifiers = options.verifiers.map(WatchedFile::<Verifiers>::new).transpose()?;
+        let github_keys = options.github_keys;
         let github_keys = github_keys.map(WatchedFile::<GitHubKeys>::new).transpose()?;
         let given_url = options.server.public_url.as_deref();
         let given_url = given_url.map(public_url::given).transpose()?;
@@ -179,7 +172,7 @@ impl Server {
             store.observe_pool_waits(metrics.pool_waits());
         }
         let composition = Composition::new(sources.clone(), Arc::clone(&store)).of_server();
-        let (composition, replica_job) = match options.cache.verification_cache {
+        let (composition, replica_job) = match options.verification_cache {
             Switch::On => {
                 let lookups = metrics.as_ref().map(MetricsListener::lookups);
                 let (composition, job) = composition

@@ -1,6 +1,7 @@
 //! The options of `keyward serve`, and of `keyward healthcheck`, which asks it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -9,25 +10,36 @@ use keyward_front_door::{ForwardedHeader, parse_network};
 
 use super::rate_limits::RateLimitOptions;
 use super::retention::RetentionOptions;
-use super::secret_scanning::SecretScanningOptions;
 use super::storage::{DatabaseOptions, LoggingOptions};
 use super::traces::TraceOptions;
-use super::verifier::VerifierOptions;
 
 /// The default address to listen on.
 const LISTEN: &str = "127.0.0.1:8080";
 
-/// Groups of options, each under a heading of its own in the help.
+/// Options in groups, each under a heading of its own in the help.
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
     #[command(flatten)]
     pub(crate) server: ServerOptions,
     #[command(flatten)]
     pub(crate) database: DatabaseOptions,
-    #[command(flatten)]
-    pub(crate) pool: PoolOptions,
-    #[command(flatten)]
-    pub(crate) cache: CacheOptions,
+    /// The maximum number of connections to a PostgreSQL database, besides the one for the verification cache
+    #[arg(long, env = "KEYWARD_DATABASE_POOL_SIZE", value_name = "NUMBER", default_value_t = 16,
+          value_parser = clap::value_parser!(u16).range(1..=1000), help_heading = "Database")]
+    pub(crate) database_pool_size: u16,
+    /// Whether to keep verifications of valid keys in memory
+    ///
+    /// A revocation is answered only when no server accepts the key any more: usually after some
+    /// milliseconds, after 5 seconds if a server does not respond.
+    #[arg(
+        long,
+        env = "KEYWARD_VERIFICATION_CACHE",
+        value_name = "ON_OR_OFF",
+        value_enum,
+        default_value = "on",
+        help_heading = "Verification cache"
+    )]
+    pub(crate) verification_cache: Switch,
     #[command(flatten)]
     pub(crate) limits: LimitOptions,
     #[command(flatten)]
@@ -36,10 +48,29 @@ pub(crate) struct ServeOptions {
     pub(crate) retention: RetentionOptions,
     #[command(flatten)]
     pub(crate) proxies: ProxyOptions,
-    #[command(flatten)]
-    pub(crate) verifiers: VerifierOptions,
-    #[command(flatten)]
-    pub(crate) secret_scanning: SecretScanningOptions,
+    /// The file with the services that may introspect tokens; without it, nobody may
+    ///
+    /// Each line is one from `keyward verifier create`; empty lines and lines that begin with # are ignored.
+    /// A changed file is read again within seconds. If it cannot be read then, the verifiers before the
+    /// change stay.
+    #[arg(
+        long,
+        env = "KEYWARD_VERIFIERS",
+        value_name = "FILE",
+        help_heading = "Introspection"
+    )]
+    pub(crate) verifiers: Option<PathBuf>,
+    /// The file with the public keys of GitHub's secret scanning; without it, its reports are answered 404
+    ///
+    /// It holds what <https://api.github.com/meta/public_keys/secret_scanning> returns. A changed file is
+    /// read again within seconds. If it cannot be read then, the keys before the change stay.
+    #[arg(
+        long,
+        env = "KEYWARD_GITHUB_KEYS",
+        value_name = "FILE",
+        help_heading = "Secret scanning"
+    )]
+    pub(crate) github_keys: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) traces: TraceOptions,
     #[command(flatten)]
@@ -95,39 +126,11 @@ pub(crate) struct HealthcheckOptions {
     pub(crate) listen: SocketAddr,
 }
 
-/// What is kept in memory.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Verification cache")]
-pub(crate) struct CacheOptions {
-    /// Whether to keep verifications of valid keys in memory
-    ///
-    /// A revocation is answered only when no server accepts the key any more: usually after some
-    /// milliseconds, after 5 seconds if a server does not respond.
-    #[arg(
-        long,
-        env = "KEYWARD_VERIFICATION_CACHE",
-        value_name = "ON_OR_OFF",
-        value_enum,
-        default_value = "on"
-    )]
-    pub(crate) verification_cache: Switch,
-}
-
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Switch {
     On,
     Off,
-}
-
-/// How many connections the database lends.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Database")]
-pub(crate) struct PoolOptions {
-    /// The maximum number of connections to a PostgreSQL database, besides the one for the verification cache
-    #[arg(long, env = "KEYWARD_DATABASE_POOL_SIZE", value_name = "NUMBER", default_value_t = 16,
-          value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub(crate) database_pool_size: u16,
 }
 
 /// How much of anything there may be, and for how long.

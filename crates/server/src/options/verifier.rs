@@ -1,22 +1,7 @@
 //! The options about verifiers: services that introspect the tokens of their clients.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use keyward_domain::verifier::VerifierName;
-
-/// Who may introspect tokens.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Introspection")]
-pub(crate) struct VerifierOptions {
-    /// The file with the services that may introspect tokens; without it, nobody may
-    ///
-    /// Each line is one from `keyward verifier create`; empty lines and lines that begin with # are ignored.
-    /// A changed file is read again within seconds. If it cannot be read then, the verifiers before the
-    /// change stay.
-    #[arg(long, env = "KEYWARD_VERIFIERS", value_name = "FILE")]
-    pub(crate) verifiers: Option<PathBuf>,
-}
 
 /// What can be asked about verifiers.
 #[derive(Debug, Subcommand)]
