@@ -86,38 +86,27 @@ pub(crate) trait SchemaProbe: Send + Sync {
     async fn schema_state(&self) -> Result<SchemaState, StorageError>;
 }
 
-#[async_trait]
-impl StorageProbe for PostgresStore {
-    async fn is_ready(&self) -> Result<bool, StorageError> {
-        Self::is_ready(self).await
-    }
+/// The stores have these methods themselves.
+macro_rules! probes {
+    ($($store:ident),+) => {$(
+        #[async_trait]
+        impl StorageProbe for $store {
+            async fn is_ready(&self) -> Result<bool, StorageError> {
+                Self::is_ready(self).await
+            }
 
-    async fn try_change(&self) -> Result<(), TrialFailure> {
-        Self::try_change(self).await
-    }
+            async fn try_change(&self) -> Result<(), TrialFailure> {
+                Self::try_change(self).await
+            }
+        }
+
+        #[async_trait]
+        impl SchemaProbe for $store {
+            async fn schema_state(&self) -> Result<SchemaState, StorageError> {
+                Self::schema_state(self).await
+            }
+        }
+    )+};
 }
 
-#[async_trait]
-impl StorageProbe for SqliteStore {
-    async fn is_ready(&self) -> Result<bool, StorageError> {
-        Self::is_ready(self).await
-    }
-
-    async fn try_change(&self) -> Result<(), TrialFailure> {
-        Self::try_change(self).await
-    }
-}
-
-#[async_trait]
-impl SchemaProbe for PostgresStore {
-    async fn schema_state(&self) -> Result<SchemaState, StorageError> {
-        Self::schema_state(self).await
-    }
-}
-
-#[async_trait]
-impl SchemaProbe for SqliteStore {
-    async fn schema_state(&self) -> Result<SchemaState, StorageError> {
-        Self::schema_state(self).await
-    }
-}
+probes!(PostgresStore, SqliteStore);
