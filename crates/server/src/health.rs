@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
     use crate::composition::{request_ids, sources_of_this_machine};
-    use crate::trial_changes::{RunningTrialChanges, SUCCESS_TTL, TrialChanges};
+    use crate::trial_changes::{SUCCESS_TTL, TrialChanges};
 
     #[derive(Clone, Default)]
     struct Storage {
@@ -241,20 +241,20 @@ mod tests {
         }
     }
 
-    /// With its trial changes, which end with the second value.
-    fn health(storage: &Storage) -> (Health, RunningTrialChanges) {
+    /// With its trial changes, which end with the test.
+    fn health(storage: &Storage) -> Health {
         let config = FrontDoorConfig::new(request_ids(sources_of_this_machine()));
         let front_door = FrontDoor::new(config).unwrap();
         let storage: Arc<dyn StorageProbe> = Arc::new(storage.clone());
         let (trials, changes) = TrialChanges::new(Arc::clone(&storage));
-        let health = Health::new(front_door.readiness(), storage, changes);
-        (health, trials.start())
+        tokio::spawn(trials.run());
+        Health::new(front_door.readiness(), storage, changes)
     }
 
     #[tokio::test(start_paused = true)]
     async fn server_is_ready_while_its_storage_is() {
         let storage = Storage::default();
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_away.store(true, Ordering::Relaxed);
         tokio::time::advance(CACHE_TTL).await;
@@ -267,7 +267,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn thousand_concurrent_readiness_requests_query_the_storage_once() {
         let storage = Storage::default();
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         let health = Arc::new(health);
         let mut clients = JoinSet::new();
         for _ in 0..1_000 {
@@ -285,7 +285,7 @@ mod tests {
             answers_after: CACHE_TTL / 2,
             ..Storage::default()
         };
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         for _ in 0..10 {
             let hung_up = timeout(CACHE_TTL / 100, health.readiness()).await;
             assert!(hung_up.is_err());
@@ -298,7 +298,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn server_with_read_only_storage_is_unready() {
         let storage = Storage::default();
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_read_only.store(true, Ordering::Relaxed);
         sleep(Duration::from_millis(5_001)).await;
@@ -312,7 +312,7 @@ mod tests {
     async fn server_on_a_full_disk_is_unready_until_space_returns() {
         let storage = Storage::default();
         storage.is_full.store(true, Ordering::Relaxed);
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         assert_eq!(health.readiness().await, Err(NotReady::DiskFull));
         storage.is_full.store(false, Ordering::Relaxed);
         sleep(Duration::from_millis(1_001)).await;
@@ -322,7 +322,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn trial_change_that_panics_is_followed_by_others() {
         let storage = Storage::default();
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.panics.store(true, Ordering::Relaxed);
         sleep(SUCCESS_TTL).await;
@@ -336,7 +336,7 @@ mod tests {
     async fn server_with_a_damaged_file_is_unready_even_without_answers() {
         let storage = Storage::default();
         storage.is_damaged.store(true, Ordering::Relaxed);
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         assert_eq!(health.readiness().await, Err(NotReady::Damaged));
         storage.is_away.store(true, Ordering::Relaxed);
         tokio::time::advance(CACHE_TTL).await;
@@ -346,7 +346,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn slow_changes_count_only_without_a_recent_success() {
         let storage = Storage::default();
-        let (health, _trials) = health(&storage);
+        let health = health(&storage);
         assert_eq!(health.readiness().await, Ok(()));
         storage.is_busy.store(true, Ordering::Relaxed);
         sleep(SUCCESS_TTL - CACHE_TTL).await;

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_persistence::{SchemaState, UnusableSchema};
-use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::warn;
 
@@ -15,35 +14,22 @@ use crate::store::SchemaProbe;
 /// The interval between checks.
 const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// A watch that ends with this value.
-pub(crate) struct SchemaWatch(JoinHandle<()>);
-
-impl SchemaWatch {
-    /// Checks every minute, and logs once that another version has migrated. The state at the start is logged
-    /// then.
-    pub(crate) fn start(storage: Arc<dyn SchemaProbe>) -> Self {
-        Self(tokio::spawn(async move {
-            let mut looks = interval(CHECK_INTERVAL);
-            looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            let mut last: Option<SchemaState> = None;
-            loop {
-                looks.tick().await;
-                // Outages are logged elsewhere.
-                let Some(Ok(state)) = supervised("schema watch", storage.schema_state()).await else {
-                    continue;
-                };
-                if last.as_ref().is_some_and(|last| *last != state) {
-                    log_migration(&state);
-                }
-                last = Some(state);
-            }
-        }))
-    }
-}
-
-impl Drop for SchemaWatch {
-    fn drop(&mut self) {
-        self.0.abort();
+/// Checks every minute, and logs once that another version has migrated. The state at the start is logged
+/// then.
+pub(crate) async fn watch(storage: Arc<dyn SchemaProbe>) {
+    let mut looks = interval(CHECK_INTERVAL);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut last: Option<SchemaState> = None;
+    loop {
+        looks.tick().await;
+        // Outages are logged elsewhere.
+        let Some(Ok(state)) = supervised("schema watch", storage.schema_state()).await else {
+            continue;
+        };
+        if last.as_ref().is_some_and(|last| *last != state) {
+            log_migration(&state);
+        }
+        last = Some(state);
     }
 }
 
@@ -115,7 +101,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn check_that_panics_is_followed_by_others() {
         let (log, _guard) = Lines::of_this_thread();
-        let _watch = SchemaWatch::start(Arc::new(SecondLookPanics::default()));
+        tokio::spawn(watch(Arc::new(SecondLookPanics::default())));
         sleep(CHECK_INTERVAL * 3).await;
         let text = log.text();
         assert!(
@@ -129,7 +115,7 @@ mod tests {
         let (log, _guard) = Lines::of_this_thread();
         let newest = "29991231235959".to_owned();
         let tables = Arc::new(Tables(Mutex::new(Some(SchemaState::Current))));
-        let _watch = SchemaWatch::start(tables.clone());
+        tokio::spawn(watch(tables.clone()));
 
         tables.become_for_long(Some(SchemaState::Current)).await;
         tables.become_for_long(None).await;

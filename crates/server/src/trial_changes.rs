@@ -7,7 +7,6 @@ use std::time::Duration;
 use keyward_domain::failure_sentence::sentence;
 use keyward_persistence::TrialFailure;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info, warn};
 
@@ -52,9 +51,6 @@ pub(crate) struct TrialChanges {
     is_failing: bool,
 }
 
-/// Trial changes that are being made. They end with this value; one that has begun finishes in the storage.
-pub(crate) struct RunningTrialChanges(JoinHandle<()>);
-
 impl TrialChanges {
     /// And where to learn what came of them.
     pub(crate) fn new(storage: Arc<dyn StorageProbe>) -> (Self, watch::Receiver<Changes>) {
@@ -67,14 +63,12 @@ impl TrialChanges {
         (trial, changes)
     }
 
-    /// Makes one, and others from now on.
-    pub(crate) fn start(mut self) -> RunningTrialChanges {
-        RunningTrialChanges(tokio::spawn(async move {
-            loop {
-                let pause = supervised("trial changes", self.make_one()).await;
-                sleep(pause.unwrap_or(RETRY_INTERVAL)).await;
-            }
-        }))
+    /// Makes one, and others until it is dropped; one that has begun then finishes in the storage.
+    pub(crate) async fn run(mut self) {
+        loop {
+            let pause = supervised("trial changes", self.make_one()).await;
+            sleep(pause.unwrap_or(RETRY_INTERVAL)).await;
+        }
     }
 
     /// Makes one, and returns the pause before the next.
@@ -111,11 +105,5 @@ impl TrialChanges {
             Some(_) | None => {}
         }
         self.is_failing = failure.is_some();
-    }
-}
-
-impl Drop for RunningTrialChanges {
-    fn drop(&mut self) {
-        self.0.abort();
     }
 }

@@ -19,6 +19,7 @@ use keyward_front_door::{
 };
 use keyward_http_api::{BaseUrl, GitHubKeys, LARGER_BODIES};
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 use tracing::info;
 use zeroize::Zeroizing;
 
@@ -44,7 +45,7 @@ use crate::replica_job::ReplicaJob;
 use crate::retention_job::RetentionJob;
 use crate::routes::{HEALTH_PATHS, Routes, refusal_response};
 use crate::runs::MeasuredTask;
-use crate::schema_watch::SchemaWatch;
+use crate::schema_watch;
 use crate::seen_session_writer::SeenSessionWriter;
 use crate::setup_command::{public_setup_command, setup_command};
 use crate::shutdown::ShutdownSignals;
@@ -258,7 +259,10 @@ impl Server {
             "listening"
         );
         let traces = self.traces.map(Traces::start);
-        let _schema_watch = SchemaWatch::start(self.schema_probe);
+        // They are cut off at the end.
+        let mut checks = JoinSet::new();
+        checks.spawn(schema_watch::watch(self.schema_probe));
+        checks.spawn(self.trial_changes.run());
         let writers = [
             background_writer::start(self.last_use_writer),
             background_writer::start(self.refused_use_writer),
@@ -284,7 +288,6 @@ impl Server {
             self.replica_job.map(ReplicaJob::start),
             self.metrics.map(|metrics| metrics.start(tasks)),
         ];
-        let _trial_changes = self.trial_changes.start();
         let forms = self.routes.forms();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
         // Before the writers: what these forms leave is written, too.
