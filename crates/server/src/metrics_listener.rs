@@ -65,12 +65,6 @@ pub(crate) struct MetricsListener {
     lookups: Arc<Lookups>,
 }
 
-/// One that has everything to answer with.
-pub(crate) struct MetricsServer {
-    listener: MetricsListener,
-    readings: Readings,
-}
-
 impl MetricsListener {
     /// Listens at an address that is not the public one.
     pub(crate) fn bind(
@@ -128,27 +122,10 @@ impl MetricsListener {
         Arc::new(move |waited: Duration| waits.record(waited.as_secs_f64()))
     }
 
-    /// With what is read when somebody asks.
-    pub(crate) fn reading(self, readings: Readings) -> MetricsServer {
-        MetricsServer {
-            listener: self,
-            readings,
-        }
-    }
-}
-
-/// Whether one of two listeners would get what is meant for the other.
-fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
-    let is_everywhere = one.ip().is_unspecified() || other.ip().is_unspecified();
-    one.port() == other.port() && (one.ip() == other.ip() || is_everywhere)
-}
-
-impl MetricsServer {
-    /// Answers until it is asked to finish, also about these tasks.
-    pub(crate) fn start(self, tasks: Vec<MeasuredTask>) -> RunningJob {
-        let Self { listener, readings } = self;
-        info!(address = %listener.listening_on, "metrics listening");
-        let measurements = listener.measurements;
+    /// Answers with what is read when somebody asks, also about these tasks, until it is asked to finish.
+    pub(crate) fn start(self, readings: Readings, tasks: Vec<MeasuredTask>) -> RunningJob {
+        info!(address = %self.listening_on, "metrics listening");
+        let measurements = self.measurements;
         let scrapes = Scrapes {
             measurements: Arc::clone(&measurements),
             readings,
@@ -160,9 +137,15 @@ impl MetricsServer {
                     measurements.sort();
                 }
             };
-            listener.front_door.serve(listener.listener, scrapes, until).await;
+            self.front_door.serve(self.listener, scrapes, until).await;
         })
     }
+}
+
+/// Whether one of two listeners would get what is meant for the other.
+fn is_same(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_everywhere = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() == other.port() && (one.ip() == other.ip() || is_everywhere)
 }
 
 /// What is served.

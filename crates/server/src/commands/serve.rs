@@ -33,12 +33,13 @@ use crate::exposure;
 use crate::health::Health;
 use crate::job::RunningJob;
 use crate::last_use_writer::LastUseWriter;
-use crate::metrics_listener::{MetricsListener, MetricsServer};
+use crate::metrics_listener::MetricsListener;
 use crate::options::{LimitOptions, ProxyOptions, ServeOptions, Switch};
 use crate::outage::Outages;
 use crate::output;
 use crate::planned_end_job::PlannedEndJob;
 use crate::public_url;
+use crate::readings::Readings;
 use crate::refusal_log::RefusalLog;
 use crate::refused_use_writer::RefusedUseWriter;
 use crate::replica_job::ReplicaJob;
@@ -96,7 +97,7 @@ struct Server {
     trial_changes: TrialChanges,
     verifiers: Option<WatchedFile<Verifiers>>,
     github_keys: Option<WatchedFile<GitHubKeys>>,
-    metrics: Option<MetricsServer>,
+    metrics: Option<(MetricsListener, Readings)>,
     traces: Option<Traces>,
     _data_directory_lock: Option<DataDirectoryLock>,
 }
@@ -226,7 +227,8 @@ impl Server {
         let metrics = metrics.map(|metrics| {
             let spans = traces.as_ref().map(Traces::counts);
             let lookups = metrics.lookups();
-            metrics.reading(composition.readings(front_door.occupancy(), lookups, failures, changes, spans))
+            let readings = composition.readings(front_door.occupancy(), lookups, failures, changes, spans);
+            (metrics, readings)
         });
         Ok(Self {
             front_door,
@@ -286,7 +288,8 @@ impl Server {
             self.verifiers.map(WatchedFile::start),
             self.github_keys.map(WatchedFile::start),
             self.replica_job.map(ReplicaJob::start),
-            self.metrics.map(|metrics| metrics.start(tasks)),
+            self.metrics
+                .map(|(listener, readings)| listener.start(readings, tasks)),
         ];
         let forms = self.routes.forms();
         let drained = self.front_door.serve(self.listener, self.routes, until).await;
