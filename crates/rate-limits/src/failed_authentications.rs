@@ -69,7 +69,7 @@ impl FailedAuthentications {
     #[must_use]
     pub fn new(quota: Quota, clock: Elapsed) -> Self {
         Self {
-            limiter: Limiter::new("failed-authentication", quota, COUNTED, Arc::clone(&clock)),
+            limiter: Limiter::new("failed-authentication", quota, COUNTED, &clock),
             lanes: bounded(LANES),
             lane_lifetime: Duration::from_secs(u64::from(quota.window_seconds())).min(MAX_LANE_LIFETIME),
             clock,

@@ -1,6 +1,7 @@
 //! One rate limit, counted separately for each value: an API key, an organization, a network.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use governor::RateLimiter;
 use governor::clock::Clock;
@@ -22,8 +23,8 @@ impl<K: Hash + Eq + Clone> Limiter<K> {
     /// A limit that clients know by this name, which has only letters, digits and `-`; for at most `capacity`
     /// keys.
     #[must_use]
-    pub fn new(name: &'static str, quota: Quota, capacity: usize, clock: Elapsed) -> Self {
-        let clock = ElapsedClock(clock);
+    pub fn new(name: &'static str, quota: Quota, capacity: usize, clock: &Elapsed) -> Self {
+        let clock = ElapsedClock(Arc::clone(clock));
         Self {
             policy: Policy { name, quota },
             counters: RateLimiter::new(quota.of_governor(), Counters::new(capacity), clock.clone()),
@@ -57,7 +58,6 @@ impl<K: Hash + Eq + Clone> Limiter<K> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Duration;
 
@@ -75,8 +75,8 @@ mod tests {
 
         fn limiter(&self, quota: &str, capacity: usize) -> Limiter<u32> {
             let clock = self.clone();
-            let elapsed = move || Duration::from_millis(clock.0.load(Ordering::SeqCst));
-            Limiter::new("key", quota.parse().unwrap(), capacity, Arc::new(elapsed))
+            let elapsed: Elapsed = Arc::new(move || Duration::from_millis(clock.0.load(Ordering::SeqCst)));
+            Limiter::new("key", quota.parse().unwrap(), capacity, &elapsed)
         }
     }
 

@@ -1,7 +1,7 @@
 //! Limits of requests whose sender is known.
 
+use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::Arc;
 
 use crate::clock::Elapsed;
 use crate::limit_state::{Exceeded, LimitState};
@@ -57,7 +57,7 @@ pub enum Verifier {
 }
 
 /// How a request was counted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Of each limit that counted it, the exceeded one last.
     pub states: Vec<LimitState>,
@@ -73,16 +73,18 @@ impl RequestLimits {
             return None;
         }
         Some(Self {
-            key: quotas.per_key.map(|quota| limiter("key", quota, KEYS, clock)),
+            key: quotas
+                .per_key
+                .map(|quota| Limiter::new("key", quota, KEYS, clock)),
             address: quotas
                 .per_address
-                .map(|quota| limiter("address", quota, NETWORKS, clock)),
+                .map(|quota| Limiter::new("address", quota, NETWORKS, clock)),
             organization: quotas
                 .per_organization
-                .map(|quota| limiter("organization", quota, FEW, clock)),
+                .map(|quota| Limiter::new("organization", quota, FEW, clock)),
             verifier: quotas
                 .per_verifier
-                .map(|quota| limiter("verifier", quota, FEW, clock)),
+                .map(|quota| Limiter::new("verifier", quota, FEW, clock)),
         })
     }
 
@@ -91,60 +93,38 @@ impl RequestLimits {
     pub fn count_request(&self, key: CountedKey, from: Option<IpAddr>) -> Counted {
         let network = from.map(ClientNetwork::from);
         // Those of few first, so that a key that is beyond its own limit uses up nobody else's.
-        Counting::default()
+        Counted::default()
             .by(self.key.as_ref(), Some(&key.key))
             .by(self.address.as_ref(), network.as_ref())
             .by(self.organization.as_ref(), Some(&key.organization))
-            .0
     }
 
     /// Counts a question of a gateway about a request with this key.
     #[must_use]
     pub fn count_forwarded(&self, key: CountedKey, gateway: Option<IpAddr>) -> Counted {
         let gateway = gateway.map(|address| Verifier::Gateway(address.into()));
-        Counting::default()
+        Counted::default()
             .by(self.key.as_ref(), Some(&key.key))
             .by(self.organization.as_ref(), Some(&key.organization))
             .by(self.verifier.as_ref(), gateway.as_ref())
-            .0
     }
 
     /// Counts a question of a verifier with credentials.
     #[must_use]
     pub fn count_verifier(&self, name: &str) -> Counted {
         let verifier = Verifier::Named(name.to_owned());
-        Counting::default().by(self.verifier.as_ref(), Some(&verifier)).0
+        Counted::default().by(self.verifier.as_ref(), Some(&verifier))
     }
 }
 
-fn limiter<K: std::hash::Hash + Eq + Clone>(
-    name: &'static str,
-    quota: Quota,
-    capacity: usize,
-    clock: &Elapsed,
-) -> Limiter<K> {
-    Limiter::new(name, quota, capacity, Arc::clone(clock))
-}
-
-struct Counting(Counted);
-
-impl Default for Counting {
-    fn default() -> Self {
-        Self(Counted {
-            states: Vec::with_capacity(3),
-            exceeded: None,
-        })
-    }
-}
-
-impl Counting {
-    fn by<K: std::hash::Hash + Eq + Clone>(mut self, limiter: Option<&Limiter<K>>, key: Option<&K>) -> Self {
-        if let (Some(limiter), Some(key), None) = (limiter, key, self.0.exceeded) {
+impl Counted {
+    fn by<K: Hash + Eq + Clone>(mut self, limiter: Option<&Limiter<K>>, key: Option<&K>) -> Self {
+        if let (Some(limiter), Some(key), None) = (limiter, key, self.exceeded) {
             match limiter.count(key) {
-                Ok(state) => self.0.states.push(state),
+                Ok(state) => self.states.push(state),
                 Err(exceeded) => {
-                    self.0.states.push(exceeded.state());
-                    self.0.exceeded = Some(exceeded);
+                    self.states.push(exceeded.state());
+                    self.exceeded = Some(exceeded);
                 }
             }
         }
@@ -154,6 +134,7 @@ impl Counting {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;

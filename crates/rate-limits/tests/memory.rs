@@ -131,6 +131,6 @@ fn million_verifiers_take_at_most_6_mib() {
 #[test]
 fn million_networks_that_report_leaks_take_at_most_2_mib() {
     // As many are counted as in the server.
-    let reports = Limiter::<ClientNetwork>::new("leak-reports", quota(), 10_000, clock());
+    let reports = Limiter::<ClientNetwork>::new("leak-reports", quota(), 10_000, &clock());
     assert_grows_by_at_most(2, |number| reports.count(&network(number).into()).is_ok());
 }

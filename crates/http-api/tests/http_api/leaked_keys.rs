@@ -211,7 +211,7 @@ async fn address_that_reports_too_often_waits() {
     let quota: Quota = "2/1m".parse().unwrap();
     let api = Api::start(HttpApi {
         rate_limits: RateLimits {
-            leak_reports: Some(Arc::new(Limiter::new("leak-reports", quota, 10, elapsed))),
+            leak_reports: Some(Arc::new(Limiter::new("leak-reports", quota, 10, &elapsed))),
             ..RateLimits::default()
         },
         ..http_api(&scene.installation)

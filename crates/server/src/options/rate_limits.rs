@@ -76,10 +76,10 @@ impl RateLimitOptions {
         let of_failures = |quota| Arc::new(FailedAuthentications::new(quota, Arc::clone(clock)));
         RateLimits {
             failed_authentications: self.limit_failed_authentication.0.map(of_failures),
-            leak_reports: self.limit_leak_reports.0.map(|quota| {
-                let clock = Arc::clone(clock);
-                Arc::new(Limiter::new("leak-reports", quota, REPORTING_ADDRESSES, clock))
-            }),
+            leak_reports: self
+                .limit_leak_reports
+                .0
+                .map(|quota| Arc::new(Limiter::new("leak-reports", quota, REPORTING_ADDRESSES, clock))),
             requests: RequestLimits::new(self.quotas(), clock).map(Arc::new),
         }
     }
