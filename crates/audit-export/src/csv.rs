@@ -1,8 +1,9 @@
 //! The audit log as CSV (RFC 4180), for spreadsheets.
 
-use chrono::SecondsFormat;
 use keyward_domain::administration::AuditPage;
-use keyward_domain::audit::{Actor, AuditEvent, Subject};
+use keyward_domain::audit::AuditEvent;
+
+use crate::json_lines::{Line, Thing};
 
 /// The first line: what is in each column.
 pub const HEADER: &str = "id,at,actor_kind,actor_id,actor_name,actor_username,action,\
@@ -18,62 +19,34 @@ pub fn records(page: &AuditPage) -> String {
 }
 
 fn record(event: &AuditEvent, page: &AuditPage) -> String {
-    let actor = Thing::of(event.actor.as_subject(), page);
-    let subject = Thing::of(Some(event.subject), page);
-    let object = Thing::of(event.object, page);
+    let line = Line::of(event, &page.names);
     let fields = [
-        event.id.to_string(),
-        event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
-        Actor::kind(event.actor).to_owned(),
-        actor.id,
-        actor.name,
-        actor.username,
-        event.action.as_str().to_owned(),
-        event.subject.kind().to_owned(),
-        subject.id,
-        subject.name,
-        subject.username,
-        event
-            .object
-            .as_ref()
-            .map(Subject::kind)
-            .unwrap_or_default()
-            .to_owned(),
-        object.id,
-        object.name,
-        object.username,
-        event.outcome.as_str().to_owned(),
-        event
-            .source
-            .address
-            .map(|address| address.to_string())
-            .unwrap_or_default(),
-        event.source.request_id.clone().unwrap_or_default(),
-        event.old_value.clone().unwrap_or_default(),
-        event.new_value.clone().unwrap_or_default(),
+        &[line.id.as_str(), &line.at][..],
+        &columns(Some(&line.actor)),
+        &[line.action],
+        &columns(Some(&line.subject)),
+        &columns(line.object.as_ref()),
+        &[
+            line.outcome,
+            line.source_address.as_deref().unwrap_or_default(),
+            line.request_id.unwrap_or_default(),
+            line.old_value.unwrap_or_default(),
+            line.new_value.unwrap_or_default(),
+        ],
     ];
-    let mut record = fields.map(|field| escaped(&field)).join(",");
-    record.push_str("\r\n");
-    record
+    let fields: Vec<String> = fields.concat().into_iter().map(escaped).collect();
+    fields.join(",") + "\r\n"
 }
 
-struct Thing {
-    id: String,
-    name: String,
-    username: String,
-}
-
-impl Thing {
-    fn of(subject: Option<Subject>, page: &AuditPage) -> Self {
-        let id = subject.and_then(Subject::id).map(|id| id.to_string());
-        let named = subject.and_then(|subject| page.names.get(&subject));
-        let username = named.and_then(|named| named.username.as_ref());
-        Self {
-            id: id.unwrap_or_default(),
-            name: named.map(|named| named.name.clone()).unwrap_or_default(),
-            username: username.map(ToString::to_string).unwrap_or_default(),
-        }
-    }
+fn columns<'a>(thing: Option<&'a Thing<'_>>) -> [&'a str; 4] {
+    thing.map_or([""; 4], |thing| {
+        [
+            thing.kind,
+            thing.id.as_deref().unwrap_or_default(),
+            thing.name.unwrap_or_default(),
+            thing.username.unwrap_or_default(),
+        ]
+    })
 }
 
 /// A field that reads back as it is, and that no spreadsheet runs (OWASP, *CSV Injection*): an apostrophe

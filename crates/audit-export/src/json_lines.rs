@@ -17,23 +17,23 @@ type Names = HashMap<Subject, Named>;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
-    id: String,
-    at: String,
-    actor: Thing<'a>,
-    action: &'a str,
-    subject: Thing<'a>,
+pub(crate) struct Line<'a> {
+    pub(crate) id: String,
+    pub(crate) at: String,
+    pub(crate) actor: Thing<'a>,
+    pub(crate) action: &'a str,
+    pub(crate) subject: Thing<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    object: Option<Thing<'a>>,
+    pub(crate) object: Option<Thing<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    old_value: Option<&'a str>,
+    pub(crate) old_value: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    new_value: Option<&'a str>,
-    outcome: &'static str,
+    pub(crate) new_value: Option<&'a str>,
+    pub(crate) outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    source_address: Option<String>,
+    pub(crate) source_address: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    request_id: Option<&'a str>,
+    pub(crate) request_id: Option<&'a str>,
 }
 
 /// A line with the position after which to continue, and the organization of its event.
@@ -47,16 +47,16 @@ struct FollowedLine<'a> {
 }
 
 #[derive(Serialize)]
-struct Thing<'a> {
-    kind: &'a str,
+pub(crate) struct Thing<'a> {
+    pub(crate) kind: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    id: Option<String>,
+    pub(crate) id: Option<String>,
     /// What it is called now; absent if it is gone or never had a name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
+    pub(crate) name: Option<&'a str>,
     /// What distinguishes a person from others of that name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    username: Option<&'a str>,
+    pub(crate) username: Option<&'a str>,
 }
 
 /// Events of the audit log as JSON Lines, as owners export them: one JSON object on each line, in the order
@@ -95,7 +95,7 @@ fn json_lines(values: impl Iterator<Item = impl Serialize>) -> Result<String, se
 }
 
 impl<'a> Line<'a> {
-    fn of(event: &'a AuditEvent, names: &'a Names) -> Self {
+    pub(crate) fn of(event: &'a AuditEvent, names: &'a Names) -> Self {
         Self {
             id: event.id.to_string(),
             at: event.at.to_rfc3339_opts(SecondsFormat::Millis, true),
