@@ -5,11 +5,9 @@ use std::convert::Infallible;
 
 use async_trait::async_trait;
 use diesel::OptionalExtension;
-use diesel::dsl::{exists, sql};
+use diesel::dsl::sql;
 use diesel::expression::SqlLiteral;
-use diesel::prelude::{
-    CombineDsl, ExpressionMethods, JoinOnDsl, NullableExpressionMethods, QueryDsl, SelectableHelper,
-};
+use diesel::prelude::{CombineDsl, ExpressionMethods, NullableExpressionMethods, QueryDsl, SelectableHelper};
 use diesel::sql_types::{Nullable, Text};
 use keyward_domain::administration::ports::{Named, Names};
 use keyward_domain::audit::Subject;
@@ -19,7 +17,7 @@ use keyward_domain::token::TokenHint;
 use keyward_domain::user::{User, Username};
 use uuid::Uuid;
 
-use super::dialect::{Connection, RunQueryDsl, Store, of_organization};
+use super::dialect::{Connection, RunQueryDsl, Store, of_organization, prepared_once};
 use super::people::UserRow;
 use super::schema::{api_keys, audit_events, invitations, memberships, organizations, projects, users};
 use crate::abort::Abort;
@@ -37,51 +35,33 @@ impl Names for Store {
         read!(self, identify(organization, wanted))
     }
 
-    /// One statement for all kinds, each part an index look-up. From the audit log it reads the kind from any
-    /// one event with the identifier: searching for an event of a certain kind could scan all events of a
-    /// subject of another kind. Any event suffices, because identifiers are unique across kinds (RFC 9562,
-    /// version 7).
+    /// The audit log is asked for identifiers without a name only, and yields the kind of any one event with
+    /// the identifier: searching for an event of a certain kind could scan all events of a subject of another
+    /// kind. Any event suffices, because identifiers are unique across kinds (RFC 9562, version 7).
     async fn find_subject(
         &self,
         organization: OrganizationId,
         id: Uuid,
     ) -> Result<Option<Subject>, StorageError> {
+        let possible = [
+            Subject::ApiKey(ApiKeyId::from_uuid(id)),
+            Subject::Membership(MembershipId::from_uuid(id)),
+            Subject::User(UserId::from_uuid(id)),
+            Subject::Project(ProjectId::from_uuid(id)),
+            Subject::Invitation(InvitationId::from_uuid(id)),
+            Subject::Organization(OrganizationId::from_uuid(id)),
+        ];
         read!(self, |connection| {
-            let (own, id) = (StoredId(organization.as_uuid()), StoredId(id));
-            let events = audit_events::table.filter(audit_events::organization_id.eq(own));
-            let (key, membership, user, project, invitation, organization, subject, object, actor): Found =
+            let named = identify(connection, organization, possible.to_vec()).await?;
+            let found = possible.iter().find(|subject| named.contains_key(subject));
+            if found.is_some() {
+                return Ok(found.copied());
+            }
+            let id = StoredId(id);
+            let events = audit_events::table
+                .filter(audit_events::organization_id.eq(StoredId(organization.as_uuid())));
+            let (subject, object, actor): (Option<String>, Option<String>, Option<String>) =
                 diesel::select((
-                    exists(
-                        api_keys::table
-                            .inner_join(memberships::table.on(memberships::id.eq(api_keys::consumer_id)))
-                            .filter(memberships::organization_id.eq(own))
-                            .filter(api_keys::id.eq(id)),
-                    ),
-                    exists(
-                        memberships::table
-                            .filter(memberships::organization_id.eq(own))
-                            .filter(memberships::id.eq(id)),
-                    ),
-                    exists(
-                        memberships::table
-                            .filter(memberships::organization_id.eq(own))
-                            .filter(memberships::user_id.eq(id)),
-                    ),
-                    exists(
-                        projects::table
-                            .filter(projects::organization_id.eq(own))
-                            .filter(projects::id.eq(id)),
-                    ),
-                    exists(
-                        invitations::table
-                            .filter(invitations::organization_id.eq(own))
-                            .filter(invitations::id.eq(id)),
-                    ),
-                    exists(
-                        organizations::table
-                            .filter(organizations::id.eq(own))
-                            .filter(organizations::id.eq(id)),
-                    ),
                     events
                         .filter(audit_events::subject_id.eq(id))
                         .select(audit_events::subject_kind)
@@ -97,21 +77,9 @@ impl Names for Store {
                 ))
                 .get_result(connection)
                 .await?;
-            let is_here = [key, membership, user, project, invitation, organization];
-            let kinds_in_log = [subject, object, actor];
-            let possible = [
-                Subject::ApiKey(ApiKeyId::from_uuid(id.0)),
-                Subject::Membership(MembershipId::from_uuid(id.0)),
-                Subject::User(UserId::from_uuid(id.0)),
-                Subject::Project(ProjectId::from_uuid(id.0)),
-                Subject::Invitation(InvitationId::from_uuid(id.0)),
-                Subject::Organization(OrganizationId::from_uuid(id.0)),
-            ];
-            let found = possible.iter().zip(is_here).find(|(_, is_here)| *is_here);
-            let found = found.map(|(subject, _)| subject);
-            let by_kind =
-                |subject: &&Subject| kinds_in_log.iter().flatten().any(|kind| kind == subject.kind());
-            Ok(found.or_else(|| possible.iter().find(by_kind)).copied())
+            let kinds = [subject, object, actor];
+            let is_in_log = |subject: &&Subject| kinds.iter().flatten().any(|kind| kind == subject.kind());
+            Ok(possible.iter().find(is_in_log).copied())
         })
     }
 
@@ -148,19 +116,6 @@ impl Names for Store {
         })
     }
 }
-
-/// For each kind, whether the identifier exists, and the kind found in the audit log.
-type Found = (
-    bool,
-    bool,
-    bool,
-    bool,
-    bool,
-    bool,
-    Option<String>,
-    Option<String>,
-    Option<String>,
-);
 
 fn has_name(subject: &Subject) -> bool {
     match subject {
@@ -236,14 +191,13 @@ async fn identify(
             invitations::invitee,
             indistinct(),
         ));
-    let rows: Vec<(String, StoredId, String, Option<String>)> = organizations
+    let named = organizations
         .union_all(users)
         .union_all(members)
         .union_all(keys)
         .union_all(projects)
-        .union_all(invitations)
-        .load(connection)
-        .await?;
+        .union_all(invitations);
+    let rows: Vec<(String, StoredId, String, Option<String>)> = prepared_once(named).load(connection).await?;
     let mut found = HashMap::new();
     for (kind, id, name, distinction) in rows {
         let Ok(subject) = Subject::from_kind(&kind, Some(id.0)) else {
