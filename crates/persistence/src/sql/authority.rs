@@ -11,7 +11,7 @@ use keyward_domain::membership::Role;
 use super::dialect::{Pipelined, RunQueryDsl, locked, pipeline};
 use super::schema::{memberships, organizations};
 use super::validity::{StoredEnd, membership_is_live};
-use crate::columns::{StoredId, StoredMoment};
+use crate::columns::StoredId;
 
 /// Locks the organization: other administrative changes wait until this transaction ends, so what it reads of
 /// roles, members and projects stays true. Returns the act at the moment at which it has the lock, if the actor
@@ -81,7 +81,7 @@ async fn end_of_owner(
     user: UserId,
     at: DateTime<Utc>,
 ) -> Result<Option<StoredEnd>, QueryError> {
-    let end: Option<(Option<StoredMoment>, Option<StoredMoment>)> = memberships::table
+    memberships::table
         .filter(memberships::organization_id.eq(StoredId(organization.as_uuid())))
         .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
         .filter(membership_is_live(at.into()))
@@ -89,6 +89,5 @@ async fn end_of_owner(
         .select((memberships::ended_at, memberships::end_came_at))
         .get_result(&mut connection)
         .await
-        .optional()?;
-    Ok(end.map(|(at, came_at)| StoredEnd { at, came_at }))
+        .optional()
 }

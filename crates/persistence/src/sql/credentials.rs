@@ -52,11 +52,9 @@ pub(in super::super) fn columns() -> _ {
         api_keys::id,
         api_keys::created_at,
         api_keys::can_manage_keys,
-        api_keys::revoked_at,
-        api_keys::end_came_at,
+        (api_keys::revoked_at, api_keys::end_came_at),
         memberships::id,
-        memberships::ended_at,
-        memberships::end_came_at,
+        (memberships::ended_at, memberships::end_came_at),
         users::id,
         users::username,
         organizations::id,
@@ -70,11 +68,9 @@ pub(in super::super) struct CredentialRow {
     key_id: StoredId,
     key_created_at: StoredMoment,
     can_manage_keys: StoredFlag,
-    revoked_at: Option<StoredMoment>,
-    key_end_came_at: Option<StoredMoment>,
+    key_end: StoredEnd,
     membership_id: StoredId,
-    membership_ended_at: Option<StoredMoment>,
-    membership_end_came_at: Option<StoredMoment>,
+    membership_end: StoredEnd,
     user_id: StoredId,
     username: String,
     organization_id: StoredId,
@@ -90,14 +86,6 @@ impl TryFrom<CredentialRow> for Credential {
         let membership = StoredRow::new("memberships", row.membership_id.0);
         let user = StoredRow::new("users", row.user_id.0);
         let organization = StoredRow::new("organizations", row.organization_id.0);
-        let key_end = StoredEnd {
-            at: row.revoked_at,
-            came_at: row.key_end_came_at,
-        };
-        let membership_end = StoredEnd {
-            at: row.membership_ended_at,
-            came_at: row.membership_end_came_at,
-        };
         Ok(Self {
             api_key: CallingKey {
                 id: ApiKeyId::from_uuid(row.key_id.0),
@@ -114,8 +102,8 @@ impl TryFrom<CredentialRow> for Credential {
                 slug: organization.read("slug", Slug::parse(&row.organization_slug))?,
                 name: organization.read("name", OrganizationName::from_storage(row.organization_name))?,
             },
-            key_end: key_end.read(&key, "revoked_at")?,
-            membership_end: membership_end.read(&membership, "ended_at")?,
+            key_end: row.key_end.read(&key, "revoked_at")?,
+            membership_end: row.membership_end.read(&membership, "ended_at")?,
         })
     }
 }

@@ -9,7 +9,7 @@
 use chrono::{DateTime, Utc};
 use diesel::dsl::{auto_type, sql};
 use diesel::expression::SqlLiteral;
-use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods};
+use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, NullableExpressionMethods, Queryable};
 use diesel::sql_types::Bool;
 use keyward_domain::api_key::{LongestLife, RevocationReason};
 use keyward_domain::membership::Role;
@@ -143,8 +143,8 @@ pub(crate) fn not_over(row: &str, end: &str, now: &str) -> String {
     format!("{row}.end_came_at IS NULL AND ({row}.{end} IS NULL OR {row}.{end} > {now})")
 }
 
-/// The columns of an end.
-#[derive(Clone, Copy, Default)]
+/// The columns of an end: its time, then `end_came_at`.
+#[derive(Clone, Copy, Default, Queryable)]
 pub(crate) struct StoredEnd {
     pub(crate) at: Option<StoredMoment>,
     pub(crate) came_at: Option<StoredMoment>,

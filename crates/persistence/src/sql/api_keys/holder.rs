@@ -176,16 +176,16 @@ async fn acting_person(
     consumer: MembershipId,
     at: DateTime<Utc>,
 ) -> Result<Option<Acting>, QueryError> {
-    let end: Option<(Option<StoredMoment>, Option<StoredMoment>)> = memberships::table
+    let end: Option<StoredEnd> = memberships::table
         .filter(memberships::id.eq(StoredId(consumer.as_uuid())))
         .filter(membership_is_live(at.into()))
         .select((memberships::ended_at, memberships::end_came_at))
         .get_result(&mut connection)
         .await
         .optional()?;
-    Ok(end.map(|(at, came_at)| Acting {
+    Ok(end.map(|end| Acting {
         reach: KeyReach::All,
-        ends: vec![StoredEnd { at, came_at }],
+        ends: vec![end],
     }))
 }
 
@@ -196,12 +196,7 @@ async fn acting_key_of(
     key: ApiKeyId,
     at: DateTime<Utc>,
 ) -> Result<Option<Acting>, QueryError> {
-    type Row = (
-        StoredFlag,
-        (Option<StoredMoment>, Option<StoredMoment>),
-        (Option<StoredMoment>, Option<StoredMoment>),
-    );
-    let found: Option<Row> = api_keys::table
+    let found: Option<(StoredFlag, StoredEnd, StoredEnd)> = api_keys::table
         .inner_join(memberships::table)
         .filter(membership_is_live(at.into()))
         .filter(api_keys::consumer_id.eq(StoredId(consumer.as_uuid())))
@@ -215,9 +210,8 @@ async fn acting_key_of(
         .get_result(&mut connection)
         .await
         .optional()?;
-    let end = |(at, came_at)| StoredEnd { at, came_at };
-    Ok(found.map(|(can_manage_keys, own, memberships)| Acting {
+    Ok(found.map(|(can_manage_keys, own, of_membership)| Acting {
         reach: KeyReach::of_key(key, can_manage_keys.0),
-        ends: vec![end(own), end(memberships)],
+        ends: vec![own, of_membership],
     }))
 }

@@ -29,8 +29,8 @@ pub(crate) struct KeyRow {
     created_by_user_id: Option<StoredId>,
     created_by_key_id: Option<StoredId>,
     created_at: StoredMoment,
-    revoked_at: Option<StoredMoment>,
-    end_came_at: Option<StoredMoment>,
+    #[diesel(select_expression = (api_keys::revoked_at, api_keys::end_came_at))]
+    end: StoredEnd,
     revoked_by_kind: Option<String>,
     revoked_by_id: Option<StoredId>,
     revoked_reason: Option<String>,
@@ -46,19 +46,12 @@ pub(crate) struct KeyRow {
 impl KeyRow {
     /// Whether the key is not revoked, without parsing the rest of the row.
     pub(super) fn is_valid(&self, now: DateTime<Utc>) -> bool {
-        !self.end().has_come(now)
+        !self.end.has_come(now)
     }
 
     /// Its planned end has come and is not recorded.
     pub(super) fn is_due(&self, now: DateTime<Utc>) -> bool {
-        self.end().is_due(now)
-    }
-
-    const fn end(&self) -> StoredEnd {
-        StoredEnd {
-            at: self.revoked_at,
-            came_at: self.end_came_at,
-        }
+        self.end.is_due(now)
     }
 }
 
@@ -99,7 +92,7 @@ fn origin(stored: &StoredRow, row: &KeyRow) -> Result<Origin, StorageError> {
 }
 
 fn revocation(stored: &StoredRow, row: &KeyRow) -> Result<Option<Revocation>, StorageError> {
-    let Some(end) = row.end().read(stored, "revoked_at")? else {
+    let Some(end) = row.end.read(stored, "revoked_at")? else {
         let is_described = row.revoked_by_kind.is_some()
             || row.revoked_by_id.is_some()
             || row.revoked_reason.is_some()
