@@ -35,11 +35,7 @@ impl Memberships for Store {
                 .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
                 .filter(membership_is_live(now.into()))
                 .filter(organizations::slug.eq(slug.as_str()))
-                .select((
-                    UserRow::as_select(),
-                    OrganizationRow::as_select(),
-                    MembershipRow::as_select(),
-                ))
+                .select(<MemberRow as SelectableHelper<_>>::as_select())
                 .get_result(connection)
                 .await
                 .optional()?;
@@ -55,11 +51,7 @@ impl Memberships for Store {
                 .filter(memberships::user_id.eq(StoredId(user.as_uuid())))
                 .filter(membership_is_live(now.into()))
                 .order((organizations::name, organizations::id))
-                .select((
-                    UserRow::as_select(),
-                    OrganizationRow::as_select(),
-                    MembershipRow::as_select(),
-                ))
+                .select(<MemberRow as SelectableHelper<_>>::as_select())
                 .load(connection)
                 .await?;
             let members: Result<_, StorageError> = rows.into_iter().map(member).collect();
