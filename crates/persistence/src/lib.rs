@@ -34,7 +34,6 @@
 )]
 
 mod abort;
-mod browser_key;
 mod claim;
 mod client;
 mod columns;
@@ -47,7 +46,6 @@ mod key_tree;
 mod known_migrations;
 mod limit;
 mod narrowing;
-mod not_counted;
 mod noted_changes;
 mod obstacle;
 pub mod postgres;

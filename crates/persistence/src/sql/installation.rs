@@ -18,8 +18,8 @@ use super::events::write_event;
 use super::people::{NewUserRow, OrganizationRow, add_membership};
 use super::schema::{installation, organizations, users};
 use crate::abort::Abort;
-use crate::browser_key::read_browser_key;
 use crate::columns::StoredMoment;
+use crate::stored_row::StoredRow;
 
 #[async_trait]
 impl InstallationStore for Store {
@@ -145,7 +145,11 @@ async fn browser_key<E>(connection: &mut Connection) -> Result<Option<BrowserKey
         .select(installation::browser_key)
         .get_result(connection)
         .await?;
-    Ok(read_browser_key(stored)?)
+    let key = stored.map(|bytes| <[u8; BrowserKey::BYTES]>::try_from(bytes).map(BrowserKey::from_bytes));
+    Ok(key.transpose().map_err(|bytes| {
+        let stored = StoredRow::new("installation", "the only row");
+        stored.corrupt("browser_key", format!("{} bytes long", bytes.len()))
+    })?)
 }
 
 async fn read(connection: &mut Connection) -> Result<InstallationRow, Abort<Infallible>> {

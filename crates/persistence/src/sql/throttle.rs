@@ -17,7 +17,6 @@ use super::schema::sign_in_throttle;
 use crate::abort::{Abort, boxed};
 use crate::claim::Claim;
 use crate::columns::StoredMoment;
-use crate::not_counted::NotCounted;
 
 #[async_trait]
 impl Throttle for Store {
@@ -85,7 +84,11 @@ impl Store {
                 })
             }),
         );
-        NotCounted::full_bucket(counted.await)
+        match counted.await {
+            Ok(()) => Ok(None),
+            Err(NotCounted::Full(full)) => Ok(Some(full)),
+            Err(NotCounted::Storage(error)) => Err(error),
+        }
     }
 }
 
@@ -146,8 +149,10 @@ async fn count_attempt(
             .returning(sign_in_throttle::empty_at)
             .get_result(connection)
             .await?;
-        let empty_at = NotCounted::check(*bucket, Some(timestamp(empty_at)?), now)?;
-        save(connection, bucket, empty_at).await?;
+        let bucket = *bucket;
+        let counted = bucket.count_attempt(Some(timestamp(empty_at)?), now);
+        let full = |throttled| Abort::Refused(NotCounted::Full(FullBucket { bucket, throttled }));
+        save(connection, &bucket, counted.map_err(full)?).await?;
     }
     Ok(())
 }
@@ -168,4 +173,18 @@ async fn save(
 /// An unreadable timestamp is an error, since nothing can be counted from it.
 fn timestamp(moment: StoredMoment) -> Result<DateTime<Utc>, StorageError> {
     moment.0.map_err(|error| StorageError::Defect(error.into()))
+}
+
+/// Why a transaction that counts an attempt in several buckets is rolled back.
+enum NotCounted {
+    /// One of them is full.
+    Full(FullBucket),
+    /// The store failed.
+    Storage(StorageError),
+}
+
+impl From<StorageError> for NotCounted {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
 }

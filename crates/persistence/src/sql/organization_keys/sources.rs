@@ -8,7 +8,8 @@ use keyward_domain::id::OrganizationId;
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, Database, RunQueryDsl, cancellable, contains, indexed_end, sorted_newest, sources,
+    Connection, Database, RunQueryDsl, cancellable, containing_term, contains, indexed_end,
+    organization_keys, sorted_newest,
 };
 use super::super::schema::{api_keys, memberships, users};
 use super::super::validity::{key_expires_before, membership_is_over};
@@ -60,12 +61,12 @@ impl Source {
         let own = StoredId(organization.as_uuid());
         match self {
             Self::Term(term) => {
-                let named = sources::containing_term(connection, organization, term, before, limit).await?;
+                let named = containing_term(connection, organization, term, before, limit).await?;
                 let of_holders = of_holders_with_term(connection, own, term, before, limit).await?;
                 Ok(newest(named, of_holders, limit))
             }
             Self::UnusedSince(since) => {
-                sources::unused(connection, organization, *since, before, limit, now).await
+                organization_keys::unused(connection, organization, *since, before, limit, now).await
             }
             Self::ExpiresBefore(time) => {
                 let expiring = indexed_end!(api_keys::table.into_boxed())
