@@ -16,6 +16,14 @@ pub(crate) const FIRST_BATCH: usize = 1_000;
 /// The factor by which the number of candidates grows each time they do not fill the page.
 pub(crate) const BATCH_GROWTH: usize = 4;
 
+/// The keys that a query scans.
+pub(crate) enum ScanScope {
+    All,
+    NotBefore(Uuid),
+    Before(Uuid),
+    These(Vec<Uuid>),
+}
+
 /// Merges the candidates of two indexes: newest first, without duplicates.
 pub(crate) fn newest(mut candidates: Vec<Uuid>, others: Vec<Uuid>, limit: usize) -> Vec<Uuid> {
     candidates.extend(others);

@@ -12,7 +12,8 @@ use keyward_domain::ports::{KeyFilter, StatusFilter, StorageError};
 use uuid::Uuid;
 
 use super::super::dialect::{
-    Connection, RunQueryDsl, cancellable, containing_term, contains, listed, newest, planned_each_time,
+    Connection, Database, RunQueryDsl, cancellable, containing_term, contains, listed, newest,
+    planned_each_time,
 };
 use super::super::schema::{api_keys, memberships};
 use super::super::validity::{key_expires_before, key_is_revoked, key_is_valid};
@@ -20,7 +21,7 @@ use super::row::KeyRow;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
-use crate::narrowing::{FIRST_BATCH, NEWEST_SCANNED};
+use crate::narrowing::{FIRST_BATCH, NEWEST_SCANNED, ScanScope};
 use crate::search::is_in_no_text;
 
 pub(super) async fn list(
@@ -50,14 +51,6 @@ struct Listing {
     filter: KeyFilter,
     page: PageRequest<ApiKeyId>,
     now: StoredMoment,
-}
-
-/// The keys that a query scans.
-enum ScanScope {
-    All,
-    NotBefore(Uuid),
-    Before(Uuid),
-    These(Vec<Uuid>),
 }
 
 impl Listing {
@@ -98,7 +91,7 @@ impl Listing {
         connection: &mut Connection,
     ) -> Result<Option<Uuid>, Abort<Infallible>> {
         let consumer = StoredId(self.consumer.as_uuid());
-        let mut query = newest!(
+        let query = newest!(
             planned_each_time!(api_keys::table),
             api_keys::consumer_id,
             consumer
@@ -107,6 +100,15 @@ impl Listing {
         .limit(1)
         .select(api_keys::id)
         .into_boxed();
+        let last: Option<StoredId> = self.narrowed(query).get_result(connection).await.optional()?;
+        Ok(last.map(|last| last.0))
+    }
+
+    /// Those of these keys that come after the previous page, have the status and expire in time.
+    fn narrowed<'q, Row>(
+        &self,
+        mut query: api_keys::BoxedQuery<'q, Database, Row>,
+    ) -> api_keys::BoxedQuery<'q, Database, Row> {
         query = match self.filter.status() {
             StatusFilter::Valid => query.filter(key_is_valid(self.now)),
             StatusFilter::Revoked => query.filter(key_is_revoked(self.now)),
@@ -118,8 +120,7 @@ impl Listing {
         if let Some(time) = self.filter.expires_before() {
             query = query.filter(key_expires_before(time.into(), self.now));
         }
-        let last: Option<StoredId> = query.get_result(connection).await.optional()?;
-        Ok(last.map(|last| last.0))
+        query
     }
 
     /// The first keys in this scope that match the filter.
@@ -139,17 +140,7 @@ impl Listing {
             ScanScope::Before(last) => query.filter(api_keys::id.lt(StoredId(last))),
             ScanScope::These(candidates) => query.filter(listed(candidates.into_iter())),
         };
-        query = match self.filter.status() {
-            StatusFilter::Valid => query.filter(key_is_valid(self.now)),
-            StatusFilter::Revoked => query.filter(key_is_revoked(self.now)),
-            StatusFilter::All => query,
-        };
-        if let Some(after) = self.page.after {
-            query = query.filter(api_keys::id.lt(StoredId(after.as_uuid())));
-        }
-        if let Some(time) = self.filter.expires_before() {
-            query = query.filter(key_expires_before(time.into(), self.now));
-        }
+        query = self.narrowed(query);
         if let Some(term) = self.filter.term() {
             query = cancellable!(planned_each_time!(query), api_keys::id)
                 .filter(contains!(api_keys::search_text, term));

@@ -27,7 +27,7 @@ use super::sources::Source;
 use crate::abort::Abort;
 use crate::columns::{StoredId, StoredMoment};
 use crate::limit::{at_most, one_more};
-use crate::narrowing::{BATCH_GROWTH, FIRST_BATCH, NEWEST_SCANNED};
+use crate::narrowing::{BATCH_GROWTH, FIRST_BATCH, NEWEST_SCANNED, ScanScope};
 use crate::search::is_in_no_text;
 
 pub(super) async fn list(
@@ -67,14 +67,6 @@ struct Listing {
 struct Step {
     keys: Vec<HeldKey>,
     next: Option<Uuid>,
-}
-
-/// The keys that a query scans.
-enum ScanScope {
-    All,
-    NotBefore(Uuid),
-    Before(Uuid),
-    These(Vec<Uuid>),
 }
 
 impl Listing {
