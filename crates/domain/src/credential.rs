@@ -39,14 +39,9 @@ impl Credential {
 
     /// The caller, if the credential is accepted at this time.
     pub(crate) fn into_caller(self, now: DateTime<Utc>) -> Option<Caller> {
-        let ends = [self.key_end, self.membership_end];
         self.is_accepted(now).then_some(Caller {
+            credential: self,
             accepted_at: now,
-            accepted_until: ends.into_iter().flatten().map(End::at).min(),
-            membership_until: self.membership_end.map(End::at),
-            api_key: self.api_key,
-            consumer: self.consumer,
-            organization: self.organization,
         })
     }
 }
@@ -59,18 +54,13 @@ impl Credential {
 /// use keyward_domain::access::{Caller, Credential};
 ///
 /// fn forged(credential: Credential, accepted_at: DateTime<Utc>) -> Caller {
-///     let Credential { api_key, consumer, organization, .. } = credential;
-///     Caller { accepted_at, accepted_until: None, membership_until: None, api_key, consumer, organization }
+///     Caller { credential, accepted_at }
 /// }
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
+    credential: Credential,
     accepted_at: DateTime<Utc>,
-    accepted_until: Option<DateTime<Utc>>,
-    membership_until: Option<DateTime<Utc>>,
-    api_key: CallingKey,
-    consumer: Consumer,
-    organization: CallerOrganization,
 }
 
 /// The facts about the calling key that any response may contain.
@@ -103,40 +93,42 @@ impl Caller {
 
     /// The planned end of the key or of its membership, whichever comes first. Without one, the key is
     /// accepted until it is revoked or its user leaves, which either may come earlier.
-    pub const fn accepted_until(&self) -> Option<DateTime<Utc>> {
-        self.accepted_until
+    pub fn accepted_until(&self) -> Option<DateTime<Utc>> {
+        let ends = [self.credential.key_end, self.credential.membership_end];
+        ends.into_iter().flatten().map(End::at).min()
     }
 
     /// Whether the planned end of the membership is at most seven days ahead: then all keys of the consumer
     /// stop working.
     #[must_use]
     pub fn membership_expires_soon(&self) -> bool {
-        is_soon(self.membership_until, self.accepted_at)
+        is_soon(self.credential.membership_end.map(End::at), self.accepted_at)
     }
 
     /// The key that the request came with.
     pub const fn api_key(&self) -> CallingKey {
-        self.api_key
+        self.credential.api_key
     }
 
     /// The identity it acts as.
     pub const fn consumer(&self) -> &Consumer {
-        &self.consumer
+        &self.credential.consumer
     }
 
     /// The consumer's organization.
     pub const fn organization(&self) -> &CallerOrganization {
-        &self.organization
+        &self.credential.organization
     }
 
     /// The caller as holder of its consumer's keys, acting through the key of this request.
     #[must_use]
     pub fn as_holder(&self) -> Holder {
+        let key = self.api_key();
         Holder {
-            consumer: self.consumer.clone(),
-            organization_id: self.organization.id,
-            acts_through: Origin::Key(self.api_key.id),
-            reach: KeyReach::of_key(self.api_key.id, self.api_key.can_manage_keys),
+            consumer: self.consumer().clone(),
+            organization_id: self.organization().id,
+            acts_through: Origin::Key(key.id),
+            reach: KeyReach::of_key(key.id, key.can_manage_keys),
         }
     }
 }
