@@ -26,6 +26,21 @@ pub struct Organization {
     pub longest_key_life: Option<LongestLife>,
 }
 
+impl Organization {
+    /// A new organization, whose slug is made from its name. Its keys may manage keys and need not expire.
+    #[must_use]
+    pub fn new(id: OrganizationId, name: OrganizationName, created_at: DateTime<Utc>) -> Self {
+        Self {
+            id,
+            slug: Slug::from_name(&name),
+            name,
+            created_at,
+            new_keys_manage_keys: true,
+            longest_key_life: None,
+        }
+    }
+}
+
 text_type! {
     /// An organization's name: one line of 1 to 100 code points.
     OrganizationName, max 100, OneLine

@@ -81,8 +81,9 @@ impl Accounts {
 
     /// The organizations that a user belongs to now.
     pub async fn organizations_of(&self, user: &User) -> Result<Vec<Organization>, StorageError> {
-        let members = self.memberships.list_live(user.id, self.sources.now()).await?;
-        Ok(members.into_iter().map(|member| member.organization).collect())
+        self.memberships
+            .organizations_of(user.id, self.sources.now())
+            .await
     }
 
     /// Creates a further organization, whose first owner is a user that exists. Its slug is made from its
@@ -101,14 +102,7 @@ impl Accounts {
             .await?
             .ok_or(CreateOrganizationError::OwnerUnknown)?;
         let act = self.act();
-        let organization = Organization {
-            id: self.sources.next_id(),
-            slug: Slug::from_name(&name),
-            name,
-            created_at: act.at,
-            new_keys_manage_keys: true,
-            longest_key_life: None,
-        };
+        let organization = Organization::new(self.sources.next_id(), name, act.at);
         let act = act.within(organization.id);
         let (id, user) = (self.sources.next_id(), owner.user.id);
         let owner = Membership::begin(id, organization.id, user, Role::Owner, act.at);

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
-
 use crate::audit::{Act, Action, Actor, RequestSource, Subject};
 use crate::membership::Role;
-use crate::organization::{Organization, OrganizationName, Slug};
+use crate::organization::{Organization, OrganizationName};
 use crate::ports::StorageError;
 use crate::sign_in::newcomer::{Newcomer, NewcomerChoices};
 use crate::sign_in::password::{HashingQueue, PasswordHasher};
@@ -19,7 +17,7 @@ pub use crate::sign_in::setup_link::{LINK_LIFETIME, SetupDigest, SetupToken};
 /// What somebody chooses at the first run.
 #[derive(Debug)]
 pub struct SetupChoices {
-    /// Also gives the organization its slug, by [`Slug::from_name`].
+    /// Also gives the organization its slug, by [`Organization::new`].
     pub organization: OrganizationName,
     /// The first owner.
     pub owner: NewcomerChoices,
@@ -123,7 +121,7 @@ impl Setup {
             .hasher
             .hash(&choices.owner.password, HashingQueue::OF_INSTALLATION)
             .await?;
-        let organization = self.organization(choices.organization, act.at);
+        let organization = Organization::new(self.sources.next_id(), choices.organization, act.at);
         let act = act.within(organization.id);
         let owner = Newcomer::new(&self.sources, act.at, choices.owner, organization.id, Role::Owner);
         let act = match act.actor {
@@ -145,16 +143,5 @@ impl Setup {
         };
         self.installation.set_up(proof, first_owner, events).await?;
         Ok(organization)
-    }
-
-    fn organization(&self, name: OrganizationName, created_at: DateTime<Utc>) -> Organization {
-        Organization {
-            id: self.sources.next_id(),
-            slug: Slug::from_name(&name),
-            name,
-            created_at,
-            new_keys_manage_keys: true,
-            longest_key_life: None,
-        }
     }
 }

@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::holder::Holder;
 use crate::id::IdGenerator;
 use crate::membership::{Member, Membership, Role};
-use crate::organization::{Organization, OrganizationName, Slug};
+use crate::organization::{Organization, OrganizationName};
 use crate::ports::NewApiKey;
 use crate::random::Random;
 use crate::sources::Sources;
@@ -51,14 +51,7 @@ impl Builder {
     #[must_use]
     pub fn organization(&self, name: &str) -> Organization {
         let name = OrganizationName::parse(name).expect("an organization name");
-        Organization {
-            id: self.ids.next(),
-            slug: Slug::from_name(&name),
-            name,
-            created_at: self.clock.now(),
-            new_keys_manage_keys: true,
-            longest_key_life: None,
-        }
+        Organization::new(self.ids.next(), name, self.clock.now())
     }
 
     /// A user whose display name is their username.
