@@ -1,4 +1,15 @@
-//! Random secrets in links and cookies.
+//! Secrets: what logs show of them, and the random ones in links and cookies.
+
+/// Shows only the type's name for debugging.
+macro_rules! redacted {
+    ($($name:ident),+) => { $(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($name), "(redacted)"))
+            }
+        }
+    )+ };
+}
 
 /// Declares a secret of 32 random bytes, shown as 64 hexadecimal digits, and the SHA-256 digest that is
 /// stored in its place.
@@ -39,12 +50,6 @@ macro_rules! secret_type {
             }
         }
 
-        impl std::fmt::Debug for $secret {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(concat!(stringify!($secret), "(redacted)"))
-            }
-        }
-
         $(#[$digest_doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Hash)]
         pub struct $digest([u8; 32]);
@@ -63,11 +68,7 @@ macro_rules! secret_type {
             }
         }
 
-        impl std::fmt::Debug for $digest {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(concat!(stringify!($digest), "(redacted)"))
-            }
-        }
+        $crate::secret::redacted!($secret, $digest);
     };
 }
-pub(crate) use secret_type;
+pub(crate) use {redacted, secret_type};

@@ -13,6 +13,7 @@ use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::random::Random;
+use crate::secret::redacted;
 use checksum::{ALPHABET, checksum};
 
 /// What every token begins with.
@@ -107,12 +108,6 @@ impl Token {
     }
 }
 
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(redacted)")
-    }
-}
-
 /// A digit for a random byte; none for the few bytes that would make the first digits likelier than the
 /// others.
 fn evenly_chosen_digit(byte: u8) -> Option<char> {
@@ -148,11 +143,7 @@ impl PartialEq for TokenDigest {
 
 impl Eq for TokenDigest {}
 
-impl fmt::Debug for TokenDigest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("TokenDigest(redacted)")
-    }
-}
+redacted!(Token, TokenDigest);
 
 /// `kwp_…` and the last four characters: enough for people to distinguish keys, useless to a scanner or a
 /// thief.

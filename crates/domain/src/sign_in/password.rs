@@ -9,13 +9,13 @@ mod guessing;
 mod keyboard;
 
 use std::error::Error;
-use std::fmt;
 
 use async_trait::async_trait;
 use unicode_normalization::UnicodeNormalization;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::random::Random;
+use crate::secret::redacted;
 use crate::user::Username;
 
 pub use common_encoding::encode as encode_common_passwords;
@@ -120,12 +120,6 @@ impl Password {
     }
 }
 
-impl fmt::Debug for Password {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Password(redacted)")
-    }
-}
-
 /// A salted, slow hash of a password, in PHC string format.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash(String);
@@ -143,11 +137,7 @@ impl PasswordHash {
     }
 }
 
-impl fmt::Debug for PasswordHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("PasswordHash(redacted)")
-    }
-}
+redacted!(Password, PasswordHash);
 
 /// Why a password was neither hashed nor verified.
 #[derive(Debug, thiserror::Error)]

@@ -7,8 +7,6 @@
 //! stored, so nothing has to be cleared up. A new password forgets every browser but the one in which it was
 //! chosen: somebody who knew the old one may have collected many.
 
-use std::fmt;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -16,6 +14,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::id::UserId;
 use crate::random::Random;
+use crate::secret::redacted;
 use crate::sign_in::password::PasswordHash;
 
 /// What an installation signs these cookies with, the same on every server.
@@ -219,23 +218,7 @@ fn from_hexadecimal<const BYTES: usize>(digits: &str) -> Option<[u8; BYTES]> {
     Some(bytes)
 }
 
-impl fmt::Debug for BrowserKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BrowserKey(redacted)")
-    }
-}
-
-impl fmt::Debug for BrowserToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("BrowserToken(redacted)")
-    }
-}
-
-impl fmt::Debug for RememberedBrowser {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RememberedBrowser(redacted)")
-    }
-}
+redacted!(BrowserKey, BrowserToken, RememberedBrowser);
 
 #[cfg(test)]
 mod tests {
