@@ -1,13 +1,11 @@
 //! The organization: the tenant that owns keys and has members.
 
-use std::fmt;
-
 use chrono::{DateTime, Utc};
 use deunicode::deunicode_with_tofu;
 
 use crate::api_key::LongestLife;
 use crate::id::OrganizationId;
-use crate::text::text_type;
+use crate::text::{displayed, text_type};
 
 /// A tenant of the installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,11 +120,7 @@ impl Slug {
     }
 }
 
-impl fmt::Display for Slug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+displayed!(Slug);
 
 #[cfg(test)]
 mod tests {

@@ -142,6 +142,13 @@ macro_rules! text_type {
             }
         }
 
+        $crate::text::displayed!($name);
+    };
+}
+
+/// Displays a type as the text that it holds.
+macro_rules! displayed {
+    ($name:ident) => {
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str(&self.0)
@@ -149,7 +156,7 @@ macro_rules! text_type {
         }
     };
 }
-pub(crate) use text_type;
+pub(crate) use {displayed, text_type};
 
 #[cfg(test)]
 mod tests {

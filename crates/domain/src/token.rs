@@ -6,14 +6,13 @@
 
 mod checksum;
 
-use std::fmt;
-
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::random::Random;
 use crate::secret::redacted;
+use crate::text::displayed;
 use checksum::{ALPHABET, checksum};
 
 /// What every token begins with.
@@ -186,11 +185,7 @@ impl TokenHint {
     }
 }
 
-impl fmt::Display for TokenHint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+displayed!(TokenHint);
 
 #[cfg(test)]
 mod tests {

@@ -1,11 +1,9 @@
 //! The user: a person who signs in to the console.
 
-use std::fmt;
-
 use chrono::{DateTime, Utc};
 
 use crate::id::UserId;
-use crate::text::{folded, text_type};
+use crate::text::{displayed, folded, text_type};
 
 /// A person with an account on this installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,11 +69,7 @@ impl Username {
     }
 }
 
-impl fmt::Display for Username {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+displayed!(Username);
 
 #[cfg(test)]
 mod tests {

@@ -2,12 +2,12 @@
 //! own.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use sha2::{Digest, Sha256};
 use subtle::{Choice, ConstantTimeEq};
 
 use crate::secret::secret_type;
+use crate::text::displayed;
 
 /// A verifier's name: 1 to 64 of `a-z`, `A-Z`, `0-9`, dot, underscore and hyphen.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,11 +40,7 @@ impl VerifierName {
     }
 }
 
-impl fmt::Display for VerifierName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
+displayed!(VerifierName);
 
 secret_type! {
     /// A new verifier's secret. The configuration of a verifier may have another text.
