@@ -85,6 +85,7 @@ mod tests {
     use diesel::sql_types::BigInt;
     use futures_util::future::BoxFuture;
     use tempfile::TempDir;
+    use tokio::runtime::Builder;
     use tokio::sync::mpsc;
     use tokio::time::{Instant, sleep, timeout};
 
@@ -186,6 +187,38 @@ mod tests {
             // Those that were made as ordinary reads may have been too late.
             let _late = lookup.await.unwrap();
         }
+    }
+
+    /// The only worker that waits for timers is given the lookup, which hangs; nobody wakes the other one.
+    #[test]
+    fn timers_go_on_while_a_lookup_hangs() {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_time()
+            .build();
+        let runtime = runtime.unwrap();
+        let directory = TempDir::new().unwrap();
+        let store = runtime.block_on(store(&directory));
+        let (hanging, hangs) = std::sync::mpsc::channel::<()>();
+        let hangs = Arc::new(Mutex::new(hangs));
+        let (ticked, ticks) = std::sync::mpsc::channel();
+        let begun = ticked.clone();
+        let lookup = runtime.spawn(async move {
+            sleep(Duration::from_millis(20)).await;
+            let hang = move || {
+                begun.send("begun").unwrap();
+                assert!(hangs.lock().unwrap().recv().is_err());
+            };
+            store.look_up(hanging_query(hang)).await
+        });
+        runtime.spawn(async move {
+            sleep(Duration::from_millis(40)).await;
+            ticked.send("ticked").unwrap();
+        });
+        assert_eq!(ticks.recv_timeout(Duration::from_secs(20)), Ok("begun"));
+        assert_eq!(ticks.recv_timeout(Duration::from_secs(5)), Ok("ticked"));
+        drop(hanging);
+        runtime.block_on(lookup).unwrap().unwrap();
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,7 +1,8 @@
 //! The connections of lookups that run on their callers' threads, and how many threads these may hold up.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use diesel::prelude::SqliteConnection;
@@ -17,6 +18,9 @@ pub(super) const SLOW_AFTER: Duration = Duration::from_millis(2);
 /// How long no lookup runs on its caller's thread after two slow ones.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
 
+/// How long timers and sockets may go without attention after a lookup began to hang.
+const WAKE_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Connections without a busy timeout. At most as many are in use as leave one worker thread of the runtime
 /// free, so that timers, and with them all deadlines, work while the disk hangs. There are never more than
 /// that.
@@ -25,6 +29,8 @@ pub(super) struct LookupConnections {
     in_use: AtomicUsize,
     was_slow: AtomicBool,
     paused_until: Mutex<Option<Instant>>,
+    /// Whether a thread [wakes workers](Self::wake_workers), once it was started.
+    wakes_workers: OnceLock<bool>,
 }
 
 /// The right to use or to open one connection, until it is dropped.
@@ -52,6 +58,7 @@ impl LookupConnections {
             in_use: AtomicUsize::new(0),
             was_slow: AtomicBool::new(false),
             paused_until: Mutex::new(None),
+            wakes_workers: OnceLock::new(),
         }
     }
 
@@ -81,8 +88,11 @@ impl LookupConnections {
     }
 
     fn permit(self: &Arc<Self>) -> Result<Permit, NoConnection> {
-        let workers = Handle::try_current().map_or(1, |runtime| runtime.metrics().num_workers());
-        if workers < 2 {
+        let Ok(runtime) = Handle::try_current() else {
+            return Err(NoConnection::Unavailable);
+        };
+        let workers = runtime.metrics().num_workers();
+        if workers < 2 || !self.wakes_workers.get_or_init(|| self.wake_workers(runtime)) {
             return Err(NoConnection::Unavailable);
         }
         let one_more = |in_use| (in_use + 1 < workers).then_some(in_use + 1);
@@ -90,6 +100,27 @@ impl LookupConnections {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
             .map_err(|_| NoConnection::InUse)?;
         Ok(Permit(Arc::clone(self)))
+    }
+
+    /// Starts a thread that wakes a worker thread of the runtime now and then while lookups are made, until
+    /// the store is closed. Returns whether it started.
+    ///
+    /// Of the worker threads that have nothing to do, one waits for timers and sockets, and the others for it
+    /// to wake them. If it is given a lookup that hangs, and nothing else to do, it wakes none of them, and
+    /// none waits for timers and sockets in its place until somebody else gives the runtime a task.
+    fn wake_workers(self: &Arc<Self>, runtime: Handle) -> bool {
+        let connections = Arc::downgrade(self);
+        let waking = move || {
+            while let Some(connections) = connections.upgrade() {
+                if connections.in_use.load(Ordering::Relaxed) > 0 {
+                    drop(runtime.spawn(async {}));
+                }
+                drop(connections);
+                thread::sleep(WAKE_INTERVAL);
+            }
+        };
+        let thread = thread::Builder::new().name("keyward-wake".to_owned());
+        thread.spawn(waking).is_ok()
     }
 
     /// Pauses lookups after two slow ones in a row.
