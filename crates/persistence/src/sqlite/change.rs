@@ -7,7 +7,6 @@ use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
-use super::database_file::Access;
 use super::errors::{commit_error, is_damaged, storage_error};
 use super::numbering::number;
 use super::ready::at_once;
@@ -120,8 +119,14 @@ impl SqliteStore {
             file.reserve.admit(claim)?;
             loop {
                 let connection = match writer.take() {
-                    Some(connection) => connection,
-                    None => file.connect(Access::Write)?,
+                    Some(connection) => {
+                        if let Err(error) = file.check_log_in_place() {
+                            *writer = Some(connection);
+                            return Err(error.into());
+                        }
+                        connection
+                    }
+                    None => file.connect_to_change()?,
                 };
                 let (connection, outcome) = commit(connection, &of_commit, work);
                 *writer = connection;

@@ -36,12 +36,16 @@ pub(super) struct DatabaseFile {
     /// Absolute, so that SQLite does not parse it as a URI, and independent of the working directory.
     path: String,
     identity: FileIdentity,
+    /// Where SQLite has the write-ahead log: beside the file itself, if the path is a link to it.
+    log: PathBuf,
+    /// The log that changes go to, once one was made.
+    log_identity: Mutex<Option<FileIdentity>>,
     busy_timeout: Duration,
     pub(super) reserve: Reserve,
     is_damaged: AtomicBool,
 }
 
-/// The path of the open database now leads to another file, or to none.
+/// The path of the open database, or of its write-ahead log, now leads to another file, or to none.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "the database file {path} was moved, replaced or removed: put it back, or restart to use what is there"
@@ -95,18 +99,21 @@ impl DatabaseFile {
         })?;
         let file = directory.join(FILE_NAME);
         refuse_left_log(&file)?;
-        let identity = make_database_file(&directory, &file)
-            .and_then(|()| FileIdentity::at(&file))
+        let (identity, mut log) = make_database_file(&directory, &file)
+            .and_then(|()| Ok((FileIdentity::at(&file)?, file.canonicalize()?.into_os_string())))
             .map_err(|source| OpenError::File {
                 file: file.clone(),
                 source,
             })?;
+        log.push("-wal");
         let Some(path) = file.to_str() else {
             return Err(OpenError::NotUtf8 { directory });
         };
         let database = Self {
             path: path.to_owned(),
             identity,
+            log: log.into(),
+            log_identity: Mutex::new(None),
             busy_timeout,
             reserve: Reserve::beside(&file, reserve),
             is_damaged: AtomicBool::new(false),
@@ -223,20 +230,34 @@ impl DatabaseFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(StorageError::Unavailable(error.into()))
             }
-            Ok(_) | Err(_) => Err(StorageError::Unavailable(self.moved().into())),
+            Ok(_) | Err(_) => Err(StorageError::Unavailable(moved(Path::new(&self.path)).into())),
         }
+    }
+
+    /// Checked before a change through a connection that has made one, and as long as that is open, SQLite
+    /// neither removes nor replaces the write-ahead log. What is written to one that has lost its name is lost
+    /// if the process is killed.
+    pub(super) fn check_log_in_place(&self) -> Result<(), StorageError> {
+        let mut known = self.log_identity.lock().unwrap_or_else(PoisonError::into_inner);
+        match FileIdentity::at(&self.log) {
+            Ok(identity) if *known.get_or_insert(identity) == identity => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(StorageError::Unavailable(error.into()))
+            }
+            Ok(_) | Err(_) => Err(StorageError::Unavailable(moved(&self.log).into())),
+        }
+    }
+
+    /// A connection for changes, whose write-ahead log may be another one.
+    pub(super) fn connect_to_change(&self) -> Result<SqliteConnection, StorageError> {
+        *self.log_identity.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.connect(Access::Write)
     }
 
     /// Whether another file is in its place, which this process will never read.
     pub(super) fn replacement(&self) -> Option<Moved> {
         let identity = FileIdentity::at(Path::new(&self.path)).ok()?;
-        (identity != self.identity).then(|| self.moved())
-    }
-
-    fn moved(&self) -> Moved {
-        Moved {
-            path: self.path.clone(),
-        }
+        (identity != self.identity).then(|| moved(Path::new(&self.path)))
     }
 
     fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, ConnectError> {
@@ -283,6 +304,12 @@ fn setup_sql(access: Access, busy_timeout: Duration) -> String {
          PRAGMA journal_size_limit = {MAX_EMPTY_LOG_BYTES}; PRAGMA query_only = {query_only}",
         busy_timeout.as_millis()
     )
+}
+
+fn moved(path: &Path) -> Moved {
+    Moved {
+        path: path.display().to_string(),
+    }
 }
 
 fn switch_to_write_ahead_log(connection: &mut SqliteConnection) -> QueryResult<String> {

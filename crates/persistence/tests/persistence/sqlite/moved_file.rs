@@ -4,10 +4,13 @@
 
 use std::fmt::Debug;
 use std::fs;
+use std::os::unix::fs::symlink;
 
 use keyward_domain::ports::{AddKeyError, Credentials, StorageError};
+use keyward_persistence::sqlite::SqliteStore;
+use tempfile::TempDir;
 
-use crate::sqlite::fixture::Fixture;
+use crate::sqlite::fixture::{Fixture, add, long_timeouts};
 
 #[track_caller]
 fn assert_moved<T: Debug>(answer: Result<T, StorageError>) {
@@ -65,4 +68,39 @@ async fn replaced_database_file_fails_every_request() {
     fs::copy(fixture.directory.file(), &copy).expect("a copy");
     fs::rename(&copy, fixture.directory.file()).expect("replaced");
     assert_that_nothing_is_answered(&fixture).await;
+}
+
+#[tokio::test]
+async fn missing_or_replaced_log_fails_changes_until_it_returns() {
+    let fixture = Fixture::new().await;
+    let log = fixture.directory.path().join("keyward.db-wal");
+    let away = fixture.directory.path().join("away");
+    fixture.add(fixture.new_key("first")).await.expect("added");
+    fs::rename(&log, &away).expect("moved away");
+    for replacement in [None, Some("")] {
+        if let Some(content) = replacement {
+            fs::write(&log, content).expect("replaced");
+        }
+        match fixture.add(fixture.new_key("lost")).await {
+            Err(AddKeyError::Storage(error)) => assert_moved::<()>(Err(error)),
+            other => panic!("{other:?}"),
+        }
+    }
+    fs::rename(&away, &log).expect("moved back");
+    let found = Credentials::find(&fixture.store, &fixture.key.digest).await;
+    assert!(found.expect("an answer").is_some());
+    fixture.add(fixture.new_key("kept")).await.expect("added");
+    assert_eq!(fixture.directory.count("api_keys"), 3);
+}
+
+#[tokio::test]
+async fn database_file_behind_a_link_takes_changes() {
+    let fixture = Fixture::new().await;
+    let elsewhere = TempDir::new().expect("a directory");
+    symlink(fixture.directory.file(), elsewhere.path().join("keyward.db")).expect("a link");
+    let store = SqliteStore::open(long_timeouts(elsewhere.path())).expect("a store");
+    for name in ["first", "second"] {
+        let added = add(&store, fixture.act(), fixture.new_key(name)).await;
+        added.expect("added");
+    }
 }
