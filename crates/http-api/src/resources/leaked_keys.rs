@@ -43,8 +43,8 @@ impl LeakedKeysResource {
     /// Report leaked API keys
     ///
     /// For anybody who finds an API key where it does not belong, such as in a repository or a log. No credentials are needed.
-    /// Keys that exist are revoked before the response, with the reason `leak`; keys created with them are not. Their users
-    /// and the owners of their organization see that, and where the key was found.
+    /// Valid keys are revoked before the response, with the reason `leak`; keys created with them are not. Their users and the
+    /// owners of their organization see that, and where the key was found.
     ///
     /// The response tells nothing about the tokens. After any other response, repeat the report.
     #[oai(path = "/", method = "post", operation_id = "reportLeakedKeys")]
