@@ -12,7 +12,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 
 use crate::ports::{ApiKeys, KeyLimits};
-use crate::propagation::{Propagation, ToAllServers};
+use crate::propagation::{ToAllServers, with_propagation};
 use crate::rate::Rate;
 use crate::sources::Sources;
 
@@ -60,12 +60,5 @@ impl PersonalKeys {
         self.limits.changes
     }
 
-    /// Waits for other servers before it answers: see [`Propagation`].
-    #[must_use]
-    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
-        Self {
-            to_all_servers: ToAllServers::by(propagation),
-            ..self
-        }
-    }
+    with_propagation!();
 }

@@ -10,7 +10,7 @@ use futures_util::stream::{self, StreamExt};
 use crate::api_key::{KeyPrecondition, RevocationCause, RevocationNote, RevocationReason};
 use crate::audit::{Actor, RequestSource};
 use crate::ports::{ApiKeys, Credentials, DescendantKeys, RevokeKeyError, StorageError};
-use crate::propagation::{Propagation, ToAllServers};
+use crate::propagation::{ToAllServers, with_propagation};
 use crate::sources::Sources;
 use crate::token::{Token, TokenDigest};
 
@@ -110,14 +110,7 @@ impl RevokeLeakedKeys {
         }
     }
 
-    /// Waits for other servers before it returns: see [`Propagation`].
-    #[must_use]
-    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
-        Self {
-            to_all_servers: ToAllServers::by(propagation),
-            ..self
-        }
-    }
+    with_propagation!();
 
     /// Revokes the keys with these tokens, several at a time, and returns what became of each, in their order: then no server
     /// accepts them.

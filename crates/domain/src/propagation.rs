@@ -41,3 +41,22 @@ impl ToAllServers {
         Ok(changed)
     }
 }
+
+/// The method by which a use case with a field `to_all_servers` is given a propagation.
+macro_rules! with_propagation {
+    () => {
+        /// Waits for other servers before it answers: see [`Propagation`](crate::propagation::Propagation).
+        #[must_use]
+        pub fn with_propagation(
+            self,
+            propagation: std::sync::Arc<dyn crate::propagation::Propagation>,
+        ) -> Self {
+            Self {
+                to_all_servers: ToAllServers::by(propagation),
+                ..self
+            }
+        }
+    };
+}
+
+pub(crate) use with_propagation;

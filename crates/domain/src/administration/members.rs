@@ -16,7 +16,7 @@ use crate::id::{MembershipId, OrganizationId};
 use crate::membership::{Member, Membership, Role};
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::propagation::{Propagation, ToAllServers};
+use crate::propagation::{ToAllServers, with_propagation};
 use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 use crate::user::Username;
@@ -42,14 +42,7 @@ impl Members {
         }
     }
 
-    /// Waits for other servers before it answers: see [`Propagation`].
-    #[must_use]
-    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
-        Self {
-            to_all_servers: ToAllServers::by(propagation),
-            ..self
-        }
-    }
+    with_propagation!();
 
     /// A page of those who are members of the organization at this moment, who joined last first.
     pub async fn list(

@@ -16,7 +16,7 @@ use crate::audit::{Actor, RequestSource};
 use crate::id::ApiKeyId;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
-use crate::propagation::{Propagation, ToAllServers};
+use crate::propagation::{ToAllServers, with_propagation};
 use crate::sources::Sources;
 
 /// The use cases of all members' keys, for owners.
@@ -43,14 +43,7 @@ impl OrganizationKeys {
         }
     }
 
-    /// Waits for other servers before it answers: see [`Propagation`].
-    #[must_use]
-    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
-        Self {
-            to_all_servers: ToAllServers::by(propagation),
-            ..self
-        }
-    }
+    with_propagation!();
 
     /// Sets a batch size other than [`OrganizationKeys::BATCH_SIZE`].
     #[must_use]

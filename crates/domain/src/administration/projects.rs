@@ -17,7 +17,7 @@ use crate::idempotency_key::IdempotencyKey;
 use crate::page::{Page, PageRequest};
 use crate::ports::StorageError;
 use crate::project::{NewProject, Project, ProjectChange, ProjectName};
-use crate::propagation::{Propagation, ToAllServers};
+use crate::propagation::{ToAllServers, with_propagation};
 use crate::sign_in::ports::Throttle;
 use crate::sources::Sources;
 
@@ -42,14 +42,7 @@ impl Projects {
         }
     }
 
-    /// Waits for other servers before it answers: see [`Propagation`].
-    #[must_use]
-    pub fn with_propagation(self, propagation: Arc<dyn Propagation>) -> Self {
-        Self {
-            to_all_servers: ToAllServers::by(propagation),
-            ..self
-        }
-    }
+    with_propagation!();
 
     /// Creates a project without members.
     ///
