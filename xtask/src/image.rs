@@ -34,7 +34,7 @@ fn check(workspace: &Workspace) -> Outcome {
     }
     tools::ensure(workspace, tools::FOR_PACKAGES)?;
     let keyward = binaries::keyward_released(workspace)?;
-    let package = package::debian_package(workspace, "faults")?;
+    let package = package::debian_package(workspace, "faults", &[])?;
     let programs = binaries::image(workspace)?;
     run(Command::new(programs.path("image")?)
         .current_dir(workspace.root())

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::command::{cargo, output, run};
 use crate::failure::{Failure, Outcome};
 use crate::workspace::Workspace;
-use crate::{binaries, released, tools};
+use crate::{released, tools};
 
 /// What the tarball has beside the program, from the root of the repository.
 const FILES: &[&str] = &[
@@ -22,18 +22,16 @@ const FILES: &[&str] = &[
 /// `cargo xtask package`: makes both of the release build, and prints where they are.
 pub(crate) fn package(workspace: &Workspace) -> Outcome {
     tools::ensure(workspace, tools::FOR_PACKAGES)?;
-    // Where cargo-deb looks for it.
-    let folder = workspace.target().join("release");
-    let keyward = binaries::copy(&released::keyward(workspace)?, &folder)?;
-    let package = debian_package(workspace, "release")?;
+    let keyward = released::keyward(workspace)?;
+    let package = debian_package(workspace, "release", &["--target", &released::host()?])?;
     let tarball = tarball(workspace, &keyward, &package)?;
     println!("{}\n{}", package.display(), tarball.display());
     Ok(())
 }
 
-/// Packs what `profile` built, with the tools for packages. The manifest of `keyward` says what else the
+/// Packs what `profile` built, with the tools for packages; `target` if it was built for one. The manifest of `keyward` says what else the
 /// package has.
-pub(crate) fn debian_package(workspace: &Workspace, profile: &str) -> Outcome<PathBuf> {
+pub(crate) fn debian_package(workspace: &Workspace, profile: &str, target: &[&str]) -> Outcome<PathBuf> {
     let folder = workspace.target().join("package").join(profile);
     let line = [
         "deb",
@@ -46,7 +44,7 @@ pub(crate) fn debian_package(workspace: &Workspace, profile: &str) -> Outcome<Pa
     ];
     // The folder exists, or it would be the name of the file.
     std::fs::create_dir_all(&folder).map_err(Failure::about(folder.display()))?;
-    let printed = output(cargo(workspace, &line).arg(&folder))?;
+    let printed = output(cargo(workspace, &line).arg(&folder).args(target))?;
     let name = Path::new(printed.trim()).file_name();
     let name = name.ok_or_else(|| Failure::new("cargo-deb names no package"))?;
     Ok(folder.join(name))

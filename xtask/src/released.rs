@@ -34,16 +34,19 @@ const LOAD: &[&str] = &[
 /// Builds it. Takes twice as long as `cargo build --release`, and some minutes.
 pub(crate) fn keyward(workspace: &Workspace) -> Outcome<PathBuf> {
     tools::ensure(workspace, tools::FOR_RELEASES)?;
-    // cargo-pgo says what to do where rustc is not rustup's.
-    if Command::new("rustup").arg("--version").output().is_ok() {
-        run(Command::new("rustup").args(["component", "add", "llvm-tools"]))?;
-    }
-    let host = output(Command::new("rustc").args(["--print", "host-tuple"]))?;
-    let built = workspace.target().join(host.trim()).join("release/keyward");
+    // Where rustup cannot add it, or is not there, cargo-pgo looks elsewhere, or says what to do.
+    let _ = run(Command::new("rustup").args(["component", "add", "llvm-tools"]));
+    let built = workspace.target().join(host()?).join("release/keyward");
     run(cargo(workspace, &["pgo", "build"]).args(PROGRAM))?;
     let counting = binaries::copy(&built, &workspace.target().join("keyward-counting"))?;
     let bare_handler = binaries::bare_handler(workspace, "dev")?;
     under_load(workspace, &counting, &bare_handler, LOAD, run_quietly)?;
     run(cargo(workspace, &["pgo", "optimize", "build"]).args(PROGRAM))?;
     Ok(built)
+}
+
+/// What cargo-pgo builds for: this machine.
+pub(crate) fn host() -> Outcome<String> {
+    let host = output(Command::new("rustc").args(["--print", "host-tuple"]))?;
+    Ok(host.trim().to_owned())
 }
