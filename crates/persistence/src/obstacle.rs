@@ -107,6 +107,7 @@ mod tests {
             ),
             (UNKNOWN, "database or disk is full", Obstacle::DiskFull),
             (UNKNOWN, "database disk image is malformed", Obstacle::FileDamaged),
+            (UNKNOWN, "file is not a database", Obstacle::FileDamaged),
         ] {
             let cause = || QueryError::DatabaseError(kind, Box::new(message.to_owned()));
             let shared = SharedError::from(StorageError::Unavailable(cause().into()));

@@ -85,7 +85,7 @@ pub(super) fn is_not_a_database(error: &QueryError) -> bool {
 
 /// Whether the database file is corrupted.
 pub(crate) fn is_damaged(error: &QueryError) -> bool {
-    is(error, DAMAGED) || begins(error, DAMAGED_SCHEMA)
+    is(error, DAMAGED) || is_not_a_database(error) || begins(error, DAMAGED_SCHEMA)
 }
 
 /// Whether a statement violated the uniqueness of `table.column`.
