@@ -7,6 +7,7 @@ use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
+use super::database_file::Access;
 use super::errors::{commit_error, is_damaged, storage_error};
 use super::numbering::number;
 use super::ready::at_once;
@@ -116,17 +117,12 @@ impl SqliteStore {
             // Dropped in reverse: the next in line finds the connection free.
             let (_permit, mut writer) = (permit, writer);
             file.check_in_place()?;
+            file.check_log_in_place()?;
             file.reserve.admit(claim)?;
             loop {
                 let connection = match writer.take() {
-                    Some(connection) => {
-                        if let Err(error) = file.check_log_in_place() {
-                            *writer = Some(connection);
-                            return Err(error.into());
-                        }
-                        connection
-                    }
-                    None => file.connect_to_change()?,
+                    Some(connection) => connection,
+                    None => file.connect(Access::Write)?,
                 };
                 let (connection, outcome) = commit(connection, &of_commit, work);
                 *writer = connection;

@@ -1,9 +1,10 @@
 //! The database file: how it is created, and how its connections are configured.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
@@ -36,13 +37,20 @@ pub(super) struct DatabaseFile {
     /// Absolute, so that SQLite does not parse it as a URI, and independent of the working directory.
     path: String,
     identity: FileIdentity,
-    /// Where SQLite has the write-ahead log: beside the file itself, if the path is a link to it.
-    log: PathBuf,
-    /// The log that changes go to, once one was made.
-    log_identity: Mutex<Option<FileIdentity>>,
+    /// Once the file was prepared.
+    log: OnceLock<Log>,
     busy_timeout: Duration,
     pub(super) reserve: Reserve,
     is_damaged: AtomicBool,
+}
+
+/// The write-ahead log.
+struct Log {
+    path: PathBuf,
+    identity: Option<FileIdentity>,
+    /// SQLite removes the log with the last connection. This one is used for nothing else, so that the log
+    /// stays the same as long as the store is open.
+    _connection: Mutex<SqliteConnection>,
 }
 
 /// The path of the open database, or of its write-ahead log, now leads to another file, or to none.
@@ -99,21 +107,19 @@ impl DatabaseFile {
         })?;
         let file = directory.join(FILE_NAME);
         refuse_left_log(&file)?;
-        let (identity, mut log) = make_database_file(&directory, &file)
-            .and_then(|()| Ok((FileIdentity::at(&file)?, file.canonicalize()?.into_os_string())))
+        let identity = make_database_file(&directory, &file)
+            .and_then(|()| FileIdentity::at(&file))
             .map_err(|source| OpenError::File {
                 file: file.clone(),
                 source,
             })?;
-        log.push("-wal");
         let Some(path) = file.to_str() else {
             return Err(OpenError::NotUtf8 { directory });
         };
         let database = Self {
             path: path.to_owned(),
             identity,
-            log: log.into(),
-            log_identity: Mutex::new(None),
+            log: OnceLock::new(),
             busy_timeout,
             reserve: Reserve::beside(&file, reserve),
             is_damaged: AtomicBool::new(false),
@@ -181,8 +187,29 @@ impl DatabaseFile {
         // BEGIN IMMEDIATE alone also succeeds on a read-only file.
         match connection.batch_execute("BEGIN IMMEDIATE; PRAGMA user_version = 0; ROLLBACK") {
             Err(error) if !is_busy(&error) => Err(error.into()),
-            Ok(()) | Err(_) => Ok(Some(connection)),
+            Ok(()) | Err(_) => {
+                self.keep_log()?;
+                Ok(Some(connection))
+            }
         }
+    }
+
+    /// Opens the write-ahead log, and keeps it open.
+    fn keep_log(&self) -> Result<(), ConnectError> {
+        let mut connection = self.try_connect(Access::Read, self.busy_timeout)?;
+        // The first read opens the log.
+        connection.batch_execute("PRAGMA user_version")?;
+        // Beside the file itself, if the path is a link to it.
+        let file = fs::canonicalize(&self.path).unwrap_or_else(|_| PathBuf::from(&self.path));
+        let mut path = file.into_os_string();
+        path.push("-wal");
+        let path = PathBuf::from(path);
+        let _ = self.log.set(Log {
+            identity: FileIdentity::at(&path).ok(),
+            path,
+            _connection: Mutex::new(connection),
+        });
+        Ok(())
     }
 
     pub(super) fn connect(&self, access: Access) -> Result<SqliteConnection, StorageError> {
@@ -196,6 +223,7 @@ impl DatabaseFile {
     ) -> Result<SqliteConnection, StorageError> {
         // SQLite would create an empty file.
         self.check_in_place()?;
+        self.check_log_in_place()?;
         self.try_connect(access, busy_timeout)
             .map_err(|error| match error {
                 ConnectError::Connection(error) => StorageError::Unavailable(error.into()),
@@ -208,7 +236,7 @@ impl DatabaseFile {
 
     /// Remembers that a statement found the file damaged, if that is why it failed.
     pub(super) fn note_damage(&self, error: &QueryError) {
-        if is_damaged(error) || is_not_a_database(error) {
+        if is_damaged(error) {
             self.is_damaged.store(true, Ordering::Relaxed);
         }
     }
@@ -234,24 +262,19 @@ impl DatabaseFile {
         }
     }
 
-    /// Checked before a change through a connection that has made one, and as long as that is open, SQLite
-    /// neither removes nor replaces the write-ahead log. What is written to one that has lost its name is lost
-    /// if the process is killed.
+    /// Checked before every change and every new connection. What is written to a log that has lost its name is
+    /// lost if the process is killed, and SQLite would make another one for a new connection.
     pub(super) fn check_log_in_place(&self) -> Result<(), StorageError> {
-        let mut known = self.log_identity.lock().unwrap_or_else(PoisonError::into_inner);
-        match FileIdentity::at(&self.log) {
-            Ok(identity) if *known.get_or_insert(identity) == identity => Ok(()),
+        let Some(log) = self.log.get() else {
+            return Ok(());
+        };
+        match FileIdentity::at(&log.path) {
+            Ok(identity) if Some(identity) == log.identity => Ok(()),
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(StorageError::Unavailable(error.into()))
             }
-            Ok(_) | Err(_) => Err(StorageError::Unavailable(moved(&self.log).into())),
+            Ok(_) | Err(_) => Err(StorageError::Unavailable(moved(&log.path).into())),
         }
-    }
-
-    /// A connection for changes, whose write-ahead log may be another one.
-    pub(super) fn connect_to_change(&self) -> Result<SqliteConnection, StorageError> {
-        *self.log_identity.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        self.connect(Access::Write)
     }
 
     /// Whether another file is in its place, which this process will never read.
