@@ -55,9 +55,7 @@ struct Log {
 
 /// The path of the open database, or of its write-ahead log, now leads to another file, or to none.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "the database file {path} was moved, replaced or removed: put it back, or restart to use what is there"
-)]
+#[error("{path} was moved, replaced or removed: put it back, or restart to use what is there")]
 pub struct Moved {
     path: String,
 }

@@ -87,7 +87,7 @@ mod tests {
     use tempfile::TempDir;
     use tokio::runtime::Builder;
     use tokio::sync::mpsc;
-    use tokio::time::{Instant, sleep, timeout};
+    use tokio::time::{Instant, interval, sleep, timeout};
 
     use crate::abort::{Abort, Work};
     use crate::sqlite::lookup_connections::{PAUSE, SLOW_AFTER};
@@ -192,33 +192,31 @@ mod tests {
     /// The only worker that waits for timers is given the lookup, which hangs; nobody wakes the other one.
     #[test]
     fn timers_go_on_while_a_lookup_hangs() {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_time()
-            .build();
-        let runtime = runtime.unwrap();
+        let mut runtime = Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(2).enable_time().build().unwrap();
         let directory = TempDir::new().unwrap();
         let store = runtime.block_on(store(&directory));
+        let (ticked, ticks) = std::sync::mpsc::channel();
+        let ticking = runtime.spawn(async move {
+            let mut ticking = interval(Duration::from_millis(10));
+            while ticked.send(ticking.tick().await).is_ok() {}
+        });
         let (hanging, hangs) = std::sync::mpsc::channel::<()>();
         let hangs = Arc::new(Mutex::new(hangs));
-        let (ticked, ticks) = std::sync::mpsc::channel();
-        let begun = ticked.clone();
+        let (begun, begins) = std::sync::mpsc::channel();
         let lookup = runtime.spawn(async move {
-            sleep(Duration::from_millis(20)).await;
+            sleep(Duration::from_millis(15)).await;
             let hang = move || {
-                begun.send("begun").unwrap();
+                begun.send(Instant::now()).unwrap();
                 assert!(hangs.lock().unwrap().recv().is_err());
             };
             store.look_up(hanging_query(hang)).await
         });
-        runtime.spawn(async move {
-            sleep(Duration::from_millis(40)).await;
-            ticked.send("ticked").unwrap();
-        });
-        assert_eq!(ticks.recv_timeout(Duration::from_secs(20)), Ok("begun"));
-        assert_eq!(ticks.recv_timeout(Duration::from_secs(5)), Ok("ticked"));
-        drop(hanging);
+        let begun = begins.recv_timeout(Duration::from_secs(20)).unwrap();
+        while ticks.recv_timeout(Duration::from_secs(5)).unwrap() <= begun {}
+        drop((hanging, ticks));
         runtime.block_on(lookup).unwrap().unwrap();
+        runtime.block_on(ticking).unwrap();
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
