@@ -16,6 +16,10 @@ const LEASE: Duration = Duration::from_secs(5);
 /// database does not answer, `503` comes sooner.
 const LONGEST_REVOCATION: Duration = Duration::from_secs(6);
 
+/// The same, where one server is not told of changes: two steps until it notices, and the time between two
+/// polls.
+const LONGEST_UNTOLD: Duration = Duration::from_secs(4);
+
 /// How soon a server must say that it has lost its database; it says so after 1.9 s.
 const LONGEST_503: Duration = Duration::from_secs(2);
 
@@ -108,11 +112,15 @@ impl Watched {
     }
 
     fn late(&self, scenario: Scenario) -> Vec<String> {
+        let longest_revocation = match scenario {
+            Scenario::NotificationsSilent => LONGEST_UNTOLD,
+            _ => LONGEST_REVOCATION,
+        };
         // Whoever does not run says nothing, and breaks connections. Everybody else answers.
         let late = self.requests.iter().filter(|request| {
             let is_late = match (request.act, request.outcome) {
                 (_, Outcome::Unknown) => true,
-                (Act::Revoke, _) => took(request) > LONGEST_REVOCATION,
+                (Act::Revoke, _) => took(request) > longest_revocation,
                 (Act::Verify, Outcome::Failed { .. }) => took(request) > LONGEST_503,
                 (Act::Verify, Outcome::Ok | Outcome::Refused | Outcome::Other(_)) => false,
             };

@@ -1,8 +1,9 @@
 //! A network between a server and its database that can be slow, or cut without notice.
 
+mod conduct;
+
 use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
+use conduct::{Conduct, Connection, SilentListeners, until_mended};
+
 /// Passes on what comes to its address, as it is told to. It ends when it is dropped.
 pub(crate) struct Proxy {
     address: SocketAddr,
@@ -21,31 +24,11 @@ pub(crate) struct Proxy {
     accepting: JoinHandle<()>,
 }
 
-/// How a proxy passes on.
-#[derive(Clone)]
-pub(crate) struct Conduct {
-    to: SocketAddr,
-    /// Nothing is passed on, neither data nor the end of a connection; it is kept for later.
-    is_cut: bool,
-    /// How long an answer is on its way.
-    delay: Duration,
-    /// Except to whoever listens for changes.
-    spares_listeners: bool,
-}
-
-/// How a client asks to be told of changes.
-const LISTEN: &[u8] = b"LISTEN ";
-
 impl Proxy {
     pub(crate) async fn begin(to: SocketAddr) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("its address");
-        let (conduct, conducts) = watch::channel(Conduct {
-            to,
-            is_cut: false,
-            delay: Duration::ZERO,
-            spares_listeners: false,
-        });
+        let (conduct, conducts) = watch::channel(Conduct::leading_to(to));
         let accepting = tokio::spawn(async move {
             let connections = Connections::default();
             while let Ok((client, _)) = listener.accept().await {
@@ -72,9 +55,24 @@ impl Proxy {
         self.conduct.send_modify(|conduct| conduct.is_cut = true);
     }
 
+    /// Cuts the connections that listen for changes, but not those that take their place.
+    pub(crate) fn silence_listeners(&self) {
+        let silent = SilentListeners::BegunBefore(Instant::now());
+        self.conduct.send_modify(|conduct| conduct.silent = silent);
+    }
+
+    /// Cuts the connections that listen for changes, from when they do.
+    pub(crate) fn silence_every_listener(&self) {
+        self.conduct
+            .send_modify(|conduct| conduct.silent = SilentListeners::All);
+    }
+
     /// What was kept goes on its way.
     pub(crate) fn mend(&self) {
-        self.conduct.send_modify(|conduct| conduct.is_cut = false);
+        self.conduct.send_modify(|conduct| {
+            conduct.is_cut = false;
+            conduct.silent = SilentListeners::None;
+        });
     }
 
     /// Delays every answer.
@@ -120,7 +118,8 @@ impl Drop for Connections {
 }
 
 async fn pass_on(client: TcpStream, mut conducts: watch::Receiver<Conduct>) -> io::Result<()> {
-    let to = until_mended(&mut conducts).await?.to;
+    let connection = Connection::begin();
+    let to = until_mended(&mut conducts, &connection).await?.to;
     // Nothing is left of a connection that was given up before the network let it come about.
     let readable = client.ready(Interest::READABLE).now_or_never();
     if readable.is_some_and(|ready| ready.is_ok_and(|ready| ready.is_read_closed())) {
@@ -131,21 +130,15 @@ async fn pass_on(client: TcpStream, mut conducts: watch::Receiver<Conduct>) -> i
     database.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();
     let (from_database, to_database) = database.into_split();
-    let (conduct, listens) = (conducts.clone(), AtomicBool::new(false));
+    let conduct = conducts.clone();
     let heard = |asked: &[u8]| {
-        if asked.windows(LISTEN.len()).any(|part| part == LISTEN) {
-            listens.store(true, Ordering::SeqCst);
-        }
+        connection.asked(asked);
         Duration::ZERO
     };
-    let delay = |_: &[u8]| {
-        let conduct = conduct.borrow();
-        let is_spared = conduct.spares_listeners && listens.load(Ordering::SeqCst);
-        if is_spared { Duration::ZERO } else { conduct.delay }
-    };
+    let delay = |_: &[u8]| conduct.borrow().delay_on(&connection);
     let (up, down) = tokio::join!(
-        one_way(from_client, to_database, conducts, heard),
-        one_way(from_database, to_client, conduct.clone(), delay),
+        one_way(from_client, to_database, conducts, &connection, heard),
+        one_way(from_database, to_client, conduct.clone(), &connection, delay),
     );
     up.and(down)
 }
@@ -155,6 +148,7 @@ async fn one_way(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
     mut conducts: watch::Receiver<Conduct>,
+    connection: &Connection,
     delay: impl Fn(&[u8]) -> Duration,
 ) -> io::Result<()> {
     let (sent, mut arriving) = mpsc::unbounded_channel();
@@ -178,19 +172,12 @@ async fn one_way(
     let write = async move {
         while let Some((when, data)) = arriving.recv().await {
             sleep_until(when).await;
-            until_mended(&mut conducts).await?;
+            until_mended(&mut conducts, connection).await?;
             to.write_all(&data).await?;
         }
-        until_mended(&mut conducts).await?;
+        until_mended(&mut conducts, connection).await?;
         to.shutdown().await
     };
     let ((), written) = tokio::join!(read, write);
     written
-}
-
-async fn until_mended(conducts: &mut watch::Receiver<Conduct>) -> io::Result<Conduct> {
-    let conduct = conducts.wait_for(|conduct| !conduct.is_cut).await;
-    conduct
-        .map(|conduct| conduct.clone())
-        .map_err(|_| io::ErrorKind::ConnectionAborted.into())
 }

@@ -51,6 +51,10 @@ pub(crate) enum Scenario {
     DatabaseExhausted,
     /// The connections on which servers are told of changes end again and again.
     NotificationsKilled,
+    /// The connection on which one server is told of changes passes nothing on any more, and stays open.
+    NotificationsSilent,
+    /// So does each that takes its place.
+    NotificationsBlocked,
     /// One clock is an hour fast, another an hour slow.
     ClocksApart,
     /// On one server, what lookups found comes late, and what changed meanwhile does not.
@@ -110,7 +114,12 @@ impl Scenario {
     const fn breaks_nothing(self) -> bool {
         matches!(
             self,
-            Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::LookupsSlow | Self::Pooled
+            Self::Healthy
+                | Self::NotificationsKilled
+                | Self::NotificationsSilent
+                | Self::ClocksApart
+                | Self::LookupsSlow
+                | Self::Pooled
         )
     }
 
@@ -138,6 +147,7 @@ impl Scenario {
             Self::NotificationsKilled | Self::ClocksApart | Self::LookupsSlow | Self::Pooled => {
                 Duration::from_millis(4_000)
             }
+            Self::NotificationsSilent => Duration::from_millis(6_000),
             Self::Failover => Duration::from_millis(1_000),
             _ => Duration::from_millis(7_500),
         }
@@ -157,6 +167,8 @@ impl Scenario {
             Self::NotificationsKilled => {
                 return Some(Pressure::kill_listeners(&world.installation.cluster).await);
             }
+            Self::NotificationsSilent => world.proxies[ONE].silence_listeners(),
+            Self::NotificationsBlocked => world.proxies[ONE].silence_every_listener(),
             Self::LookupsSlow => world.proxies[ONE].delay_lookups(LATE),
             Self::Failover => {
                 let standby = Standby::of(&world.installation.cluster, &world.database).await;
@@ -173,7 +185,9 @@ impl Scenario {
     async fn end_fault(self, world: &mut World<'_>, ending: Option<Pressure>) {
         match self {
             Self::Healthy | Self::ClocksApart | Self::Pooled => {}
-            Self::OneCutOff => world.proxies[ONE].mend(),
+            Self::OneCutOff | Self::NotificationsSilent | Self::NotificationsBlocked => {
+                world.proxies[ONE].mend();
+            }
             Self::OneStopped => world.replicas[ONE].go_on(),
             Self::OneKilled => world.replicas[ONE].restart().await,
             Self::DatabaseStopped => {
@@ -222,7 +236,12 @@ impl Scenario {
     /// On which servers verifications may fail.
     pub(crate) const fn may_not_verify(self) -> &'static [usize] {
         match self {
-            Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::Pooled => NOBODY,
+            Self::Healthy
+            | Self::NotificationsKilled
+            | Self::NotificationsSilent
+            | Self::NotificationsBlocked
+            | Self::ClocksApart
+            | Self::Pooled => NOBODY,
             Self::OneCutOff | Self::OneStopped | Self::OneKilled | Self::LookupsSlow => &[ONE],
             Self::DatabaseStopped
             | Self::DatabaseCutOff
@@ -236,7 +255,12 @@ impl Scenario {
     /// for a while.
     pub(crate) const fn may_not_revoke(self) -> &'static [usize] {
         match self {
-            Self::Healthy | Self::NotificationsKilled | Self::ClocksApart | Self::Pooled => NOBODY,
+            Self::Healthy
+            | Self::NotificationsKilled
+            | Self::NotificationsSilent
+            | Self::NotificationsBlocked
+            | Self::ClocksApart
+            | Self::Pooled => NOBODY,
             Self::OneKilled => &[ONE],
             Self::OneCutOff
             | Self::OneStopped
