@@ -1,5 +1,7 @@
 //! Several servers over one database: when the end of a key is answered, none of them accepts it.
 
+mod offboarding;
+
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
