@@ -11,8 +11,8 @@ use crate::claim::Claim;
 use crate::trial_change::TrialFailure;
 
 /// Rewrites one row unchanged. The other statements match no row, but PostgreSQL still checks the privileges
-/// on their tables: those for keys, audit events and changes of access, which every revocation needs, and for
-/// the replicas that wait for each other.
+/// on their tables and waits for their locks: those of keys, audit events and changes of access, which every
+/// revocation needs, of the replicas that wait for each other, and of what signing in needs.
 ///
 /// On a full disk, that row may still fit into free space of its table. So the statement also writes 1 MiB to
 /// the disk of the tables: more than `work_mem` goes to a temporary file, which is not in the write-ahead log
@@ -26,6 +26,13 @@ const TRIAL: &str = "UPDATE installation SET only_row = only_row; \
      INSERT INTO replicas SELECT * FROM replicas WHERE false; \
      UPDATE replicas SET acknowledged = acknowledged WHERE false; \
      DELETE FROM replicas WHERE false; \
+     UPDATE memberships SET ended_at = ended_at WHERE false; \
+     UPDATE users SET password_hash = password_hash WHERE false; \
+     INSERT INTO sessions SELECT * FROM sessions WHERE false; \
+     UPDATE sessions SET last_seen_at = last_seen_at WHERE false; \
+     DELETE FROM sessions WHERE false; \
+     INSERT INTO sign_in_throttle SELECT * FROM sign_in_throttle WHERE false; \
+     UPDATE sign_in_throttle SET empty_at = empty_at WHERE false; \
      SET LOCAL temp_tablespaces = ''; \
      SET LOCAL work_mem = '64kB'; \
      WITH room AS MATERIALIZED ( \

@@ -90,6 +90,13 @@ async fn role_without_write_privileges_fails_the_trial_change() {
         "INSERT ON replicas",
         "UPDATE ON replicas",
         "DELETE ON replicas",
+        "UPDATE ON memberships",
+        "UPDATE ON users",
+        "INSERT ON sessions",
+        "UPDATE ON sessions",
+        "DELETE ON sessions",
+        "INSERT ON sign_in_throttle",
+        "UPDATE ON sign_in_throttle",
     ] {
         fixture.execute(&format!("REVOKE {right} FROM {role}")).await;
         let refused = of_role.try_change().await;
@@ -109,11 +116,21 @@ async fn role_without_write_privileges_fails_the_trial_change() {
 #[tokio::test]
 async fn trial_change_waiting_too_long_is_slow() {
     let fixture = Fixture::with(|config| config.step_timeout = std::time::Duration::from_millis(300)).await;
-    fixture
-        .execute("BEGIN; LOCK TABLE installation IN EXCLUSIVE MODE")
-        .await;
-    let slow = fixture.store.try_change().await;
-    assert!(matches!(slow, Err(TrialFailure::Slow(_))), "{slow:?}");
-    fixture.execute("ROLLBACK").await;
-    fixture.store.try_change().await.expect("changes work");
+    for table in [
+        "installation",
+        "api_keys",
+        "audit_events",
+        "memberships",
+        "users",
+        "sessions",
+        "sign_in_throttle",
+    ] {
+        fixture
+            .execute(&format!("BEGIN; LOCK TABLE {table} IN EXCLUSIVE MODE"))
+            .await;
+        let slow = fixture.store.try_change().await;
+        assert!(matches!(slow, Err(TrialFailure::Slow(_))), "{table}: {slow:?}");
+        fixture.execute("ROLLBACK").await;
+        fixture.store.try_change().await.expect("changes work");
+    }
 }
