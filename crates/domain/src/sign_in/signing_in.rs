@@ -100,7 +100,8 @@ impl SignIn {
     ///
     /// Every attempt takes from the throttle before the password is checked, so that of many at once no more
     /// are checked than one after the other; what turns out to be right, or could not be checked, is given
-    /// back. What is right counts for the user, whose sign-ins have a bound of their own.
+    /// back. What is right counts for the user, whose sign-ins have a bound of their own, unless the storage
+    /// surely started no session.
     ///
     /// # Errors
     /// See [`SignInError`]. An unknown username and a wrong password take the same time, are counted alike
@@ -144,7 +145,12 @@ impl SignIn {
             match self.start_session(account, now, attempt).await {
                 Ok(cookies) => return Ok(cookies),
                 Err(SignInError::WrongCredentials) => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if matches!(error, SignInError::Storage(StorageError::Unavailable(_))) {
+                        throttle.give_back(kind, vec![bucket]).await?;
+                    }
+                    return Err(error);
+                }
             }
         }
         // The typed username is not recorded, because people type passwords into the wrong field.

@@ -106,8 +106,8 @@ impl ThrottleBucket {
         ]
     }
 
-    /// The bucket of the sign-ins of a user that succeed, which are never given back: each starts a session
-    /// and is told in the audit log.
+    /// The bucket of the sign-ins of a user that succeed, which are not given back: each starts a session and
+    /// is told in the audit log.
     #[must_use]
     pub fn sign_ins_of(user: UserId) -> Self {
         Self::of("sign-ins", user.as_uuid().as_bytes(), SIGN_INS)

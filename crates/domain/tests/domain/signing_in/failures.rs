@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use keyward_domain::audit::{Action, Actor, Outcome, Subject};
+use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::password::{HashingError, MockPasswordHasher, Password};
 use keyward_domain::sign_in::ports::MockSessionStore;
 use keyward_domain::sign_in::signing_in::{SignInError, SignInPorts};
 use keyward_domain::testing::{PlainHasher, TestInstallation};
 
-use super::{attempt, guess, installation_with_ada, is_signed_in, logs, ports, sign_in, source, with_ports};
+use super::{
+    attempt, guess, installation_with_ada, is_signed_in, is_throttled, logs, ports, sign_in, source,
+    with_ports,
+};
 
 #[tokio::test]
 async fn password_replaced_during_its_check_is_rejected() {
@@ -83,4 +87,32 @@ async fn unavailable_store_signs_nobody_in_or_out() {
     installation.store.come_back();
 
     assert!(is_signed_in(&installation, &token).await);
+}
+
+/// More sign-ins than a user may make at once, none of which the store lets begin a session; whether the next
+/// one is refused.
+async fn fill_limit_without_sessions(failure: fn() -> StorageError) -> bool {
+    let (installation, _) = installation_with_ada();
+    let mut sessions = MockSessionStore::new();
+    sessions
+        .expect_start()
+        .returning(move |_, _| Err(failure().into()));
+    let ports = SignInPorts {
+        sessions: Arc::new(sessions),
+        ..ports(&installation)
+    };
+    let sign_in = with_ports(&installation.builder, ports);
+    for _ in 0..61 {
+        let failed = sign_in.sign_in(attempt("ada", TestInstallation::PASSWORD)).await;
+        failed.expect_err("no session");
+    }
+    is_throttled(&installation, attempt("ada", TestInstallation::PASSWORD)).await
+}
+
+#[tokio::test]
+async fn only_sign_ins_that_surely_failed_leave_the_limit() {
+    let unavailable = || StorageError::Unavailable("locked".into());
+    assert!(!fill_limit_without_sessions(unavailable).await);
+    let outcome_unknown = || StorageError::OutcomeUnknown("cut".into());
+    assert!(fill_limit_without_sessions(outcome_unknown).await);
 }
