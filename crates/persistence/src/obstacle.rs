@@ -6,15 +6,18 @@ use diesel::ConnectionError;
 use diesel::result::Error as QueryError;
 use keyward_domain::ports::StorageError;
 
+use crate::postgres::ConnectionRefused;
 use crate::postgres::errors as postgres;
 use crate::shared_error::Shared;
-use crate::sqlite::database_file::Moved;
+use crate::sqlite::Moved;
 use crate::sqlite::errors as sqlite;
 use crate::sqlite::reserve::NotWhole;
 
 /// What an operator can remove so that the same works again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Obstacle {
+    /// PostgreSQL's server refuses connections with this URL. The error says what to do.
+    ConnectionRefused,
     /// PostgreSQL's role lacks a privilege.
     MissingPrivilege,
     /// The server is a standby or set to read-only, or the file may not be written.
@@ -45,6 +48,9 @@ impl Obstacle {
         }
         if let Some(shared) = cause.downcast_ref::<Shared>() {
             return Self::of(shared.error());
+        }
+        if cause.is::<ConnectionRefused>() {
+            return Some(Self::ConnectionRefused);
         }
         if cause.is::<Moved>() {
             return Some(Self::FileReplaced);

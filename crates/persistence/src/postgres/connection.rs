@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::ConnectionError;
+use diesel::result::Error as QueryError;
 use diesel_async::pooled_connection::{AsyncDieselConnectionManager, ManagerConfig, RecyclingMethod};
 use diesel_async::{AsyncPgConnection, SimpleAsyncConnection};
 use futures_util::FutureExt;
@@ -54,7 +55,10 @@ impl From<EstablishError> for ConnectionError {
     fn from(error: EstablishError) -> Self {
         match error {
             EstablishError::Unavailable(error) => error,
-            EstablishError::Refused(refusal) => Self::BadConnection(refusal.to_string()),
+            // Of diesel's errors, this one can have any cause: the store takes it out.
+            EstablishError::Refused(refusal) => {
+                Self::CouldntSetupConfiguration(QueryError::QueryBuilderError(refusal.into()))
+            }
         }
     }
 }

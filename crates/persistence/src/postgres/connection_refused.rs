@@ -12,6 +12,11 @@ pub enum ConnectionRefused {
     /// Wrong user or password.
     #[error("the database server refuses the user or password (check both in the database URL): {0}")]
     User(String),
+    /// The role has no CONNECT privilege on the database.
+    #[error(
+        "this database role may not connect to the database (grant it CONNECT, or check both in the database URL): {0}"
+    )]
+    MayNotConnect(String),
     /// `pg_hba.conf` has no entry for this connection, for example because it requires TLS.
     #[error(
         "pg_hba.conf has no entry for this connection (check it on the database server, and sslmode in the database URL): {0}"
@@ -43,9 +48,10 @@ impl ConnectionRefused {
                 SqlState::INVALID_AUTHORIZATION_SPECIFICATION if message.contains("pg_hba.conf") => {
                     Some(Self::NotAdmitted(message))
                 }
-                SqlState::INVALID_PASSWORD
-                | SqlState::INVALID_AUTHORIZATION_SPECIFICATION
-                | SqlState::INSUFFICIENT_PRIVILEGE => Some(Self::User(message)),
+                SqlState::INVALID_PASSWORD | SqlState::INVALID_AUTHORIZATION_SPECIFICATION => {
+                    Some(Self::User(message))
+                }
+                SqlState::INSUFFICIENT_PRIVILEGE => Some(Self::MayNotConnect(message)),
                 SqlState::INVALID_CATALOG_NAME => Some(Self::NoSuchDatabase(message)),
                 _ => None,
             };

@@ -6,7 +6,10 @@ use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::Duration;
 
+use diesel::ConnectionError;
+use diesel::result::Error as QueryError;
 use diesel_async::AsyncPgConnection;
+use diesel_async::pooled_connection::PoolError as ManagerError;
 use diesel_async::pooled_connection::deadpool::{Object, Pool, PoolError};
 use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout, timeout_at};
@@ -158,7 +161,7 @@ impl PostgresStore {
         };
         let acquired = match timeout(self.timeouts.step, acquired).await {
             Ok(Ok(Ok(connection))) => Ok(connection),
-            Ok(Ok(Err(error))) => Err(StorageError::Unavailable(error.into())),
+            Ok(Ok(Err(error))) => Err(StorageError::Unavailable(cause_of(error))),
             Ok(Err(panicked)) => Err(StorageError::Defect(panicked.into())),
             Err(_) => Err(StorageError::Unavailable(TooSlow::Connection.into())),
         };
@@ -270,6 +273,17 @@ async fn from_pool(pool: Pool<AsyncPgConnection>, permit: FairPermit) -> Result<
         connection: pool.get().await?,
         _permit: permit,
     })
+}
+
+/// Why there is no connection. The errors of the pool contain that, and do not name it as their source.
+fn cause_of(error: PoolError) -> Box<dyn Error + Send + Sync> {
+    match error {
+        PoolError::Backend(ManagerError::ConnectionError(ConnectionError::CouldntSetupConfiguration(
+            QueryError::QueryBuilderError(refusal),
+        ))) => refusal,
+        PoolError::Backend(ManagerError::ConnectionError(error)) => error.into(),
+        error => error.into(),
+    }
 }
 
 /// A connection of the pool. Dropping it returns it.

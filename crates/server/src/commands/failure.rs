@@ -272,7 +272,7 @@ fn storage_advice(error: &StorageError) -> Option<&'static str> {
         Some(Obstacle::FileDamaged) => Some(
             "the database file is damaged, restore a backup as docs/choosing-a-database.md (Back up) says",
         ),
-        Some(Obstacle::FileReplaced) => None,
+        Some(Obstacle::ConnectionRefused | Obstacle::FileReplaced) => None,
         None => error
             .is_outage()
             .then_some("check that the database answers, and repeat the command"),

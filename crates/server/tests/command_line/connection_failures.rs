@@ -119,6 +119,11 @@ fn wrong_password_or_pg_hba_rejection_fails_immediately() {
             "the database server refuses the user or password (check both in the database URL): ",
         ),
         (
+            "42501",
+            "permission denied for database \"keyward\"",
+            "this database role may not connect to the database (grant it CONNECT, or check both in the database URL): ",
+        ),
+        (
             "28000",
             "no pg_hba.conf entry for host \"10.0.0.1\", user \"me\", database \"keyward\", no encryption",
             "pg_hba.conf has no entry for this connection (check it on the database server, and sslmode in the database URL): ",

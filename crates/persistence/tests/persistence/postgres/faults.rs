@@ -12,6 +12,7 @@ use keyward_domain::sign_in::ports::{AttemptKind, Throttle};
 use keyward_domain::sign_in::throttle::{CountedAccount, ThrottleBucket};
 use keyward_domain::testing::Builder;
 use keyward_domain::token::TokenDigest;
+use keyward_persistence::Obstacle;
 use keyward_persistence::postgres::{MigrateError, PostgresConfig, PostgresStore};
 
 use crate::postgres::fixture::{AddKey, Fixture, connect, count, long_timeouts, read, store};
@@ -316,6 +317,39 @@ async fn until_it_works(what: &str, mut attempt: impl AsyncFnMut() -> Result<(),
         let elapsed = begun.elapsed();
         assert!(elapsed < RECOVER_WITHIN + GRACE, "{what}: {elapsed:?}: {error:?}");
     }
+}
+
+#[tokio::test]
+async fn refused_connection_is_an_obstacle_that_an_operator_can_remove() {
+    let fixture = Fixture::new().await;
+    let name = fixture.database.name();
+    let role = format!("{name}_guest");
+    fixture
+        .execute(&format!("CREATE ROLE {role} LOGIN PASSWORD 'guest'"))
+        .await;
+    let (_, rest) = fixture.database.url().split_once('@').expect("a URL with a user");
+    let store = store(long_timeouts(&format!("postgres://{role}:guest@{rest}")));
+    for (refusal, end) in [
+        (
+            format!("REVOKE CONNECT ON DATABASE {name} FROM PUBLIC"),
+            format!("GRANT CONNECT ON DATABASE {name} TO PUBLIC"),
+        ),
+        (
+            format!("ALTER ROLE {role} NOLOGIN"),
+            format!("ALTER ROLE {role} LOGIN"),
+        ),
+    ] {
+        fixture.execute(&refusal).await;
+        let error = change(&store).await.expect_err("refused");
+        assert!(matches!(error, StorageError::Unavailable(_)), "{error:?}");
+        assert_eq!(
+            Obstacle::of(&error),
+            Some(Obstacle::ConnectionRefused),
+            "{refusal}: {error:?}"
+        );
+        fixture.execute(&end).await;
+    }
+    fixture.execute(&format!("DROP ROLE {role}")).await;
 }
 
 #[tokio::test]
