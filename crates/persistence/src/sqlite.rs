@@ -26,7 +26,7 @@ mod change;
 mod config;
 mod count_change;
 mod credentials;
-pub(crate) mod database_file;
+mod database_file;
 mod dialect;
 pub(crate) mod errors;
 #[path = "sql/events.rs"]
@@ -43,6 +43,7 @@ mod listed;
 mod lookup;
 mod lookup_connections;
 mod migrations;
+mod moved;
 mod new_files;
 mod not_cancelled;
 mod numbering;
@@ -63,10 +64,11 @@ mod transfer;
 mod trial_change;
 #[path = "sql/validity.rs"]
 mod validity;
+mod write_ahead_log;
 
 pub use config::SqliteConfig;
-pub use database_file::Moved;
 pub use migrations::MigrateError;
+pub use moved::Moved;
 pub use new_files::give_to_owner_of;
 pub use open_error::OpenError;
 pub use store::SqliteStore;

@@ -1,6 +1,5 @@
 //! The database file: how it is created, and how its connections are configured.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,10 +18,12 @@ use super::errors::{
 };
 use super::file_identity::FileIdentity;
 use super::left_log::refuse_left_log;
+use super::moved::Moved;
 use super::new_files::{make_database_file, make_directory};
 use super::not_cancelled;
 use super::open_error::OpenError;
 use super::reserve::Reserve;
+use super::write_ahead_log::WriteAheadLog;
 use crate::claim::Claim;
 
 pub(super) const FILE_NAME: &str = "keyward.db";
@@ -38,26 +39,10 @@ pub(super) struct DatabaseFile {
     path: String,
     identity: FileIdentity,
     /// Once the file was prepared.
-    log: OnceLock<Log>,
+    log: OnceLock<WriteAheadLog>,
     busy_timeout: Duration,
     pub(super) reserve: Reserve,
     is_damaged: AtomicBool,
-}
-
-/// The write-ahead log.
-struct Log {
-    path: PathBuf,
-    identity: Option<FileIdentity>,
-    /// SQLite removes the log with the last connection. This one is used for nothing else, so that the log
-    /// stays the same as long as the store is open.
-    _connection: Mutex<SqliteConnection>,
-}
-
-/// The path of the open database, or of its write-ahead log, now leads to another file, or to none.
-#[derive(Debug, thiserror::Error)]
-#[error("{path} was moved, replaced or removed: put it back, or restart to use what is there")]
-pub struct Moved {
-    path: String,
 }
 
 /// What a connection is used for.
@@ -197,16 +182,7 @@ impl DatabaseFile {
         let mut connection = self.try_connect(Access::Read, self.busy_timeout)?;
         // The first read opens the log.
         connection.batch_execute("PRAGMA user_version")?;
-        // Beside the file itself, if the path is a link to it.
-        let file = fs::canonicalize(&self.path).unwrap_or_else(|_| PathBuf::from(&self.path));
-        let mut path = file.into_os_string();
-        path.push("-wal");
-        let path = PathBuf::from(path);
-        let _ = self.log.set(Log {
-            identity: FileIdentity::at(&path).ok(),
-            path,
-            _connection: Mutex::new(connection),
-        });
+        let _ = self.log.set(WriteAheadLog::of(Path::new(&self.path), connection));
         Ok(())
     }
 
@@ -256,29 +232,25 @@ impl DatabaseFile {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(StorageError::Unavailable(error.into()))
             }
-            Ok(_) | Err(_) => Err(StorageError::Unavailable(moved(Path::new(&self.path)).into())),
+            Ok(_) | Err(_) => Err(StorageError::Unavailable(self.moved().into())),
         }
     }
 
-    /// Checked before every change and every new connection. What is written to a log that has lost its name is
-    /// lost if the process is killed, and SQLite would make another one for a new connection.
+    /// Checked before every change and every new connection.
     pub(super) fn check_log_in_place(&self) -> Result<(), StorageError> {
-        let Some(log) = self.log.get() else {
-            return Ok(());
-        };
-        match FileIdentity::at(&log.path) {
-            Ok(identity) if Some(identity) == log.identity => Ok(()),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(StorageError::Unavailable(error.into()))
-            }
-            Ok(_) | Err(_) => Err(StorageError::Unavailable(moved(&log.path).into())),
-        }
+        self.log.get().map_or(Ok(()), WriteAheadLog::check_in_place)
     }
 
     /// Whether another file is in its place, which this process will never read.
     pub(super) fn replacement(&self) -> Option<Moved> {
         let identity = FileIdentity::at(Path::new(&self.path)).ok()?;
-        (identity != self.identity).then(|| moved(Path::new(&self.path)))
+        (identity != self.identity).then(|| self.moved())
+    }
+
+    fn moved(&self) -> Moved {
+        Moved::Database {
+            path: self.path.clone(),
+        }
     }
 
     fn try_connect(&self, access: Access, busy_timeout: Duration) -> Result<SqliteConnection, ConnectError> {
@@ -325,12 +297,6 @@ fn setup_sql(access: Access, busy_timeout: Duration) -> String {
          PRAGMA journal_size_limit = {MAX_EMPTY_LOG_BYTES}; PRAGMA query_only = {query_only}",
         busy_timeout.as_millis()
     )
-}
-
-fn moved(path: &Path) -> Moved {
-    Moved {
-        path: path.display().to_string(),
-    }
 }
 
 fn switch_to_write_ahead_log(connection: &mut SqliteConnection) -> QueryResult<String> {

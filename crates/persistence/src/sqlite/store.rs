@@ -9,9 +9,10 @@ use keyward_domain::ports::StorageError;
 use tokio::time::{Instant, timeout_at};
 
 use super::config::SqliteConfig;
-use super::database_file::{DatabaseFile, Moved};
+use super::database_file::DatabaseFile;
 use super::errors::storage_error;
 use super::lookup_connections::LookupConnections;
+use super::moved::Moved;
 use super::open_error::OpenError;
 use super::readers::{Readers, SLOW_AFTER, Waiter};
 use crate::abort::{Abort, TooSlow};

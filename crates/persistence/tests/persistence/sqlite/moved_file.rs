@@ -14,13 +14,22 @@ use crate::sqlite::fixture::{Fixture, add, long_timeouts};
 
 #[track_caller]
 fn assert_moved<T: Debug>(answer: Result<T, StorageError>) {
+    assert_unavailable(answer, "moved, replaced or removed");
+}
+
+#[track_caller]
+fn assert_unavailable<T: Debug>(answer: Result<T, StorageError>, reason: &str) {
     match answer {
         Err(StorageError::Unavailable(source)) => {
-            assert!(
-                source.to_string().contains("moved, replaced or removed"),
-                "{source}"
-            );
+            assert!(source.to_string().contains(reason), "{source}");
         }
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn assert_that_changes_fail(fixture: &Fixture, reason: &str) {
+    match fixture.add(fixture.new_key("lost")).await {
+        Err(AddKeyError::Storage(error)) => assert_unavailable::<()>(Err(error), reason),
         other => panic!("{other:?}"),
     }
 }
@@ -35,10 +44,7 @@ async fn assert_that_nothing_is_answered(fixture: &Fixture) {
         for reading in readers.collect::<Vec<_>>() {
             assert_moved(reading.await.expect("an answer"));
         }
-        match fixture.add(fixture.new_key("lost")).await {
-            Err(AddKeyError::Storage(error)) => assert_moved::<()>(Err(error)),
-            other => panic!("{other:?}"),
-        }
+        assert_that_changes_fail(fixture, "moved, replaced or removed").await;
         assert_moved(fixture.store.is_ready().await);
     }
 }
@@ -71,7 +77,7 @@ async fn replaced_database_file_fails_every_request() {
 }
 
 #[tokio::test]
-async fn missing_or_replaced_log_fails_changes_until_it_returns() {
+async fn missing_or_empty_log_fails_changes_until_it_returns() {
     let fixture = Fixture::new().await;
     let log = fixture.directory.path().join("keyward.db-wal");
     let away = fixture.directory.path().join("away");
@@ -81,16 +87,38 @@ async fn missing_or_replaced_log_fails_changes_until_it_returns() {
         if let Some(content) = replacement {
             fs::write(&log, content).expect("replaced");
         }
-        match fixture.add(fixture.new_key("lost")).await {
-            Err(AddKeyError::Storage(error)) => assert_moved::<()>(Err(error)),
-            other => panic!("{other:?}"),
-        }
+        assert_that_changes_fail(&fixture, "moved or removed: put it back").await;
     }
     fs::rename(&away, &log).expect("moved back");
     let found = Credentials::find(&fixture.store, &fixture.key.digest).await;
     assert!(found.expect("an answer").is_some());
     fixture.add(fixture.new_key("kept")).await.expect("added");
     assert_eq!(fixture.directory.count("api_keys"), 3);
+}
+
+/// Another process begins a log of its own if everything in the old one is in the database file.
+#[tokio::test]
+async fn store_with_replaced_log_closes_without_damage() {
+    let fixture = Fixture::new().await;
+    let log = fixture.directory.path().join("keyward.db-wal");
+    for name in ["second", "third", "fourth"] {
+        fixture.add(fixture.new_key(name)).await.expect("added");
+    }
+    fixture.directory.execute("PRAGMA wal_checkpoint");
+    fs::rename(&log, fixture.directory.path().join("away")).expect("moved away");
+    let another = SqliteStore::open(fixture.directory.long_timeouts()).expect("a store");
+    let added = add(&another, fixture.act(), fixture.new_key("later")).await;
+    added.expect("added");
+    drop(another);
+
+    assert_that_changes_fail(&fixture, "replaced by another log").await;
+    let Fixture { store, directory, .. } = fixture;
+    drop(store);
+    assert_eq!(
+        directory.texts("SELECT integrity_check AS text FROM pragma_integrity_check"),
+        ["ok"]
+    );
+    assert_eq!(directory.count("api_keys"), 5);
 }
 
 #[tokio::test]
