@@ -70,9 +70,14 @@ impl Reserve {
     /// Refills the reserve, if one part stays free on the disk; an error if not, even if the reserve has its
     /// full size.
     pub(super) fn fill(&self) -> Result<(), StorageError> {
-        match self.try_to_fill() {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.not_whole(Some(error))),
+        self.try_to_fill().map_err(|error| self.not_filled(error))
+    }
+
+    /// A process that may open no more files has learned nothing of the disk.
+    fn not_filled(&self, error: io::Error) -> StorageError {
+        match Errno::from_io_error(&error) {
+            Some(Errno::MFILE | Errno::NFILE) => StorageError::Unavailable(error.into()),
+            _ => self.not_whole(Some(error)),
         }
     }
 
@@ -179,7 +184,7 @@ mod tests {
 
     use tempfile::TempDir;
 
-    use super::{Claim, FILE_NAME, PART, Reserve};
+    use super::{Claim, Errno, FILE_NAME, PART, Reserve, is_not_whole};
 
     /// A reserve of full size, beside a placeholder for the database.
     fn reserve(directory: &TempDir, parts: u64) -> Reserve {
@@ -269,6 +274,17 @@ mod tests {
         assert!(reserve.fill().is_err());
         assert_eq!(parts_held(&reserve), 0);
         assert!(reserve.admit(Claim::Nothing).is_err());
+    }
+
+    #[test]
+    fn lack_of_open_files_is_no_full_disk() {
+        let directory = TempDir::new().unwrap();
+        let reserve = reserve(&directory, 1);
+        for (errno, is_about_the_disk) in [(Errno::MFILE, false), (Errno::NFILE, false), (Errno::NOSPC, true)]
+        {
+            let error = reserve.not_filled(errno.into());
+            assert_eq!(is_not_whole(&error), is_about_the_disk, "{error:?}");
+        }
     }
 
     #[test]
