@@ -26,7 +26,7 @@ const WAKE_INTERVAL: Duration = Duration::from_millis(250);
 /// that.
 pub(super) struct LookupConnections {
     idle: Mutex<Vec<SqliteConnection>>,
-    in_use: AtomicUsize,
+    in_use: Arc<AtomicUsize>,
     was_slow: AtomicBool,
     paused_until: Mutex<Option<Instant>>,
     /// Whether a thread [wakes workers](Self::wake_workers), once it was started.
@@ -55,7 +55,7 @@ impl LookupConnections {
     pub(super) fn new() -> Self {
         Self {
             idle: Mutex::new(Vec::new()),
-            in_use: AtomicUsize::new(0),
+            in_use: Arc::default(),
             was_slow: AtomicBool::new(false),
             paused_until: Mutex::new(None),
             wakes_workers: OnceLock::new(),
@@ -108,14 +108,15 @@ impl LookupConnections {
     /// Of the worker threads that have nothing to do, one waits for timers and sockets, and the others for it
     /// to wake them. If it is given a lookup that hangs, and nothing else to do, it wakes none of them, and
     /// none waits for timers and sockets in its place until somebody else gives the runtime a task.
-    fn wake_workers(self: &Arc<Self>, runtime: Handle) -> bool {
-        let connections = Arc::downgrade(self);
+    fn wake_workers(&self, runtime: Handle) -> bool {
+        // Not the connections themselves: they are closed with the store, on its thread.
+        let in_use = Arc::downgrade(&self.in_use);
         let waking = move || {
-            while let Some(connections) = connections.upgrade() {
-                if connections.in_use.load(Ordering::Relaxed) > 0 {
+            while let Some(in_use) = in_use.upgrade() {
+                if in_use.load(Ordering::Relaxed) > 0 {
                     drop(runtime.spawn(async {}));
                 }
-                drop(connections);
+                drop(in_use);
                 thread::sleep(WAKE_INTERVAL);
             }
         };
