@@ -15,7 +15,7 @@ use tokio::{
 use tracing::{error, info, warn};
 
 use crate::{
-    accept,
+    accept::Acceptor,
     config::{ConfigError, FrontDoorConfig},
     connection,
     exchange::Exchanges,
@@ -173,11 +173,12 @@ impl<E: Endpoint + 'static> Reception<E> {
         waiting: &mut Option<(TcpStream, SocketAddr)>,
         tasks: &mut JoinSet<()>,
     ) {
+        let mut acceptor = Acceptor::default();
         loop {
             coop::consume_budget().await;
             // Before looking for a place, so that it is known whether anybody needs one. Further ones wait in
             // the kernel's queue and cost nothing here.
-            *waiting = Some(next_client(listener, serving).await);
+            *waiting = Some(next_client(&mut acceptor, listener, serving).await);
             let slot = free_slot(&self.slots, serving).await;
             if let Some((socket, peer)) = waiting.take() {
                 self.serve(socket, peer, Some(slot), tasks);
@@ -221,10 +222,11 @@ fn last_clients(listener: TcpListener) -> Vec<(TcpStream, SocketAddr)> {
 
 /// The next client. Saturation ends when there is none: a connection is free, and no client waits for it.
 async fn next_client(
+    acceptor: &mut Acceptor,
     listener: &TcpListener,
     serving: &watch::Sender<ServingState>,
 ) -> (TcpStream, SocketAddr) {
-    let mut accepting = pin!(accept::next(|| listener.accept()));
+    let mut accepting = pin!(acceptor.next(|| listener.accept()));
     // Tokio makes a busy task pause by telling it that nothing is there. That would end saturation by
     // mistake.
     if let Some(client) = poll_immediate(coop::unconstrained(accepting.as_mut())).await {
