@@ -1,10 +1,8 @@
 //! What a connection is doing, and until when it may.
 
-use std::{
-    cmp::Ordering,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{cmp::Ordering, sync::Arc};
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{
@@ -83,7 +81,7 @@ impl Activity {
     /// Bytes came from the client. Only the first byte of a request starts its deadline: those that trickle
     /// in after it do not extend it.
     pub(crate) fn bytes_arrived(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if matches!(state.phase, Phase::Idle { .. }) {
             state.phase = Phase::Head;
             state.owing_since = Instant::now();
@@ -93,7 +91,7 @@ impl Activity {
     /// A request's headers are complete, since the moment that is returned.
     pub(crate) fn request_read(&self) -> Instant {
         let now = Instant::now();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.phase = Phase::Handling;
         state.owing_since = now;
         now
@@ -101,13 +99,13 @@ impl Activity {
 
     /// A request will be answered without reading its body to the end.
     pub(crate) fn body_left_unread(&self) {
-        self.state().has_unread_body = true;
+        self.state.lock().has_unread_body = true;
     }
 
     /// The answer to a request is known; its length in bytes may not be. Then it is made piece by piece, as
     /// its client takes it, and does not count among the unsent.
     pub(crate) fn answer_begun(&self, request: RequestId, length: Option<u64>) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         self.count_unsent(&mut state, length.unwrap_or(0));
         state.answered = Some(request);
         let now = Instant::now();
@@ -130,7 +128,7 @@ impl Activity {
             taken,
             stalled_since,
             ..
-        } = &mut self.state().phase
+        } = &mut self.state.lock().phase
         {
             *stalled_since = None;
             *taken = taken.saturating_add(bytes);
@@ -146,21 +144,21 @@ impl Activity {
 
     /// The system takes no bytes for the client, which has to read some first.
     pub(crate) fn bytes_refused(&self) {
-        if let Phase::Answering { stalled_since, .. } = &mut self.state().phase {
+        if let Phase::Answering { stalled_since, .. } = &mut self.state.lock().phase {
             stalled_since.get_or_insert_with(Instant::now);
         }
     }
 
     /// All of the answer is in hyper's buffer.
     pub(crate) fn answer_completed(&self) {
-        if let Phase::Answering { is_complete, .. } = &mut self.state().phase {
+        if let Phase::Answering { is_complete, .. } = &mut self.state.lock().phase {
             *is_complete = true;
         }
     }
 
     /// All of hyper's buffer has been taken by the system.
     pub(crate) fn buffer_sent(&self) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if matches!(
             state.phase,
             Phase::Answering {
@@ -177,7 +175,7 @@ impl Activity {
 
     /// When the client must have sent the bytes that it owes; `until` while no other client waits.
     pub(crate) fn read_deadline(&self, until: Instant) -> ReadDeadline {
-        let owing_since = self.state().owing_since;
+        let owing_since = self.state.lock().owing_since;
         self.read_deadline_since(owing_since, until)
     }
 
@@ -193,7 +191,7 @@ impl Activity {
     pub(crate) fn deadline(&self, serving: &ServingState) -> Option<Instant> {
         let State {
             phase, owing_since, ..
-        } = *self.state();
+        } = *self.state.lock();
         match phase {
             Phase::Head => {
                 let until = owing_since + self.deadlines.header_read;
@@ -231,12 +229,15 @@ impl Activity {
 
     /// Whether the connection's latest request is answered and no further one has begun.
     pub(crate) fn is_served(&self) -> bool {
-        matches!(self.state().phase, Phase::Answering { .. } | Phase::Idle { .. })
+        matches!(
+            self.state.lock().phase,
+            Phase::Answering { .. } | Phase::Idle { .. }
+        )
     }
 
     /// The request whose answer has not left yet, if there is one.
     pub(crate) fn unfinished_answer(&self) -> Option<RequestId> {
-        let state = self.state();
+        let state = self.state.lock();
         match state.phase {
             Phase::Answering { .. } => state.answered.clone(),
             Phase::Head | Phase::Handling | Phase::Idle { .. } => None,
@@ -254,12 +255,12 @@ impl Activity {
                 }
             )
         };
-        is_stalled(self.state().phase)
+        is_stalled(self.state.lock().phase)
     }
 
     /// Whether the client may still be sending a body that nobody reads.
     pub(crate) fn has_unread_body(&self) -> bool {
-        self.state().has_unread_body
+        self.state.lock().has_unread_body
     }
 
     /// The connection has this much to send.
@@ -272,15 +273,11 @@ impl Activity {
             Ordering::Equal => {}
         }
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Activity {
     fn drop(&mut self) {
-        self.unsent.remove(self.state().unsent);
+        self.unsent.remove(self.state.lock().unsent);
     }
 }
 

@@ -1,12 +1,10 @@
 //! Warns of proxies that give the client's address, but are not trusted: then all their clients have one
 //! address, and share one limit on sign-ins.
 
-use std::{
-    net::SocketAddr,
-    sync::{Mutex, PoisonError},
-};
+use std::net::SocketAddr;
 
 use ipnet::IpNet;
+use parking_lot::Mutex;
 use poem::http::HeaderMap;
 use tracing::warn;
 
@@ -60,7 +58,7 @@ impl FirstPeers {
     /// Whether `peer` is new, and one of the first.
     fn are_joined_by(&self, peer: SocketAddr) -> bool {
         let machine = network_of_machine(peer.ip());
-        let mut peers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut peers = self.0.lock();
         let is_new = peers.len() < MOST_PEERS && !peers.contains(&machine);
         if is_new {
             peers.push(machine);
@@ -83,7 +81,7 @@ mod tests {
         for last in 0..=255 {
             let _ = joins(&format!("198.51.100.{last}:900"));
         }
-        assert_eq!(peers.0.lock().unwrap().len(), MOST_PEERS);
+        assert_eq!(peers.0.lock().len(), MOST_PEERS);
         assert!(!joins("203.0.113.1:900"));
     }
 }

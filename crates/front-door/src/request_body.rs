@@ -3,13 +3,14 @@
 use std::{
     io,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
 use http_body_util::combinators::BoxBody;
 use hyper::body::{Body, Frame, SizeHint};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use crate::{activity::Activity, refusal::RefusalReason};
@@ -65,7 +66,7 @@ impl BodyProgress {
 
     /// Why reading failed, if it did.
     pub(crate) fn failure(&self) -> Option<BodyFailure> {
-        match *self.lock() {
+        match *self.0.lock() {
             Progress::Ended { failure, .. } => failure,
             Progress::Untouched | Progress::WaitingForClient => None,
         }
@@ -74,15 +75,11 @@ impl BodyProgress {
     /// Since when the application had all it needed, if it read the body; the latest possible, if it still
     /// reads.
     pub(crate) fn handler_waited_until(&self, body_deadline: Instant) -> Option<Instant> {
-        match *self.lock() {
+        match *self.0.lock() {
             Progress::Untouched => None,
             Progress::WaitingForClient => Some(body_deadline),
             Progress::Ended { at, .. } => Some(at),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Progress> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -118,7 +115,7 @@ impl RequestBody {
     }
 
     fn end(&self, failure: Option<BodyFailure>) {
-        *self.progress.lock() = Progress::Ended {
+        *self.progress.0.lock() = Progress::Ended {
             at: Instant::now(),
             failure,
         };
@@ -154,7 +151,7 @@ impl Body for RequestBody {
             }
             Poll::Pending if self.too_slow.as_mut().poll(context).is_ready() => BodyFailure::TooSlow,
             Poll::Pending => {
-                *self.progress.lock() = Progress::WaitingForClient;
+                *self.progress.0.lock() = Progress::WaitingForClient;
                 return Poll::Pending;
             }
         };

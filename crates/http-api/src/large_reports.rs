@@ -1,8 +1,7 @@
 //! How many of GitHub's reports that are larger than other bodies are dealt with at once.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use keyward_rate_limits::ClientNetwork;
+use parking_lot::Mutex;
 
 /// How many at once, of all clients. Anybody may send a body before its signature is looked at, so this bounds the memory.
 const AT_ONCE: usize = 16;
@@ -23,7 +22,7 @@ pub(crate) struct Room<'a> {
 impl LargeReports {
     /// Room for a report of this client, if there is any. Clients without an address count as one.
     pub(crate) fn room(&self, client: Option<ClientNetwork>) -> Option<Room<'_>> {
-        let mut clients = self.clients();
+        let mut clients = self.0.lock();
         let of_client = clients.iter().filter(|other| **other == client).count();
         if clients.len() >= AT_ONCE || of_client >= OF_ONE_CLIENT {
             return None;
@@ -34,15 +33,11 @@ impl LargeReports {
             client,
         })
     }
-
-    fn clients(&self) -> MutexGuard<'_, Vec<Option<ClientNetwork>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Room<'_> {
     fn drop(&mut self) {
-        let mut clients = self.reports.clients();
+        let mut clients = self.reports.0.lock();
         if let Some(one) = clients.iter().position(|client| *client == self.client) {
             clients.swap_remove(one);
         }

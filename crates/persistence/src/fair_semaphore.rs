@@ -8,9 +8,10 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::future::pending;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -89,12 +90,12 @@ impl FairSemaphore {
     /// Reports to this observer every wait that ends from now on. A caller that gets a permit at once does
     /// not wait.
     pub(crate) fn observe_waits(&self, observer: WaitObserver) {
-        self.state().observer = Some(observer);
+        self.0.lock().observer = Some(observer);
     }
 
     /// How many callers wait for a permit.
     pub(crate) fn waiting(&self) -> usize {
-        let state = self.state();
+        let state = self.0.lock();
         state.clients.values().map(|share| share.waiting.len()).sum()
     }
 
@@ -120,7 +121,7 @@ impl FairSemaphore {
 
     /// Acquires a permit that is free, or joins the queue.
     fn join(&self, client: Client) -> Result<FairPermit, (u64, oneshot::Receiver<FairPermit>)> {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         if state.free > 0 && state.change(client, |share, most| share.held < most) {
             state.grant(client);
             return Ok(self.permit_for(client));
@@ -138,7 +139,7 @@ impl FairSemaphore {
     }
 
     fn leave(&self, client: Client, arrival: u64, waited: Duration) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.change(client, |share, _| {
             let waiting = &mut share.waiting;
             if let Ok(at) = waiting.binary_search_by_key(&arrival, |waiter| waiter.position.arrival) {
@@ -153,7 +154,7 @@ impl FairSemaphore {
     }
 
     fn give_back(&self, client: Client) {
-        let mut state = self.state();
+        let mut state = self.0.lock();
         state.free += 1;
         state.change(client, |share, _| share.held -= 1);
         while state.free > 0
@@ -170,15 +171,11 @@ impl FairSemaphore {
     /// How many permits are free.
     #[cfg(test)]
     pub(crate) fn free(&self) -> usize {
-        self.state().free
+        self.0.lock().free
     }
 
     fn permit_for(&self, client: Client) -> FairPermit {
         FairPermit(Some((self.clone(), client)))
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -292,9 +289,9 @@ mod tests {
         let permit = acquired(&mut ask(&semaphore, 1)).unwrap();
         let waiting: Vec<_> = (0..100).map(|number| ask(&semaphore, number % 50)).collect();
         drop(waiting);
-        assert!(semaphore.state().queue.is_empty());
+        assert!(semaphore.0.lock().queue.is_empty());
         assert_eq!(
-            semaphore.state().clients.len(),
+            semaphore.0.lock().clients.len(),
             1,
             "those that wait or hold a permit"
         );
@@ -308,15 +305,15 @@ mod tests {
         let semaphore = FairSemaphore::new(1);
         let waits = Arc::new(Mutex::new(0));
         let counting = Arc::clone(&waits);
-        semaphore.observe_waits(Arc::new(move |_| *counting.lock().unwrap() += 1));
+        semaphore.observe_waits(Arc::new(move |_| *counting.lock() += 1));
         let permit = acquired(&mut ask(&semaphore, 1)).unwrap();
-        assert_eq!(*waits.lock().unwrap(), 0);
+        assert_eq!(*waits.lock(), 0);
         let mut served = ask(&semaphore, 2);
         drop(ask(&semaphore, 3));
-        assert_eq!(*waits.lock().unwrap(), 1, "whoever stops waiting has waited");
+        assert_eq!(*waits.lock(), 1, "whoever stops waiting has waited");
         drop(permit);
         assert!(acquired(&mut served).is_some());
-        assert_eq!(*waits.lock().unwrap(), 2);
+        assert_eq!(*waits.lock(), 2);
     }
 
     #[test]
@@ -382,7 +379,7 @@ mod tests {
         granted = ask(&semaphore, 2);
         assert!(acquired(&mut after).is_some());
         assert!(acquired(&mut granted).is_some());
-        let state = semaphore.state();
+        let state = semaphore.0.lock();
         assert_eq!((state.free, state.clients.len(), state.queue.len()), (1, 0, 0));
     }
 }

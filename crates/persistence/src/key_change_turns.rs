@@ -9,11 +9,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use keyward_domain::audit::Actor;
 use keyward_domain::id::MembershipId;
 use keyward_domain::ports::StorageError;
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 use crate::abort::TooSlow;
@@ -127,7 +128,7 @@ impl ConsumerTurns {
     }
 
     fn join(&self, consumer: MembershipId) -> (FairSemaphore, Place) {
-        let mut held = self.held();
+        let mut held = self.held.lock();
         let turns = held.entry(consumer).or_insert_with(|| Turns {
             semaphore: FairSemaphore::new(self.of_each),
             places: 0,
@@ -139,15 +140,11 @@ impl ConsumerTurns {
         };
         (turns.semaphore.clone(), place)
     }
-
-    fn held(&self) -> MutexGuard<'_, HashMap<MembershipId, Turns>> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Entry::Occupied(mut turns) = self.of.held().entry(self.consumer) {
+        if let Entry::Occupied(mut turns) = self.of.held.lock().entry(self.consumer) {
             turns.get_mut().places -= 1;
             if turns.get().places == 0 {
                 turns.remove();
@@ -224,8 +221,8 @@ mod tests {
     async fn consumer_without_changes_takes_no_memory() {
         let turns = KeyChangeTurns::of_store(16);
         let taken = at_once(9, &turns.of_change(consumer(1), &user()));
-        assert_eq!(turns.changes.held().len(), 1);
+        assert_eq!(turns.changes.held.lock().len(), 1);
         drop(taken);
-        assert!(turns.changes.held().is_empty());
+        assert!(turns.changes.held.lock().is_empty());
     }
 }

@@ -7,12 +7,13 @@
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::thread;
 
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::task::{JoinError, JoinHandle};
 use tracing::Instrument as _;
@@ -97,7 +98,7 @@ pub(crate) fn spawn_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send 
 }
 
 fn fill<T>(outcome: &Outcome<T>, value: T) {
-    *outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    *outcome.lock() = Some(value);
 }
 
 impl<T> Future for Task<T> {
@@ -109,7 +110,7 @@ impl<T> Future for Task<T> {
     )]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(Pin::new(&mut self.ended).poll(context))?;
-        let outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let outcome = self.outcome.lock().take();
         Poll::Ready(Ok(outcome.expect("the outcome of a task that has ended")))
     }
 }

@@ -2,12 +2,13 @@
 //! instead of one line per request.
 
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::StorageError;
 use keyward_verification_cache::Count;
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 use tracing::{error, info};
 
@@ -61,7 +62,7 @@ impl Outages {
     /// Records a request that failed because of the storage.
     pub(crate) fn request_failed(&self, cause: &StorageError) {
         self.failures.count(cause);
-        let mut current = self.current();
+        let mut current = self.current.lock();
         if let Some(outage) = &mut *current {
             outage.failed_requests = outage.failed_requests.saturating_add(1);
             return;
@@ -86,15 +87,11 @@ impl Outages {
         if let Some(Outage {
             since,
             failed_requests,
-        }) = self.current().take()
+        }) = self.current.lock().take()
         {
             let seconds = since.elapsed().as_secs_f64();
             info!(failed_requests, seconds, "storage available again");
         }
-    }
-
-    fn current(&self) -> MutexGuard<'_, Option<Outage>> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

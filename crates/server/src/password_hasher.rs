@@ -5,7 +5,7 @@ mod argon2id;
 use std::collections::HashMap;
 use std::error::Error;
 use std::num::NonZero;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use keyward_domain::random::Random;
 use keyward_domain::sign_in::password::{
     HashingError, HashingQueue, HashingQueues, Password, PasswordHash, PasswordHasher,
 };
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task;
 use tokio::time::timeout;
@@ -89,7 +90,7 @@ impl Argon2idHasher {
         let permit = self.acquire_permit(queues).await?;
         let memories = Arc::clone(&self.memories);
         task::spawn_blocking(move || {
-            let free = || memories.lock().unwrap_or_else(PoisonError::into_inner);
+            let free = || memories.lock();
             let mut memory = free().pop().unwrap_or_default();
             let result = work(&mut memory);
             free().push(memory);
@@ -124,7 +125,7 @@ impl Argon2idHasher {
 
     /// The places of a queue, which is forgotten when nobody is in it: everybody in it holds them.
     fn places_in(&self, queue: HashingQueue) -> Result<Arc<Semaphore>, HashingError> {
-        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queues = self.queues.lock();
         if let Some(places) = queues.get(&queue).and_then(Weak::upgrade) {
             let length = Arc::strong_count(&places);
             return if length > MAX_QUEUE {
@@ -298,13 +299,9 @@ mod tests {
         drop(acquire(known(2)).await);
         drop(first);
         acquire(KNOWN).await;
-        assert_eq!(hasher.queues.lock().unwrap().len(), 2, "of both, one is in use");
+        assert_eq!(hasher.queues.lock().len(), 2, "of both, one is in use");
         drop(acquire(known(3)).await);
-        assert_eq!(
-            hasher.queues.lock().unwrap().len(),
-            2,
-            "an empty one is forgotten"
-        );
+        assert_eq!(hasher.queues.lock().len(), 2, "an empty one is forgotten");
     }
 
     #[tokio::test(start_paused = true)]
@@ -344,7 +341,7 @@ mod tests {
             let (hasher, order) = (Arc::clone(&hasher), Arc::clone(&order));
             all.spawn(async move {
                 let permit = hasher.acquire_permit(queues).await.unwrap();
-                order.lock().unwrap().push(name);
+                order.lock().push(name);
                 drop(permit);
             });
         };
@@ -361,7 +358,7 @@ mod tests {
         while let Some(done) = all.join_next().await {
             done.unwrap();
         }
-        let order = order.lock().unwrap();
+        let order = order.lock();
         assert_eq!(order[..3], ["newcomer", "newcomer", "remembered"]);
         assert_eq!(order.len(), 199, "each has their turn");
     }
@@ -399,7 +396,7 @@ mod tests {
         while let Some(attempt) = attempts.join_next().await {
             attempt.unwrap().unwrap();
         }
-        let free = hasher.memories.lock().unwrap().len();
+        let free = hasher.memories.lock().len();
         assert!((1..=2).contains(&free), "{free} working memories");
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use keyward_domain::ports::StorageError;
 use keyward_domain::sign_in::refusals::{RefusalQueue, RefusalWriter, RefusedAttempt};
 use keyward_domain::sign_in::throttle::ThrottleBucket;
+use parking_lot::Mutex;
 use tracing::warn;
 
 use crate::background_writer::BackgroundWriter;
@@ -63,19 +64,15 @@ impl Waiting {
 }
 
 impl PendingRefusals {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The next one to be written, which waits until it is.
     fn first(&self) -> Option<RefusedAttempt> {
-        self.waiting().refusals.front().cloned()
+        self.waiting.lock().refusals.front().cloned()
     }
 }
 
 impl RefusalQueue for PendingRefusals {
     fn push(&self, refusal: RefusedAttempt) {
-        self.waiting().put(refusal);
+        self.waiting.lock().put(refusal);
     }
 }
 
@@ -102,7 +99,7 @@ impl BackgroundWriter for RefusalLog {
         while let Some(refusal) = self.queue.first() {
             let written = self.writer.write(refusal).await;
             if !matches!(written, Err(StorageError::Unavailable(_))) {
-                let mut waiting = self.queue.waiting();
+                let mut waiting = self.queue.waiting.lock();
                 waiting.remove_first();
                 waiting.passed_over += usize::from(written.is_err());
             }
@@ -112,7 +109,7 @@ impl BackgroundWriter for RefusalLog {
                 Err(error) => outcome = Err(error),
             }
         }
-        let passed_over = mem::take(&mut self.queue.waiting().passed_over);
+        let passed_over = mem::take(&mut self.queue.waiting.lock().passed_over);
         if passed_over > 0 {
             warn!(
                 passed_over,
@@ -123,7 +120,7 @@ impl BackgroundWriter for RefusalLog {
     }
 
     fn unwritten(&self) -> usize {
-        let waiting = self.queue.waiting();
+        let waiting = self.queue.waiting.lock();
         waiting.refusals.len() + waiting.passed_over
     }
 }
@@ -257,8 +254,12 @@ mod tests {
             scene.refuse(None);
             scene.refuse(Some(scene.ids.next()));
         }
-        assert_eq!(scene.queue.waiting().refusals.len(), CAPACITY, "it is bounded");
-        let passed_over = scene.queue.waiting().passed_over;
+        assert_eq!(
+            scene.queue.waiting.lock().refusals.len(),
+            CAPACITY,
+            "it is bounded"
+        );
+        let passed_over = scene.queue.waiting.lock().passed_over;
         let begun = Instant::now();
         assert_eq!(log.finish().await, CAPACITY + passed_over);
         assert!(begun.elapsed() <= SHUTDOWN_TIMEOUT + Duration::from_millis(1));
@@ -281,7 +282,7 @@ mod tests {
         scene.start().finish().await;
         let (of_user, of_address, of_nobody, of_another) = (20, 1, 3, 1);
         assert_eq!(scene.written(), of_user + of_address + of_nobody + of_another);
-        assert!(scene.queue.waiting().within.is_empty());
+        assert!(scene.queue.waiting.lock().within.is_empty());
     }
 
     #[tokio::test(start_paused = true)]

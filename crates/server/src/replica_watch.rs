@@ -1,7 +1,7 @@
 //! Which replicas have seen what, read once for all that wait in this process.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_domain::access_changes::{ChangeNumber, RegisteredReplicas, ReplicaId};
@@ -9,6 +9,7 @@ use keyward_domain::failure_sentence::sentence;
 use keyward_domain::ports::AccessChanges;
 use keyward_persistence::on_behalf_of_everybody;
 use keyward_verification_cache::ReadingNumber;
+use parking_lot::Mutex;
 use tokio::select;
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -64,10 +65,10 @@ impl ReplicaWatch {
     pub(crate) fn begin(self: &Arc<Self>) -> Readings {
         let readings = Readings {
             receiver: self.readings.subscribe(),
-            last_begun: *locked(&self.last_begun),
+            last_begun: *self.last_begun.lock(),
         };
         self.arrived.notify_one();
-        let mut is_reading = locked(&self.is_reading);
+        let mut is_reading = self.is_reading.lock();
         if !*is_reading {
             *is_reading = true;
             tokio::spawn(on_behalf_of_everybody(Arc::clone(self).read_while_watched()));
@@ -93,14 +94,14 @@ impl ReplicaWatch {
     }
 
     fn begin_reading(&self) -> ReadingNumber {
-        let mut last_begun = locked(&self.last_begun);
+        let mut last_begun = self.last_begun.lock();
         *last_begun = last_begun.next();
         *last_begun
     }
 
     /// If not, the next one that waits begins again.
     fn is_watched(&self) -> bool {
-        let mut is_reading = locked(&self.is_reading);
+        let mut is_reading = self.is_reading.lock();
         *is_reading = self.readings.receiver_count() > 0;
         *is_reading
     }
@@ -136,7 +137,7 @@ struct StrikeOff {
 impl StrikeOff {
     /// Nothing, if the replica is being struck off already.
     fn begin(watch: &Arc<ReplicaWatch>, replica: ReplicaId) -> Option<Self> {
-        let is_new = locked(&watch.being_struck_off).insert(replica);
+        let is_new = watch.being_struck_off.lock().insert(replica);
         is_new.then(|| Self {
             watch: Arc::clone(watch),
             replica,
@@ -156,7 +157,7 @@ impl StrikeOff {
 
 impl Drop for StrikeOff {
     fn drop(&mut self) {
-        locked(&self.watch.being_struck_off).remove(&self.replica);
+        self.watch.being_struck_off.lock().remove(&self.replica);
     }
 }
 
@@ -184,11 +185,7 @@ struct WhileReading<'a>(&'a Mutex<bool>);
 impl Drop for WhileReading<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            *locked(self.0) = false;
+            *self.0.lock() = false;
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

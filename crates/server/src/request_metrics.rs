@@ -1,10 +1,11 @@
 //! What is counted of every request.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use keyward_front_door::{Exchanged, Observer};
 use metrics::{Counter, Histogram, Label, SharedString};
+use parking_lot::RwLock;
 use poem::Response;
 use poem::http::StatusCode;
 
@@ -98,7 +99,7 @@ impl RequestMetrics {
 
     /// Counts an answer, unless it is the first of its operation with its status.
     fn count_registered(&self, answer: &Answer<'_>) -> bool {
-        let operations = self.operations.read().unwrap_or_else(PoisonError::into_inner);
+        let operations = self.operations.read();
         let operation = operations.get(answer.operation);
         let counter = operation.and_then(|operation| operation.answers.get(&answer.status));
         let (Some(operation), Some(counter)) = (operation, counter) else {
@@ -112,7 +113,7 @@ impl RequestMetrics {
     fn register(&self, answer: &Answer<'_>) {
         let name = SharedString::from(answer.operation.to_owned());
         let label = || Label::new("operation", name.clone());
-        let mut operations = self.operations.write().unwrap_or_else(PoisonError::into_inner);
+        let mut operations = self.operations.write();
         let operation = operations
             .entry(answer.operation.to_owned())
             .or_insert_with(|| Operation {
@@ -143,13 +144,13 @@ impl Counters {
     }
 
     fn count(&self, value: &'static str, measurements: &Measurements) {
-        let by_value = self.by_value.read().unwrap_or_else(PoisonError::into_inner);
+        let by_value = self.by_value.read();
         if let Some(counter) = by_value.get(value) {
             counter.increment(1);
             return;
         }
         drop(by_value);
-        let mut by_value = self.by_value.write().unwrap_or_else(PoisonError::into_inner);
+        let mut by_value = self.by_value.write();
         let counter = by_value
             .entry(value)
             .or_insert_with(|| measurements.counter(self.metric, vec![Label::new(self.label, value)]));

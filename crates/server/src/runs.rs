@@ -1,10 +1,11 @@
 //! The results of background tasks, for metrics.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use keyward_domain::clock::Clock;
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::Span;
 
@@ -64,7 +65,7 @@ impl Runs {
             // Of the task's trace, if it has one; no other span of these tasks has the field.
             Span::current().record("otel.status_code", "ERROR");
         }
-        let mut summary = self.lock();
+        let mut summary = self.summary.lock();
         summary.last_duration = Some(begun.elapsed());
         match outcome {
             Ok(records) => {
@@ -77,7 +78,7 @@ impl Runs {
 
     /// Adds a run that ended by a panic: how long it took is not known.
     pub(crate) fn add_panicked(&self) {
-        let mut summary = self.lock();
+        let mut summary = self.summary.lock();
         summary.failures = summary.failures.saturating_add(1);
     }
 
@@ -86,11 +87,7 @@ impl Runs {
     }
 
     pub(crate) fn summary(&self) -> RunSummary {
-        *self.lock()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, RunSummary> {
-        self.summary.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.summary.lock()
     }
 }
 

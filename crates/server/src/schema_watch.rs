@@ -52,10 +52,10 @@ fn log_migration(state: &SchemaState) {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::{Mutex, PoisonError};
 
     use async_trait::async_trait;
     use keyward_domain::ports::StorageError;
+    use parking_lot::Mutex;
     use tokio::time::sleep;
 
     use super::*;
@@ -66,7 +66,7 @@ mod tests {
 
     impl Tables {
         async fn become_for_long(&self, state: Option<SchemaState>) {
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = state;
+            *self.0.lock() = state;
             sleep(CHECK_INTERVAL * 3).await;
         }
     }
@@ -74,7 +74,7 @@ mod tests {
     #[async_trait]
     impl SchemaProbe for Tables {
         async fn schema_state(&self) -> Result<SchemaState, StorageError> {
-            let state = self.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let state = self.0.lock().clone();
             state.ok_or_else(|| StorageError::Unavailable("away".into()))
         }
     }

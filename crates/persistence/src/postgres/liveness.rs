@@ -4,11 +4,12 @@
 //! timeout and reports that. A connection on which nothing was received for twice that time counts as dead:
 //! the report had another step timeout to arrive.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::connection::InstrumentationEvent;
 use diesel_async::{AsyncConnection, AsyncPgConnection};
+use parking_lot::Mutex;
 use tokio::time::{Instant, timeout_at};
 
 /// When the server last answered a statement on the connection, since the connection was taken from the pool.
@@ -25,14 +26,14 @@ impl Liveness {
         let noting = liveness.clone();
         connection.set_instrumentation(move |event: InstrumentationEvent<'_>| {
             if matches!(event, InstrumentationEvent::FinishQuery { .. }) {
-                *noting.heard_at.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                *noting.heard_at.lock() = Instant::now();
             }
         });
         liveness
     }
 
     fn heard_at(&self) -> Instant {
-        *self.heard_at.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.heard_at.lock()
     }
 
     /// The time of the last answer, if that is so long ago that the connection is dead.

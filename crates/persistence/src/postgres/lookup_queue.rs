@@ -9,11 +9,12 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use keyward_domain::access::Credential;
 use keyward_domain::ports::StorageError;
 use keyward_domain::token::TokenDigest;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::client::Client;
@@ -63,7 +64,7 @@ impl LookupQueue {
     /// Adds a lookup. Whoever gets a turn MUST ask; whoever gets none is answered by others.
     pub(super) fn add(self: &Arc<Self>, digest: TokenDigest) -> (oneshot::Receiver<Answer>, Option<Turn>) {
         let (answer, answered) = oneshot::channel();
-        let mut queue = self.queue();
+        let mut queue = self.0.lock();
         queue.add(Client::current(), Lookup { digest, answer });
         let turn = (queue.turns < MAX_TURNS).then(|| {
             queue.turns += 1;
@@ -77,11 +78,7 @@ impl LookupQueue {
 
     /// How many lookups wait to be asked for.
     pub(super) fn waiting(&self) -> usize {
-        self.queue().waiting.values().map(VecDeque::len).sum()
-    }
-
-    fn queue(&self) -> MutexGuard<'_, Queue> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().waiting.values().map(VecDeque::len).sum()
     }
 }
 
@@ -126,14 +123,14 @@ impl Queue {
 impl Turn {
     /// The lookups to ask for now, without those that nobody waits for any more.
     pub(super) fn take(&self) -> Vec<Lookup> {
-        let mut queue = self.of.queue();
+        let mut queue = self.of.0.lock();
         queue.forget_abandoned();
         queue.take()
     }
 
     /// Another turn, if lookups wait. Else the turn ends before another lookup can wait for it.
     pub(super) fn again(mut self) -> Option<Self> {
-        let mut queue = self.of.queue();
+        let mut queue = self.of.0.lock();
         if queue.waiting.is_empty() {
             queue.turns -= 1;
             drop(queue);
@@ -148,7 +145,7 @@ impl Turn {
 impl Drop for Turn {
     fn drop(&mut self) {
         if !self.is_over {
-            self.of.queue().turns -= 1;
+            self.of.0.lock().turns -= 1;
         }
     }
 }

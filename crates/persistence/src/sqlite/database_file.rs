@@ -2,8 +2,8 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use diesel::connection::SimpleConnection;
@@ -12,6 +12,7 @@ use diesel::result::Error as QueryError;
 use diesel::sql_types::Text;
 use diesel::{Connection, ConnectionError, QueryResult};
 use keyward_domain::ports::StorageError;
+use parking_lot::Mutex;
 
 use super::errors::{
     CANNOT_OPEN, is_busy, is_damaged, is_full, is_io, is_not_a_database, lacks_access, storage_error,
@@ -71,7 +72,7 @@ impl DatabaseFile {
         // Closing a file releases all locks that the process holds on it, including those of SQLite's
         // connections (fcntl(2)). So no connection may be open to a file that is being created.
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-        let _lock = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let _lock = ONE_AT_A_TIME.lock();
 
         // Checked now, before anything is created, and again below, after links are resolved.
         if directory.to_str().is_none() {

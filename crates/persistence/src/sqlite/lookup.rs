@@ -232,6 +232,6 @@ mod tests {
         connections.record_duration(2 * SLOW_AFTER, now);
         assert!(connections.take(&store.file, now).is_err());
         assert!(!is_made_here(&store).await);
-        assert_eq!(*connections.paused_until(), Some(now + PAUSE));
+        assert_eq!(*connections.paused_until.lock(), Some(now + PAUSE));
     }
 }

@@ -1,11 +1,12 @@
 //! The connections of lookups that run on their callers' threads, and how many threads these may hold up.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use diesel::prelude::SqliteConnection;
+use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -28,7 +29,7 @@ pub(super) struct LookupConnections {
     idle: Mutex<Vec<SqliteConnection>>,
     in_use: Arc<AtomicUsize>,
     was_slow: AtomicBool,
-    paused_until: Mutex<Option<Instant>>,
+    pub(super) paused_until: Mutex<Option<Instant>>,
     /// Whether a thread [wakes workers](Self::wake_workers), once it was started.
     wakes_workers: OnceLock<bool>,
 }
@@ -69,11 +70,11 @@ impl LookupConnections {
         file: &Arc<DatabaseFile>,
         now: Instant,
     ) -> Result<LookupConnection, NoConnection> {
-        if self.paused_until().is_some_and(|until| now < until) {
+        if self.paused_until.lock().is_some_and(|until| now < until) {
             return Err(NoConnection::Unavailable);
         }
         let permit = self.permit()?;
-        let idle = self.idle().pop();
+        let idle = self.idle.lock().pop();
         if let Some(connection) = idle {
             return Ok(LookupConnection { connection, permit });
         }
@@ -131,16 +132,8 @@ impl LookupConnections {
         if is_slow != was_slow {
             self.was_slow.store(is_slow, Ordering::Relaxed);
         } else if is_slow {
-            *self.paused_until() = Some(now + PAUSE);
+            *self.paused_until.lock() = Some(now + PAUSE);
         }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<SqliteConnection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn paused_until(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.paused_until.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -153,6 +146,6 @@ impl Drop for Permit {
 impl LookupConnection {
     pub(super) fn put_back(self) {
         let Self { connection, permit } = self;
-        permit.0.idle().push(connection);
+        permit.0.idle.lock().push(connection);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::error::Error;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use diesel::connection::{Connection, InstrumentationEvent};
@@ -11,6 +11,7 @@ use diesel::result::{DatabaseErrorKind, Error as QueryError};
 use diesel::sqlite::Sqlite;
 use diesel_migrations::MigrationHarness;
 use keyward_domain::ports::StorageError;
+use parking_lot::Mutex;
 
 use super::database_file::{Access, DatabaseFile};
 use super::errors::{is_busy, is_damaged, may_pass, storage_error};
@@ -148,7 +149,8 @@ impl FirstError {
             } = event
             {
                 noting
-                    .words()
+                    .0
+                    .lock()
                     .get_or_insert_with(|| information.message().to_owned());
             }
         });
@@ -157,13 +159,9 @@ impl FirstError {
 
     /// The first error, if it is about the file rather than a statement.
     fn take(&self) -> Option<QueryError> {
-        let words = self.words().take()?;
+        let words = self.0.lock().take()?;
         let error = QueryError::DatabaseError(DatabaseErrorKind::Unknown, Box::new(words));
         may_pass(&error).then_some(error)
-    }
-
-    fn words(&self) -> MutexGuard<'_, Option<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

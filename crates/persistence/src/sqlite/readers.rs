@@ -1,10 +1,12 @@
 //! The pool of read connections, and the limits on concurrent reads.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::database_file::{Access, DatabaseFile};
@@ -63,7 +65,7 @@ impl Readers {
     /// Moves a slow read from its fast slot to a slow one, if one is free, so that another read can start.
     pub(super) fn move_to_slow_slots(&self, slot: &ReadSlot) {
         if let Ok(slow_slots) = Arc::clone(&self.slow_slots).try_acquire_owned() {
-            *slot.0.lock().unwrap_or_else(PoisonError::into_inner) = HeldSlot::Slow(slow_slots);
+            *slot.0.lock() = HeldSlot::Slow(slow_slots);
         }
     }
 
@@ -74,13 +76,13 @@ impl Readers {
             Some(reader) => reader,
             None => Reader::open(file)?,
         };
-        *reader.waiter.lock().unwrap_or_else(PoisonError::into_inner) = waiter;
+        *reader.waiter.lock() = waiter;
         Ok(reader)
     }
 
     /// The idle connections.
     pub(super) fn idle(&self) -> MutexGuard<'_, Vec<Reader>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+        self.idle.lock()
     }
 
     pub(super) fn give_back(&self, reader: Reader) {
@@ -92,11 +94,9 @@ impl Reader {
     fn open(file: &DatabaseFile) -> Result<Self, StorageError> {
         let mut connection = file.connect(Access::Read)?;
         let waiter = Arc::new(Mutex::new(Weak::new()));
-        let asked_by = Arc::clone(&waiter);
-        let is_awaited = move || {
-            let waiter: &Weak<Waiter> = &asked_by.lock().unwrap_or_else(PoisonError::into_inner);
-            waiter.strong_count() > 0
-        };
+        // Weak references are whole whatever panics.
+        let asked_by = AssertUnwindSafe(Arc::clone(&waiter));
+        let is_awaited = move || asked_by.lock().strong_count() > 0;
         not_cancelled::register(&mut connection, is_awaited).map_err(storage_error)?;
         Ok(Self { connection, waiter })
     }

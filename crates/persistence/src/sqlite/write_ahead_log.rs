@@ -1,11 +1,11 @@
 //! The write-ahead log, which stays the same as long as the store is open.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::{fs, io, mem};
 
 use diesel::prelude::SqliteConnection;
 use keyward_domain::ports::StorageError;
+use parking_lot::Mutex;
 
 use super::file_identity::FileIdentity;
 use super::moved::Moved;
@@ -62,7 +62,7 @@ impl WriteAheadLog {
 /// connection stays open until the process ends, none is the last.
 impl Drop for WriteAheadLog {
     fn drop(&mut self) {
-        let connection = self.connection.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let connection = self.connection.get_mut();
         if let Some(connection) = connection.take()
             && self.is_replaced()
         {

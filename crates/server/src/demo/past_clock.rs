@@ -1,9 +1,8 @@
 //! A clock that shows past times.
 
-use std::sync::{Mutex, PoisonError};
-
 use chrono::{DateTime, Utc};
 use keyward_domain::clock::{Clock, whole_milliseconds};
+use parking_lot::Mutex;
 
 /// Shows the moment that it was moved to last, so that what was made then has its times and identifiers from
 /// then.
@@ -15,12 +14,12 @@ impl PastClock {
     }
 
     pub(super) fn move_to(&self, moment: DateTime<Utc>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = whole_milliseconds(moment);
+        *self.0.lock() = whole_milliseconds(moment);
     }
 }
 
 impl Clock for PastClock {
     fn now(&self) -> DateTime<Utc> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.0.lock()
     }
 }

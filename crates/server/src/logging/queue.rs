@@ -7,9 +7,10 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// The bytes of the lines that may wait: some 14,000 requests.
 pub(super) const CAPACITY: usize = 4 * 1024 * 1024;
@@ -73,7 +74,7 @@ impl LineQueue {
 
     /// Adds a line, or counts it as dropped where there is no room.
     pub(super) fn push(&self, line: &[u8]) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         if line.len() > CAPACITY - state.bytes {
             state.dropped = state.dropped.saturating_add(1);
             return;
@@ -88,19 +89,18 @@ impl LineQueue {
 
     /// Keeps the line that reports dropped ones for [`write_lines`](Self::write_lines).
     pub(super) fn set_report(&self, report: &[u8]) {
-        self.lock().report = report.to_vec();
+        self.state.lock().report = report.to_vec();
     }
 
     /// Waits until everything that can be written is, but no longer than `limit`.
     pub(super) fn flush(&self, limit: Duration) {
         let is_unfinished =
             |state: &mut State| state.is_writing || !state.batches.is_empty() || state.may_report();
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.is_flushing = true;
         self.changed.notify_all();
         // A writer that is not finished by then is stuck, or too slow to wait for.
-        let waited = self.changed.wait_timeout_while(state, limit, is_unfinished);
-        let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        self.changed.wait_while_for(&mut state, is_unfinished, limit);
         state.is_flushing = false;
     }
 
@@ -116,16 +116,16 @@ impl LineQueue {
                 Task::Write(batch) => {
                     let (written, lost) = output.write_batch(&batch);
                     let spare = batch.emptied();
-                    let mut state = self.lock();
+                    let mut state = self.state.lock();
                     state.dropped = state.dropped.saturating_add(lost);
                     state.spare = spare;
                     state.finish_task(&written);
                 }
                 Task::Report(dropped) => {
                     report(dropped);
-                    let line = std::mem::take(&mut self.lock().report);
+                    let line = std::mem::take(&mut self.state.lock().report);
                     let (_, written) = output.write(&line);
-                    let mut state = self.lock();
+                    let mut state = self.state.lock();
                     if written.is_ok() {
                         state.dropped = state.dropped.saturating_sub(dropped);
                     }
@@ -137,7 +137,7 @@ impl LineQueue {
     }
 
     fn next_task(&self) -> Task {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         let mut retry_at = None;
         loop {
             let is_time = retry_at.is_some_and(|at| at <= Instant::now());
@@ -148,7 +148,7 @@ impl LineQueue {
             if !state.batches.is_empty() {
                 if state.bytes < BATCH && !state.is_flushing {
                     // Only `flush` ends this wait early.
-                    state = self.wait(state, COLLECT);
+                    self.changed.wait_for(&mut state, COLLECT);
                 }
                 if let Some(batch) = state.take_batch() {
                     state.is_writing = true;
@@ -157,22 +157,13 @@ impl LineQueue {
             }
             retry_at.get_or_insert_with(|| Instant::now() + RETRY);
             state.is_idle = true;
-            state = if state.dropped > 0 {
-                self.wait(state, RETRY)
+            if state.dropped > 0 {
+                self.changed.wait_for(&mut state, RETRY);
             } else {
-                self.changed.wait(state).unwrap_or_else(PoisonError::into_inner)
-            };
+                self.changed.wait(&mut state);
+            }
             state.is_idle = false;
         }
-    }
-
-    fn wait<'a>(&self, state: MutexGuard<'a, State>, limit: Duration) -> MutexGuard<'a, State> {
-        let waited = self.changed.wait_timeout(state, limit);
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Spans that wait to be sent.
 
 use std::mem;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use keyward_verification_cache::Count;
@@ -9,6 +9,7 @@ use opentelemetry::Context;
 use opentelemetry::trace::SpanKind;
 use opentelemetry_sdk::error::OTelSdkResult;
 use opentelemetry_sdk::trace::{Span, SpanData, SpanProcessor};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 /// How many spans wait at most: some 2 MiB. Further ones are dropped.
@@ -43,7 +44,7 @@ impl SpanQueue {
     }
 
     fn push(&self, span: SpanData) {
-        let mut spans = self.lock();
+        let mut spans = self.spans.lock();
         if spans.len() >= CAPACITY {
             drop(spans);
             self.counts.queue_full.add(1);
@@ -64,7 +65,7 @@ impl SpanQueue {
 
     /// The oldest, at most a batch.
     pub(super) fn take(&self) -> Vec<SpanData> {
-        let mut spans = self.lock();
+        let mut spans = self.spans.lock();
         if spans.len() <= BATCH {
             return mem::take(&mut *spans);
         }
@@ -73,11 +74,7 @@ impl SpanQueue {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.lock().len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<SpanData>> {
-        self.spans.lock().unwrap_or_else(PoisonError::into_inner)
+        self.spans.lock().len()
     }
 }
 

@@ -21,7 +21,7 @@ impl Write for Gate {
         let _ = self.attempts.try_send(());
         let most = self.outcomes.recv().unwrap_or(Ok(usize::MAX))?;
         let count = bytes.len().min(most);
-        self.written.lock().unwrap().extend_from_slice(&bytes[..count]);
+        self.written.lock().extend_from_slice(&bytes[..count]);
         Ok(count)
     }
 
@@ -75,7 +75,7 @@ impl Log {
         self.is_over.store(true, Ordering::Relaxed);
         self.queue.push(b"end\n");
         self.writer.join().unwrap();
-        String::from_utf8(self.written.lock().unwrap().clone()).unwrap()
+        String::from_utf8(self.written.lock().clone()).unwrap()
     }
 }
 
@@ -108,7 +108,7 @@ fn flush_gives_up_on_a_stalled_writer() {
     log.queue.push(b"first\n");
     log.attempts.recv_timeout(LONG).unwrap();
     log.queue.flush(Duration::from_millis(20));
-    assert!(log.written.lock().unwrap().is_empty());
+    assert!(log.written.lock().is_empty());
     assert!(log.end().starts_with("first\n"));
 }
 
