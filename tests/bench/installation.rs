@@ -18,8 +18,8 @@ use keyward_tests::storage::Storage;
 
 /// How many other members there are.
 pub(crate) const PEOPLE: usize = 2_000;
-/// How many keys are there to be revoked.
-pub(crate) const TO_REVOKE: usize = 2_000;
+/// How many keys are there to be revoked: as many.
+pub(crate) const TO_REVOKE: usize = PEOPLE;
 /// The tokens of these two begin after this number.
 const OTHERS: usize = 1_000_000_000;
 
@@ -32,7 +32,8 @@ pub(crate) struct Installation {
 }
 
 impl Installation {
-    pub(crate) async fn make(keys: usize) -> Self {
+    /// With so many keys of the owner, and so many other members, and as many keys to be revoked.
+    pub(crate) async fn make(keys: usize, others: usize) -> Self {
         let keyward = Keyward::start_on(Storage::embedded()).await;
         let owner = "admin bootstrap --organization Engines --username ada --password-stdin";
         keyward.command(owner, OWNER_PASSWORD).await;
@@ -45,14 +46,15 @@ impl Installation {
             .lines()
             .map(|line| serde_json::from_str(line).expect("JSON lines"))
             .collect();
-        let name = format!("measured-{}.jsonl", std::process::id());
-        let export = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        write(&export, &lines, keys);
         let organization = lines.iter().find_map(|line| line["organizations"]["id"].as_str());
+        let organization = organization.expect("an organization").to_owned();
+        let name = format!("measured-{organization}.jsonl");
+        let export = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        write(&export, &lines, keys, others);
         Self {
             export,
             keys,
-            organization: organization.expect("an organization").to_owned(),
+            organization,
         }
     }
 
@@ -98,7 +100,7 @@ pub(crate) fn digest(token: &str) -> String {
 }
 
 /// The copies stand after their originals, and the last line is right for all (see `transfer/format.rs`).
-fn write(path: &Path, lines: &[Value], keys: usize) {
+fn write(path: &Path, lines: &[Value], keys: usize, others: usize) {
     let file = File::create(path).expect("a file for the export");
     let mut out = Hashed {
         out: BufWriter::new(file),
@@ -109,9 +111,9 @@ fn write(path: &Path, lines: &[Value], keys: usize) {
             let mut end = line.clone();
             let rows = &mut end["end"]["rows"];
             for (table, copies) in [
-                ("users", PEOPLE),
-                ("memberships", PEOPLE),
-                ("api_keys", keys + TO_REVOKE + PEOPLE),
+                ("users", others),
+                ("memberships", others),
+                ("api_keys", keys + 2 * others),
             ] {
                 rows[table] = json!(rows[table].as_u64().expect("a count") + copies as u64);
             }
@@ -121,10 +123,10 @@ fn write(path: &Path, lines: &[Value], keys: usize) {
         }
         writeln!(out, "{line}").expect("the export is written");
         if let Some(user) = line.get("users") {
-            out.copies(PEOPLE, "users", user, person);
+            out.copies(others, "users", user, person);
         }
         if let Some(membership) = line.get("memberships") {
-            out.copies(PEOPLE, "memberships", membership, membership_of_person);
+            out.copies(others, "memberships", membership, membership_of_person);
         }
         if let Some(key) = line.get("api_keys") {
             out.copies(keys, "api_keys", key, |number| {
@@ -133,10 +135,10 @@ fn write(path: &Path, lines: &[Value], keys: usize) {
                 copy["last_used_at"] = key["created_at"].clone();
                 copy
             });
-            out.copies(TO_REVOKE, "api_keys", key, |number| {
+            out.copies(others, "api_keys", key, |number| {
                 key_of(id_to_revoke(number), well_formed(OTHERS + PEOPLE + number))
             });
-            out.copies(PEOPLE, "api_keys", key, key_of_person);
+            out.copies(others, "api_keys", key, key_of_person);
         }
     }
     out.out.flush().expect("the export is written");

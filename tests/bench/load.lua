@@ -1,13 +1,16 @@
 -- For wrk: asks one path again and again, with the tokens of a file in turn if one is named, and prints the figures in one
 -- line: requests, microseconds, the 99th percentile of the latency in microseconds, answers of 400 and above, and requests
--- that failed otherwise. In the credentials and the body, `*` stands for the token.
+-- that failed otherwise. In the header and the body, `*` stands for the token.
 local requests, last = {}, 0
 
 function init(arguments)
-    local path, tokens, method, credentials, content_type, body = unpack(arguments)
+    local path, tokens, method, header, value, content_type, body = unpack(arguments)
     local function request_with(token)
         local with_token = function(text) return (text:gsub("%*", token)) end
-        local headers = { Authorization = credentials ~= "" and with_token(credentials) or nil }
+        local headers = {}
+        if header ~= "" then
+            headers[header] = with_token(value)
+        end
         if body ~= "" then
             headers["Content-Type"] = content_type
             return wrk.format(method, path, headers, with_token(body))

@@ -14,12 +14,13 @@ pub(crate) const CONNECTIONS: u32 = 32;
 /// As many connections as Keyward has to PostgreSQL unless told otherwise.
 const DATABASE_CONNECTIONS: &str = "16";
 
-/// What is sent again and again. In the credentials and the body, `*` stands for each token in turn.
+/// What is sent again and again. In the header and the body, `*` stands for each token in turn.
 pub(crate) struct Sent<'a> {
-    pub(crate) path: &'static str,
+    pub(crate) path: String,
     /// A token a line.
     pub(crate) tokens: Option<&'a Path>,
-    pub(crate) credentials: Option<String>,
+    /// Who sends it.
+    pub(crate) header: Option<(&'static str, String)>,
     /// Sent by POST, of this type.
     pub(crate) body: Option<(&'static str, &'static str)>,
 }
@@ -64,10 +65,11 @@ async fn figures(server: &Server, sent: &Sent<'_>, time: Duration) -> [f64; 5] {
     .arg("--script")
     .arg(here("load.lua"))
     .arg(format!("http://{}", server.address))
-    .args(["--", sent.path])
+    .args(["--", &sent.path])
     .arg(sent.tokens.unwrap_or(Path::new("")))
-    .arg(sent.body.map_or("GET", |_| "POST"))
-    .arg(sent.credentials.as_deref().unwrap_or_default());
+    .arg(sent.body.map_or("GET", |_| "POST"));
+    let (header, value) = sent.header.clone().unwrap_or_default();
+    wrk.args([header, &value]);
     let (content_type, body) = sent.body.unwrap_or_default();
     wrk.args([content_type, body]);
     let printed = output(wrk).await;

@@ -22,29 +22,22 @@ mod polling;
 mod process;
 mod report;
 mod rows;
+mod scene;
 mod singles;
 mod steady;
+mod table;
 mod token;
 
 use clap::Parser;
-use installation::Installation;
 use options::Options;
-use pairs::Scene;
 use report::Report;
-use rows::{PAIRS, SINGLES};
+use scene::Scene;
+use table::{PAIRS, SINGLES};
 
 #[tokio::main]
 async fn main() {
     let options = Options::parse();
-    let pairs = PAIRS
-        .iter()
-        .filter(|pair| pair.needs_many_keys())
-        .map(|pair| pair.name);
-    let singles = SINGLES.iter().filter(|single| single.needs_many_keys());
-    let mut of_many_keys = pairs.chain(singles.map(|single| single.name));
-    let wants_many_keys = of_many_keys.any(|row| options.wants(row));
-    let many_keys = wants_many_keys.then_some(options.many_keys);
-    let scene = Scene::set(Installation::make(options.keys).await, many_keys).await;
+    let scene = Scene::set(&options).await;
     let mut report = Report::begin(&options);
     for pair in PAIRS.iter().filter(|pair| options.wants(pair.name)) {
         eprintln!("measuring {}", pair.name);

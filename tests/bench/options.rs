@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, RangedU64ValueParser};
 
-use crate::rows;
+use crate::table;
 
 /// Measures the server and what it could be at best, in turn.
 #[derive(Parser)]
@@ -23,11 +23,14 @@ pub(crate) struct Options {
     /// How many keys are stored where many are.
     #[arg(long, default_value_t = 1_000_000, value_parser = up_to(100_000_000))]
     pub(crate) many_keys: usize,
+    /// How many events of the audit log are stored there.
+    #[arg(long, default_value_t = 1_000_000, value_parser = up_to(100_000_000))]
+    pub(crate) events: usize,
     /// Where to write the figures as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// One of the rows, in place of all; may be given several times.
-    #[arg(long = "row", value_name = "NAME", value_parser = PossibleValuesParser::new(rows::names()))]
+    #[arg(long = "row", value_name = "NAME", value_parser = PossibleValuesParser::new(table::names()))]
     rows: Vec<String>,
 }
 

@@ -16,7 +16,8 @@ use tokio::time::sleep;
 
 use crate::figures::CpuMicros;
 use crate::rows::{Cache, Meanwhile};
-use keyward_tests::keyward::{TIMEOUT, binary, keyward};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{OWNER_PASSWORD, TIMEOUT, binary, keyward};
 use keyward_tests::storage::Storage;
 
 /// How often to ask whether a server has started.
@@ -28,6 +29,8 @@ pub(crate) struct Server {
     pub(crate) address: String,
     /// How long it took until it answered.
     pub(crate) started_in: Duration,
+    /// Of whoever has signed in.
+    pub(crate) cookie: String,
 }
 
 impl Server {
@@ -50,6 +53,13 @@ impl Server {
             .args(["--verification-cache", cache.as_str()])
             .args(options);
         Self::start(command, address, "/readyz", &[]).await
+    }
+
+    /// Signs the owner in.
+    pub(crate) async fn sign_in(&mut self) {
+        let base_url = format!("http://{}", self.address);
+        let console = PlainConsole::sign_in(&base_url, "ada", OWNER_PASSWORD).await;
+        console.cookie().clone_into(&mut self.cookie);
     }
 
     /// Answers everything in the same way, behind `server`.
@@ -114,6 +124,7 @@ impl Server {
             process,
             address,
             started_in: begun.elapsed(),
+            cookie: String::new(),
         }
     }
 

@@ -28,6 +28,7 @@ impl Report {
                 "memory": memory.map(str::trim),
                 "keys": options.keys,
                 "many_keys": options.many_keys,
+                "events": options.events,
                 "rounds": options.rounds,
                 "seconds": options.time().as_secs(),
             }),

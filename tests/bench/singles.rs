@@ -6,10 +6,10 @@ use tokio::time::sleep;
 
 use crate::figures::median;
 use crate::options::Options;
-use crate::pairs::Scene;
 use crate::polling;
 use crate::process::{Server, version_time};
 use crate::rows::{Cache, Database, Figure, Meanwhile, Single};
+use crate::scene::Scene;
 use crate::steady::each_once;
 use crate::token::well_formed;
 use keyward_tests::keyward::binary;
