@@ -14,9 +14,11 @@
 
 mod figures;
 mod installation;
+mod large_organization;
 mod load;
 mod many_keys;
 mod options;
+mod pages;
 mod pairs;
 mod polling;
 mod process;
@@ -32,7 +34,7 @@ use clap::Parser;
 use options::Options;
 use report::Report;
 use scene::Scene;
-use table::{PAIRS, SINGLES};
+use table::PAIRS;
 
 #[tokio::main]
 async fn main() {
@@ -43,7 +45,7 @@ async fn main() {
         eprintln!("measuring {}", pair.name);
         report.add_pair(pair, &pairs::measure(pair, &scene, &options).await);
     }
-    for single in SINGLES.iter().filter(|single| options.wants(single.name)) {
+    for single in table::singles().filter(|single| options.wants(single.name)) {
         eprintln!("measuring {}", single.name);
         report.add_single(single, &singles::measure(single, &scene, &options).await);
     }

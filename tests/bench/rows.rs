@@ -87,6 +87,8 @@ pub(crate) enum Database {
     PostgresWithManyKeys,
     /// With a thousand keys and events stored.
     PostgresWithFewKeys,
+    /// With an organization of three years, in which many people have `--many-keys` keys and `--events` events.
+    PostgresWithLargeOrganization,
     Sqlite,
 }
 
@@ -159,6 +161,16 @@ pub(crate) enum Figure {
     MemoryWithManyKeys,
     /// PostgreSQL's CPU time a second for so many servers that are asked nothing, and look for changes.
     Polling(usize),
+    /// From asking for a page of the console about a large organization until all of it is there.
+    Page(Person, &'static str),
+}
+
+/// Who looks at a page.
+#[derive(Clone, Copy)]
+pub(crate) enum Person {
+    Owner,
+    /// A member with every 33rd key.
+    HolderOfMany,
 }
 
 impl Figure {
@@ -169,6 +181,7 @@ impl Figure {
             Self::BinarySize => None,
             Self::MemoryWithManyKeys => Some(Database::PostgresWithManyKeys),
             Self::Polling(_) => Some(Database::Postgres),
+            Self::Page(..) => Some(Database::PostgresWithLargeOrganization),
         }
     }
 }

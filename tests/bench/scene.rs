@@ -8,6 +8,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::installation::{Installation, PEOPLE, id, token_of_person};
+use crate::large_organization;
 use crate::load::Sent;
 use crate::many_keys;
 use crate::options::Options;
@@ -74,6 +75,11 @@ impl Scene {
             let few = Installation::make(FEW, 0).await;
             let storage = many_keys::make(&few, FEW, FEW).await;
             scene.add(Database::PostgresWithFewKeys, storage, FEW, FEW);
+        }
+        if table::need(options, Database::PostgresWithLargeOrganization) {
+            let storage = large_organization::make(options.many_keys, options.events).await;
+            let database = Database::PostgresWithLargeOrganization;
+            scene.storages.insert(database, storage);
         }
         scene
     }

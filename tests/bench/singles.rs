@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::figures::median;
+use crate::large_organization::page_millis;
 use crate::options::Options;
 use crate::polling;
 use crate::process::{Server, version_time};
@@ -39,6 +40,10 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
         Figure::Polling(servers) => {
             let storage = scene.storage(Database::Postgres);
             polling::database_millis(storage, servers, options.rounds, options.time()).await
+        }
+        Figure::Page(person, page) => {
+            let storage = scene.storage(Database::PostgresWithLargeOrganization);
+            page_millis(storage, person, page, options.rounds).await
         }
         Figure::IdleMemory(database) => {
             let storage = scene.storage(database);

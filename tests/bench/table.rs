@@ -1,6 +1,7 @@
 //! The rows.
 
 use crate::options::Options;
+use crate::pages::PAGES;
 use crate::rows::{Cache, Database, Figure, Goal, Meanwhile, Other, Pair, Rate, Request, Single};
 
 /// At most 1.2 times the time.
@@ -205,7 +206,7 @@ pub(crate) const PAIRS: &[Pair] = &[
     },
 ];
 
-pub(crate) const SINGLES: &[Single] = &[
+const SINGLES: &[Single] = &[
     single(
         "start-postgres",
         Figure::StartToReady(Database::Postgres),
@@ -241,7 +242,17 @@ pub(crate) const SINGLES: &[Single] = &[
     single("polling-64", Figure::Polling(64), "ms/s", None),
 ];
 
-const fn single(name: &'static str, what: Figure, unit: &'static str, most: Option<f64>) -> Single {
+/// The figures of Keyward by itself.
+pub(crate) fn singles() -> impl Iterator<Item = &'static Single> {
+    SINGLES.iter().chain(PAGES)
+}
+
+pub(crate) const fn single(
+    name: &'static str,
+    what: Figure,
+    unit: &'static str,
+    most: Option<f64>,
+) -> Single {
     Single {
         name,
         what,
@@ -252,13 +263,13 @@ const fn single(name: &'static str, what: Figure, unit: &'static str, most: Opti
 
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     let pairs = PAIRS.iter().map(|pair| pair.name);
-    pairs.chain(SINGLES.iter().map(|single| single.name))
+    pairs.chain(singles().map(|single| single.name))
 }
 
 /// Whether a row that is wanted is about this database.
 pub(crate) fn need(options: &Options, database: Database) -> bool {
     let pairs = PAIRS.iter().map(|pair| (pair.name, Some(pair.database)));
-    let singles = SINGLES.iter().map(|single| (single.name, single.what.database()));
+    let singles = singles().map(|single| (single.name, single.what.database()));
     let mut rows = pairs.chain(singles);
     rows.any(|(name, of_row)| of_row == Some(database) && options.wants(name))
 }

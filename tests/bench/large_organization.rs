@@ -1,0 +1,118 @@
+//! One large organization of three years, and how long its pages take.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Instant;
+
+use reqwest::header::COOKIE;
+use reqwest::redirect::Policy;
+use reqwest::{Client, StatusCode};
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio_postgres::NoTls;
+
+use crate::process::Server;
+use crate::rows::{Cache, Meanwhile, Person};
+use keyward_tests::console::PlainConsole;
+use keyward_tests::keyward::{OWNER_PASSWORD, keyward};
+use keyward_tests::storage::Storage;
+
+/// A PostgreSQL database filled by `docs/large-organization.sql`.
+pub(crate) async fn make(keys: usize, events: usize) -> Storage {
+    let storage = Storage::postgres().await;
+    let mut migrate = keyward(&storage);
+    run(migrate.arg("migrate"), "").await;
+    let mut bootstrap = keyward(&storage);
+    bootstrap.args("admin bootstrap --organization Engines --username ada --password-stdin".split(' '));
+    run(&mut bootstrap, OWNER_PASSWORD).await;
+    let begun = Instant::now();
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/large-organization.sql");
+    let mut psql = Command::new("psql");
+    psql.args(["--no-psqlrc", "--quiet", "--file"]).arg(script);
+    psql.args([format!("--set=keys={keys}"), format!("--set=events={events}")]);
+    run(psql.arg(storage.as_postgres().url()), "").await;
+    let seconds = begun.elapsed().as_secs_f64();
+    eprintln!("made an organization with {keys} keys and {events} events in {seconds:.0} s");
+    storage
+}
+
+/// Milliseconds from asking for a page until all of it is there, so many times after a first time. Its address is below
+/// the settings of the organization; in braces stands what it is about.
+pub(crate) async fn page_millis(storage: &Storage, person: Person, page: &str, times: usize) -> Vec<f64> {
+    let keep_all = ["--keep-revoked-keys", "36500"];
+    let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &keep_all).await;
+    let base_url = format!("http://{}", server.address);
+    let username = match person {
+        Person::Owner => "ada",
+        Person::HolderOfMany => HOLDER_OF_MANY,
+    };
+    let console = PlainConsole::sign_in(&base_url, username, OWNER_PASSWORD).await;
+    let page = with_identifiers(storage, page).await;
+    let url = format!("{base_url}/organizations/engines/settings/{page}");
+    let client = Client::builder()
+        .redirect(Policy::none())
+        .build()
+        .expect("a client");
+    let mut values = Vec::new();
+    for _ in 0..=times {
+        let begun = Instant::now();
+        let answer = client.get(&url).header(COOKIE, console.cookie()).send().await;
+        let answer = answer.expect("an answer");
+        // Where a word in a search may mean many, the page asks which.
+        let expected = [StatusCode::OK, StatusCode::UNPROCESSABLE_ENTITY];
+        assert!(expected.contains(&answer.status()), "{url}: {}", answer.status());
+        answer.bytes().await.expect("a page");
+        values.push(begun.elapsed().as_secs_f64() * 1e3);
+    }
+    // What the connections to the database do at first is not the page's.
+    values.remove(0);
+    server.end().await;
+    values
+}
+
+/// The member who has every 33rd key.
+const HOLDER_OF_MANY: &str = "alan1";
+
+/// Replaces `{holder}`, `{key}`, `{middle}`, `{project}` and `{yesterday}`.
+async fn with_identifiers(storage: &Storage, page: &str) -> String {
+    let (client, connection) = tokio_postgres::connect(storage.as_postgres().url(), NoTls)
+        .await
+        .expect("a connection");
+    let connection = tokio::spawn(connection);
+    let selected = client
+        .query_one(
+            "SELECT
+                 (SELECT CAST(memberships.id AS text) FROM memberships JOIN users ON users.id = user_id
+                  WHERE username = $1) AS holder,
+                 (SELECT CAST(id AS text) FROM api_keys ORDER BY id DESC LIMIT 1) AS key,
+                 (SELECT CAST(id AS text) FROM api_keys ORDER BY id
+                  OFFSET (SELECT count(*) / 2 FROM api_keys) LIMIT 1) AS middle,
+                 (SELECT CAST(id AS text) FROM projects ORDER BY id LIMIT 1) AS project,
+                 to_char(now() AT TIME ZONE 'UTC' - interval '1 day', 'YYYY-MM-DD\"T\"HH24:MI:SS') AS yesterday",
+            &[&HOLDER_OF_MANY],
+        )
+        .await
+        .expect("what pages are about");
+    drop(client);
+    let _ = connection.await;
+    let columns = selected.columns().iter().enumerate();
+    columns.fold(page.to_owned(), |page, (number, column)| {
+        page.replace(&format!("{{{}}}", column.name()), selected.get(number))
+    })
+}
+
+/// Runs a program that succeeds.
+async fn run(command: &mut Command, input: &str) {
+    let command = command.env("KEYWARD_PUBLIC_URL", "http://127.0.0.1");
+    let streams = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut process = streams.kill_on_drop(true).spawn().expect("a program");
+    let mut stdin = process.stdin.take().expect("standard input");
+    stdin.write_all(input.as_bytes()).await.expect("input is read");
+    drop(stdin);
+    let output = process.wait_with_output().await.expect("an end");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {errors}");
+}
