@@ -159,6 +159,9 @@ pub(crate) enum Figure {
     IdleMemory(Database),
     /// Resident memory of a server that was asked for each of many keys once, and so keeps them.
     MemoryWithManyKeys,
+    /// How much more resident memory a server has that was sent so many tokens that no key has, each once, and does
+    /// not limit that.
+    MemoryOfGuesses(usize),
     /// PostgreSQL's CPU time a second for so many servers that are asked nothing, and look for changes.
     Polling(usize),
     /// From asking for a page of the console about a large organization until all of it is there.
@@ -180,7 +183,7 @@ impl Figure {
             Self::StartToReady(database) | Self::IdleMemory(database) => Some(database),
             Self::BinarySize => None,
             Self::MemoryWithManyKeys => Some(Database::PostgresWithManyKeys),
-            Self::Polling(_) => Some(Database::Postgres),
+            Self::MemoryOfGuesses(_) | Self::Polling(_) => Some(Database::Postgres),
             Self::Page(..) => Some(Database::PostgresWithLargeOrganization),
         }
     }

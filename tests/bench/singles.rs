@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use tokio::time::sleep;
 
 use crate::figures::median;
@@ -10,7 +11,7 @@ use crate::options::Options;
 use crate::polling;
 use crate::process::{Server, version_time};
 use crate::rows::{Cache, Database, Figure, Meanwhile, Single};
-use crate::scene::Scene;
+use crate::scene::{Scene, guessed};
 use crate::steady::each_once;
 use crate::token::well_formed;
 use keyward_tests::keyward::binary;
@@ -57,9 +58,21 @@ pub(crate) async fn measure(single: &Single, scene: &Scene, options: &Options) -
             let (storage, keys) = scene.many_keys();
             let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await;
             let tokens = (1..=keys).map(well_formed).collect();
-            each_once(&server, "/api/v1/user", tokens).await;
+            each_once(&server, "/api/v1/user", tokens, StatusCode::OK).await;
             server.wait_until_idle().await;
             let values = vec![server.resident_mib()];
+            server.end().await;
+            values
+        }
+        Figure::MemoryOfGuesses(guesses) => {
+            let storage = scene.storage(Database::Postgres);
+            let server = Server::keyward(storage, Cache::On, Meanwhile::Nothing, &[]).await;
+            sleep(REST).await;
+            let before = server.resident_mib();
+            let tokens = (1..=guesses).map(guessed).collect();
+            each_once(&server, "/api/v1/user", tokens, StatusCode::UNAUTHORIZED).await;
+            server.wait_until_idle().await;
+            let values = vec![server.resident_mib() - before];
             server.end().await;
             values
         }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reqwest::StatusCode;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -43,15 +44,15 @@ pub(crate) async fn steady(
     }
 }
 
-/// Sends each token once, as fast as the server answers. Every answer is a success.
-pub(crate) async fn each_once(server: &Server, path: &str, tokens: Vec<String>) {
+/// Sends each token once, as fast as the server answers. Every answer has this status.
+pub(crate) async fn each_once(server: &Server, path: &str, tokens: Vec<String>, status: StatusCode) {
     let tokens = Arc::new(tokens);
     let mut connections = JoinSet::new();
     for number in 0..CONNECTIONS {
         let mut client = Client::connect(server, path, &tokens, number).await;
         connections.spawn(async move {
             while client.next < client.tokens.len() {
-                client.exchange().await;
+                client.exchange(status).await;
             }
         });
     }
@@ -96,12 +97,12 @@ impl Client {
                 return latencies;
             }
             let begun = if due < free { due } else { Instant::now() };
-            self.exchange().await;
+            self.exchange(StatusCode::OK).await;
             latencies.push(begun.elapsed());
         }
     }
 
-    async fn exchange(&mut self) {
+    async fn exchange(&mut self, status: StatusCode) {
         let token = &self.tokens[self.next % self.tokens.len()];
         self.next += CONNECTIONS as usize;
         let request = format!("{}{token}\r\n\r\n", self.head);
@@ -111,7 +112,8 @@ impl Client {
             let read = self.socket.read_buf(&mut self.answer).await.expect("an answer");
             assert!(read > 0, "the server closed a connection");
         }
-        assert!(self.answer.starts_with(b"HTTP/1.1 200 "), "refused");
+        let expected = format!("HTTP/1.1 {} ", status.as_str());
+        assert!(self.answer.starts_with(expected.as_bytes()), "not {status}");
     }
 }
 

@@ -233,6 +233,12 @@ const SINGLES: &[Single] = &[
         Some(30.0),
     ),
     single("memory-many-keys", Figure::MemoryWithManyKeys, "MiB", Some(250.0)),
+    single(
+        "memory-guessed",
+        Figure::MemoryOfGuesses(1_000_000),
+        "MiB",
+        Some(20.0),
+    ),
     single("polling-1", Figure::Polling(1), "ms/s", None),
     single("polling-2", Figure::Polling(2), "ms/s", None),
     single("polling-4", Figure::Polling(4), "ms/s", None),
