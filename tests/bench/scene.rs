@@ -112,7 +112,8 @@ impl Scene {
             Request::Malformed => ("/api/v1/user".to_owned(), Some(&self.malformed)),
             Request::ForwardAuth => ("/api/v1/auth".to_owned(), Some(valid)),
             Request::Introspection => ("/api/v1/introspect".to_owned(), Some(valid)),
-            Request::OwnKeys => ("/api/v1/user/api-keys".to_owned(), Some(valid)),
+            // By one key: with more of them, more uses are written down.
+            Request::OwnKeys => ("/api/v1/user/api-keys".to_owned(), None),
             Request::AllKeys => (all_keys.to_owned(), None),
             Request::AllKeysFarBack => (format!("{all_keys}?after={}", id(FAR_BACK)), None),
             Request::AuditLog => ("/organizations/engines/settings/audit-log".to_owned(), None),
@@ -125,6 +126,7 @@ impl Scene {
                 Some(("authorization", format!("Basic {}", STANDARD.encode(credentials))))
             }
             _ if request.is_of_console() => Some(("cookie", server.cookie.clone())),
+            Request::OwnKeys => Some(("authorization", format!("Bearer {}", well_formed(1)))),
             _ => Some(("authorization", "Bearer *".to_owned())),
         };
         Sent {
