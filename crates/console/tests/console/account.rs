@@ -139,7 +139,7 @@ async fn account_page_lists_sessions_and_marks_the_current_browser() {
     let page = here.get(ACCOUNT).await;
     let text = page.text();
     assert!(
-        text.contains("Firefox on Linux 127.0.0.1 1 Jan 2026, 00:00 UTC"),
+        text.contains("Firefox on Linux 127.0.0.1 1 January 2026, 00:00:00 UTC"),
         "{text}"
     );
     assert!(page.shows(&format!("title=\"{FIREFOX}\"")));
@@ -164,6 +164,18 @@ async fn sign_out_button_names_the_start_of_its_session() {
         let button = format!("Sign out Firefox on Linux at 127.0.0.1, signed in 1 January 2026, {time} UTC");
         assert_eq!(text.matches(&button).count(), 1, "{text}");
     }
+}
+
+#[tokio::test]
+async fn session_times_can_be_read_to_the_second() {
+    let (running, _) = Running::with_ada().await;
+    let here = running.signed_in("ada").await;
+    running.installation.builder.clock.advance(TimeDelta::seconds(30));
+    let [row] = &here.get(ACCOUNT).await.rows()[..] else {
+        panic!("one session")
+    };
+    let times = "1 January 2026, 00:00:00 UTC 1 January 2026, 00:00:30 UTC";
+    assert!(row.ends_with(times), "{row}");
 }
 
 #[tokio::test]

@@ -22,7 +22,8 @@ async fn revocation_preview_shows_which_keys_will_stop() {
     let text = page.text();
     assert!(text.contains("Revoke 2 keys of 2 people?"), "{text}");
     assert!(
-        text.contains("from 203.0.113.0/24") && text.contains("never used"),
+        text.contains("last used 1 January 2026, 00:00:00 UTC from 203.0.113.0/24")
+            && text.contains("never used"),
         "{text}"
     );
     assert!(
@@ -105,13 +106,19 @@ async fn removal_and_leaving_previews_show_last_key_use() {
     let members = "/organizations/acme/settings/members";
     let removal = format!("{members}/{}/remove", scene.bob.membership.id);
     let owners = scene.owner.get(&removal).await.text();
-    assert!(owners.contains(" from 203.0.113.0/24"), "{owners}");
+    assert!(
+        owners.contains("last used 1 January 2026, 00:00:00 UTC from 203.0.113.0/24"),
+        "{owners}"
+    );
     assert!(owners.contains("never used") && !owners.contains("203.0.113.7"));
 
     let holder = scene.running.signed_in("bob").await;
     let leave = "/organizations/acme/settings/general/leave";
     let holders = holder.get(leave).await.text();
-    assert!(holders.contains(" from 203.0.113.7"), "{holders}");
+    assert!(
+        holders.contains("last used 1 January 2026, 00:00:00 UTC from 203.0.113.7"),
+        "{holders}"
+    );
     assert!(holders.contains("never used"), "{holders}");
 }
 
