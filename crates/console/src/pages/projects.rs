@@ -82,7 +82,11 @@ async fn all_projects(member: &Member, authority: &Authority, query: &Fields) ->
 
 /// What the member's keys reach at this moment.
 async fn own_projects(member: &Member, query: &Fields) -> Result<Response, Refusal> {
-    let list = List::read(paths::Projects(member.slug()), query)?;
+    // A member has no search here, but may have an owner's link.
+    let list = List {
+        search: String::new(),
+        ..List::read(paths::Projects(member.slug()), query)?
+    };
     let projects = &member.console.reachable_projects;
     let consumer = member.member.membership.id;
     member.page(&OwnProjectsPage {

@@ -209,6 +209,8 @@ async fn member_sees_reachable_projects_without_controls() {
     let expected: Vec<String> = (0..54).rev().map(|number| format!("Own {number}")).collect();
     assert_eq!([names(&first), names(&second)].concat(), expected);
     assert!(first.shows(&own[53].id.to_string()));
+    let owners_link = browser.get(&format!("{PROJECTS}?search=nothing")).await;
+    assert!(names(&owners_link) == names(&first) && !owners_link.shows("nothing"));
     for page in [&first, &second] {
         let (_, main) = page.body.split_once("<main").unwrap();
         assert!(!main.contains("<form") && !main.contains("/projects/") && !main.contains("button primary"));
