@@ -8,6 +8,7 @@
 mod clock_check;
 mod periods;
 pub mod ports;
+mod surplus_keys;
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ use crate::words::words;
 pub use clock_check::{ClockDoubt, ClockWitnesses};
 pub use periods::{InvalidRetentionPeriod, RetentionPeriods};
 pub use ports::RetentionError;
-use ports::{RetentionStore, SurplusKeys};
+use ports::RetentionStore;
+pub use surplus_keys::SurplusKeys;
 
 words! {
     /// The classes of records that are purged after their retention period.

@@ -9,7 +9,8 @@ use crate::api_key::ApiKey;
 use crate::audit::AuditEvent;
 use crate::id::{ApiKeyId, AuditEventId, MembershipId};
 use crate::ports::StorageError;
-use crate::retention::ports::{RetentionError, RetentionStore, SurplusKeys};
+use crate::retention::SurplusKeys;
+use crate::retention::ports::{RetentionError, RetentionStore};
 use crate::retention::{ClockDoubt, ClockWitnesses};
 
 #[async_trait]

@@ -7,7 +7,8 @@ use keyward_domain::id::MembershipId;
 use keyward_domain::planned_ends::ports::PlannedEndStore;
 use keyward_domain::ports::{ApiKeys, StorageError};
 use keyward_domain::retention::ClockDoubt;
-use keyward_domain::retention::ports::{RetentionError, RetentionStore, SurplusKeys};
+use keyward_domain::retention::SurplusKeys;
+use keyward_domain::retention::ports::{RetentionError, RetentionStore};
 
 use super::{BrokenStore, Fault, lock};
 

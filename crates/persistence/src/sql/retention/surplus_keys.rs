@@ -5,7 +5,7 @@
 use diesel::OptionalExtension;
 use diesel::prelude::{BoolExpressionMethods, ExpressionMethods, QueryDsl, QueryResult, SelectableHelper};
 use keyward_domain::ports::StorageError;
-use keyward_domain::retention::ports::SurplusKeys;
+use keyward_domain::retention::SurplusKeys;
 use uuid::Uuid;
 
 use super::super::dialect::{Connection, RunQueryDsl, locked_by_nobody, retention};

@@ -17,7 +17,7 @@ use keyward_domain::ports::{
     ApiKeys, AuditFeed, AuditFilter, AuditLog, AuditPosition, Credentials, KeyFilter, KeyLimits, NewApiKey,
     StatusFilter,
 };
-use keyward_domain::retention::ports::SurplusKeys;
+use keyward_domain::retention::SurplusKeys;
 use keyward_persistence::transfer::export;
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use keyward_domain::clock::Clock;
-use keyward_domain::retention::ports::SurplusKeys;
+use keyward_domain::retention::SurplusKeys;
 
 use crate::asked::Asked;
 use crate::both::scene::Scene;

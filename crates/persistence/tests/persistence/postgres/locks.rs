@@ -17,7 +17,7 @@ use keyward_domain::holder::Holder;
 use keyward_domain::id::ApiKeyId;
 use keyward_domain::keys::{ChosenKey, IdempotencyKey};
 use keyward_domain::ports::{ApiKeys, DescendantKeys, KeyLimit, KeyLimits, RotationDraft};
-use keyward_domain::retention::ports::SurplusKeys;
+use keyward_domain::retention::SurplusKeys;
 use tokio::time::timeout;
 
 use crate::both::scene::{Scene, issue, member};

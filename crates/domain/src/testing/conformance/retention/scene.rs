@@ -8,7 +8,7 @@ use crate::api_key::ApiKey;
 use crate::id::MembershipId;
 use crate::membership::Member;
 use crate::ports::DescendantKeys;
-use crate::retention::ports::SurplusKeys;
+use crate::retention::SurplusKeys;
 
 /// More than any case removes at once.
 pub(super) const ALL: u32 = 1_000;

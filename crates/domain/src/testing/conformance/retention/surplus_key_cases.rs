@@ -1,4 +1,4 @@
-//! Which keys are [surplus](crate::retention::ports::SurplusKeys), and which members have such keys.
+//! Which keys are [surplus](crate::retention::SurplusKeys), and which members have such keys.
 
 use chrono::TimeDelta;
 
