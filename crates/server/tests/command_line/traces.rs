@@ -9,7 +9,7 @@ use opentelemetry_proto::tonic::trace::v1::status::StatusCode as SpanStatus;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use self::collector::{Collector, hex, text};
+use self::collector::{Collector, text};
 use crate::browser::{cookie, create_key, sign_in, token_in};
 use crate::place::Place;
 use crate::server::{HttpAnswer, Server};
@@ -88,7 +88,10 @@ async fn request_is_a_server_span_of_its_proxys_trace() {
         let span = spans.iter().find(|span| span.name == "GET /api/v1/user").unwrap();
         assert_eq!(span.kind(), SpanKind::Server);
         assert_eq!(
-            (hex(&span.trace_id).as_str(), hex(&span.parent_span_id).as_str()),
+            (
+                hex::encode(&span.trace_id).as_str(),
+                hex::encode(&span.parent_span_id).as_str()
+            ),
             (TRACE, PARENT)
         );
         assert!(span.end_time_unix_nano > span.start_time_unix_nano);
@@ -110,7 +113,7 @@ async fn request_is_a_server_span_of_its_proxys_trace() {
             );
         }
         assert_eq!(attribute(span, "trace_id"), None);
-        assert!(spans.iter().all(|span| hex(&span.trace_id) == TRACE));
+        assert!(spans.iter().all(|span| hex::encode(&span.trace_id) == TRACE));
         let sent = String::from_utf8_lossy(&batch.encoded);
         assert!(!sent.contains(&token[..12]), "{sent}");
         stop(&mut server);
@@ -130,14 +133,14 @@ fn strangers_traceparent_is_only_linked_to() {
     let log = logged(&mut server);
     let spans = collector.spans_until("GET /api/v1/user");
     let span = spans.last().unwrap();
-    let own = hex(&span.trace_id);
+    let own = hex::encode(&span.trace_id);
     assert_ne!(own, TRACE);
     assert_eq!(log["span"]["trace_id"], own);
     assert!(span.parent_span_id.is_empty());
     let linked: Vec<_> = span
         .links
         .iter()
-        .map(|link| (hex(&link.trace_id), hex(&link.span_id)))
+        .map(|link| (hex::encode(&link.trace_id), hex::encode(&link.span_id)))
         .collect();
     assert_eq!(linked, [(TRACE.to_owned(), PARENT.to_owned())]);
     assert_eq!(attribute(span, "error.type").as_deref(), Some("invalid_token"));
@@ -209,7 +212,7 @@ fn malformed_traceparent_begins_a_new_trace() {
             .to_owned();
         let spans = collector.spans_until("GET /api/v1/user");
         let span = spans.last().unwrap();
-        assert_eq!(hex(&span.trace_id), id, "{headers:?}");
+        assert_eq!(hex::encode(&span.trace_id), id, "{headers:?}");
         assert_ne!(id, TRACE);
         assert_eq!((&*span.parent_span_id, span.links.len()), (&[][..], 0));
     }

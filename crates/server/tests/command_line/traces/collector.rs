@@ -72,11 +72,6 @@ pub(crate) fn text(attributes: &[KeyValue], name: &str) -> Option<String> {
     }
 }
 
-/// An identifier as the log has it.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 impl Collector {
     pub(crate) fn start() -> Self {
         Self::start_with(TcpListener::bind("127.0.0.1:0").unwrap(), None)
