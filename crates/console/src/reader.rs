@@ -227,7 +227,7 @@ impl Reader for Member {
     }
 }
 
-/// A member who runs the organization. To plain members, an owner's pages do not exist.
+/// A member who is an owner. To plain members, an owner's pages do not exist.
 pub(crate) struct Owner {
     member: Member,
     pub(crate) authority: Authority,

@@ -98,7 +98,7 @@ pub(crate) fn has_terminal() -> bool {
 /// Shows a text to the person at the terminal, and nowhere else: a stream that is redirected may end up in a
 /// log.
 pub(crate) fn show_on_terminal(text: &str) {
-    // A person who has left is nobody's failure.
+    // If the terminal was closed, there is no one to tell, and the command has not failed.
     let _ = if io::stdout().is_terminal() {
         writeln!(io::stdout().lock(), "{text}")
     } else if io::stderr().is_terminal() {

@@ -24,7 +24,7 @@ struct ChangeRolePage {
     settings: Settings,
     member: MemberProfile,
     is_viewer: bool,
-    /// What they are to be.
+    /// The new role.
     role: Role,
     /// How many invitations an owner has open, which are revoked with the role.
     open_invitations: u64,

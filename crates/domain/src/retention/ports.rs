@@ -42,8 +42,8 @@ pub trait RetentionStore: Send + Sync {
     /// The first membership after this one, by identifier, that has more than `kept` keys with a recorded end
     /// of their own; of all memberships, if none is given. It may have ended itself.
     ///
-    /// Asked after each answer until there is none, a store MUST neither block changes of keys nor read much
-    /// more than the ended keys, in bounded portions.
+    /// It is called repeatedly, with each answer, until there is none. A store MUST NOT block changes of keys
+    /// meanwhile, and MUST read little more than the ended keys, in bounded batches.
     async fn next_with_surplus_keys(
         &self,
         after: Option<MembershipId>,

@@ -211,7 +211,7 @@ pub trait Throttle: Send + Sync {
     async fn give_back(&self, kind: AttemptKind, buckets: Vec<ThrottleBucket>) -> Result<(), StorageError>;
 }
 
-/// Writes events without a change that anybody can cause, within limits.
+/// Writes events that record no change. Anyone can cause them, so their number is limited.
 #[cfg_attr(feature = "testing", mockall::automock)]
 #[async_trait]
 pub trait LimitedAuditLog: Send + Sync {

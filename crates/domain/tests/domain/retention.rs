@@ -1,4 +1,4 @@
-//! For how long what is over stays.
+//! Retention periods: when expired records are purged.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};

@@ -17,7 +17,7 @@ use crate::options::RepeatRevocationsOptions;
 use crate::output;
 use crate::storage;
 
-/// Reads the audit log from standard input to its end, and then repeats. What is so already stays as it is.
+/// Reads the audit log from standard input to its end, and then repeats. What is already in effect is skipped.
 pub(crate) async fn run(options: RepeatRevocationsOptions) -> Result<(), Failure> {
     let RepeatRevocationsOptions { since, storage } = options;
     if io::stdin().is_terminal() {

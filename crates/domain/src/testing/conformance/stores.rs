@@ -98,9 +98,9 @@ pub struct Stores {
     pub organization_keys: Arc<dyn OrganizationKeyStore>,
     /// The audit log in the order of commits.
     pub audit_feed: Arc<dyn AuditFeed>,
-    /// What removes what is over.
+    /// Purges expired records.
     pub retention: Arc<dyn RetentionStore>,
-    /// What records planned ends that have come.
+    /// Records planned ends that have come.
     pub planned_ends: Arc<dyn PlannedEndStore>,
 }
 
