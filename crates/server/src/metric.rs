@@ -67,7 +67,7 @@ metrics! {
     CACHE_ENTRIES = Gauge "keyward_verification_cache_entries"
         "Credentials in the verification cache.";
     CACHE_EVICTIONS = Counter "keyward_verification_cache_evictions_total"
-        "Changes of access after which the verification cache forgot whom they concern.";
+        "Changes of access after which the verification cache evicted the entries that they affect.";
     CACHE_EMPTIED = Counter "keyward_verification_cache_emptied_total"
         "How often the verification cache forgot everything.";
     CHANGE_SEEN = Gauge "keyward_replica_acknowledged_change"
