@@ -19,8 +19,8 @@ const API_VERSION: &str = "1.0.0";
 const DESCRIPTION: &str = "\
 Keyward issues, verifies and revokes personal API keys for the members of an organization.
 
-Requests are authenticated with an API key as a bearer token; introspection has credentials of its own, and anybody may \
-report leaked keys. Create the first key in the console, under \
+Requests are authenticated with an API key as a bearer token; introspection has credentials of its own, and anyone may report \
+leaked keys. Create the first key in the console, under \
 Organization Settings, API Keys; more keys can be created here. The service that serves this document has its console at `/` \
 and a reference at `/docs`, where you can try every operation that takes an API key.
 

@@ -175,7 +175,7 @@ impl Problem {
         Self::with_detail(
             Code::NotFound,
             "This installation has no keys of GitHub, so it takes no reports from there: its operator names their file with \
-             the option `--github-keys`. Anybody can report leaked keys at `/api/v1/leaked-keys`.",
+             the option `--github-keys`. Anyone can report leaked keys at `/api/v1/leaked-keys`.",
         )
     }
 

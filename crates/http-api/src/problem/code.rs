@@ -85,7 +85,7 @@ codes! {
     InvalidSignature = "invalid_signature", FORBIDDEN {
         title: "Invalid signature",
         meaning: "The body has no valid signature by one of the keys that are configured here.",
-        advice: "Sign the body byte by byte as it is sent, and name the key. Whoever operates this installation sets the keys \
+        advice: "Sign the body byte by byte as it is sent, and name the key. The operator of this installation sets the keys \
                  of GitHub's reports with `--github-keys`. Without GitHub's signature, report leaked keys at \
                  `/api/v1/leaked-keys`.",
     }
@@ -98,7 +98,7 @@ codes! {
     Forbidden = "forbidden", FORBIDDEN {
         title: "Not a member of the project",
         meaning: "The API key is accepted, but its user is not a member of the project that the query asks for.",
-        advice: "Use a key of somebody who is in the project, or ask an owner of the organization to add the user \
+        advice: "Use a key of a member of the project, or ask an owner of the organization to add the user \
                  to it. `GET /api/v1/user/projects` lists the projects that a key has access to.",
     }
     KeyMayNotExtendItself = "key_may_not_extend_itself", FORBIDDEN {
@@ -162,7 +162,7 @@ codes! {
                   shown again.",
         advice: "If another client rotated the key, it uses what `id` names: do not revoke that, rotate it to get a token of \
                  your own. The key that was rotated first then ends at once, whatever its grace, even if it is the calling \
-                 key: check first that nobody needs it. If you rotated it yourself without an `Idempotency-Key`, do the same.",
+                 key: check first that no client still uses it. If you rotated it yourself without an `Idempotency-Key`, do the same.",
     }
     InProgress = "in_progress", CONFLICT {
         title: "In progress",
@@ -204,12 +204,11 @@ codes! {
     }
     RateLimited = "rate_limited", TOO_MANY_REQUESTS {
         title: "Too many requests",
-        meaning: "Keys were created and edited too often, the address has sent too many keys that are not accepted or too many \
-                  leak reports, or a limit of requests is exceeded that the operator configured. Nothing was changed.",
-        advice: "Send the request again after `Retry-After` seconds. What one person \
-                 and all their keys in an organization create and edit counts together, in the API and the \
-                 console; deleting keys is never refused by it. Keys that are accepted are never refused because of \
-                 others that are not.",
+        meaning: "Too many keys were created or edited, too many keys that are not accepted or too many leak reports came from \
+                  one address, or a rate limit that the operator configured was exceeded. Nothing was changed.",
+        advice: "Send the request again after `Retry-After` seconds. Creating and editing keys is limited for each user of \
+                 an organization, in the console and with all their keys together; revoking keys is not limited. A key that \
+                 is accepted is never refused because others are not.",
     }
     Internal = "internal", INTERNAL_SERVER_ERROR {
         title: "Internal error",

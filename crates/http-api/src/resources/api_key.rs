@@ -82,7 +82,7 @@ impl ApiKeyResource {
     ///
     /// Changes the given fields. A revoked or expired key cannot be changed. A key can bring its own
     /// `expiresAt` forward, but not postpone or remove it: another key of its consumer that can manage keys,
-    /// or the user in the console, can. Nobody can postpone the end of a rotated key. To a calling key that cannot
+    /// or the user in the console, can. The end of a rotated key cannot be postponed. To a calling key that cannot
     /// manage keys, the others do not exist (404). With `If-Match`, the response is 412 if the key's fields are
     /// not those of the given `ETag`; with `If-None-Match`, if its `ETag` is one of those that it lists, or if it
     /// is `*`.

@@ -78,7 +78,7 @@ impl ApiResponse for AuthenticatedRequest {
         });
         MetaResponses {
             responses: vec![MetaResponse {
-                description: "The key is accepted. The headers say whom it acts as, for the service behind the gateway.",
+                description: "The key is accepted. The headers identify its user and organization, for the service behind the gateway.",
                 status: Some(StatusCode::OK.as_u16()),
                 status_range: None,
                 content: vec![],
@@ -96,7 +96,7 @@ impl AuthResource {
     ///
     /// For gateways (nginx `auth_request`, Caddy `forward_auth`, Envoy `ext_authz` and the like), which pass
     /// a request on only if the response to this one is 200, and then add its headers to it. Clients that
-    /// want to know whom a key acts as get the current user instead.
+    /// want to know which user a key acts as get the current user instead.
     ///
     /// Every method but `TRACE` and `CONNECT`, which get 405, gets the same response, and so does every path
     /// below this one, which may be the path of the request in question; one with dot segments gets 404. Of

@@ -27,7 +27,7 @@ impl IntrospectionResource {
     ///
     /// For services that get API keys from their clients (OAuth 2.0 Token Introspection, RFC 7662). A token
     /// that is malformed, unknown, revoked or expired, or whose user has left, is `{"active": false}`.
-    /// Otherwise the response says whom the token stands for, and the request counts as a use of the key,
+    /// Otherwise the response identifies the token's user and organization, and the request counts as a use of the key,
     /// without an address.
     ///
     /// The caller is a verifier, with HTTP Basic credentials from the operator of the installation; an API

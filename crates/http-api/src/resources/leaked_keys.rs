@@ -42,7 +42,7 @@ pub(crate) enum ReportedLeakedKeys {
 impl LeakedKeysResource {
     /// Report leaked API keys
     ///
-    /// For anybody who finds an API key where it does not belong, such as in a repository or a log. No credentials are needed.
+    /// For anyone who finds an API key where it does not belong, such as in a repository or a log. No credentials are needed.
     /// Valid keys are revoked before the response, with the reason `leak`; keys created with them are not. Their users and the
     /// owners of their organization see that, and where the key was found.
     ///
@@ -106,7 +106,7 @@ pub(crate) struct LeakReport {
 #[derive(Object)]
 #[oai(rename = "LeakedKeyToken", skip_serializing_if_is_none)]
 pub(crate) struct LeakedKeyToken {
-    /// The token. What is no token is ignored.
+    /// The token. Anything else is ignored.
     token: String,
     /// Where it was found. The key's user and the owners of the organization see its beginning.
     url: Option<String>,

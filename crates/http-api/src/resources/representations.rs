@@ -66,7 +66,7 @@ pub(crate) struct ApiKeyItem {
     revoked_reason: Option<String>,
     /// The consumer that the key acts as: one user's membership in one organization.
     consumer_id: String,
-    /// The username of the consumer.
+    /// The username of the user that the key acts as.
     consumer_username: String,
 }
 
@@ -154,7 +154,7 @@ pub(crate) struct CreatedApiKey {
     created_at: DateTime<Utc>,
     /// The consumer that the key acts as, the same as the calling key's.
     consumer_id: String,
-    /// The username of the consumer.
+    /// The username of the user that the key acts as.
     consumer_username: String,
     /// Whether the key can create keys, and read, update and revoke the other keys of its consumer. Otherwise
     /// it can only read, update and revoke itself. Cannot be changed.
@@ -193,7 +193,7 @@ pub(crate) struct UserItem {
     username: String,
     /// The user's membership.
     consumer_id: String,
-    /// The organization.
+    /// The organization of the membership.
     organization: OrganizationSummary,
     /// The calling key. All of its fields are at `/api/v1/user/api-keys/current`.
     api_key: CallingApiKey,

@@ -26,7 +26,8 @@ pub(crate) struct CreateApiKeyRequest {
     #[oai(validator(min_length = 1, pattern = r"^[\s\S]*\S[\s\S]*$"))]
     name: String,
     /// What the key is for: up to 500 code points after normalization (NFC) and trimming, CRLF counting as
-    /// one. What a name must not contain is refused, except line feeds. Empty if absent or `null`.
+    /// one. Characters that a name must not contain are refused, except
+    /// line feeds. Empty if absent or `null`.
     description: Option<String>,
     /// Whether the new key can create keys, and read, update and revoke the other keys of its consumer.
     /// Otherwise it can only read, update and revoke itself. Cannot be changed later. If absent or `null`,

@@ -23,7 +23,7 @@ impl RotationResource {
     /// Rotate an API key
     ///
     /// Creates a key in place of a valid one: with the same name, description, rights and `createdByKeyId`.
-    /// The old key ends a day later, unless something else is asked for; until then both are valid, and count
+    /// The old key ends a day later, unless the request chooses another time; until then both are valid, and count
     /// as one for the limit of valid keys. A key is rotated once, and again only after the new key has ended.
     /// If the key that it took the place of is still valid, that one ends at once. The new key is a descendant
     /// of the calling key, which must be able to manage keys, also to rotate itself. With `Idempotency-Key`,
