@@ -32,7 +32,7 @@ pub(crate) enum Refusal {
         allow: &'static str,
     },
     /// The request leads elsewhere: to the sign-in page, or to the same page without a token in its URL.
-    #[error("the request leads elsewhere")]
+    #[error("the request is redirected")]
     Instead(Box<Response>),
     /// The request does not come from a page of this installation.
     #[error("the request comes from another site")]
@@ -192,8 +192,8 @@ impl Refusal {
             Self::Throttled(throttled) => {
                 let wait = Wait::from(throttled);
                 let text = format!(
-                    "The owners of an organization can make only so many in a short time. This one was not made. Go \
-                     back and try again {wait}. You can still revoke keys and remove members."
+                    "You or other owners of the organization made too many changes or exports in a short time. This one \
+                     was not made. Go back and try again {wait}. You can still revoke keys and remove members."
                 );
                 let mut response = ErrorPage::new(status)
                     .with_text("Too many changes", &text)

@@ -239,7 +239,7 @@ pub enum AddKeyError {
 #[derive(Debug, thiserror::Error)]
 pub enum EditKeyError {
     /// The membership has ended, or the key that acts is not valid any more.
-    #[error("the holder is gone")]
+    #[error("the key that acts is no longer valid, or its membership has ended")]
     HolderGone,
     /// The consumer changed its keys too often.
     #[error(transparent)]
@@ -326,7 +326,7 @@ impl From<NotRotated> for RotateKeyError {
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeKeyError {
     /// The key that acts is not valid any more, or its membership has ended.
-    #[error("the holder is gone")]
+    #[error("the key that acts is no longer valid, or its membership has ended")]
     HolderGone,
     /// The consumer has no such key.
     #[error("no such key")]

@@ -12,7 +12,7 @@ pub enum StorageError {
     #[error("storage is not available")]
     Unavailable(#[source] Box<dyn Error + Send + Sync>),
     /// The connection broke or timed out during a change, which may or may not have been committed.
-    #[error("storage did not say whether the change was made")]
+    #[error("storage did not confirm whether the change was made")]
     OutcomeUnknown(#[source] Box<dyn Error + Send + Sync>),
     /// A row breaks a rule of the domain.
     #[error("corrupt row in storage: {table}.{column} of {id}: {problem}")]

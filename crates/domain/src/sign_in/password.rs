@@ -41,7 +41,7 @@ pub enum WeakPassword {
     TooLong,
     /// It has a control character, or a byte-order mark before it.
     #[error(
-        "must not contain control characters or begin with a byte-order mark: nobody can type these when \
+        "must not contain control characters or begin with a byte-order mark: these cannot be typed when \
          signing in"
     )]
     Untypeable,

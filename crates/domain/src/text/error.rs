@@ -30,9 +30,9 @@ pub enum TextError {
         max: usize,
     },
     /// Characters, none of which can be seen.
-    #[error("must have a character that can be seen")]
+    #[error("must have a visible character")]
     Invisible,
     /// A whole token, whose checksum holds.
-    #[error("must not contain an API key: whoever can read this could use it")]
+    #[error("must not contain an API key: anyone who can read this could use it")]
     HoldsToken,
 }

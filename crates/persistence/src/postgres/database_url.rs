@@ -23,7 +23,7 @@ pub enum InvalidDatabaseUrl {
     #[error("the database URL names no host: it must look like postgres://user:password@host:port/database")]
     NoHost,
     /// An option of libpq has a value that is not understood, or is not supported here.
-    #[error("the option {0} in the database URL is not supported, or its value makes no sense")]
+    #[error("the option {0} in the database URL is not supported, or its value is invalid")]
     Option(&'static str),
     /// An option that libpq does not know. Its name is not repeated: it may be part of a password.
     #[error("the database URL has an unknown option: check its spelling, and write an & in a value as %26")]

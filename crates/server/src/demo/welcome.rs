@@ -20,7 +20,7 @@ Sign in to the console:
   username: {username}
   password: {password}
 
-It is also the password of {others} and everybody else on the page Members.
+It is also the password of {others} and all other users on the page Members.
 
 Ask the API:
 

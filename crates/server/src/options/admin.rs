@@ -53,7 +53,7 @@ pub(crate) enum AdminCommand {
     /// Reads the audit log from standard input, as `admin audit-log` prints it, also with --follow, in any
     /// order. Then revokes keys and invitations, ends memberships, makes owners members, archives projects
     /// and removes members from them, as far as that was done according to the log and was not undone. What
-    /// is so already stays as it is, so the command can be repeated. It prints how many events it considered,
+    /// is already in effect is skipped, so the command can be repeated. It prints how many events it considered,
     /// how much it repeated and what people have to repeat, and exits with 1 if anything is left. A line that
     /// is no event is an error, and nothing is changed.
     RepeatRevocations(RepeatRevocationsOptions),

@@ -48,7 +48,7 @@ pub(crate) struct ServeOptions {
     pub(crate) retention: RetentionOptions,
     #[command(flatten)]
     pub(crate) proxies: ProxyOptions,
-    /// The file with the services that may introspect tokens; without it, nobody may
+    /// The file with the services that may introspect tokens; without it, introspection is off
     ///
     /// Each line is one from `keyward verifier create`; empty lines and lines that begin with # are ignored.
     /// A changed file is read again within seconds. If it cannot be read then, the verifiers before the
@@ -93,7 +93,7 @@ pub(crate) struct ServerOptions {
     /// The address and port on which to serve metrics for Prometheus, without authentication, such as
     /// `127.0.0.1:9464`
     ///
-    /// Whoever reaches this address can read them: keep it on this machine or in a network of its own. Must
+    /// Anyone who can reach this address can read them: keep it on this machine or in a network of its own. Must
     /// be another port than that of --listen. Default: no metrics.
     #[arg(long, env = "KEYWARD_METRICS_LISTEN", value_name = "ADDRESS:PORT", value_parser = listening_address)]
     pub(crate) metrics_listen: Option<SocketAddr>,

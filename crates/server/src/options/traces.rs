@@ -6,7 +6,7 @@ use clap::Args;
 
 use crate::traces::{SamplingRatio, TraceSettings};
 
-/// Which requests are traced, and who is sent their spans.
+/// Which requests are traced, and where their spans are sent.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Traces")]
 pub(crate) struct TraceOptions {

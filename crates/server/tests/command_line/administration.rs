@@ -230,7 +230,7 @@ async fn unconfirmed_change_says_how_to_go_on() {
             .run();
         let refusal = typed.refusal();
         assert!(
-            refusal.starts_with("storage did not say whether the change was made: ")
+            refusal.starts_with("storage did not confirm whether the change was made: ")
                 && refusal.ends_with(": repeat the command, which does no harm if the change was made"),
             "{refusal}"
         );

@@ -148,7 +148,7 @@ async fn refused_change_leaves_other_organizations_and_changes_going() {
     });
     let log = logs.concat();
     let answer = repeat(&restored, &log);
-    let reason = "an organization needs an owner whose membership has no planned end: make somebody else an owner first";
+    let reason = "an organization needs an owner whose membership has no planned end: make someone else an owner first";
     assert_eq!(
         answer.errors,
         format!(

@@ -145,8 +145,8 @@ impl Download {
 /// Why a file did not come to its end.
 #[derive(Debug, thiserror::Error)]
 enum ExportAborted {
-    /// Whoever asked for it has been removed, demoted or signed out meanwhile.
-    #[error("whoever asked for it is no owner any more, or not signed in")]
+    /// The owner who asked for it has been removed, demoted or signed out meanwhile.
+    #[error("the user who started it has signed out or is no longer an owner")]
     OwnerGone,
     /// The rest could not be read or written.
     #[error(transparent)]

@@ -198,7 +198,7 @@ async fn export_aborts_and_is_logged_when_its_owner_is_removed() {
     };
     assert!(end.is_err(), "the file is not taken for a whole one");
     let line = log.line_with("audit log export stopped");
-    for part in [" WARN ", "organization=acme", "no owner any more", &request_id] {
+    for part in [" WARN ", "organization=acme", "no longer an owner", &request_id] {
         assert!(line.contains(part), "{part} in {line}");
     }
     assert!(!log.text().contains("ERROR"), "{}", log.text());

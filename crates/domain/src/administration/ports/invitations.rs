@@ -85,7 +85,7 @@ pub enum RevokeInvitationError {
     #[error("no such invitation")]
     NotFound,
     /// Somebody has joined with it.
-    #[error("somebody has joined with this invitation already")]
+    #[error("this invitation has already been used")]
     Accepted,
     /// The store failed.
     #[error(transparent)]

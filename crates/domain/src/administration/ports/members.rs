@@ -146,7 +146,7 @@ pub enum ChangeRoleError {
     NotFound,
     /// Every other owner's membership has a planned end, or there is no other owner.
     #[error(
-        "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
+        "an organization needs an owner whose membership has no planned end: make someone else an owner first"
     )]
     LastOwner,
     /// The owner has made too many changes.
@@ -171,7 +171,7 @@ pub enum ChangeMembershipExpiryError {
     InvalidExpiry(#[from] InvalidExpiry),
     /// Every other owner's membership has a planned end, or there is no other owner.
     #[error(
-        "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
+        "an organization needs an owner whose membership has no planned end: make someone else an owner first"
     )]
     LastOwner,
     /// The owner has made too many changes.
@@ -193,7 +193,7 @@ pub enum EndMembershipError {
     NotFound,
     /// Every other owner's membership has a planned end, or there is no other owner.
     #[error(
-        "an organization needs an owner whose membership has no planned end: make somebody else an owner first"
+        "an organization needs an owner whose membership has no planned end: make someone else an owner first"
     )]
     LastOwner,
     /// The store failed.

@@ -144,10 +144,10 @@ pub trait OrganizationKeyStore: Send + Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyLongestLifeError {
     /// The actor is not an owner any more.
-    #[error("only an owner may shorten the lives of other people's keys")]
+    #[error("only an owner may apply a maximum lifetime to existing keys")]
     NotAllowed,
     /// The organization has another longest life by now, or none.
-    #[error("the longest life of keys has changed")]
+    #[error("the maximum lifetime of keys has changed")]
     LimitChanged,
     /// The store failed.
     #[error(transparent)]

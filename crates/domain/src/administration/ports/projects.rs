@@ -140,7 +140,7 @@ pub enum ChangeProjectError {
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeProjectMembersError {
     /// The actor is not an owner any more.
-    #[error("only an owner may change who is in a project")]
+    #[error("only an owner may change the members of a project")]
     NotAllowed,
     /// The organization has no such project.
     #[error("no such project")]
