@@ -266,7 +266,7 @@ impl Activity {
     /// The connection has this much to send.
     fn count_unsent(&self, state: &mut State, bytes: u64) {
         let before = std::mem::replace(&mut state.unsent, bytes);
-        // Other connections count there, too, so that what changes nothing would not be free.
+        // All connections share the counter: where nothing changes, nothing is written to it.
         match bytes.cmp(&before) {
             Ordering::Greater => self.unsent.add(bytes - before),
             Ordering::Less => self.unsent.remove(before - bytes),
@@ -277,7 +277,7 @@ impl Activity {
 
 impl Drop for Activity {
     fn drop(&mut self) {
-        self.unsent.remove(self.state.lock().unsent);
+        self.unsent.remove(self.state.get_mut().unsent);
     }
 }
 

@@ -115,13 +115,17 @@ mod tests {
     #[test]
     fn only_pieces_that_have_room_together_are_joined() {
         let joined = |sizes: &[usize]| {
-            let pieces: Vec<_> = sizes.iter().map(|size| vec![b'x'; *size]).collect();
+            let pieces: Vec<_> = (b'a'..)
+                .zip(sizes)
+                .map(|(byte, size)| vec![byte; *size])
+                .collect();
             let slices: Vec<_> = pieces.iter().map(|piece| IoSlice::new(piece)).collect();
             join(&slices, &mut [0; 10]).map(<[u8]>::to_vec)
         };
-        assert_eq!(joined(&[6, 0, 4]), Some(vec![b'x'; 10]));
+        assert_eq!(joined(&[6, 0, 4]), Some(b"aaaaaacccc".to_vec()));
         assert_eq!(joined(&[6, 5]), None);
+        assert_eq!(joined(&[]), Some(Vec::new()));
         // What is in one piece already needs no room.
-        assert_eq!(joined(&[11]), Some(vec![b'x'; 11]));
+        assert_eq!(joined(&[11]), Some(vec![b'a'; 11]));
     }
 }

@@ -50,7 +50,7 @@ pub(crate) enum DemoError {
     DatabaseUrlUnreadable(#[from] DatabaseUrlError),
     #[error("--demo keeps to a database of its own: leave --data-dir (or KEYWARD_DATA_DIR) out")]
     DataDirectory,
-    #[error("not enough space for the demo's data in {} (set TMPDIR to another directory)", std::env::temp_dir().display())]
+    #[error("cannot create a directory for the demo in {} (set TMPDIR to another one)", std::env::temp_dir().display())]
     TemporaryDirectory(#[source] io::Error),
     #[error("the made-up data cannot be written")]
     Fill(#[source] past::StepError),

@@ -147,7 +147,8 @@ impl SignIn {
                 Err(SignInError::WrongCredentials) => {}
                 Err(error) => {
                     if matches!(error, SignInError::Storage(StorageError::Unavailable(_))) {
-                        throttle.give_back(kind, vec![bucket]).await?;
+                        // If this fails, too, the first error says enough.
+                        let _ = throttle.give_back(kind, vec![bucket]).await;
                     }
                     return Err(error);
                 }

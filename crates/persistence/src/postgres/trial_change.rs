@@ -11,14 +11,18 @@ use crate::claim::Claim;
 use crate::trial_change::TrialFailure;
 
 /// Rewrites one row unchanged. The other statements match no row, but PostgreSQL still checks the privileges
-/// on their tables and waits for their locks: those of keys, audit events and changes of access, which every
-/// revocation needs, of the replicas that wait for each other, and of what signing in needs.
+/// on their tables and waits for their locks: those of keys and of their search, of audit events and
+/// changes of access, which every revocation needs, of the replicas that wait for each other, and of what signing in needs.
 ///
 /// On a full disk, that row may still fit into free space of its table. So the statement also writes 1 MiB to
 /// the disk of the tables: more than `work_mem` goes to a temporary file, which is not in the write-ahead log
 /// and is removed at once. If `temp_file_limit` is lower, this part is skipped.
 const TRIAL: &str = "UPDATE installation SET only_row = only_row; \
+     INSERT INTO api_keys SELECT * FROM api_keys WHERE false; \
      UPDATE api_keys SET revoked_at = revoked_at WHERE false; \
+     INSERT INTO api_key_search SELECT * FROM api_key_search WHERE false; \
+     UPDATE api_key_search SET search_text = search_text WHERE false; \
+     DELETE FROM api_key_search WHERE false; \
      INSERT INTO audit_events SELECT * FROM audit_events WHERE false; \
      UPDATE access_counter SET number = number WHERE false; \
      INSERT INTO access_changes SELECT * FROM access_changes WHERE false; \

@@ -229,7 +229,9 @@ impl DatabaseFile {
     /// moved: what it wrote there would be answered, but lost at the next start.
     pub(super) fn check_in_place(&self) -> Result<(), StorageError> {
         match FileIdentity::at(Path::new(&self.path)) {
-            Ok(identity) if identity == self.identity => Ok(()),
+            Ok(identity) if identity == self.identity => {
+                self.log.get().map_or(Ok(()), WriteAheadLog::check_readable)
+            }
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 Err(StorageError::Unavailable(error.into()))
             }

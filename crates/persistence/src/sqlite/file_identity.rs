@@ -1,5 +1,6 @@
 //! The identity of the file behind a path.
 
+use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -15,10 +16,13 @@ impl FileIdentity {
     /// The identity of the file at a path now. Does not open the file, since closing it would release
     /// SQLite's locks (fcntl(2)).
     pub(super) fn at(path: &Path) -> io::Result<Self> {
-        let metadata = path.metadata()?;
-        Ok(Self {
+        Ok(Self::of(&path.metadata()?))
+    }
+
+    pub(super) fn of(metadata: &Metadata) -> Self {
+        Self {
             device: metadata.dev(),
             inode: metadata.ino(),
-        })
+        }
     }
 }

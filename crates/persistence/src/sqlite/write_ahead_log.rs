@@ -1,6 +1,8 @@
 //! The write-ahead log, which stays the same as long as the store is open.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io, mem};
 
 use diesel::prelude::SqliteConnection;
@@ -14,6 +16,7 @@ use super::moved::Moved;
 pub(super) struct WriteAheadLog {
     path: PathBuf,
     identity: Option<FileIdentity>,
+    was_replaced: AtomicBool,
     /// SQLite removes the log with the last connection. This one is used for nothing else, so that the log
     /// stays the same as long as the store is open.
     connection: Mutex<Option<SqliteConnection>>,
@@ -30,6 +33,7 @@ impl WriteAheadLog {
         Self {
             identity: FileIdentity::at(&path).ok(),
             path,
+            was_replaced: AtomicBool::new(false),
             connection: Mutex::new(Some(connection)),
         }
     }
@@ -37,34 +41,66 @@ impl WriteAheadLog {
     /// What is written to a log that has lost its name is lost if the process is killed, and SQLite would make
     /// another one for a new connection.
     pub(super) fn check_in_place(&self) -> Result<(), StorageError> {
-        let path = || self.path.display().to_string();
-        let moved = match FileIdentity::at(&self.path) {
-            Ok(identity) if Some(identity) == self.identity => return Ok(()),
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(StorageError::Unavailable(error.into()));
-            }
-            Ok(_) if self.is_replaced() => Moved::LogReplaced { path: path() },
-            Ok(_) | Err(_) => Moved::Log { path: path() },
-        };
-        Err(StorageError::Unavailable(moved.into()))
+        match self.place() {
+            Ok(Place::Own) => Ok(()),
+            Ok(Place::OfNone) => Err(unavailable(Moved::Log { path: self.shown() })),
+            Ok(Place::OfAnother) => Err(unavailable(Moved::LogReplaced { path: self.shown() })),
+            Err(error) => Err(unavailable(error)),
+        }
     }
 
-    /// Whether another log that has changes is in its place. One without any is left by a process that could
-    /// not use the database: it expects the changes that are in this log.
-    fn is_replaced(&self) -> bool {
-        let is_other = FileIdentity::at(&self.path).is_ok_and(|identity| Some(identity) != self.identity);
-        is_other && fs::metadata(&self.path).is_ok_and(|log| log.len() > 0)
+    /// All processes share the index of the log (`keyward.db-shm`). If that is of another log, this process
+    /// would read other pages than the index says.
+    pub(super) fn check_readable(&self) -> Result<(), StorageError> {
+        match self.place() {
+            Ok(Place::OfAnother) => Err(unavailable(Moved::LogReplaced { path: self.shown() })),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is at the log's path. Another log that was there once has changes that this one lacks, whatever
+    /// became of it.
+    fn place(&self) -> io::Result<Place> {
+        if self.was_replaced.load(Ordering::Relaxed) {
+            return Ok(Place::OfAnother);
+        }
+        match self.path.metadata() {
+            Ok(log) if Some(FileIdentity::of(&log)) == self.identity => Ok(Place::Own),
+            // An empty log is left by a process that could not use the database: it expects the changes that
+            // are in this one.
+            Ok(log) if log.len() == 0 => Ok(Place::OfNone),
+            Ok(_) => {
+                self.was_replaced.store(true, Ordering::Relaxed);
+                Ok(Place::OfAnother)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Place::OfNone),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn shown(&self) -> String {
+        self.path.display().to_string()
     }
 }
 
-/// The last connection writes the log to the database file. All processes share the index of the log
-/// (`keyward.db-shm`), so if that is of another log, it would write other pages than the index says. If this
-/// connection stays open until the process ends, none is the last.
+/// Whose log is at the path.
+enum Place {
+    Own,
+    /// There is no log, or one without changes.
+    OfNone,
+    OfAnother,
+}
+
+fn unavailable(cause: impl Into<Box<dyn Error + Send + Sync>>) -> StorageError {
+    StorageError::Unavailable(cause.into())
+}
+
+/// The last connection writes the log to the database file, and would write other pages than the index says if
+/// that is of another log. If this connection stays open until the process ends, none is the last.
 impl Drop for WriteAheadLog {
     fn drop(&mut self) {
-        let connection = self.connection.get_mut();
-        if let Some(connection) = connection.take()
-            && self.is_replaced()
+        if let Some(connection) = self.connection.get_mut().take()
+            && matches!(self.place(), Ok(Place::OfAnother))
         {
             mem::forget(connection);
         }

@@ -81,7 +81,11 @@ async fn role_without_write_privileges_fails_the_trial_change() {
         .await
         .expect("the rights of the guide suffice");
     for right in [
+        "INSERT ON api_keys",
         "UPDATE ON api_keys",
+        "INSERT ON api_key_search",
+        "UPDATE ON api_key_search",
+        "DELETE ON api_key_search",
         "INSERT ON audit_events",
         "UPDATE ON installation",
         "UPDATE ON access_counter",
@@ -119,6 +123,7 @@ async fn trial_change_waiting_too_long_is_slow() {
     for table in [
         "installation",
         "api_keys",
+        "api_key_search",
         "audit_events",
         "memberships",
         "users",

@@ -98,7 +98,7 @@ async fn missing_or_empty_log_fails_changes_until_it_returns() {
 
 /// Another process begins a log of its own if everything in the old one is in the database file.
 #[tokio::test]
-async fn store_with_replaced_log_closes_without_damage() {
+async fn store_with_replaced_log_answers_nothing_and_closes_without_damage() {
     let fixture = Fixture::new().await;
     let log = fixture.directory.path().join("keyward.db-wal");
     for name in ["second", "third", "fourth"] {
@@ -111,6 +111,8 @@ async fn store_with_replaced_log_closes_without_damage() {
     added.expect("added");
     drop(another);
 
+    let found = Credentials::find(&fixture.store, &fixture.key.digest).await;
+    assert!(matches!(found, Err(StorageError::Unavailable(_))), "{found:?}");
     assert_that_changes_fail(&fixture, "replaced by another log").await;
     let Fixture { store, directory, .. } = fixture;
     drop(store);
