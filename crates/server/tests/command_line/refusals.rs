@@ -55,8 +55,8 @@ fn weak_password_is_refused_and_not_shown() {
         (
             "\u{feff}quiet otters read maps",
             concat!(
-                "the password must not contain control characters or begin with a byte-order mark: nobody can ",
-                "type these when signing in"
+                "the password must not contain control characters or begin with a byte-order mark: these ",
+                "cannot be typed when signing in"
             )
             .to_owned(),
         ),
