@@ -1,4 +1,4 @@
-//! The rows.
+//! The rows of the bench: what is asked, against what, and the goal.
 
 use crate::options::Options;
 use crate::pages::PAGES;
