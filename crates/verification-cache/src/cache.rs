@@ -1,5 +1,8 @@
 //! What is remembered of verifications.
 
+#[cfg(test)]
+mod copying;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -9,6 +12,9 @@ use keyward_domain::id::MembershipId;
 use keyward_domain::token::TokenDigest;
 use quick_cache::UnitWeighter;
 use quick_cache::sync::Cache;
+
+#[cfg(test)]
+pub(crate) use copying::Fingerprint as CacheFingerprint;
 
 use crate::boot_time::BootTime;
 use crate::entry::{Entry, subjects_of};
@@ -90,7 +96,9 @@ impl VerificationCache {
             return None;
         }
         let entry = self.entries.get(digest.as_bytes())?;
-        if !self.is_young(&entry, now) || !self.marks.are_older_than(entry.known, entry.subjects()) {
+        if !self.is_young(entry.usable_until, now)
+            || !self.marks.are_older_than(entry.known, entry.subjects())
+        {
             return None;
         }
         entry.credential(self.organizations.find(entry.organization, &self.marks)?)
@@ -156,12 +164,13 @@ impl VerificationCache {
             usable_until,
             projects,
         } = self.reaches.get(&consumer)?;
-        (now < usable_until && projects.is_current(consumer, known, &self.marks)).then_some(projects)
+        let is_current = projects.is_current(consumer, known, &self.marks);
+        (is_current && self.is_young(usable_until, now)).then_some(projects)
     }
 
     /// Remembers what a consumer reaches as [`fill`](Self::fill) does a credential.
     pub(crate) fn fill_reached(&self, fill: Fill, consumer: MembershipId, projects: Reached) {
-        let known = fill.known;
+        let known = self.known_by(fill);
         if projects.is_current(consumer, known, &self.marks) {
             // The last digits of an identifier are random.
             let [.., byte] = *consumer.as_uuid().as_bytes();
@@ -234,12 +243,12 @@ impl VerificationCache {
         self.marks.are_older_than(known, subjects_of(credential))
     }
 
-    fn is_young(&self, entry: &Entry, now: BootTime) -> bool {
+    fn is_young(&self, usable_until: BootTime, now: BootTime) -> bool {
         #[cfg(test)]
         if self.mutant == Some(Mutant::AgeIgnored) {
             return true;
         }
-        now < entry.usable_until
+        now < usable_until
     }
 
     /// Until when what a query found may be answered, by a random byte of what it was asked for.
@@ -273,102 +282,4 @@ fn entries_within(bytes: usize) -> Entries {
     let entries = cache(capacity, capacity, UnitWeighter);
     entries.reserve(capacity);
     entries
-}
-
-/// For the exploration, which copies and compares states.
-#[cfg(test)]
-mod copying {
-    use super::{
-        AtomicU64, BootTime, Credential, Duration, Entries, Fill, Known, Marks, Mutant, Ordering,
-        Organizations, UnitWeighter, VerificationCache, cache, reaches_within,
-    };
-
-    impl Known {
-        /// Without a look at the lease.
-        pub(crate) const fn unchecked(self, now: BootTime) -> Fill {
-            self.fill(now)
-        }
-    }
-
-    impl VerificationCache {
-        /// A small one, which is quickly copied.
-        pub(crate) fn small(greatest_age: Duration, mutant: Option<Mutant>) -> Self {
-            Self {
-                entries: few_entries(),
-                organizations: Organizations::few(),
-                marks: Marks::new(8),
-                greatest_age,
-                mutant,
-                ..Self::new(0)
-            }
-        }
-
-        pub(crate) const fn mutant(&self) -> Option<Mutant> {
-            self.mutant
-        }
-
-        /// Another cache that holds the same.
-        pub(crate) fn fork(&self) -> Self {
-            let snapshot = self.marks.snapshot();
-            let fork = Self {
-                entries: few_entries(),
-                organizations: self.organizations.fork(),
-                reaches: reaches_within(0),
-                marks: Marks::new(snapshot.len() - 3),
-                greatest_age: self.greatest_age,
-                lease_ends: AtomicU64::new(self.lease_ends.load(Ordering::SeqCst)),
-                mutant: self.mutant,
-            };
-            fork.marks.restore(&snapshot);
-            for (digest, entry) in self.entries.iter() {
-                fork.entries.insert(digest, entry);
-            }
-            fork
-        }
-
-        /// What distinguishes this state from others at this moment: what of it can still be answered, and
-        /// for how long.
-        pub(crate) fn fingerprint(&self, now: BootTime) -> (Vec<(u8, Duration)>, Option<u64>) {
-            let current = self.entries.iter().filter(|(_, entry)| {
-                self.is_young(entry, now) && self.marks.are_older_than(entry.known, entry.subjects())
-            });
-            let mut entries: Vec<(u8, Duration)> = current
-                .map(|(digest, entry)| (digest[0], self.left_of(entry.usable_until, now)))
-                .collect();
-            entries.sort_unstable();
-            let lease_ends = self.lease_ends.load(Ordering::SeqCst);
-            let left = lease_ends.saturating_sub(now.nanoseconds());
-            (entries, (lease_ends > 0).then_some(left))
-        }
-
-        /// For how long what a query finds of this credential would be remembered.
-        pub(crate) fn would_fill(
-            &self,
-            fill: Fill,
-            credential: &Credential,
-            now: BootTime,
-        ) -> Option<Duration> {
-            let is_current = self.is_current(credential, self.known_by(fill));
-            self.age_left(fill.begun, now).filter(|_| is_current)
-        }
-
-        /// For how long what was read at this moment may be answered; nothing if it may no more.
-        pub(crate) fn age_left(&self, begun: BootTime, now: BootTime) -> Option<Duration> {
-            let left = self.left_of(begun.after(self.greatest_age), now);
-            (!left.is_zero()).then_some(left)
-        }
-
-        /// Nobody waits for the end of what is kept for ever.
-        fn left_of(&self, usable_until: BootTime, now: BootTime) -> Duration {
-            if self.greatest_age == Duration::MAX || self.mutant == Some(Mutant::AgeIgnored) {
-                Duration::MAX
-            } else {
-                usable_until.elapsed_since(now)
-            }
-        }
-    }
-
-    fn few_entries() -> Entries {
-        cache(8, 8, UnitWeighter)
-    }
 }

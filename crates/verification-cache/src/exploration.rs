@@ -1,6 +1,7 @@
 //! Walks through all interleavings of verifications, revocations, polls, acknowledgements, the end of leases,
 //! pauses, clocks that are set, restarts and restored backups, within bounds, and looks at each verification
-//! that begins after the answer to the revocation of its key.
+//! that begins after the answer to the revocation of its key. The same for what is remembered of the projects
+//! that consumers reach, and the answers to their removal and addition.
 //!
 //! The logic is the one that serves; [`world`] has in place of databases, networks and clocks what can happen
 //! to them. Time passes only where the exploration lets it, without a bound, so a process that does nothing
@@ -9,16 +10,19 @@
 mod database;
 mod machine;
 mod revoker;
+mod subject;
 mod walk;
 mod watch;
 mod world;
 
 use crate::mutant::Mutant;
+use subject::Subject;
 use walk::{Finding, walk};
 use world::{Bounds, LeaseClock};
 
 /// One replica, and a key that is revoked.
 const ONE_KEY: Bounds = Bounds {
+    subject: Subject::Key,
     replicas: 1,
     pausing: 1,
     revocations: 1,
@@ -83,6 +87,18 @@ const WATCHED: Bounds = Bounds {
 /// A former primary answers a query.
 const MISLED: Bounds = Bounds { misled: 1, ..ONE_KEY };
 
+/// A consumer is removed from its only project.
+const REMOVED: Bounds = Bounds {
+    subject: Subject::Removal,
+    ..LOSSES
+};
+
+/// A consumer is added to its first project.
+const ADDED: Bounds = Bounds {
+    subject: Subject::Addition,
+    ..REMOVED
+};
+
 fn assert_safe(bounds: Bounds) {
     match walk(bounds, None) {
         Finding::Safe { states, late } => {
@@ -139,6 +155,31 @@ fn key_accepted_by_a_former_primary_ages_out() {
 #[test]
 fn revoked_keys_are_refused_when_revocations_share_a_reader() {
     assert_safe(WATCHED);
+}
+
+#[test]
+fn project_is_not_reached_after_the_answer_to_a_removal() {
+    assert_safe(REMOVED);
+}
+
+#[test]
+fn project_is_reached_after_the_answer_to_an_addition() {
+    assert_safe(ADDED);
+}
+
+#[test]
+fn fault_in_remembering_what_consumers_reach_is_found() {
+    for mutant in [
+        Mutant::FillGuardMissing,
+        Mutant::FillWithoutLease,
+        Mutant::LeaseCheckMissing,
+        Mutant::AcknowledgedBeforeEvicted,
+        Mutant::AcknowledgementNotAwaited,
+    ] {
+        for bounds in [REMOVED, ADDED] {
+            assert_found(mutant, bounds);
+        }
+    }
 }
 
 #[test]

@@ -1,27 +1,20 @@
 //! The database: every call is one transaction.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
-use keyward_domain::access::{CallerOrganization, CallingKey, Credential};
 use keyward_domain::access_changes::{
-    ChangeNumber, Concern, PolledChanges, RegisteredReplica, RegisteredReplicas, ReplicaId,
+    ChangeNumber, PolledChanges, RegisteredReplica, RegisteredReplicas, ReplicaId,
 };
-use keyward_domain::holder::Consumer;
-use keyward_domain::id::{ApiKeyId, MembershipId, OrganizationId, UserId};
-use keyward_domain::organization::{OrganizationName, Slug};
-use keyward_domain::token::TokenDigest;
-use keyward_domain::user::Username;
 use uuid::Uuid;
+
+use super::subject::{Key, Subject};
 
 /// How many changes the log holds.
 const LOGGED: usize = 1;
 
-/// Which of the two keys.
-pub(super) type Key = usize;
-
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub(super) struct Database {
+    subject: Subject,
     revoked: [bool; 2],
     counter: u64,
     log: Vec<(u64, Key)>,
@@ -29,6 +22,13 @@ pub(super) struct Database {
 }
 
 impl Database {
+    pub(super) fn new(subject: Subject) -> Self {
+        Self {
+            subject,
+            ..Self::default()
+        }
+    }
+
     pub(super) fn is_revoked(&self, key: Key) -> bool {
         self.revoked[key]
     }
@@ -42,12 +42,6 @@ impl Database {
         }
     }
 
-    /// What a query finds while the key is valid.
-    pub(super) fn valid(key: Key) -> &'static Credential {
-        static VALID: LazyLock<[Credential; 2]> = LazyLock::new(|| [0, 1].map(credential));
-        &VALID[key]
-    }
-
     pub(super) fn register(&mut self, replica: u8) -> ChangeNumber {
         self.rows.insert(replica, self.counter);
         ChangeNumber::from_u64(self.counter)
@@ -59,10 +53,7 @@ impl Database {
             counter: ChangeNumber::from_u64(self.counter),
             acknowledged: self.rows.get(&replica).map(|seen| ChangeNumber::from_u64(*seen)),
             changes: changes
-                .map(|(number, key)| {
-                    let concern = Concern::ApiKey(ApiKeyId::from_uuid(uuid(1 + *key as u128)));
-                    (ChangeNumber::from_u64(*number), concern)
-                })
+                .map(|(number, key)| (ChangeNumber::from_u64(*number), self.subject.concern(*key)))
                 .collect(),
         }
     }
@@ -93,33 +84,6 @@ impl Database {
     }
 }
 
-pub(super) fn digest(key: Key) -> TokenDigest {
-    TokenDigest::from_bytes([u8::try_from(key).unwrap(); 32])
-}
-
 fn uuid(number: u128) -> Uuid {
     Uuid::from_u128(number)
-}
-
-fn credential(key: Key) -> Credential {
-    let name = OrganizationName::parse("Acme").unwrap();
-    Credential {
-        api_key: CallingKey {
-            id: ApiKeyId::from_uuid(uuid(1 + key as u128)),
-            created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
-            can_manage_keys: true,
-        },
-        consumer: Consumer {
-            id: MembershipId::from_uuid(uuid(3)),
-            user_id: UserId::from_uuid(uuid(4)),
-            username: Username::parse("ada").unwrap(),
-        },
-        organization: CallerOrganization {
-            id: OrganizationId::from_uuid(uuid(4)),
-            slug: Slug::from_name(&name),
-            name,
-        },
-        key_end: None,
-        membership_end: None,
-    }
 }

@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use keyward_domain::access_changes::{ChangeNumber, PolledChanges};
 
-use super::database::{Database, Key, digest};
+use super::database::Database;
+use super::subject::{Key, Subject};
 use crate::boot_time::BootTime;
-use crate::cache::Known;
+use crate::cache::{CacheFingerprint, Known};
 use crate::mutant::Mutant;
 use crate::{Acknowledgement, Fill, LEASE, Next, Replica, VerificationCache};
 
 pub(super) struct Machine {
     /// New at each start.
     pub(super) id: u8,
+    subject: Subject,
     cache: Arc<VerificationCache>,
     replica: Replica,
     poller: Poller,
@@ -25,7 +27,7 @@ pub(super) struct Machine {
 #[derive(PartialEq, Eq, Hash)]
 pub(super) struct Fingerprint {
     id: u8,
-    cache: (Vec<(u8, Duration)>, Option<u64>),
+    cache: CacheFingerprint,
     acknowledged: Option<ChangeNumber>,
     /// Which step is next, how long ago the poll was sent, and what is on its way.
     poller: (
@@ -37,7 +39,13 @@ pub(super) struct Fingerprint {
     ),
     /// Which step is next, of which key, whether it began late, for how long what it finds would be
     /// remembered, and the rest.
-    verification: (Discriminant<Verification>, Key, bool, Option<Duration>, [bool; 2]),
+    verification: (
+        Discriminant<Verification>,
+        Key,
+        bool,
+        [Option<Duration>; 2],
+        [bool; 2],
+    ),
 }
 
 /// Where a round of polling stands.
@@ -103,10 +111,11 @@ pub(super) enum Verified {
 }
 
 impl Machine {
-    pub(super) fn start(id: u8, greatest_age: Duration, mutant: Option<Mutant>) -> Self {
+    pub(super) fn start(id: u8, subject: Subject, greatest_age: Duration, mutant: Option<Mutant>) -> Self {
         let cache = Arc::new(VerificationCache::small(greatest_age, mutant));
         Self {
             id,
+            subject,
             replica: Replica::new(Arc::clone(&cache)),
             cache,
             poller: Poller::Unregistered,
@@ -118,6 +127,7 @@ impl Machine {
         let cache = Arc::new(self.cache.fork());
         Self {
             id: self.id,
+            subject: self.subject,
             replica: self.replica.fork(Arc::clone(&cache)),
             cache,
             poller: self.poller.clone(),
@@ -136,7 +146,8 @@ impl Machine {
                 (taken.sent(), Some(taken.counter()), None, *is_registered)
             }
         };
-        let fills = |key, fill: Fill| self.cache.would_fill(fill, Database::valid(key), now);
+        let fills = |key, fill: Fill| self.subject.would_fill(&self.cache, fill, key, now);
+        let none = [None; 2];
         // Whether the lease covers that moment, and whether it will if the poll under way is answered. The
         // leases of later polls all do.
         let leases = |then: BootTime| {
@@ -144,12 +155,12 @@ impl Machine {
             [self.cache.has_lease(then), will]
         };
         let (key, is_late, remembered, rest) = match self.verification {
-            Verification::None => (0, false, None, [false; 2]),
+            Verification::None => (0, false, none, [false; 2]),
             Verification::Begun {
                 key,
                 now: begun,
                 is_late,
-            } => (key, is_late, self.cache.age_left(begun, now), leases(begun)),
+            } => (key, is_late, [self.cache.age_left(begun, now); 2], leases(begun)),
             Verification::Missed {
                 key,
                 now: begun,
@@ -157,14 +168,22 @@ impl Machine {
                 is_late,
             } => match half {
                 Half::Known(known) => match fills(key, known.unchecked(begun)) {
-                    Some(remembered) => (key, is_late, Some(remembered), leases(begun)),
-                    None => (key, is_late, None, [false; 2]),
+                    remembered if remembered == none => (key, is_late, none, [false; 2]),
+                    remembered => (key, is_late, remembered, leases(begun)),
                 },
-                Half::Lease(is_leased) => (key, is_late, self.cache.age_left(begun, now), [is_leased, false]),
+                Half::Lease(is_leased) => (
+                    key,
+                    is_late,
+                    [self.cache.age_left(begun, now); 2],
+                    [is_leased, false],
+                ),
             },
-            Verification::Asking { key, fill, is_late } => {
-                (key, is_late, fill.and_then(|fill| fills(key, fill)), [false; 2])
-            }
+            Verification::Asking { key, fill, is_late } => (
+                key,
+                is_late,
+                fill.map_or(none, |fill| fills(key, fill)),
+                [false; 2],
+            ),
             Verification::Read {
                 key,
                 fill,
@@ -173,7 +192,7 @@ impl Machine {
             } => (
                 key,
                 is_late,
-                fill.and_then(|fill| fills(key, fill)),
+                fill.map_or(none, |fill| fills(key, fill)),
                 [found, false],
             ),
         };
@@ -217,8 +236,8 @@ impl Machine {
                 Verified::NotYet
             }
             Verification::Begun { key, now, is_late } => {
-                if self.cache.find(&digest(key), now).is_some() {
-                    return self.answer(is_late);
+                if let Some(found) = self.subject.find(&self.cache, key, now) {
+                    return self.answer(found && is_late);
                 }
                 let half = match self.cache.mutant() {
                     Some(Mutant::LeaseCheckedFirst) => Half::Lease(self.cache.has_lease(now)),
@@ -262,9 +281,9 @@ impl Machine {
                 is_late,
                 found,
             } => {
-                if let (Some(fill), true) = (fill, found) {
+                if let Some(fill) = fill {
                     // As it was read, whatever became of it since.
-                    self.cache.fill(fill, &digest(key), Database::valid(key));
+                    self.subject.fill(&self.cache, fill, key, found);
                 }
                 self.answer(found && is_late)
             }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use keyward_domain::access_changes::ChangeNumber;
 
-use super::database::{Database, Key};
+use super::database::Database;
+use super::subject::Key;
 use super::watch::Watch;
 use crate::boot_time::BootTime;
 use crate::mutant::Mutant;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use keyward_domain::access_changes::RegisteredReplicas;
 
-use super::database::{Database, Key};
+use super::database::Database;
 use super::machine::{self, Machine, Verified};
 use super::revoker::{self, Revoker};
+use super::subject::{Key, Subject};
 use super::watch::Watch;
 use crate::LEASE;
 use crate::boot_time::BootTime;
@@ -15,6 +16,7 @@ use crate::mutant::Mutant;
 /// How far to look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
+    pub(super) subject: Subject,
     pub(super) replicas: u8,
     /// How many of them may pause within a round of polling, and before a verification's query. Of the others
     /// a whole round is one step, and so is all that comes before the query, or there would be too many
@@ -125,10 +127,10 @@ impl World {
             slept: 0,
             set_back: 0,
             started: bounds.replicas,
-            database: Database::default(),
+            database: Database::new(bounds.subject),
             backup: None,
             machines: (0..bounds.replicas)
-                .map(|id| Machine::start(id, greatest_age, mutant))
+                .map(|id| Machine::start(id, bounds.subject, greatest_age, mutant))
                 .collect(),
             revokers: first.chain(again).collect(),
             watch: Watch::default(),
@@ -276,7 +278,9 @@ impl World {
                 self.bounds.losses -= 1;
             }
             Step::Restart(machine) => {
-                self.machines[machine] = Machine::start(self.started, self.greatest_age, self.mutant);
+                let subject = self.bounds.subject;
+                self.machines[machine] =
+                    Machine::start(self.started, subject, self.greatest_age, self.mutant);
                 self.started += 1;
                 self.bounds.restarts -= 1;
             }
